@@ -1,0 +1,1 @@
+"""The verbs of ./mosaic and the embedded stack's supervisor."""

@@ -1,0 +1,1 @@
+"""Typed HTTP and WebSocket client for scripts and notebooks."""

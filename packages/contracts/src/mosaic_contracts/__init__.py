@@ -1,0 +1,1 @@
+"""What crosses a MOSAIC boundary: models, names, the wire codec. No I/O."""

@@ -1,0 +1,1 @@
+"""What every MOSAIC service shares: bus, settings, logging, health, credentials."""

@@ -1,0 +1,1 @@
+"""The telemetry store: one SQLite file, block blobs; a writer and a reader."""

@@ -1,0 +1,1 @@
+"""What a worker author imports: outbox, runner, shipper, control, entry point."""

@@ -1,0 +1,1 @@
+"""The only door: REST and WebSocket over store and broker."""

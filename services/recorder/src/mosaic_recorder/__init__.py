@@ -1,0 +1,1 @@
+"""JetStream consumer into the store; prune; run summaries."""

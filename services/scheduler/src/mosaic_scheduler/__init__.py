@@ -1,0 +1,1 @@
+"""Run states, queue, placement, preflight."""

@@ -1,0 +1,1 @@
+"""CleanRL's own scripts, unmodified, as a MOSAIC worker."""
