@@ -1,0 +1,161 @@
+"""The published contract of an event: one pydantic model a type, and the JSON Schema made from them.
+
+The wire form is in `mosaic_contracts.wire`; a test holds field names and types of the two equal.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.models import PeerModel
+
+
+class Envelope(PeerModel):
+    """What every event has."""
+
+    v: Literal[1] = 1
+    run_id: RunIdField
+    attempt: int = Field(ge=1)
+    source: Literal["worker", "supervisor"]
+    seq: int = Field(ge=1)
+    """Contiguous per attempt and source, from 1."""
+    t: float
+    """The writer's wall clock, seconds since the epoch; for display only."""
+
+
+class StepEvent(Envelope):
+    """One environment step."""
+
+    type: Literal["step"] = "step"
+    env: int
+    episode: int
+    step: int
+    action: Any
+    reward: float
+    flags: int
+    """1 terminated, 2 truncated."""
+    hash: str
+    """16 hex digits: blake2b over the raw observation, the reward and the flags."""
+    actor: int = 0
+    """0 policy, 1 human, 2 script."""
+    observation: Any = None
+
+
+class EpisodeStartEvent(Envelope):
+    """A reset, with what is needed to rebuild it."""
+
+    type: Literal["episode_start"] = "episode_start"
+    env: int
+    episode: int
+    reset: dict[str, Any]
+    hash: str
+    observation: Any = None
+
+
+class EpisodeEvent(Envelope):
+    """An episode's end."""
+
+    type: Literal["episode"] = "episode"
+    env: int
+    episode: int
+    length: int
+    episode_return: float
+    flags: int
+    duration_s: float
+    global_step: int
+
+
+class MetricEvent(Envelope):
+    """One scalar."""
+
+    type: Literal["metric"] = "metric"
+    name: str
+    step: int | None
+    value: float
+
+
+class LogEvent(Envelope):
+    """A line worth keeping."""
+
+    type: Literal["log"] = "log"
+    level: str
+    message: str
+    data: dict[str, Any] = {}
+
+
+class ConfigEvent(Envelope):
+    """First event of a worker."""
+
+    type: Literal["config"] = "config"
+    data: dict[str, Any]
+
+
+class LifecycleEvent(Envelope):
+    """From the worker a hint, from the supervisor the state."""
+
+    type: Literal["lifecycle"] = "lifecycle"
+    phase: str
+    data: dict[str, Any] = {}
+
+
+class CheckpointEvent(Envelope):
+    """A checkpoint that is complete on disk."""
+
+    type: Literal["checkpoint"] = "checkpoint"
+    path: str
+    step: int
+    sha256: str
+    bytes: int
+    reason: str
+    data: dict[str, Any] = {}
+
+
+class ArtifactEvent(Envelope):
+    """Another file or folder of the run."""
+
+    type: Literal["artifact"] = "artifact"
+    path: str
+    kind: str
+    bytes: int
+    sha256: str | None = None
+    data: dict[str, Any] = {}
+
+
+class ArtifactPrunedEvent(Envelope):
+    """A file that was announced is gone on purpose."""
+
+    type: Literal["artifact_pruned"] = "artifact_pruned"
+    path: str
+    reason: str
+
+
+class ExtraEvent(Envelope):
+    """A namespaced event; unknown ones are kept as they are."""
+
+    type: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$")]
+    data: dict[str, Any]
+
+
+KnownEvent = Annotated[
+    StepEvent
+    | EpisodeStartEvent
+    | EpisodeEvent
+    | MetricEvent
+    | LogEvent
+    | ConfigEvent
+    | LifecycleEvent
+    | CheckpointEvent
+    | ArtifactEvent
+    | ArtifactPrunedEvent,
+    Field(discriminator="type"),
+]
+Event = KnownEvent | ExtraEvent
+
+event_adapter: TypeAdapter[Event] = TypeAdapter(Event)
+"""Validate or serialise any event."""
+
+
+def event_schema() -> dict[str, Any]:
+    """JSON Schema of all events, as published."""
+    return event_adapter.json_schema()

@@ -1,0 +1,30 @@
+"""Identifiers. A run id is a ULID in its canonical upper case: sortable by creation time, safe in
+subjects, file names and container names."""
+
+import re
+from typing import Annotated, NewType
+
+from pydantic import StringConstraints
+
+RUN_ID_PATTERN = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
+WORKER_ID_PATTERN = r"^[a-z][a-z0-9_]{0,39}$"
+
+RunId = NewType("RunId", str)
+RunIdField = Annotated[str, StringConstraints(pattern=RUN_ID_PATTERN)]
+WorkerIdField = Annotated[str, StringConstraints(pattern=WORKER_ID_PATTERN)]
+
+_RUN_ID = re.compile(RUN_ID_PATTERN)
+
+
+def parse_run_id(text: str) -> RunId:
+    """Return `text` as a run id.
+
+    Everything that puts a run id into a subject, a path or a credential goes through here: a name such
+    as `*` would otherwise be a licence to publish for every run (spine facts, section 1).
+
+    Raises:
+        ValueError: the text is not a ULID in canonical form.
+    """
+    if not _RUN_ID.fullmatch(text):
+        raise ValueError(f"{text!r} is not a run id (26 characters, digits and capitals)")
+    return RunId(text)

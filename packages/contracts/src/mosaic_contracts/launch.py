@@ -1,0 +1,98 @@
+"""Files through which the scheduler and a run's runner speak. The runner is standard library only and reads
+plain JSON; a test in workerkit holds its keys equal to these models."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from mosaic_contracts.models import PeerModel
+
+SPEC_FILE = "spec.json"
+"""`{"run_id", "attempt", "spec": RunSpec}`: what the worker's `train` reads."""
+LAUNCH_FILE = "control/launch.json"
+RUNNER_LOCK = "control/runner.lock"
+"""flock-ed by the runner for as long as it lives: free means dead, whatever any pid says."""
+RUNNER_FILE = "control/runner.json"
+EXIT_FILE = "control/exit.json"
+PROGRESS_FILE = "control/progress"
+TRAINER_SOCKET = "control/trainer.sock"
+CREDS_FILE = "control/broker.creds"
+OUTBOX_DIR = "outbox"
+WORKER_LOG = "logs/worker.log"
+RUNNER_LOG = "logs/runner.log"
+SHIPPER_LOG = "logs/shipper.log"
+
+ENV_RUN_ID = "MOSAIC_RUN_ID"
+"""In the environment of every process of a run: the sweep finds strays by it."""
+ENV_RUN_DIR = "MOSAIC_RUN_DIR"
+ENV_ATTEMPT = "MOSAIC_ATTEMPT"
+
+
+class RunFile(PeerModel):
+    """`spec.json`."""
+
+    run_id: str
+    attempt: int
+    spec: dict[str, object]
+
+
+class Launch(PeerModel):
+    """`launch.json`, written by the placement before the runner starts."""
+
+    v: int = 1
+    run_id: str
+    attempt: int
+    nonce: str
+    """Unguessable; part of every Msg-Id, so that no other run can shadow a batch."""
+    worker_argv: list[str]
+    shipper_argv: list[str]
+    env: dict[str, str] = Field(default_factory=dict)
+    """Added to the environment of worker and shipper. Never secrets."""
+    broker_url: str
+    grace_s: float
+    """Seconds between SIGTERM and SIGKILL for the worker's tree."""
+    drain_s: float = 30.0
+    """Seconds the shipper may take after the worker's death; what is left is shipped later."""
+    outbox_bytes: int
+    when_outbox_full: str = "wait"
+
+
+class RunnerInfo(PeerModel):
+    """`runner.json`, written by the runner once worker and shipper are started."""
+
+    runner_pid: int
+    worker_pid: int | None = None
+    shipper_pid: int | None = None
+    started_at: float
+    """Wall clock, seconds since the epoch."""
+
+
+class ExitPhase(StrEnum):
+    """How far the runner got with the end of a run."""
+
+    WORKER_ENDED = "worker_ended"
+    DRAINED = "drained"
+    NOT_DRAINED = "not_drained"
+
+
+class ExitReport(PeerModel):
+    """`exit.json`: written (atomically) at the worker's death, rewritten once when the shipper is done."""
+
+    run_id: str
+    attempt: int
+    phase: ExitPhase
+    code: int | None = None
+    """Exit code; None when a signal ended the worker or it could not be started."""
+    signal: int | None = None
+    oom: bool | None = None
+    start_error: str | None = None
+    """The worker could not be executed at all."""
+    stop_signal_sent: bool = False
+    """The runner was asked to stop (SIGTERM) before the worker ended."""
+    killed_after_grace: bool = False
+    strays: int = 0
+    """Processes of the run that outlived the worker and were ended."""
+    started_at: float
+    ended_at: float
+    cpu_s: float | None = None
+    max_rss_bytes: int | None = None

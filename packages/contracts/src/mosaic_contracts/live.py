@@ -1,0 +1,141 @@
+"""The WebSocket `/api/v1/live`: what clients and gateway say to each other.
+
+Two subprotocols carry the same frames: `mosaic.json.v1` (text) and `mosaic.msgpack.v1` (binary; there step and
+metric events come as columns). The token goes in the `Authorization` header or in the subprotocol list as
+`mosaic.token.<token>`, which is how browsers and Qt can send one.
+
+A subscription is answered by one `snapshot`, then `events` from the cursor (history from the store, then live,
+no gap and no double at the joint), `run` when the record changes, `missed` when this client was too slow, and `end`
+once the run is final and all of its stored events were sent.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.models import PeerModel, UserModel
+from mosaic_contracts.problems import Problem
+from mosaic_contracts.runs import RunView
+
+SUBPROTOCOL_JSON = "mosaic.json.v1"
+SUBPROTOCOL_MSGPACK = "mosaic.msgpack.v1"
+TOKEN_SUBPROTOCOL_PREFIX = "mosaic.token."
+TICK_S = 0.05
+
+DEFAULT_TYPES = (
+    "config",
+    "episode",
+    "metric",
+    "checkpoint",
+    "artifact",
+    "artifact_pruned",
+    "log",
+    "lifecycle",
+)
+
+
+class Subscribe(UserModel):
+    """Follow one run."""
+
+    op: Literal["subscribe"] = "subscribe"
+    run_id: RunIdField
+    cursor: str | None = None
+    """Where to go on (see `mosaic_contracts.cursor`); None: only what happens from now; `""`: from the start."""
+    types: list[str] | None = None
+    """Event types; None: all but step and episode_start; `["*"]`: everything."""
+
+
+class Unsubscribe(UserModel):
+    """Stop following one run."""
+
+    op: Literal["unsubscribe"] = "unsubscribe"
+    run_id: RunIdField
+
+
+class SubscribeRuns(UserModel):
+    """Follow the run list: a `run` frame at every change of any run."""
+
+    op: Literal["subscribe_runs"] = "subscribe_runs"
+
+
+class Ping(UserModel):
+    """Answered with `pong`."""
+
+    op: Literal["ping"] = "ping"
+
+
+ClientFrame = Annotated[Subscribe | Unsubscribe | SubscribeRuns | Ping, Field(discriminator="op")]
+
+
+class Hello(PeerModel):
+    """First frame of a connection."""
+
+    op: Literal["hello"] = "hello"
+    version: str
+    tick_s: float = TICK_S
+
+
+class Snapshot(PeerModel):
+    """State of the run at the joint."""
+
+    op: Literal["snapshot"] = "snapshot"
+    run: RunView
+    cursor: str
+
+
+class Events(PeerModel):
+    """Events in order for each (attempt, source)."""
+
+    op: Literal["events"] = "events"
+    run_id: str
+    events: list[dict[str, Any]]
+    columns: dict[str, dict[str, Any]] = {}
+    """Only in msgpack: `{"step": {"seq": [...], ...}, "metric": {...}}`, keys as in `mosaic_contracts.wire`."""
+    cursor: str
+    """After these events."""
+
+
+class RunChanged(PeerModel):
+    """The run's record or progress changed."""
+
+    op: Literal["run"] = "run"
+    run: RunView
+
+
+class Missed(PeerModel):
+    """This client was too slow: so many events were not sent. Read them from the store by `from_cursor`."""
+
+    op: Literal["missed"] = "missed"
+    run_id: str
+    count: int
+    from_cursor: str
+    to_cursor: str
+
+
+class Ended(PeerModel):
+    """The run is final and everything stored was sent."""
+
+    op: Literal["end"] = "end"
+    run_id: str
+    cursor: str
+
+
+class Pong(PeerModel):
+    """Answer to ping."""
+
+    op: Literal["pong"] = "pong"
+
+
+class ProblemFrame(PeerModel):
+    """Something asked for on this connection cannot be had; the connection stays."""
+
+    op: Literal["problem"] = "problem"
+    problem: Problem
+    run_id: str | None = None
+
+
+ServerFrame = Annotated[
+    Hello | Snapshot | Events | RunChanged | Missed | Ended | Pong | ProblemFrame,
+    Field(discriminator="op"),
+]

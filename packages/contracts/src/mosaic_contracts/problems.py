@@ -1,0 +1,100 @@
+"""Errors that cross a wire: RFC 9457 problem details with stable codes."""
+
+from enum import StrEnum
+from typing import Any
+
+from mosaic_contracts.models import PeerModel
+
+
+class ProblemCode(StrEnum):
+    """Stable codes a program may act on; the HTTP status belongs to the code."""
+
+    SPEC_INVALID = "spec_invalid"
+    WORKER_UNKNOWN = "worker_unknown"
+    WORKER_NOT_READY = "worker_not_ready"
+    ALGORITHM_UNKNOWN = "algorithm_unknown"
+    ENVIRONMENT_UNKNOWN = "environment_unknown"
+    PARAMETER_UNKNOWN = "parameter_unknown"
+    PARAMETER_INVALID = "parameter_invalid"
+    RESOURCES_IMPOSSIBLE = "resources_impossible"
+    RUN_UNKNOWN = "run_unknown"
+    EPISODE_UNKNOWN = "episode_unknown"
+    METRIC_UNKNOWN = "metric_unknown"
+    ARTIFACT_UNKNOWN = "artifact_unknown"
+    NOT_FOUND = "not_found"
+    RUN_ENDED = "run_ended"
+    CURSOR_INVALID = "cursor_invalid"
+    REQUEST_INVALID = "request_invalid"
+    UNAUTHORIZED = "unauthorized"
+    HOST_REFUSED = "host_refused"
+    ORIGIN_REFUSED = "origin_refused"
+    METHOD_REFUSED = "method_refused"
+    DISK_LOW = "disk_low"
+    BROKER_UNAVAILABLE = "broker_unavailable"
+    SERVICE_UNAVAILABLE = "service_unavailable"
+    STORE_UNAVAILABLE = "store_unavailable"
+    INTERNAL = "internal"
+
+    @property
+    def http_status(self) -> int:
+        """HTTP status that goes with the code."""
+        return _STATUS[self]
+
+
+_STATUS: dict[ProblemCode, int] = {
+    ProblemCode.SPEC_INVALID: 422,
+    ProblemCode.WORKER_UNKNOWN: 422,
+    ProblemCode.WORKER_NOT_READY: 409,
+    ProblemCode.ALGORITHM_UNKNOWN: 422,
+    ProblemCode.ENVIRONMENT_UNKNOWN: 422,
+    ProblemCode.PARAMETER_UNKNOWN: 422,
+    ProblemCode.PARAMETER_INVALID: 422,
+    ProblemCode.RESOURCES_IMPOSSIBLE: 422,
+    ProblemCode.RUN_UNKNOWN: 404,
+    ProblemCode.EPISODE_UNKNOWN: 404,
+    ProblemCode.METRIC_UNKNOWN: 404,
+    ProblemCode.ARTIFACT_UNKNOWN: 404,
+    ProblemCode.NOT_FOUND: 404,
+    ProblemCode.RUN_ENDED: 409,
+    ProblemCode.CURSOR_INVALID: 422,
+    ProblemCode.REQUEST_INVALID: 422,
+    ProblemCode.UNAUTHORIZED: 401,
+    ProblemCode.HOST_REFUSED: 421,
+    ProblemCode.ORIGIN_REFUSED: 403,
+    ProblemCode.METHOD_REFUSED: 405,
+    ProblemCode.DISK_LOW: 507,
+    ProblemCode.BROKER_UNAVAILABLE: 503,
+    ProblemCode.SERVICE_UNAVAILABLE: 503,
+    ProblemCode.STORE_UNAVAILABLE: 503,
+    ProblemCode.INTERNAL: 500,
+}
+
+
+class Problem(PeerModel):
+    """One refused or failed request (RFC 9457, `application/problem+json`)."""
+
+    code: ProblemCode
+    title: str
+    """One short sentence."""
+    detail: str = ""
+    """What went wrong here and what to do next."""
+    status: int = 0
+    """HTTP status; filled from the code when left at 0."""
+    type: str = "about:blank"
+    instance: str | None = None
+    retry_after_s: float | None = None
+    """Seconds after which trying again makes sense; also sent as `Retry-After`."""
+    fields: list[dict[str, Any]] = []
+    """Per-field findings: `{"where": "parameters.learning-rat", "message": "...", "nearest": [...]}`."""
+
+    def model_post_init(self, _context: Any) -> None:
+        if self.status == 0:
+            self.status = self.code.http_status
+
+
+class ProblemError(Exception):
+    """Carries a problem up to the boundary that turns it into a reply."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.title}. {problem.detail}".strip())
+        self.problem = problem

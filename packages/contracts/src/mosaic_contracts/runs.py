@@ -1,0 +1,216 @@
+"""What is known of a run: the scheduler's record, the recorder's summary, and both merged."""
+
+from typing import Any
+
+from pydantic import AwareDatetime, Field
+
+from mosaic_contracts.models import PeerModel
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.states import EndCause, RunState
+
+
+class StoredSpec(RunSpec):
+    """A spec read back: a newer version's fields must not make an old run unreadable."""
+
+    model_config = {**RunSpec.model_config, "extra": "allow"}
+
+
+class RunEnd(PeerModel):
+    """How a run ended. Written once."""
+
+    cause: EndCause
+    message: str
+    """In words, with what to do next where there is something to do."""
+    exit_code: int | None = None
+    signal: int | None = None
+    oom: bool | None = None
+    """True where a cgroup says so; None: cannot be told here."""
+    last_lines: list[str] = Field(default_factory=list)
+    """Last lines of the worker's output, progress bars collapsed."""
+
+
+class Progress(PeerModel):
+    """The trainer's own word of how far it is."""
+
+    step: int = 0
+    total: int | None = None
+    age_s: float | None = None
+    """Seconds since the trainer moved, on the receiver's clock."""
+
+
+class RunRecord(PeerModel):
+    """A run as the scheduler knows it."""
+
+    run_id: str
+    name: str
+    spec: StoredSpec
+    state: RunState
+    revision: int
+    """Grows with every write; a reader keeps the highest."""
+    attempt: int = 1
+    waiting_reason: str | None = None
+    position: int | None = None
+    """Place in the queue, 1 is next."""
+    unresponsive: bool = False
+    stop_requested: EndCause | None = None
+    created_at: AwareDatetime
+    started_at: AwareDatetime | None = None
+    first_event_at: AwareDatetime | None = None
+    ended_at: AwareDatetime | None = None
+    end: RunEnd | None = None
+    progress: Progress | None = None
+    run_dir: str
+    """Relative to MOSAIC_HOME."""
+    telemetry_pending: bool = False
+    """True while events of an ended run still wait in its outbox for broker or recorder."""
+    worker_version: str | None = None
+    notes: list[str] = Field(default_factory=list)
+    """What the user should know, e.g. `waiting for the outbox`."""
+
+
+class SourceMark(PeerModel):
+    """How far one source of one attempt is in the store."""
+
+    attempt: int
+    source: str
+    last_seq: int
+    """Highest seq in the store."""
+    next_seq: int
+    """First seq that is not in the store; all below it are."""
+    missing: int
+    """Seqs below `last_seq` that are not in the store."""
+
+
+class RunSummary(PeerModel):
+    """A run as the recorder knows it."""
+
+    run_id: str
+    events: int = 0
+    steps: int = 0
+    """Step events in the store."""
+    global_step: int = 0
+    """Highest environment step that any event names."""
+    episodes: int = 0
+    last_return: float | None = None
+    best_return: float | None = None
+    mean_return: float | None = None
+    """Mean over the last 20 episodes."""
+    gaps: int = 0
+    """Events known to be missing from the store (holes in seq)."""
+    dropped: int = 0
+    """Step events thinned by the worker and counted by it."""
+    quarantined: int = 0
+    """Batches of this run that were set aside."""
+    checkpoints: int = 0
+    artifacts: int = 0
+    first_t: float | None = None
+    """Wall clock of the first event, seconds since the epoch."""
+    last_t: float | None = None
+    sources: list[SourceMark] = Field(default_factory=list)
+
+
+class RunView(RunRecord):
+    """A run as a client sees it."""
+
+    summary: RunSummary | None = None
+    sps: float | None = None
+    """Environment steps per second, recent while the run lives, overall when it has ended."""
+    eta_s: float | None = None
+
+
+class RunPage(PeerModel):
+    """One page of the run list, newest first."""
+
+    runs: list[RunView]
+    next_cursor: str | None = None
+
+
+class EpisodeRow(PeerModel):
+    """One finished or running episode."""
+
+    attempt: int
+    env: int
+    episode: int
+    """Number within (attempt, env), from 0."""
+    length: int | None = None
+    episode_return: float | None = Field(default=None, alias="return")
+    terminated: bool | None = None
+    truncated: bool | None = None
+    global_step: int | None = None
+    t_start: float | None = None
+    t_end: float | None = None
+    start_seq: int | None = None
+    end_seq: int | None = None
+    recorded_steps: int = 0
+
+    model_config = {**PeerModel.model_config, "populate_by_name": True}
+
+
+class EpisodePage(PeerModel):
+    """One page of episodes in the order in which they began."""
+
+    episodes: list[EpisodeRow]
+    next_cursor: str | None = None
+
+
+class EventPage(PeerModel):
+    """One page of events as plain JSON objects (see `mosaic_contracts.events`)."""
+
+    events: list[dict[str, Any]]
+    cursor: str
+    """Pass it back to go on from here; never None, so that a follower can wait at the end."""
+    has_more: bool
+
+
+class CurveBucket(PeerModel):
+    """Points of one step range. NaN and infinities are counted, never averaged in or clamped."""
+
+    step0: int
+    step1: int
+    n: int
+    min: float | None
+    """Over finite values; None when the bucket has none."""
+    max: float | None
+    mean: float | None
+    last: float
+    nan: int = 0
+    inf: int = 0
+    """Number of +Infinity and -Infinity values."""
+
+
+class Curve(PeerModel):
+    """A metric of a run, reduced to at most the asked number of buckets, or raw points."""
+
+    run_id: str
+    name: str
+    points: int
+    """Number of points in the asked range before reduction."""
+    buckets: list[CurveBucket] = Field(default_factory=list)
+    steps: list[int | None] | None = None
+    """Raw points, when asked for with `last`."""
+    values: list[float] | None = None
+    t: list[float] | None = None
+
+
+class MetricName(PeerModel):
+    """One metric of a run with its newest point."""
+
+    name: str
+    points: int
+    last_step: int | None
+    last_value: float
+
+
+class ArtifactRow(PeerModel):
+    """One file that a run announced."""
+
+    path: str
+    """Relative to the run folder."""
+    kind: str
+    """`checkpoint`, `tensorboard`, `video`, ..."""
+    bytes: int
+    sha256: str | None = None
+    step: int | None = None
+    reason: str | None = None
+    t: float | None = None
+    exists: bool = True

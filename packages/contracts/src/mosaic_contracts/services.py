@@ -1,0 +1,144 @@
+"""Request/reply between services (`mosaic.v1.svc.<service>.<verb>`), JSON payloads.
+
+scheduler: submit, get, list, stop, workers, describe, check, status.
+recorder: committed, status, prune.
+Every reply is a `Reply`; `result` holds the model that the verb names.
+"""
+
+from typing import Any
+
+from pydantic import Field
+
+from mosaic_contracts.models import PeerModel
+from mosaic_contracts.problems import Problem
+from mosaic_contracts.runs import Progress, RunRecord, SourceMark
+from mosaic_contracts.worker import Finding, WorkerDescription, WorkerManifest
+
+
+class Reply(PeerModel):
+    """Either a result or a problem."""
+
+    result: Any = None
+    problem: Problem | None = None
+
+
+class SubmitRequest(PeerModel):
+    """`scheduler.submit`: spec as the user sent it (validated there once). Reply: RunRecord."""
+
+    spec: dict[str, Any]
+    dry_run: bool = False
+    """True: reply with a CheckReport and start nothing."""
+
+
+class RunRequest(PeerModel):
+    """`scheduler.get`, `scheduler.stop`. Reply: RunRecord."""
+
+    run_id: str
+
+
+class ListRequest(PeerModel):
+    """`scheduler.list`: newest first. Reply: RunRecords."""
+
+    before: str | None = None
+    """Run id; only older runs."""
+    limit: int = 100
+    states: list[str] | None = None
+
+
+class RunRecords(PeerModel):
+    """Reply of `scheduler.list`."""
+
+    runs: list[RunRecord]
+
+
+class WorkerRequest(PeerModel):
+    """`scheduler.describe`. Reply: WorkerDescription."""
+
+    worker: str
+
+
+class WorkerEntry(PeerModel):
+    """One registered worker and whether it can be used now."""
+
+    manifest: WorkerManifest
+    ready: bool
+    findings: list[Finding] = Field(default_factory=list)
+    description: WorkerDescription | None = None
+
+
+class WorkerEntries(PeerModel):
+    """Reply of `scheduler.workers`."""
+
+    workers: list[WorkerEntry]
+
+
+class SchedulerStatus(PeerModel):
+    """Reply of `scheduler.status`."""
+
+    version: str
+    cpu_limit: int
+    cpu_in_use: int
+    queued: int
+    live: int
+    unpublished: int = 0
+    """Supervisor events that are not in the store yet."""
+
+
+class CommittedRequest(PeerModel):
+    """`recorder.committed`: how far a run's sources are in the store. Reply: Committed."""
+
+    run_id: str
+
+
+class Committed(PeerModel):
+    """Also published on `subjects.committed(run_id)` after commits, at most four times a second a run."""
+
+    run_id: str
+    marks: list[SourceMark]
+
+
+class RecorderStatus(PeerModel):
+    """Reply of `recorder.status`."""
+
+    version: str
+    cursor: int
+    """Stream sequence of the last message in the store."""
+    stream_last: int
+    lag: int
+    """Messages in the stream that are not in the store yet."""
+    accepting: bool
+    """False: disk low or store failing; see `reason`."""
+    reason: str | None = None
+    quarantined: int = 0
+    disk_free_bytes: int = 0
+    healed: int = 0
+    """How often a deleted or regressed stream was noticed and healed since start."""
+
+
+class Heartbeat(PeerModel):
+    """`subjects.heartbeat(run_id)`: sent by the shipper every second, about the trainer."""
+
+    run_id: str
+    attempt: int
+    progress: Progress
+    worker_pid: int | None = None
+    worker_state: str | None = None
+    """Letter of /proc/<pid>/stat (R, S, D, T, Z), or None when there is no such process."""
+    cpu_s: float | None = None
+    rss_bytes: int | None = None
+    last_seq: int = 0
+    """Highest seq in the outbox."""
+    acked_seq: int = 0
+    committed_seq: int = 0
+    outbox_bytes: int = 0
+    waiting_for_outbox: bool = False
+    """The trainer stands still because its outbox is at its quota."""
+
+
+class ControlRequest(PeerModel):
+    """`subjects.control(run_id)`, answered by the shipper, which asks the trainer where it must."""
+
+    op: str
+    """`watch` (ttl_s: publish every 20 ms instead of 100 ms), `stop`, `ping`."""
+    ttl_s: float | None = None
+    data: dict[str, Any] = Field(default_factory=dict)

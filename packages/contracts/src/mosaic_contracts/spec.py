@@ -1,0 +1,93 @@
+"""What a person asks for: one run."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from mosaic_contracts.ids import RunIdField, WorkerIdField
+from mosaic_contracts.models import UserModel
+
+ParameterValue = bool | int | float | str | None
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class RunKind(StrEnum):
+    """Everything that acts in an environment is a run; the kind says which."""
+
+    TRAIN = "train"
+    EVALUATE = "evaluate"
+    PLAY = "play"
+    SWEEP = "sweep"
+    REPLAY = "replay"
+    DASHBOARD = "dashboard"
+
+
+class RecordLevel(StrEnum):
+    """How much of each step is kept; facts (config, episode, metric, artifact) always are."""
+
+    METRICS = "metrics"
+    EPISODES = "episodes"
+    REPLAY = "replay"
+    FULL = "full"
+
+    @property
+    def has_episodes(self) -> bool:
+        """Whether episode events are written."""
+        return self is not RecordLevel.METRICS
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether step events are written."""
+        return self in (RecordLevel.REPLAY, RecordLevel.FULL)
+
+    @property
+    def has_observations(self) -> bool:
+        """Whether step events carry the observation."""
+        return self is RecordLevel.FULL
+
+
+class FullOutboxPolicy(StrEnum):
+    """What a worker does when its outbox has reached its quota."""
+
+    WAIT = "wait"
+    THIN = "thin"
+
+
+class RunSpec(UserModel):
+    """One run, as asked for. Stored as given, with every default filled in."""
+
+    worker: WorkerIdField
+    """Id of a registered worker, e.g. `cleanrl`."""
+    algorithm: Name
+    """One of the worker's algorithms, e.g. `ppo`."""
+    environment: Name
+    """Environment id, e.g. `CartPole-v1`."""
+    kind: RunKind = RunKind.TRAIN
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
+    """Seed of the run; 32 bits, for that is what numpy's legacy seeding accepts."""
+    steps: Annotated[int, Field(gt=0, le=2**53)] | None = None
+    """Environment steps in all; None takes the algorithm's own default."""
+    parameters: dict[str, ParameterValue] = Field(default_factory=dict)
+    """The algorithm's arguments by name; checked against its schema before launch."""
+    record: RecordLevel = RecordLevel.REPLAY
+    replay_every: Annotated[int, Field(ge=1)] = 1
+    """Record the steps of every n-th episode only; 1 records all."""
+    checkpoint_every_steps: Annotated[int, Field(ge=1)] | None = None
+    """Environment steps between periodic checkpoints; None: the worker's default, about 10 in a run."""
+    wall_time_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Seconds from start after which the run is stopped as `timed_out`."""
+    start_deadline_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
+    """Seconds from start to the first event."""
+    grace_s: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 20.0
+    """Seconds between a polite stop and SIGKILL."""
+    cpus: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Cores reserved in the queue; also the thread count of the worker's numeric libraries."""
+    gpus: Annotated[int, Field(ge=0, le=64)] = 0
+    outbox_bytes: Annotated[int, Field(ge=16 * 2**20)] = 2**30
+    """Bound of the outbox; at it, `when_outbox_full` applies."""
+    when_outbox_full: FullOutboxPolicy = FullOutboxPolicy.WAIT
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
+    """Display name; None makes `<env>__<algo>__<seed>__<time>`."""
+    parent: RunIdField | None = None

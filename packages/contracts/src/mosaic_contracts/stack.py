@@ -1,0 +1,51 @@
+"""Files through which a stack is found: names relative to MOSAIC_HOME."""
+
+from pydantic import Field
+
+from mosaic_contracts.models import PeerModel
+
+STACK_FILE = "stack/stack.json"
+STACK_LOCK = "stack/stack.lock"
+"""flock-ed by the supervisor for as long as it lives."""
+TOKEN_FILE = "secrets/gateway.token"
+SCHEDULER_DB = "db/scheduler.sqlite3"
+TELEMETRY_DB = "db/telemetry.sqlite3"
+RUNS_DIR = "runs"
+
+
+class ServiceEntry(PeerModel):
+    """One process of the embedded stack."""
+
+    name: str
+    pid: int | None = None
+    state: str
+    """starting, up, backing_off, stopped."""
+    restarts: int = 0
+    last_exit: str | None = None
+    log: str
+    """Relative to MOSAIC_HOME."""
+
+
+class StackFile(PeerModel):
+    """`stack.json`, rewritten atomically by the supervisor at every change."""
+
+    v: int = 1
+    supervisor_pid: int
+    gateway_url: str
+    broker_url: str
+    monitor_url: str
+    started_at: float
+    ready: bool = False
+    services: list[ServiceEntry] = Field(default_factory=list)
+
+
+class StackStatus(PeerModel):
+    """`GET /api/v1/stack`: how the services are, as the gateway sees them."""
+
+    version: str
+    ready: bool
+    broker: bool
+    scheduler: dict[str, object] | None = None
+    recorder: dict[str, object] | None = None
+    findings: list[str] = Field(default_factory=list)
+    """In words, what is wrong and what to do."""

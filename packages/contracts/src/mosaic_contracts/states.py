@@ -1,0 +1,68 @@
+"""Run states and how a run may end. The scheduler alone writes them (architecture, "Run states")."""
+
+from enum import StrEnum
+
+
+class RunState(StrEnum):
+    """Where a run stands."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+
+    @property
+    def is_final(self) -> bool:
+        """A final state is written once and never overwritten."""
+        return self in _FINAL
+
+    @property
+    def has_process(self) -> bool:
+        """Whether a runner may be alive in this state."""
+        return self in _WITH_PROCESS
+
+    def may_become(self, other: "RunState") -> bool:
+        """Whether the state machine has this transition."""
+        return other in _NEXT[self]
+
+
+class EndCause(StrEnum):
+    """Why a run ended; the message beside it says it in words."""
+
+    COMPLETED = "completed"
+    STOPPED_BY_USER = "stopped_by_user"
+    WALL_TIME = "wall_time"
+    START_DEADLINE = "start_deadline"
+    EXIT_CODE = "exit_code"
+    NO_EVENTS = "no_events"
+    SIGNAL = "signal"
+    OUT_OF_MEMORY = "out_of_memory"
+    RUNNER_LOST = "runner_lost"
+    PLACEMENT_FAILED = "placement_failed"
+    WORKER_NOT_READY = "worker_not_ready"
+
+
+_FINAL = frozenset(
+    {
+        RunState.SUCCEEDED,
+        RunState.FAILED,
+        RunState.CRASHED,
+        RunState.CANCELLED,
+        RunState.TIMED_OUT,
+    }
+)
+_WITH_PROCESS = frozenset({RunState.STARTING, RunState.RUNNING, RunState.STOPPING})
+_NEXT: dict[RunState, frozenset[RunState]] = {
+    # A queued run may end before it starts: cancelled, or its placement cannot be made.
+    RunState.QUEUED: frozenset({RunState.STARTING, RunState.CANCELLED, RunState.FAILED}),
+    # Back to queued: the one retry there is, a placement that failed before the first event.
+    RunState.STARTING: frozenset({RunState.RUNNING, RunState.STOPPING, RunState.QUEUED}) | _FINAL,
+    RunState.RUNNING: frozenset({RunState.STOPPING}) | _FINAL,
+    RunState.STOPPING: _FINAL,
+    **{state: frozenset[RunState]() for state in _FINAL},
+}

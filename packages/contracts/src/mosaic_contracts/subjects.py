@@ -1,0 +1,57 @@
+"""The only place where broker subjects are built (a check in `./mosaic lint` holds that)."""
+
+from mosaic_contracts.ids import parse_run_id
+
+_ROOT = "mosaic.v1"
+
+EVENTS_STREAM = "MOSAIC_EVENTS"
+EVENTS_CONSUMER = "recorder"
+EVENTS_ALL = f"{_ROOT}.events.*"
+HEARTBEAT_ALL = f"{_ROOT}.heartbeat.*"
+COMMITTED_ALL = f"{_ROOT}.committed.*"
+RUN_CHANGED = f"{_ROOT}.runs.changed"
+
+
+def events(run_id: str) -> str:
+    """JetStream: batches of a run's events, whatever their source."""
+    return f"{_ROOT}.events.{parse_run_id(run_id)}"
+
+
+def committed(run_id: str) -> str:
+    """Core: the recorder says up to which seq a run's sources are in the store."""
+    return f"{_ROOT}.committed.{parse_run_id(run_id)}"
+
+
+def heartbeat(run_id: str) -> str:
+    """Core: the shipper says how the trainer is."""
+    return f"{_ROOT}.heartbeat.{parse_run_id(run_id)}"
+
+
+def control(run_id: str) -> str:
+    """Request/reply: stop, pause, watch, act; answered by the run's shipper."""
+    return f"{_ROOT}.control.{parse_run_id(run_id)}"
+
+
+def live(run_id: str, channel: str) -> str:
+    """Core: frames, published only while somebody watches."""
+    return f"{_ROOT}.live.{parse_run_id(run_id)}.{channel}"
+
+
+def live_all(run_id: str) -> str:
+    """All live channels of one run."""
+    return f"{_ROOT}.live.{parse_run_id(run_id)}.>"
+
+
+def service(name: str, verb: str) -> str:
+    """Request/reply between services."""
+    return f"{_ROOT}.svc.{name}.{verb}"
+
+
+def service_all(name: str) -> str:
+    """All verbs of one service."""
+    return f"{_ROOT}.svc.{name}.*"
+
+
+def inbox_prefix(owner: str) -> str:
+    """Reply prefix of one connection: its own, so that nobody reads another's replies."""
+    return f"_INBOX_{owner}"

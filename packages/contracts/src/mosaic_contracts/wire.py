@@ -1,0 +1,369 @@
+"""The event codec: msgspec msgpack, positional records in batches. The pydantic models in
+`mosaic_contracts.events` are the published contract; a test holds the two equal.
+
+A record is written once, by the worker, and travels undecoded to the store: outbox frame, batch on the broker,
+block in the store. So a batch is `[v, run_id, attempt, source, seq0, t0_us, [record, ...]]`, whose tail is the
+concatenation of the records' bytes (`join_batch`).
+"""
+
+import struct
+from enum import IntEnum, IntFlag
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mosaic_contracts.ids import parse_run_id
+
+WIRE_VERSION = 1
+MAX_EVENT_BYTES = 2 * 2**20
+"""One encoded record; larger ones are refused where they are made."""
+MAX_BATCH_EVENTS = 1000
+MAX_BATCH_BYTES = 4 * 2**20
+"""Raw bytes of a batch's records; the broker's max_payload is set above it."""
+
+MSG_ID_HEADER = "Nats-Msg-Id"
+BATCH_HEADER = "Mosaic-Batch"
+ENCODING_HEADER = "Mosaic-Encoding"
+ENCODING_ZSTD = "zstd"
+ENCODING_IDENTITY = "identity"
+
+SOURCE_WORKER = "worker"
+SOURCE_SUPERVISOR = "supervisor"
+SOURCES = (SOURCE_WORKER, SOURCE_SUPERVISOR)
+
+
+class Kind(IntEnum):
+    """First element of every record."""
+
+    STEP = 1
+    EPISODE_START = 2
+    EPISODE = 3
+    METRIC = 4
+    LOG = 5
+    CONFIG = 6
+    LIFECYCLE = 7
+    CHECKPOINT = 8
+    ARTIFACT = 9
+    ARTIFACT_PRUNED = 10
+    EXTRA = 11
+
+
+class StepFlag(IntFlag):
+    """Flags of a step and of an episode's end."""
+
+    TERMINATED = 1
+    TRUNCATED = 2
+
+
+class Actor(IntEnum):
+    """Who chose the action."""
+
+    POLICY = 0
+    HUMAN = 1
+    SCRIPT = 2
+
+
+class Step(msgspec.Struct, array_like=True, tag=int(Kind.STEP), gc=False):
+    """One environment step. 12 elements, about 60 bytes without observation."""
+
+    seq: int
+    dt: int
+    """Microseconds after the batch's t0, on the writer's monotonic clock."""
+    env: int
+    """Index of the sub-environment in a vector environment."""
+    episode: int
+    """Number of the episode within (attempt, env), from 0."""
+    step: int
+    """Number of the step within the episode, from 1."""
+    action: Any
+    """int, float, list, or raw little-endian bytes as the config's action space says (dtype, shape)."""
+    reward: float
+    flags: int
+    hash: bytes
+    """blake2b, 8 bytes, over the little-endian raw observation (dict observations by sorted key), float64 reward
+    and one byte of flags (architecture, "Events")."""
+    actor: int = 0
+    observation: Any = None
+    """At level `full`: as `action`; otherwise nil."""
+
+
+class EpisodeStart(msgspec.Struct, array_like=True, tag=int(Kind.EPISODE_START)):
+    """A reset. `reset` says how to rebuild it (episode facts): `{"way": "generator", "state": "<json>"}`."""
+
+    seq: int
+    dt: int
+    env: int
+    episode: int
+    reset: dict[str, Any]
+    hash: bytes
+    """As a step's, with reward 0 and flags 0."""
+    observation: Any = None
+
+
+class Episode(msgspec.Struct, array_like=True, tag=int(Kind.EPISODE)):
+    """An episode's end."""
+
+    seq: int
+    dt: int
+    env: int
+    episode: int
+    length: int
+    """Steps."""
+    episode_return: float
+    """Sum of raw rewards, undiscounted."""
+    flags: int
+    duration_s: float
+    global_step: int
+    """Environment steps of the run so far, over all sub-environments."""
+
+
+class Metric(msgspec.Struct, array_like=True, tag=int(Kind.METRIC)):
+    """One scalar. NaN and infinities are plain values."""
+
+    seq: int
+    dt: int
+    name: str
+    step: int | None
+    value: float
+
+
+class Log(msgspec.Struct, array_like=True, tag=int(Kind.LOG)):
+    """A line worth keeping. `level` is debug, info, warning or error."""
+
+    seq: int
+    dt: int
+    level: str
+    message: str
+    data: dict[str, Any] = {}
+
+
+class Config(msgspec.Struct, array_like=True, tag=int(Kind.CONFIG)):
+    """First event of a worker: what really runs (arguments, spaces, packages, files)."""
+
+    seq: int
+    dt: int
+    data: dict[str, Any]
+
+
+class Lifecycle(msgspec.Struct, array_like=True, tag=int(Kind.LIFECYCLE)):
+    """From the worker a hint (`training`, `done`, `stopped`, `error`); from the supervisor the state."""
+
+    seq: int
+    dt: int
+    phase: str
+    data: dict[str, Any] = {}
+
+
+class Checkpoint(msgspec.Struct, array_like=True, tag=int(Kind.CHECKPOINT)):
+    """A checkpoint that is complete on disk."""
+
+    seq: int
+    dt: int
+    path: str
+    """Relative to the run folder."""
+    step: int
+    sha256: str
+    bytes: int
+    reason: str
+    """`periodic`, `final`, `stop`."""
+    data: dict[str, Any] = {}
+
+
+class Artifact(msgspec.Struct, array_like=True, tag=int(Kind.ARTIFACT)):
+    """Another file or folder of the run."""
+
+    seq: int
+    dt: int
+    path: str
+    kind: str
+    bytes: int
+    sha256: str | None = None
+    data: dict[str, Any] = {}
+
+
+class ArtifactPruned(msgspec.Struct, array_like=True, tag=int(Kind.ARTIFACT_PRUNED)):
+    """A file that was announced is gone on purpose."""
+
+    seq: int
+    dt: int
+    path: str
+    reason: str
+
+
+class Extra(msgspec.Struct, array_like=True, tag=int(Kind.EXTRA)):
+    """A namespaced event that a reader may not know and must keep, e.g. `bdi.intention`.
+
+    `mosaic.thinned` with `{"steps": n}` counts step events that were dropped at a full outbox.
+    """
+
+    seq: int
+    dt: int
+    type: str
+    data: dict[str, Any]
+
+
+Record = (
+    Step
+    | EpisodeStart
+    | Episode
+    | Metric
+    | Log
+    | Config
+    | Lifecycle
+    | Checkpoint
+    | Artifact
+    | ArtifactPruned
+    | Extra
+)
+THINNED = "mosaic.thinned"
+
+
+class Batch(msgspec.Struct, array_like=True):
+    """What a message carries and what a block of the store holds."""
+
+    v: int
+    run_id: str
+    attempt: int
+    source: str
+    seq0: int
+    t0_us: int
+    """Wall clock of the writer, microseconds since the epoch; a record's time is t0_us + dt."""
+    records: list[Record]
+
+
+class BatchHead(NamedTuple):
+    """What is known of a batch without decoding it."""
+
+    run_id: str
+    attempt: int
+    source: str
+    seq0: int
+    n: int
+
+    def header(self) -> str:
+        """Value of the `Mosaic-Batch` header."""
+        return f"{WIRE_VERSION} {self.run_id} {self.attempt} {self.source} {self.seq0} {self.n}"
+
+    def msg_id(self, nonce: str) -> str:
+        """Value of `Nats-Msg-Id`. It names the whole range: after a shipper restart the bounds differ, and the
+        broker would otherwise swallow the longer batch as a duplicate."""
+        return f"{nonce}:{self.run_id}:{self.attempt}:{self.source}:{self.seq0}:{self.n}"
+
+
+class BatchInvalid(ValueError):
+    """A message is not a batch that may enter the store."""
+
+
+_encoder = msgspec.msgpack.Encoder()
+_batch_decoder = msgspec.msgpack.Decoder(Batch)
+_record_decoder: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record)
+
+encode_record = _encoder.encode
+
+
+def decode_record(data: bytes | memoryview) -> Record:
+    """Decode one record.
+
+    Raises:
+        BatchInvalid: not a record of this version.
+    """
+    try:
+        return _record_decoder.decode(data)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise BatchInvalid(str(error)) from error
+
+
+def parse_batch_header(text: str) -> BatchHead:
+    """Read a `Mosaic-Batch` header.
+
+    Raises:
+        BatchInvalid: unknown version, malformed, or a run id that is none.
+    """
+    parts = text.split(" ")
+    if len(parts) != 6 or parts[0] != str(WIRE_VERSION):
+        raise BatchInvalid(f"batch header {text[:80]!r} is not of version {WIRE_VERSION}")
+    try:
+        head = BatchHead(
+            parse_run_id(parts[1]), int(parts[2]), parts[3], int(parts[4]), int(parts[5])
+        )
+    except ValueError as error:
+        raise BatchInvalid(str(error)) from error
+    if head.attempt < 1 or head.seq0 < 1 or head.n < 1 or head.source not in SOURCES:
+        raise BatchInvalid(f"batch header {text[:80]!r} has a value out of range")
+    return head
+
+
+def join_batch(head: BatchHead, t0_us: int, records: bytes) -> bytes:
+    """Wrap `head.n` encoded records, back to back, as one batch without decoding them."""
+    prefix = _encoder.encode(
+        (WIRE_VERSION, head.run_id, head.attempt, head.source, head.seq0, t0_us)
+    )
+    # A fixarray of 6 (0x96) becomes one of 7; the seventh is an array32 of records.
+    return b"\x97" + prefix[1:] + b"\xdd" + struct.pack(">I", head.n) + records
+
+
+def decode_batch(data: bytes) -> Batch:
+    """Decode and validate a batch: version, run id, and seq contiguous from seq0.
+
+    Raises:
+        BatchInvalid: anything that must not enter the store.
+    """
+    try:
+        batch = _batch_decoder.decode(data)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise BatchInvalid(str(error)) from error
+    if batch.v != WIRE_VERSION:
+        raise BatchInvalid(f"batch version {batch.v} is not {WIRE_VERSION}")
+    try:
+        parse_run_id(batch.run_id)
+    except ValueError as error:
+        raise BatchInvalid(str(error)) from error
+    if batch.source not in SOURCES or batch.attempt < 1 or batch.seq0 < 1 or not batch.records:
+        raise BatchInvalid("batch has an unknown source, no attempt or no records")
+    if any(r.seq != seq for seq, r in enumerate(batch.records, batch.seq0)):
+        raise BatchInvalid("batch is not contiguous in seq")
+    return batch
+
+
+TYPE_OF: dict[type[msgspec.Struct], str] = {
+    Step: "step",
+    EpisodeStart: "episode_start",
+    Episode: "episode",
+    Metric: "metric",
+    Log: "log",
+    Config: "config",
+    Lifecycle: "lifecycle",
+    Checkpoint: "checkpoint",
+    Artifact: "artifact",
+    ArtifactPruned: "artifact_pruned",
+}
+"""Event type by record class; an `Extra` names its own type."""
+
+
+def event_type(record: Record) -> str:
+    """Type of the event that a record stands for."""
+    return record.type if isinstance(record, Extra) else TYPE_OF[type(record)]
+
+
+def to_event(batch: Batch, record: Record) -> dict[str, Any]:
+    """The event of a record as a plain dict: envelope and fields by name.
+
+    `hash` becomes hex text; raw bytes of actions and observations stay bytes (the store's reader turns them into
+    lists, for it knows the run's spaces). Floats may be non-finite.
+    """
+    event: dict[str, Any] = {
+        "v": batch.v,
+        "run_id": batch.run_id,
+        "attempt": batch.attempt,
+        "source": batch.source,
+        "seq": record.seq,
+        "t": (batch.t0_us + record.dt) / 1e6,
+        "type": event_type(record),
+    }
+    for name in record.__struct_fields__:
+        if name in ("seq", "dt") or (name == "type" and isinstance(record, Extra)):
+            continue
+        event[name] = getattr(record, name)
+    if "hash" in event:
+        event["hash"] = event["hash"].hex()
+    return event

@@ -1,0 +1,107 @@
+"""What a worker says of itself: worker.toml, `describe`, `check`."""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field
+
+from mosaic_contracts.ids import WorkerIdField
+from mosaic_contracts.models import PeerModel, UserModel
+
+
+class DeviceNeed(StrEnum):
+    """Whether a worker uses an accelerator."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+class WorkerManifest(UserModel):
+    """A `worker.toml`: how to reach a worker, without importing it."""
+
+    id: WorkerIdField
+    title: str
+    aliases: list[str] = Field(default_factory=list)
+    room: str | None = None
+    """Name of the environment under `venvs/`; `{python}` in `command` is its interpreter."""
+    command: list[str] = Field(min_length=1)
+    """Process placement: argv before `describe`, `check`, `train`, `play`. `{python}` is replaced."""
+    image: str | None = None
+    lane: Literal["telemetry", "analytics"] = "telemetry"
+    device: DeviceNeed = DeviceNeed.NONE
+    bundles: list[str] = Field(default_factory=list)
+    """Optional dependency sets this worker knows of, e.g. `atari`."""
+    hint: str = ""
+    """What to do when the environment of the worker is missing."""
+
+
+class Algorithm(PeerModel):
+    """One algorithm and the JSON Schema of its arguments."""
+
+    id: str
+    title: str
+    summary: str = ""
+    parameters: dict[str, Any]
+    """JSON Schema (object). Properties carry default, description, `x-group`, `x-flag`."""
+    action_spaces: list[str] = Field(default_factory=list)
+    """Kinds it can act in: `discrete`, `box`, `multi_discrete`."""
+    observation_spaces: list[str] = Field(default_factory=list)
+    default_environment: str | None = None
+    steps_parameter: str | None = None
+    """Parameter that `RunSpec.steps` sets; naming both in one spec is refused."""
+    seed_parameter: str | None = None
+    environment_parameter: str | None = None
+    warm_start: bool = False
+    play: bool = False
+
+
+class Environment(PeerModel):
+    """One environment that the worker can make here."""
+
+    id: str
+    title: str = ""
+    action_space: str | None = None
+    observation_space: str | None = None
+    max_steps: int | None = None
+    render: bool = False
+    bundle: str | None = None
+    """Dependency bundle it needs; None: in the base environment."""
+
+
+class WorkerDescription(PeerModel):
+    """Answer of `describe`: everything a client needs to build forms, tabs and buttons."""
+
+    contract: int = 1
+    worker: str
+    version: str
+    title: str
+    summary: str = ""
+    modes: list[str] = Field(default_factory=lambda: ["train"])
+    record_levels: list[str]
+    algorithms: list[Algorithm]
+    environments: list[Environment]
+    packages: dict[str, str] = Field(default_factory=dict)
+    """Versions of the packages that decide results, e.g. torch, gymnasium."""
+
+
+class Finding(PeerModel):
+    """One line of a check."""
+
+    level: Literal["ok", "warning", "blocking"]
+    where: str
+    """Field of the spec or part of the system, e.g. `parameters.gamma`, `environment`."""
+    message: str
+    code: str = ""
+    """A problem code where there is one (`mosaic_contracts.problems`)."""
+    nearest: list[str] = Field(default_factory=list)
+    """Closest known names, best first."""
+
+
+class CheckReport(PeerModel):
+    """Answer of `check`: the exact plan and what is missing. Nothing was started."""
+
+    ok: bool
+    findings: list[Finding]
+    plan: dict[str, Any] = Field(default_factory=dict)
+    """What would run: script, argv, all parameters with their values, packages, record level."""
