@@ -63,12 +63,17 @@ class Actor(IntEnum):
     SCRIPT = 2
 
 
-class Step(msgspec.Struct, array_like=True, tag=int(Kind.STEP), gc=False):
-    """One environment step. 12 elements, about 60 bytes without observation."""
+class _Record(msgspec.Struct, array_like=True, tag_field="record"):
+    """Records are told apart by their first element."""
 
     seq: int
     dt: int
     """Microseconds after the batch's t0, on the writer's monotonic clock."""
+
+
+class Step(_Record, array_like=True, tag=int(Kind.STEP), gc=False):
+    """One environment step. 12 elements, about 60 bytes without observation."""
+
     env: int
     """Index of the sub-environment in a vector environment."""
     episode: int
@@ -87,11 +92,9 @@ class Step(msgspec.Struct, array_like=True, tag=int(Kind.STEP), gc=False):
     """At level `full`: as `action`; otherwise nil."""
 
 
-class EpisodeStart(msgspec.Struct, array_like=True, tag=int(Kind.EPISODE_START)):
+class EpisodeStart(_Record, array_like=True, tag=int(Kind.EPISODE_START)):
     """A reset. `reset` says how to rebuild it (episode facts): `{"way": "generator", "state": "<json>"}`."""
 
-    seq: int
-    dt: int
     env: int
     episode: int
     reset: dict[str, Any]
@@ -100,11 +103,9 @@ class EpisodeStart(msgspec.Struct, array_like=True, tag=int(Kind.EPISODE_START))
     observation: Any = None
 
 
-class Episode(msgspec.Struct, array_like=True, tag=int(Kind.EPISODE)):
+class Episode(_Record, array_like=True, tag=int(Kind.EPISODE)):
     """An episode's end."""
 
-    seq: int
-    dt: int
     env: int
     episode: int
     length: int
@@ -117,48 +118,38 @@ class Episode(msgspec.Struct, array_like=True, tag=int(Kind.EPISODE)):
     """Environment steps of the run so far, over all sub-environments."""
 
 
-class Metric(msgspec.Struct, array_like=True, tag=int(Kind.METRIC)):
+class Metric(_Record, array_like=True, tag=int(Kind.METRIC)):
     """One scalar. NaN and infinities are plain values."""
 
-    seq: int
-    dt: int
     name: str
     step: int | None
     value: float
 
 
-class Log(msgspec.Struct, array_like=True, tag=int(Kind.LOG)):
+class Log(_Record, array_like=True, tag=int(Kind.LOG)):
     """A line worth keeping. `level` is debug, info, warning or error."""
 
-    seq: int
-    dt: int
     level: str
     message: str
     data: dict[str, Any] = {}
 
 
-class Config(msgspec.Struct, array_like=True, tag=int(Kind.CONFIG)):
+class Config(_Record, array_like=True, tag=int(Kind.CONFIG)):
     """First event of a worker: what really runs (arguments, spaces, packages, files)."""
 
-    seq: int
-    dt: int
     data: dict[str, Any]
 
 
-class Lifecycle(msgspec.Struct, array_like=True, tag=int(Kind.LIFECYCLE)):
+class Lifecycle(_Record, array_like=True, tag=int(Kind.LIFECYCLE)):
     """From the worker a hint (`training`, `done`, `stopped`, `error`); from the supervisor the state."""
 
-    seq: int
-    dt: int
     phase: str
     data: dict[str, Any] = {}
 
 
-class Checkpoint(msgspec.Struct, array_like=True, tag=int(Kind.CHECKPOINT)):
+class Checkpoint(_Record, array_like=True, tag=int(Kind.CHECKPOINT)):
     """A checkpoint that is complete on disk."""
 
-    seq: int
-    dt: int
     path: str
     """Relative to the run folder."""
     step: int
@@ -169,11 +160,9 @@ class Checkpoint(msgspec.Struct, array_like=True, tag=int(Kind.CHECKPOINT)):
     data: dict[str, Any] = {}
 
 
-class Artifact(msgspec.Struct, array_like=True, tag=int(Kind.ARTIFACT)):
+class Artifact(_Record, array_like=True, tag=int(Kind.ARTIFACT)):
     """Another file or folder of the run."""
 
-    seq: int
-    dt: int
     path: str
     kind: str
     bytes: int
@@ -181,23 +170,19 @@ class Artifact(msgspec.Struct, array_like=True, tag=int(Kind.ARTIFACT)):
     data: dict[str, Any] = {}
 
 
-class ArtifactPruned(msgspec.Struct, array_like=True, tag=int(Kind.ARTIFACT_PRUNED)):
+class ArtifactPruned(_Record, array_like=True, tag=int(Kind.ARTIFACT_PRUNED)):
     """A file that was announced is gone on purpose."""
 
-    seq: int
-    dt: int
     path: str
     reason: str
 
 
-class Extra(msgspec.Struct, array_like=True, tag=int(Kind.EXTRA)):
+class Extra(_Record, array_like=True, tag=int(Kind.EXTRA)):
     """A namespaced event that a reader may not know and must keep, e.g. `bdi.intention`.
 
     `mosaic.thinned` with `{"steps": n}` counts step events that were dropped at a full outbox.
     """
 
-    seq: int
-    dt: int
     type: str
     data: dict[str, Any]
 
