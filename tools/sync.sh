@@ -1,0 +1,128 @@
+# shellcheck shell=bash
+# One environment per room under $MOSAIC_VENVS. A stamp, written last, says what an environment was made from;
+# one without its right stamp is made again, so that a half-made one is never used.
+
+# Sets REPLY to the digest of everything that an environment of kind $2 (run or dev) of the room in folder $1 is made from.
+digest() {
+  local files=() package
+  find_packages "$1"
+  for package in "${PACKAGES[@]}" "$1"; do files+=("$package/pyproject.toml"); done
+  for package in "$1"/*.lock "$1/torch.txt"; do
+    case $package in
+      */requirements.dev.lock) [ "$2" != dev ] || files+=("$package") ;;
+      */torch.txt) [ ! -f "$package" ] || files+=("$package") ;;
+      *) files+=("$package") ;;
+    esac
+  done
+  # the checkout's place, because our own packages are installed as links into it
+  REPLY=$({ printf '%s\n' "$UV_VERSION" "$ROOT" && cat "${files[@]}"; } | sha256sum)
+  REPLY=${REPLY%% *}
+}
+
+has_stamp() { # ENVIRONMENT KIND DIGEST
+  local stamp=
+  [ -x "$1/bin/python" ] && [ -f "$1/mosaic-$2.stamp" ] && read -r stamp <"$1/mosaic-$2.stamp" && [ "$stamp" = "$3" ]
+}
+
+is_current() { # KIND ROOM
+  local folder
+  find_room "$2"
+  folder=$REPLY
+  digest "$folder" run
+  has_stamp "$MOSAIC_VENVS/$2" run "$REPLY" || return 1
+  if [ "$1" = dev ] && [ -f "$folder/requirements.dev.lock" ]; then
+    digest "$folder" dev
+    has_stamp "$MOSAIC_VENVS/$2" dev "$REPLY" || return 1
+  fi
+}
+
+# sync_rooms KIND ROOM...: silent and a few milliseconds a room when nothing is to do.
+sync_rooms() {
+  local kind=$1 room missing=() number=0
+  shift
+  for room in "$@"; do
+    find_room "$room"
+    case " ${missing[*]} " in *" $room "*) continue ;; esac
+    is_current "$kind" "$room" || missing+=("$room")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  mkdir -p "$MOSAIC_VENVS"
+  find_uv
+  find_python
+  for room in "${missing[@]}"; do
+    number=$((number + 1))
+    printf '[%d/%d] %s ...' "$number" ${#missing[@]} "$room" >&2
+    sync_room "$kind" "$room"
+  done
+}
+
+sync_room() { # KIND ROOM
+  local began=${EPOCHREALTIME/./} log="$MOSAIC_VENVS/.$2.log" spent status=0
+  (
+    flock 9 # another ./mosaic may be making the same room
+    is_current "$1" "$2" || make_room "$1" "$2" >"$log" 2>&1
+  ) 9>"$MOSAIC_VENVS/.$2.lock" || status=$?
+  if [ $status -ne 0 ]; then
+    printf ' failed\n' >&2
+    cat "$log" >&2
+    fail "could not make the environment of $2; what uv said stands above"
+  fi
+  spent=$(((${EPOCHREALTIME/./} - began) / 100000))
+  printf ' %d.%d s\n' $((spent / 10)) $((spent % 10)) >&2
+}
+
+make_room() { # KIND ROOM; `set -e` does not reach into a function called in a condition, hence the chains
+  local folder environment run
+  environment="$MOSAIC_VENVS/$2"
+  find_room "$2"
+  folder=$REPLY
+  digest "$folder" run
+  run=$REPLY
+  # test packages that are out of date would hide what the project file no longer names
+  if ! has_stamp "$environment" run "$run" || [ -f "$environment/mosaic-dev.stamp" ]; then
+    rm -rf "$environment" && install_run "$folder" "$environment" &&
+      printf '%s\n' "$run" >"$environment/mosaic-run.stamp" || return
+  fi
+  if [ "$1" = dev ] && [ -f "$folder/requirements.dev.lock" ]; then
+    digest "$folder" dev
+    install_locked "$folder" "$environment" requirements.dev.lock &&
+      printf '%s\n' "$REPLY" >"$environment/mosaic-dev.stamp"
+  fi
+}
+
+install() { "$UV" pip install "$@"; }
+
+install_locked() { # FOLDER ENVIRONMENT LOCK
+  local arguments=(--require-hashes -r "$1/$3")
+  # torch has no hash in any lock; what depends on it must not ask for one
+  [ ! -f "$1/torch.exclude" ] || arguments+=(--excludes "$1/torch.exclude")
+  install --python "$2/bin/python" "${arguments[@]}"
+}
+
+install_run() { # FOLDER ENVIRONMENT
+  local python="$2/bin/python" lock package own=()
+  "$UV" venv --no-project --python "$PYTHON" "$2" || return
+  install_locked "$1" "$2" requirements.lock || return
+  if [ -f "$1/torch.txt" ]; then
+    install --python "$python" -c "$1/requirements.lock" -r "$1/torch.txt" && refuse_cuda "$2" || return
+  fi
+  for lock in "$1"/*.nodeps; do
+    [ -f "$lock" ] && [ "${lock##*/}" != bootstrap.nodeps ] || continue # that one is for uv.sh
+    install --python "$python" --require-hashes --no-deps -r "${lock%.nodeps}.lock" || return
+  done
+  find_packages "$1"
+  for package in "${PACKAGES[@]}"; do own+=(-e "$package"); done
+  [ ${#own[@]} -eq 0 ] || install --python "$python" --no-deps "${own[@]}"
+}
+
+# A folder that offers a CPU build was named: 3 GB of CUDA beside it mean that the folder was not read.
+refuse_cuda() { # ENVIRONMENT
+  local folder
+  for folder in ${UV_FIND_LINKS//,/ }; do
+    compgen -G "$folder/torch-*+cpu-*.whl" >/dev/null || continue
+    if compgen -G "$1/lib/python3.11/site-packages/nvidia*" >/dev/null; then
+      printf 'the wheel folder %s holds a CPU build of torch, yet CUDA packages were installed\n' "$folder"
+      return 1
+    fi
+  done
+}
