@@ -35,7 +35,7 @@ compile() {
 
 # lock_room FOLDER OUT: writes the room's locks into the folder OUT.
 lock_room() (
-  cd "$1"
+  cd "$1" || exit
   arguments=()
   for package in "$ROOT"/packages/*/; do
     package=${package%/}

@@ -100,19 +100,19 @@ install_locked() { # FOLDER ENVIRONMENT LOCK
 }
 
 install_run() { # FOLDER ENVIRONMENT
-  local python="$2/bin/python" lock package own=()
+  local inside="$2/bin/python" lock package own=()
   "$UV" venv --no-project --python "$PYTHON" "$2" || return
   install_locked "$1" "$2" requirements.lock || return
   if [ -f "$1/torch.txt" ]; then
-    install --python "$python" -c "$1/requirements.lock" -r "$1/torch.txt" && refuse_cuda "$2" || return
+    install --python "$inside" -c "$1/requirements.lock" -r "$1/torch.txt" && refuse_cuda "$2" || return
   fi
   for lock in "$1"/*.nodeps; do
     [ -f "$lock" ] && [ "${lock##*/}" != bootstrap.nodeps ] || continue # that one is for uv.sh
-    install --python "$python" --require-hashes --no-deps -r "${lock%.nodeps}.lock" || return
+    install --python "$inside" --require-hashes --no-deps -r "${lock%.nodeps}.lock" || return
   done
   find_packages "$1"
   for package in "${PACKAGES[@]}"; do own+=(-e "$package"); done
-  [ ${#own[@]} -eq 0 ] || install --python "$python" --no-deps "${own[@]}"
+  [ ${#own[@]} -eq 0 ] || install --python "$inside" --no-deps "${own[@]}"
 }
 
 # A folder that offers a CPU build was named: 3 GB of CUDA beside it mean that the folder was not read.

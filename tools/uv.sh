@@ -4,6 +4,9 @@
 export UV_PYTHON_DOWNLOADS=never # an interpreter is the user's choice, and the network may be away
 export UV_NO_PROGRESS=1          # one line a room is the progress
 export UV_HTTP_TIMEOUT=${UV_HTTP_TIMEOUT:-120} # torch is large and lines are slow; uv gives up after 30 s
+# Python compiles what it imports, once, unless told not to: then every start of a worker would spend 6 s more on
+# torch, and compiling all of it here, 25 s, is soon won back.
+[ -z "${PYTHONDONTWRITEBYTECODE:-}" ] || export UV_COMPILE_BYTECODE=1
 
 # What pip was told about where packages are, uv is told too.
 if [ -n "${PIP_FIND_LINKS:-}" ] && [ -z "${UV_FIND_LINKS:-}" ]; then
