@@ -1,0 +1,18 @@
+"""Rules of this repository that no linter knows. Each check returns findings as `path:line: what is wrong`."""
+
+from pathlib import Path
+
+from checks.addresses import find_addresses
+from checks.locks import find_lock_faults
+from checks.subjects import find_subjects
+
+__all__ = ["find_addresses", "find_all", "find_lock_faults", "find_subjects"]
+
+
+def find_all(root: Path, names: list[str]) -> list[str]:
+    """Run every check over the files called names, relative to root."""
+    return [
+        *find_subjects(root, names),
+        *find_lock_faults(root, names),
+        *find_addresses(root, names),
+    ]

@@ -1,0 +1,145 @@
+"""`./mosaic lint | imports | types | test`: runs what judges the code. `./mosaic` made the environments.
+
+Without a room `test` runs everything and closes with one line that sums the tests of all rooms.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import checks
+from rooms import ROOT, Room, all_rooms, named_rooms
+from steps import Judgement, Outcome, judge_pytest, read_counts, run_commands
+
+HERE = Path(sys.executable).parent  # the tools' own environment holds the linters
+CACHE = ROOT / "var" / "cache"
+REPORTS = ROOT / "var" / "reports"
+
+
+def lint(where: list[str]) -> Outcome:
+    """Ruff's rules and format, spelling, and shell scripts."""
+    shell = [
+        name
+        for name in tracked_files()
+        if (name in ("mosaic", ".ci/run") or name.endswith(".sh")) and is_under(name, where)
+    ]
+    commands = [
+        [str(HERE / "ruff"), "check", "--quiet", *where],
+        [str(HERE / "ruff"), "format", "--quiet", "--diff", *where],
+        [str(HERE / "codespell"), "--toml", "pyproject.toml", *where],
+    ]
+    if shell:
+        commands.append([str(HERE / "shellcheck"), "-x", *shell])
+    return run_commands(commands, ROOT, {**os.environ, "RUFF_CACHE_DIR": str(CACHE / "ruff")})
+
+
+def tracked_files() -> list[str]:
+    """Files that git knows or would add, relative to the checkout."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.splitlines() if (ROOT / name).is_file()]
+
+
+def is_under(name: str, where: list[str]) -> bool:
+    return where == ["."] or any(name.startswith(f"{folder}/") for folder in where)
+
+
+def imports() -> Outcome:
+    """The import rules: ours by import-linter, and what it cannot say by the checks."""
+    paths = [str(room.folder / "src") for room in all_rooms() if (room.folder / "src").is_dir()]
+    command = [str(HERE / "lint-imports"), "--no-logo", "--cache-dir", str(CACHE / "import-linter")]
+    return run_commands([command], ROOT, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+
+
+def run_checks() -> Outcome:
+    """Rules of this repository that no linter knows."""
+    findings = checks.find_all(ROOT, tracked_files())
+    for finding in findings:
+        print(finding)
+    return Outcome(ok=not findings)
+
+
+def types(room: Room) -> Outcome:
+    """Run mypy --strict as the room's own interpreter sees the world."""
+    if not room.sources:
+        return Outcome(ok=True, note="no Python")
+    command = [str(HERE / "mypy"), "--config-file", str(ROOT / "pyproject.toml")]
+    command += ["--python-executable", str(room.python)]
+    command += ["--cache-dir", str(CACHE / "mypy" / room.name), *room.sources]
+    return run_commands([command], room.folder, {**os.environ, "MYPYPATH": "src"})
+
+
+def tests(room: Room, arguments: list[str]) -> Outcome:
+    """Run the room's tests in its own environment."""
+    if not room.tests:
+        return Outcome(ok=True, note="none yet")
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    report = REPORTS / f"{room.name}.xml"
+    report.unlink(missing_ok=True)
+    command = [str(room.python), "-m", "pytest", f"--junitxml={report}", *arguments]
+    env = {key: value for key, value in os.environ.items() if key != "MOSAIC_HOME"}
+    code = subprocess.run(command, cwd=room.folder, env=env, check=False).returncode
+    return judge_pytest(code, read_counts(report))
+
+
+def test_rooms(rooms: list[Room], arguments: list[str]) -> Judgement:
+    """Judge some rooms: the inner loop."""
+    judgement = Judgement()
+    folders = [str(room.folder.relative_to(ROOT)) for room in rooms]
+    judgement.step("lint", partial(lint, folders))
+    for title, act in room_steps(rooms, arguments):
+        judgement.step(title, act)
+    return judgement
+
+
+def test_everything(arguments: list[str]) -> Judgement:
+    """Judge the whole checkout, what is quick first."""
+    judgement = Judgement()
+    judgement.step("lint", partial(lint, ["."]))
+    judgement.step("imports", imports)
+    judgement.step("checks", run_checks)
+    for title, act in room_steps(all_rooms(), arguments):
+        judgement.step(title, act)
+    return judgement
+
+
+def room_steps(rooms: list[Room], arguments: list[str]) -> list[tuple[str, Callable[[], Outcome]]]:
+    """Types of every room, then tests of every room, so that a wrong type shows within a minute."""
+    steps: list[tuple[str, Callable[[], Outcome]]] = []
+    for room in rooms:
+        if room.sources:
+            steps.append((f"types {room.name}", partial(types, room)))
+    for room in rooms:
+        if room.sources:
+            steps.append((f"tests {room.name}", partial(tests, room, arguments)))
+    return steps
+
+
+def main(verb: str, *words: str) -> int:
+    """Run a verb; 0 when everything is as it should be."""
+    names, arguments = list(words), []
+    if "--" in names:
+        cut = names.index("--")
+        names, arguments = names[:cut], names[cut + 1 :]
+    if verb == "test":
+        judgement = (
+            test_rooms(named_rooms(names), arguments) if names else test_everything(arguments)
+        )
+        judgement.print_table()
+        print(f"\n{judgement.counts}", flush=True)
+        return 0 if judgement.ok else 1
+    if verb == "lint":
+        outcomes = [lint(["."]), run_checks()]
+    elif verb == "imports":
+        outcomes = [imports()]
+    else:
+        rooms = named_rooms(names) if names else all_rooms()
+        outcomes = [types(room) for room in rooms]
+    return 0 if all(outcome.ok for outcome in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""The checks find what they are for, and pass what is right."""
+
+from pathlib import Path
+
+import pytest
+
+from checks.addresses import find_addresses
+from checks.locks import find_lock_faults
+from checks.subjects import find_subjects
+
+
+def write(root: Path, name: str, text: str) -> list[str]:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return [name]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('topic = f"mosaic.v1.events.{run}"\n', [1]),
+        ('x = 1\ny = b"mosaic.v1.live.>"\n', [2]),
+        ('everything = "mosaic.v1" + ".>"\n', [1]),
+        ('"""Sends on the subject mosaic.v1.events.<run>."""\n', []),
+        ('protocol = "mosaic.json.v1"\n', []),
+    ],
+)
+def test_a_subject_spelled_in_shipped_code_is_found(
+    tmp_path: Path, text: str, lines: list[int]
+) -> None:
+    """Only a string that is a subject counts, also in parts of an f-string; prose may name one."""
+    names = write(tmp_path, "services/recorder/src/mosaic_recorder/consumer.py", text)
+    found = [int(finding.split(":")[1]) for finding in find_subjects(tmp_path, names)]
+    assert found == lines
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["packages/contracts/src/mosaic_contracts/subjects.py", "services/recorder/tests/test_it.py"],
+)
+def test_subjects_may_be_spelled_at_home_and_in_tests(tmp_path: Path, name: str) -> None:
+    """The builder itself and a test's expected value are no findings."""
+    assert find_subjects(tmp_path, write(tmp_path, name, 'x = "mosaic.v1.events.>"\n')) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "fault"),
+    [
+        ("services/worker_cleanrl/requirements.lock", "torch==2.13.0 \\", "names torch"),
+        ("services/worker_cleanrl/requirements.dev.lock", "nvidia-cublas==1.0 \\", "names nvidia"),
+        ("services/worker_cleanrl/requirements.lock", "triton==3.0 ; x \\", "names triton"),
+        ("services/gateway/requirements.lock", "docker==7.0 \\", "must not import"),
+        ("cli/requirements.lock", "rich==15.0.0", "without a hash"),
+        ("services/worker_cleanrl/requirements.cuda.lock", "torch==2.13.0 \\", ""),
+        ("services/scheduler/requirements.lock", "docker==7.0 \\", ""),
+        ("cli/requirements.lock", "rich==15.0.0 \\", ""),
+    ],
+)
+def test_a_lock_names_only_what_its_room_may_have(
+    tmp_path: Path, name: str, line: str, fault: str
+) -> None:
+    """Torch and CUDA, a forbidden package and a missing hash are each said; the rest passes."""
+    found = find_lock_faults(tmp_path, write(tmp_path, name, f"{line}\n    --hash=sha256:00\n"))
+    assert len(found) == bool(fault)
+    assert all(fault in finding for finding in found)
+
+
+def test_registry_addresses_and_machine_paths_are_found(tmp_path: Path) -> None:
+    """Each kind of address is named with its line; other addresses and general paths pass."""
+    registry = "https://" + "pypi" + ".org/simple"  # in parts, for this file is checked too
+    root = tmp_path / "checkout"
+    names = write(
+        root,
+        "notes.md",
+        f"https://nats.io\n{registry}\n{root}/var\n{tmp_path}/wheels\n/home/ann/.ssh\n/usr/bin\n",
+    )
+    found = find_addresses(root, names, home=Path("/home/ann"))
+    assert sorted({int(finding.split(":")[1]) for finding in found}) == [2, 3, 4, 5]

@@ -1,0 +1,99 @@
+"""`./mosaic` before any environment exists: what it says, and what it takes for made."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rooms import ROOT, all_rooms
+
+BARE = "source tools/rooms.sh; source tools/uv.sh; source tools/sync.sh; "
+
+
+def bash(script: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a piece of bash in the checkout, with ROOT set as `mosaic` sets it."""
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=ROOT,
+        env={**os.environ, "ROOT": str(ROOT), **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("words", ["", "help", "--help"])
+def test_the_overview_needs_nothing(tmp_path: Path, words: str) -> None:
+    """Help costs no environment."""
+    done = bash(f"./mosaic {words}", MOSAIC_VENVS=str(tmp_path / "venvs"))
+    assert done.returncode == 0
+    assert "./mosaic demo" in done.stdout
+    assert not (tmp_path / "venvs").exists()
+
+
+def test_bash_and_python_know_the_same_rooms() -> None:
+    """Rooms are the folders with a project file, in both halves of the tooling."""
+    listed = bash(f"{BARE} room_names").stdout.split()
+    assert listed == [room.name for room in all_rooms()]
+
+
+@pytest.mark.parametrize("name", ["contract", "../tools", "packages/contracts"])
+def test_an_unknown_room_is_refused_with_the_list(name: str) -> None:
+    """A misspelt room ends with code 2 and the names there are."""
+    done = bash(f"./mosaic sync {name}")
+    assert done.returncode == 2
+    assert f"no room called '{name}'" in done.stderr
+    assert "gateway" in done.stderr
+
+
+def test_every_room_installs_all_of_our_packages_that_it_names() -> None:
+    """A dependency of ours without its path would be looked for in a registry."""
+    for room in all_rooms():
+        done = bash(f'{BARE} find_packages "{room.folder}"; printf "%s\\n" "${{PACKAGES[@]##*/}}"')
+        text = (room.folder / "pyproject.toml").read_text(encoding="utf-8")
+        named = {
+            package.name
+            for package in (ROOT / "packages").iterdir()
+            if f'"mosaic-{package.name}"' in text
+        }
+        assert named <= set(done.stdout.split()), room.name
+
+
+def test_a_wrong_interpreter_is_named(tmp_path: Path) -> None:
+    """MOSAIC_PYTHON that is no Python 3.11 is an error, not a reason to take another."""
+    done = bash(f"{BARE} find_python", MOSAIC_PYTHON=str(tmp_path / "python"))
+    assert done.returncode == 2
+    assert f"MOSAIC_PYTHON={tmp_path}/python" in done.stderr
+
+
+def test_without_python_3_11_it_says_what_to_do(tmp_path: Path) -> None:
+    """An empty PATH gives one clear error."""
+    done = bash(f"{BARE} PATH={tmp_path}; find_python", MOSAIC_PYTHON="")
+    assert done.returncode == 2
+    assert "needs Python 3.11" in done.stderr
+
+
+def test_an_environment_without_its_stamp_is_not_taken_for_made(tmp_path: Path) -> None:
+    """Half-made, made from something else, and emptied environments are all made again."""
+    made = bash(f'{BARE} find_room contracts; digest "$REPLY" run; echo "$REPLY"').stdout
+    folder = tmp_path / "contracts"
+    check = f"{BARE} is_current run contracts"
+    env = {"MOSAIC_VENVS": str(tmp_path)}
+    assert bash(check, **env).returncode == 1
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").symlink_to("/bin/true")
+    assert bash(check, **env).returncode == 1
+    (folder / "mosaic-run.stamp").write_text("0" * 64 + "\n")
+    assert bash(check, **env).returncode == 1
+    (folder / "mosaic-run.stamp").write_text(made)
+    assert bash(check, **env).returncode == 0
+    (folder / "bin" / "python").unlink()
+    assert bash(check, **env).returncode == 1
+
+
+def test_wheel_folders_told_to_pip_are_told_to_uv() -> None:
+    """pip separates folders by spaces, uv by commas; what uv was told itself stands."""
+    show = f'{BARE} echo "$UV_FIND_LINKS"'
+    assert bash(show, PIP_FIND_LINKS="/a /b", UV_FIND_LINKS="").stdout == "/a,/b\n"
+    assert bash(show, PIP_FIND_LINKS="/a", UV_FIND_LINKS="/c").stdout == "/c\n"
