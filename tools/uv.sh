@@ -17,6 +17,10 @@ fi
 if [ -n "${PIP_INDEX_URL:-}" ] && [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
   export UV_DEFAULT_INDEX=$PIP_INDEX_URL
 fi
+# uv's own list of authorities does not know a company's or a proxy's; the machine's list, where there is one, does.
+if [ -s /etc/ssl/certs/ca-certificates.crt ] || [ -s /etc/pki/tls/certs/ca-bundle.crt ]; then
+  export UV_SYSTEM_CERTS=${UV_SYSTEM_CERTS:-true}
+fi
 if [ -n "${PIP_CERT:-}" ] && [ -z "${SSL_CERT_FILE:-}" ]; then
   export SSL_CERT_FILE=$PIP_CERT
 fi
