@@ -1,1 +1,1 @@
-"""What every MOSAIC service shares: bus, settings, logging, health, credentials."""
+"""What every service shares: bus, settings, logging, lifecycle, credentials."""

@@ -1,0 +1,114 @@
+"""`python -m mosaic_servicekit.broker init`: keys, credentials and configuration of the embedded broker."""
+
+import argparse
+import json
+from pathlib import Path
+
+from mosaic_servicekit import jwt
+from mosaic_servicekit.credentials import (
+    BROKER_SECRETS,
+    SIGNER_FILE,
+    run_template,
+    service_permissions,
+    write_secret,
+)
+from mosaic_servicekit.errors import CredentialsInvalid
+
+KEYS_FILE = f"{BROKER_SECRETS}/keys.json"
+CONFIG_FILE = "nats/nats.conf"
+MAX_PAYLOAD_BYTES = 8 * 2**20
+"""Twice a full batch, so that a batch of incompressible records with its headers fits."""
+MAX_STORE_BYTES = 2 * 2**30
+"""Fixed: left alone, the server takes three quarters of the free disk as its limit at each start."""
+
+
+def init_broker(home: Path, port: int, monitor_port: int) -> Path:
+    """Make what is missing below `home` and return the path of the server's configuration.
+
+    Keys are made once and kept: credentials of runs that live must outlast a restart of the stack. JWTs and
+    the configuration are written anew, for ports and permissions may have changed.
+
+    Raises:
+        CredentialsInvalid: the key file is damaged.
+    """
+    keys = _load_keys(home)
+    account = jwt.public_key(keys["account"])
+    for name, permitted in service_permissions().items():
+        token = jwt.user_jwt(keys["account"], account, jwt.public_key(keys[name]), name, permitted)
+        write_secret(creds_path(home, name), jwt.creds_text(token, keys[name]))
+    write_secret(home / SIGNER_FILE, json.dumps({"account": account, "seed": keys["run_signer"]}))
+    config = home / CONFIG_FILE
+    write_secret(config, _config(home, keys, port, monitor_port))
+    return config
+
+
+def creds_path(home: Path, service: str) -> Path:
+    """Where the credentials of a service lie."""
+    return home / BROKER_SECRETS / f"{service}.creds"
+
+
+def _load_keys(home: Path) -> dict[str, str]:
+    path = home / KEYS_FILE
+    kinds = {
+        "operator": jwt.OPERATOR,
+        "system": jwt.ACCOUNT,
+        "account": jwt.ACCOUNT,
+        "run_signer": jwt.ACCOUNT,
+        **dict.fromkeys(service_permissions(), jwt.USER),
+    }
+    try:
+        keys: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+    except ValueError as error:
+        raise CredentialsInvalid(
+            f"{path} is damaged ({error}); delete it, and all runs that live must be started again"
+        ) from error
+    missing = {name: jwt.new_seed(kind) for name, kind in kinds.items() if name not in keys}
+    if missing:
+        keys |= missing
+        write_secret(path, json.dumps(keys, indent=1))
+    return keys
+
+
+def _config(home: Path, keys: dict[str, str], port: int, monitor_port: int) -> str:
+    account = jwt.public_key(keys["account"])
+    system = jwt.public_key(keys["system"])
+    scope = (jwt.public_key(keys["run_signer"]), run_template())
+    account_jwt = jwt.account_jwt(keys["operator"], account, "mosaic", scope)
+    system_jwt = jwt.account_jwt(keys["operator"], system, "system", None)
+    store = json.dumps(str(home / "nats"))
+    return f"""\
+# Written by mosaic_servicekit.broker at every start; changes here are lost.
+server_name: mosaic
+listen: "127.0.0.1:{port}"
+http: "127.0.0.1:{monitor_port}"
+max_payload: {MAX_PAYLOAD_BYTES}
+jetstream {{
+  store_dir: {store}
+  max_file_store: {MAX_STORE_BYTES}
+  max_memory_store: 0
+}}
+operator: "{jwt.operator_jwt(keys["operator"])}"
+system_account: "{system}"
+resolver: MEMORY
+resolver_preload: {{
+  {account}: "{account_jwt}"
+  {system}: "{system_jwt}"
+}}
+"""
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(prog="python -m mosaic_servicekit.broker")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    init = verbs.add_parser("init", help="make keys, credentials and the server's configuration")
+    init.add_argument("--home", type=Path, required=True, help="MOSAIC_HOME")
+    init.add_argument("--port", type=int, required=True, help="port for clients on 127.0.0.1")
+    init.add_argument("--monitor-port", type=int, required=True, help="port for /healthz")
+    arguments = parser.parse_args()
+    config = init_broker(arguments.home.absolute(), arguments.port, arguments.monitor_port)
+    print(json.dumps({"config": str(config)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,346 @@
+"""The broker, as the services see it: nats-py, made to outlive everything that can happen to a connection.
+
+nats-py reconnects by itself when the broker goes away, but closes for good when the server says -ERR (expired
+credentials, for one). So the bus owns the subscriptions and puts a new client in place of a closed one.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pydantic
+from mosaic_contracts import subjects
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.services import Reply
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription as NatsSubscription
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeout
+from nats.js import JetStreamContext
+from pydantic import BaseModel, ValidationError
+
+from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
+from mosaic_servicekit.logging import get_log
+
+RETRY_S = 0.25
+"""Between attempts to reach the broker: short, for it comes back in 30 ms, and cheap on loopback."""
+REQUEST_TIMEOUT_S = 5.0
+_PENDING_MSGS = 65_536
+_PENDING_BYTES = 64 * 2**20
+"""What one subscription may hold back before the client drops; more than any burst of core messages seen."""
+
+Handler = Callable[[Msg], Awaitable[None]]
+ModelT = TypeVar("ModelT", bound=BaseModel)
+RequestT = TypeVar("RequestT", bound=BaseModel)
+Verb = tuple[type[BaseModel] | None, Callable[..., Awaitable[BaseModel | None]]]
+"""Model of the request (None: no payload) and the handler that gets it."""
+
+
+class Subscription:
+    """One subscription of the bus; lives across reconnects until `cancel`."""
+
+    def __init__(self, subject: str, queue: str, handler: Handler, inline: bool) -> None:
+        self.subject = subject
+        self._queue = queue
+        self._handler = handler
+        self._inline = inline
+        self._live: NatsSubscription | None = None
+        self._running: set[asyncio.Task[None]] = set()
+        self.cancelled = False
+
+    async def attach(self, client: Client) -> None:
+        """Subscribe on `client`, which takes the place of an earlier one."""
+        self._live = await client.subscribe(
+            self.subject,
+            queue=self._queue,
+            cb=self._on_message,
+            pending_msgs_limit=_PENDING_MSGS,
+            pending_bytes_limit=_PENDING_BYTES,
+        )
+
+    async def cancel(self) -> None:
+        """End the subscription; what is being handled is finished."""
+        self.cancelled = True
+        if self._live is not None:
+            try:
+                await self._live.unsubscribe()
+            except NatsError as error:
+                # A connection that is gone has no subscriptions left.
+                get_log().info("subscription.gone", subject=self.subject, error=repr(error))
+
+    async def _on_message(self, message: Msg) -> None:
+        if self._inline:
+            await self._handle(message)
+            return
+        task = asyncio.get_running_loop().create_task(self._handle(message))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _handle(self, message: Msg) -> None:
+        try:
+            await self._handler(message)
+        except Exception as error:  # noqa: BLE001 - boundary: one bad message must not end the subscription
+            get_log().error(
+                "message.failed", subject=message.subject, error=repr(error), exc_info=error
+            )
+
+
+class Bus:
+    """A connection to the broker that keeps itself.
+
+    `name` is the connection's owner (a service's name or a run id): it gives the inbox prefix.
+    """
+
+    def __init__(self, url: str, name: str, creds: Path | None = None) -> None:
+        self.url = url
+        self.name = name
+        self.connected = asyncio.Event()
+        """Set while there is a connection."""
+        self.connects = 0
+        """How often a connection was made; a reader that sees it change knows that something may be lost."""
+        self._creds = creds
+        self._client: Client | None = None
+        self._subscriptions: list[Subscription] = []
+        self._callbacks: list[Callable[[], None]] = []
+        self._keeper: asyncio.Task[None] | None = None
+        self._last_error = ""
+        self._stopping = False
+
+    async def start(self) -> None:
+        """Begin to connect. Returns at once; `await bus.connected.wait()` where a connection is needed."""
+        self._keeper = asyncio.get_running_loop().create_task(self._keep(), name="bus")
+
+    async def close(self) -> None:
+        """Flush what was published and end the connection."""
+        self._stopping = True
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+        if self._client is not None and not self._client.is_closed:
+            if self._client.is_connected:
+                try:
+                    await self._client.flush(timeout=1)
+                except NatsError as error:
+                    get_log().info("broker.flush_failed", error=repr(error))
+            self.connected.clear()
+            await self._client.close()
+        self.connected.clear()
+
+    def on_connected(self, callback: Callable[[], None]) -> None:
+        """Call `callback` after every connect and reconnect, once subscriptions are in place."""
+        self._callbacks.append(callback)
+
+    @property
+    def client(self) -> Client:
+        """The nats client of this moment; do not keep it. Raises BrokerUnavailable without a connection."""
+        if self._client is None or not self.connected.is_set():
+            raise BrokerUnavailable(self.url)
+        return self._client
+
+    def jetstream(self, timeout_s: float = REQUEST_TIMEOUT_S) -> JetStreamContext:
+        """JetStream on the client of this moment. Raises BrokerUnavailable without a connection."""
+        return self.client.jetstream(timeout=timeout_s)
+
+    async def publish(
+        self, subject: str, data: bytes, headers: dict[str, str] | None = None
+    ) -> bool:
+        """Core publish. Return False, and drop it, when there is no connection."""
+        if not self.connected.is_set() or self._client is None:
+            return False
+        try:
+            await self._client.publish(subject, data, headers=headers)
+        except NatsError as error:
+            get_log().info("message.dropped", subject=subject, error=repr(error))
+            return False
+        return True
+
+    async def subscribe(
+        self, subject: str, handler: Handler, queue: str = "", inline: bool = True
+    ) -> Subscription:
+        """Subscribe now and after every reconnect.
+
+        `inline`: messages are handled one after the other, in order; otherwise each in a task of its own.
+        """
+        subscription = Subscription(subject, queue, handler, inline)
+        self._subscriptions.append(subscription)
+        if self._client is not None and not self._client.is_closed:
+            try:
+                await subscription.attach(self._client)
+            except NatsError as error:
+                # The client is closing; its successor subscribes.
+                get_log().info("subscription.deferred", subject=subject, error=repr(error))
+        return subscription
+
+    async def request(
+        self,
+        service: str,
+        verb: str,
+        model: BaseModel | None,
+        result: type[ModelT],
+        timeout_s: float = REQUEST_TIMEOUT_S,
+    ) -> ModelT:
+        """Ask a service and return its result as `result`.
+
+        Raises:
+            ProblemError: what the service answered.
+            BrokerUnavailable, ServiceUnavailable: nobody answered (both are ProblemErrors).
+        """
+        payload = model.model_dump_json().encode() if model is not None else b"{}"
+        message = await self.ask(subjects.service(service, verb), payload, service, timeout_s)
+        try:
+            reply = Reply.model_validate_json(message.data)
+            if reply.problem is not None:
+                raise ProblemError(reply.problem)
+            return result.model_validate(reply.result)
+        except ValidationError as error:
+            raise ServiceUnavailable(service, f"Its answer cannot be read: {error}.") from error
+
+    async def ask(
+        self, subject: str, payload: bytes, whom: str, timeout_s: float = REQUEST_TIMEOUT_S
+    ) -> Msg:
+        """Request/reply on any subject; `whom` names the other side in errors (see `request`)."""
+        try:
+            return await self.client.request(subject, payload, timeout=timeout_s)
+        except NoRespondersError as error:
+            raise ServiceUnavailable(
+                whom, "Nobody listens: it is starting or not running."
+            ) from error
+        except NatsTimeout as error:
+            if not self.connected.is_set():
+                raise BrokerUnavailable(self.url) from error
+            raise ServiceUnavailable(whom, f"No answer within {timeout_s:g} s.") from error
+        except NatsError as error:
+            raise BrokerUnavailable(self.url) from error
+
+    async def serve(self, service: str, verbs: Mapping[str, Verb]) -> list[Subscription]:
+        """Answer the verbs of `service`. Requests are validated here, once; each runs in a task of its own."""
+        return [
+            await self.subscribe(
+                subjects.service(service, name), _Responder(*verb).respond, service, inline=False
+            )
+            for name, verb in verbs.items()
+        ]
+
+    async def _keep(self) -> None:
+        while not self._stopping:
+            closed = asyncio.Event()
+            client = Client()
+            await self._connect(client, closed)
+            self._subscriptions = [s for s in self._subscriptions if not s.cancelled]
+            self._client = client
+            try:
+                for subscription in self._subscriptions:
+                    await subscription.attach(client)
+                await client.flush()
+            except NatsError as error:
+                await self._on_error(error)
+                await client.close()
+                continue
+            self._mark_connected()
+            await closed.wait()
+            self.connected.clear()
+            get_log().warning("broker.closed_connection", error=repr(client.last_error))
+            # The server refused us; it may do so again at once.
+            await asyncio.sleep(RETRY_S)
+
+    async def _connect(self, client: Client, closed: asyncio.Event) -> None:
+        async def on_closed() -> None:
+            closed.set()
+
+        async def on_disconnected() -> None:
+            if self.connected.is_set():
+                get_log().warning("broker.disconnected", url=self.url)
+            self.connected.clear()
+
+        async def on_reconnected() -> None:
+            self._mark_connected()
+
+        options: dict[str, Any] = {}
+        if self._creds is not None:
+            options["user_credentials"] = str(self._creds)
+        await client.connect(
+            self.url,
+            name=self.name,
+            error_cb=self._on_error,
+            closed_cb=on_closed,
+            disconnected_cb=on_disconnected,
+            reconnected_cb=on_reconnected,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=RETRY_S,
+            connect_timeout=2,
+            ping_interval=5,
+            max_outstanding_pings=2,
+            inbox_prefix=subjects.inbox_prefix(self.name),
+            **options,
+        )
+
+    def _mark_connected(self) -> None:
+        self._last_error = ""
+        self.connects += 1
+        self.connected.set()
+        get_log().info("broker.connected", url=self.url, connects=self.connects)
+        for callback in self._callbacks:
+            callback()
+
+    async def _on_error(self, error: Exception) -> None:
+        # An outage makes the same error four times a second; it is said once.
+        text = repr(error)
+        if text != self._last_error:
+            self._last_error = text
+            get_log().warning("broker.error", error=text)
+
+
+class _Responder:
+    """Turns a message into a call, and a result or an exception into a reply."""
+
+    def __init__(
+        self,
+        model: type[BaseModel] | None,
+        handler: Callable[..., Awaitable[BaseModel | None]],
+    ) -> None:
+        self._model = model
+        self._handler = handler
+
+    async def respond(self, message: Msg) -> None:
+        reply = await self._answer(message)
+        if message.reply:
+            await message.respond(reply.model_dump_json().encode())
+
+    async def _answer(self, message: Msg) -> Reply:
+        try:
+            arguments = [] if self._model is None else [_parse(self._model, message.data)]
+            result = await self._handler(*arguments)
+            return Reply(result=None if result is None else result.model_dump(mode="json"))
+        except ProblemError as error:
+            return Reply(problem=error.problem)
+        except Exception as error:  # noqa: BLE001 - boundary: the asker gets a problem, the log the traceback
+            get_log().error(
+                "request.failed", subject=message.subject, error=repr(error), exc_info=error
+            )
+            return Reply(
+                problem=Problem(
+                    code=ProblemCode.INTERNAL,
+                    title="The request failed inside the service",
+                    detail=f"{type(error).__name__}. The service's log says more.",
+                )
+            )
+
+
+def _parse(model: type[RequestT], data: bytes) -> RequestT:
+    try:
+        return model.model_validate_json(data or b"{}")
+    except pydantic.ValidationError as error:
+        raise ProblemError(
+            Problem(
+                code=ProblemCode.REQUEST_INVALID,
+                title="The request is not valid",
+                detail=str(error),
+                fields=[
+                    {"where": ".".join(map(str, e["loc"])), "message": e["msg"]}
+                    for e in error.errors()
+                ],
+            )
+        ) from error

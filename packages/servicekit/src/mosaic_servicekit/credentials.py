@@ -1,0 +1,158 @@
+"""Who may do what on the broker: the services' permissions, and the credentials of one run.
+
+The scheduler holds a scoped signing key: whoever has it can mint only users that are confined to the subjects of
+the run they are named after (architecture, "Trust").
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts import subjects
+from mosaic_contracts.ids import parse_run_id
+
+from mosaic_servicekit import jwt
+from mosaic_servicekit.errors import CredentialsInvalid
+
+RUN_LIFETIME_S = 3600.0
+RENEW_AFTER_S = 1200.0
+"""A third of the lifetime: two renewals may fail before a run loses its connection."""
+BROKER_SECRETS = "secrets/broker"
+SIGNER_FILE = f"{BROKER_SECRETS}/run_signer.json"
+
+# A name that passes for a run id, so that patterns are built by `subjects` and nowhere else.
+_ANY = "0" * 26
+_TEMPLATE_NAME = "{{name()}}"
+_STREAM = subjects.EVENTS_STREAM
+
+
+def run_template() -> dict[str, Any]:
+    """What a run's user may do, with its name (the run id) still open."""
+    publish = [
+        subjects.events(_ANY),
+        subjects.heartbeat(_ANY),
+        subjects.live_all(_ANY),
+        subjects.service("recorder", "committed"),
+    ]
+    subscribe = [
+        subjects.control(_ANY),
+        subjects.committed(_ANY),
+        f"{subjects.inbox_prefix(_ANY)}.>",
+    ]
+    return jwt.permissions(_named(publish, _TEMPLATE_NAME), _named(subscribe, _TEMPLATE_NAME))
+
+
+def service_permissions() -> dict[str, dict[str, Any]]:
+    """Permissions of each service's user, by name."""
+    return {
+        name: jwt.permissions(publish, [*subscribe, f"{subjects.inbox_prefix(name)}.>"])
+        for name, (publish, subscribe) in {
+            "scheduler": _scheduler(),
+            "recorder": _recorder(),
+            "gateway": _gateway(),
+        }.items()
+    }
+
+
+class RunSigner:
+    """Mints the credentials of runs."""
+
+    def __init__(self, account: str, seed: str) -> None:
+        self._account = account
+        self._seed = seed
+
+    @classmethod
+    def load(cls, home: Path) -> "RunSigner":
+        """Read the signing key that `broker init` made.
+
+        Raises:
+            CredentialsInvalid: there is none, or it is damaged.
+        """
+        path = home / SIGNER_FILE
+        try:
+            data = json.loads(path.read_text())
+            return cls(data["account"], data["seed"])
+        except (OSError, ValueError, KeyError) as error:
+            raise CredentialsInvalid(
+                f"{path} cannot be read ({error}); run `python -m mosaic_servicekit.broker init`"
+            ) from error
+
+    def write_creds(self, run_id: str, path: Path, lifetime_s: float = RUN_LIFETIME_S) -> None:
+        """Write (atomically, mode 0600) a creds file for one run.
+
+        Raises:
+            ValueError: not a run id. A user named `*` could publish for every run.
+        """
+        name = parse_run_id(run_id)
+        seed = jwt.new_seed(jwt.USER)
+        token = jwt.user_jwt(
+            self._seed, self._account, jwt.public_key(seed), name, lifetime_s=lifetime_s
+        )
+        write_secret(path, jwt.creds_text(token, seed))
+
+
+def write_secret(path: Path, text: str) -> None:
+    """Replace `path` atomically, mode 0600, in a folder of mode 0700."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.parent.chmod(0o700)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(handle, "w") as file:
+        file.write(text)
+    temporary.replace(path)
+
+
+def _named(patterns: list[str], name: str) -> list[str]:
+    return [pattern.replace(_ANY, name) for pattern in patterns]
+
+
+def _scheduler() -> tuple[list[str], list[str]]:
+    publish = [
+        subjects.EVENTS_ALL,
+        subjects.RUN_CHANGED,
+        subjects.service_all("recorder"),
+        *_named([subjects.control(_ANY)], "*"),
+    ]
+    subscribe = [
+        subjects.service_all("scheduler"),
+        subjects.HEARTBEAT_ALL,
+        subjects.COMMITTED_ALL,
+    ]
+    return publish, subscribe
+
+
+def _recorder() -> tuple[list[str], list[str]]:
+    # The recorder owns the stream: it creates it, reads it and purges it.
+    api = [
+        "INFO",
+        "STREAM.NAMES",
+        f"STREAM.*.{_STREAM}",
+        f"STREAM.*.*.{_STREAM}",
+        f"CONSUMER.*.{_STREAM}",
+        f"CONSUMER.*.{_STREAM}.>",
+        f"CONSUMER.*.*.{_STREAM}.>",
+    ]
+    publish = [
+        *(f"$JS.API.{verb}" for verb in api),
+        f"$JS.ACK.{_STREAM}.>",
+        subjects.COMMITTED_ALL,
+        subjects.service_all("scheduler"),
+    ]
+    return publish, [subjects.service_all("recorder"), subjects.RUN_CHANGED]
+
+
+def _gateway() -> tuple[list[str], list[str]]:
+    publish = [
+        subjects.service_all("scheduler"),
+        subjects.service_all("recorder"),
+        *_named([subjects.control(_ANY)], "*"),
+    ]
+    subscribe = [
+        subjects.EVENTS_ALL,
+        subjects.COMMITTED_ALL,
+        subjects.HEARTBEAT_ALL,
+        subjects.RUN_CHANGED,
+        *_named([subjects.live_all(_ANY)], "*"),
+    ]
+    return publish, subscribe

@@ -1,0 +1,39 @@
+"""What can go wrong below a service's own work."""
+
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+
+
+class SettingsInvalid(ValueError):
+    """An environment variable has a value that cannot be used; the message names it and what is allowed."""
+
+
+class CredentialsInvalid(ValueError):
+    """Key material is missing or damaged."""
+
+
+class BrokerUnavailable(ProblemError):
+    """There is no connection to the broker just now; the bus keeps trying by itself."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            Problem(
+                code=ProblemCode.BROKER_UNAVAILABLE,
+                title="The broker cannot be reached",
+                detail=f"No connection to {url}; trying again every moment. See `./mosaic status`.",
+                retry_after_s=1.0,
+            )
+        )
+
+
+class ServiceUnavailable(ProblemError):
+    """A service did not answer: it is not there, or it took too long."""
+
+    def __init__(self, service: str, why: str) -> None:
+        super().__init__(
+            Problem(
+                code=ProblemCode.SERVICE_UNAVAILABLE,
+                title=f"The {service} does not answer",
+                detail=f"{why} See `./mosaic status`.",
+                retry_after_s=1.0,
+            )
+        )

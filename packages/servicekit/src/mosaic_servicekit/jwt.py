@@ -1,0 +1,122 @@
+"""NATS JWTs (version 2) signed with nkeys: only what MOSAIC needs of operator mode."""
+
+import base64
+import hashlib
+import json
+import secrets
+import time
+from typing import Any
+
+import nkeys
+
+_HEADER = {"typ": "JWT", "alg": "ed25519-nkey"}
+_UNLIMITED = -1
+_REPLY_TTL_NS = 30 * 10**9
+_JETSTREAM_BYTES = 2 * 2**30
+
+OPERATOR = nkeys.PREFIX_BYTE_OPERATOR
+ACCOUNT = nkeys.PREFIX_BYTE_ACCOUNT
+USER = nkeys.PREFIX_BYTE_USER
+
+
+def new_seed(kind: int) -> str:
+    """A fresh private key of `kind`, in seed form."""
+    seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), kind)
+    return seed.decode()
+
+
+def public_key(seed: str) -> str:
+    """The public key that belongs to a seed."""
+    key: bytes = nkeys.from_seed(bytearray(seed.encode())).public_key
+    return key.decode()
+
+
+def permissions(publish: list[str], subscribe: list[str]) -> dict[str, Any]:
+    """What a user may do; replying to a request is allowed in addition."""
+    return {
+        "pub": {"allow": publish},
+        "sub": {"allow": subscribe},
+        "resp": {"max": 1, "ttl": _REPLY_TTL_NS},
+        "subs": _UNLIMITED,
+        "data": _UNLIMITED,
+        "payload": _UNLIMITED,
+    }
+
+
+def operator_jwt(operator_seed: str) -> str:
+    """The operator, signed by itself."""
+    return _sign(operator_seed, public_key(operator_seed), "mosaic", {"type": "operator"})
+
+
+def account_jwt(
+    operator_seed: str, account: str, name: str, scope: tuple[str, dict[str, Any]] | None
+) -> str:
+    """An account with JetStream. `scope`: a signing key that can mint only users of that template."""
+    claims: dict[str, Any] = {
+        "type": "account",
+        "limits": {
+            **dict.fromkeys(
+                ("subs", "data", "payload", "imports", "exports", "conn", "leaf"), _UNLIMITED
+            ),
+            "wildcards": True,
+            "disk_storage": _JETSTREAM_BYTES if scope else 0,
+            "mem_storage": 0,
+            "streams": _UNLIMITED if scope else 0,
+            "consumer": _UNLIMITED if scope else 0,
+        },
+    }
+    if scope is not None:
+        key, template = scope
+        claims["signing_keys"] = [
+            {"kind": "user_scope", "key": key, "role": "run", "template": template}
+        ]
+    return _sign(operator_seed, account, name, claims)
+
+
+def user_jwt(
+    signer_seed: str,
+    account: str,
+    user: str,
+    name: str,
+    permitted: dict[str, Any] | None = None,
+    lifetime_s: float | None = None,
+) -> str:
+    """A user. Without `permitted` it takes what the scope of the signing key says."""
+    claims = {**(permitted or {}), "type": "user", "issuer_account": account}
+    return _sign(signer_seed, user, name, claims, lifetime_s)
+
+
+def creds_text(jwt: str, seed: str) -> str:
+    """Content of a creds file, as every NATS client reads it."""
+    return (
+        f"-----BEGIN NATS USER JWT-----\n{jwt}\n------END NATS USER JWT------\n\n"
+        f"-----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+    )
+
+
+def _sign(
+    signer_seed: str, subject: str, name: str, nats: dict[str, Any], lifetime_s: float | None = None
+) -> str:
+    now = int(time.time())
+    claims: dict[str, Any] = {
+        "iat": now,
+        "iss": public_key(signer_seed),
+        "name": name,
+        "sub": subject,
+        "nats": {**nats, "version": 2},
+    }
+    if lifetime_s is not None:
+        claims["exp"] = int(now + lifetime_s)
+    digest = hashlib.sha256(_json(claims)).digest()
+    claims["jti"] = base64.b32encode(digest).decode().rstrip("=")
+    signed = f"{_base64(_json(_HEADER))}.{_base64(_json(claims))}"
+    signature = nkeys.from_seed(bytearray(signer_seed.encode())).sign(signed.encode())
+    return f"{signed}.{_base64(signature)}"
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+
+
+def _base64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")

@@ -1,0 +1,79 @@
+"""How a service lives and ends: SIGTERM and SIGINT ask it to stop; a background task that dies ends it."""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from mosaic_servicekit.logging import get_log
+
+CLOSE_DEADLINE_S = 10.0
+"""Time for `main` to return after the stop event, before it is cancelled."""
+
+
+class Service:
+    """The frame in which a service's `main` runs."""
+
+    def __init__(self) -> None:
+        self.stop = asyncio.Event()
+        """Set when the service shall end."""
+        self.failure: BaseException | None = None
+        """What the first dead background task raised."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def spawn(self, name: str, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run `work` beside `main`. When it raises, the service stops with that error."""
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+        return task
+
+    def _on_done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or task.exception() is None:
+            return
+        error = task.exception()
+        get_log().error("task.died", task=task.get_name(), error=repr(error), exc_info=error)
+        self.failure = self.failure or error
+        self.stop.set()
+
+    async def end_tasks(self) -> None:
+        """Cancel what still runs beside `main` and wait for it."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+Main = Callable[[Service], Awaitable[None]]
+
+
+async def serve_until_stopped(main: Main) -> int:
+    """Run `main` with signal handlers; return the exit code (0: asked to stop, 1: something died)."""
+    service = Service()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, service.stop.set)
+    running = asyncio.ensure_future(main(service))
+    stopping = asyncio.ensure_future(service.stop.wait())
+    try:
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            await asyncio.wait({running}, timeout=CLOSE_DEADLINE_S)
+        if not running.done():
+            get_log().error("service.close_timed_out", seconds=CLOSE_DEADLINE_S)
+            running.cancel()
+        outcome = (await asyncio.gather(running, return_exceptions=True))[0]
+    finally:
+        stopping.cancel()
+        await service.end_tasks()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+    if isinstance(outcome, BaseException):
+        get_log().error("service.died", error=repr(outcome), exc_info=outcome)
+        return 1
+    return 1 if service.failure is not None else 0
+
+
+def run_service(main: Main) -> int:
+    """Run a service until it is told to stop. For `sys.exit(run_service(main))`."""
+    return asyncio.run(serve_until_stopped(main))

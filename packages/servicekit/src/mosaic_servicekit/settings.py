@@ -1,0 +1,49 @@
+"""Settings of a service, all from environment variables (docs/interfaces.md lists them)."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AnyUrl, Field, UrlConstraints, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from mosaic_servicekit.errors import SettingsInvalid
+
+BrokerUrl = Annotated[AnyUrl, UrlConstraints(allowed_schemes=["nats"], host_required=True)]
+
+
+class ServiceSettings(BaseSettings):
+    """What every service reads; a service derives its own settings from this class."""
+
+    model_config = SettingsConfigDict(env_prefix="MOSAIC_", extra="ignore", frozen=True)
+
+    home: Path = Path("var")
+    """Data root."""
+    broker_url: BrokerUrl = AnyUrl("nats://127.0.0.1:4222")
+    creds: Path | None = None
+    """Credentials file of this service; None: a broker without authentication (tests only)."""
+    disk_reserve_bytes: Annotated[int, Field(ge=0)] = 512 * 2**20
+    """Free bytes that are never filled."""
+    log_format: Literal["json", "text"] = "json"
+
+    @field_validator("home", "creds")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        # A child process may have another working directory.
+        return value.absolute() if value is not None else None
+
+    @classmethod
+    def load(cls) -> Self:
+        """Read the environment.
+
+        Raises:
+            SettingsInvalid: names each variable with a bad value and what is allowed.
+        """
+        try:
+            return cls()
+        except ValidationError as error:
+            prefix = cls.model_config["env_prefix"]
+            lines = [
+                f"{prefix}{'_'.join(map(str, e['loc'])).upper()}={e['input']!r}: {e['msg']}"
+                for e in error.errors()
+            ]
+            raise SettingsInvalid("; ".join(lines)) from error
