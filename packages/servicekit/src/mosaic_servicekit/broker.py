@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from mosaic_servicekit import jwt
@@ -107,7 +108,7 @@ def main() -> None:
     init.add_argument("--monitor-port", type=int, required=True, help="port for /healthz")
     arguments = parser.parse_args()
     config = init_broker(arguments.home.absolute(), arguments.port, arguments.monitor_port)
-    print(json.dumps({"config": str(config)}))
+    sys.stdout.write(json.dumps({"config": str(config)}) + "\n")
 
 
 if __name__ == "__main__":

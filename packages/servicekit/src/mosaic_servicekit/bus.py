@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pydantic
-from mosaic_contracts import subjects
-from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
-from mosaic_contracts.services import Reply
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription as NatsSubscription
@@ -22,6 +19,9 @@ from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from pydantic import BaseModel, ValidationError
 
+from mosaic_contracts import subjects
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.services import Reply
 from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
 from mosaic_servicekit.logging import get_log
 
@@ -99,6 +99,9 @@ class Bus:
         self.name = name
         self.connected = asyncio.Event()
         """Set while there is a connection."""
+        self.lost = asyncio.Event()
+        """Set while there is none."""
+        self.lost.set()
         self.connects = 0
         """How often a connection was made; a reader that sees it change knows that something may be lost."""
         self._creds = creds
@@ -125,9 +128,9 @@ class Bus:
                     await self._client.flush(timeout=1)
                 except NatsError as error:
                     get_log().info("broker.flush_failed", error=repr(error))
-            self.connected.clear()
+            self._mark_lost()
             await self._client.close()
-        self.connected.clear()
+        self._mark_lost()
 
     def on_connected(self, callback: Callable[[], None]) -> None:
         """Call `callback` after every connect and reconnect, once subscriptions are in place."""
@@ -241,7 +244,7 @@ class Bus:
                 continue
             self._mark_connected()
             await closed.wait()
-            self.connected.clear()
+            self._mark_lost()
             get_log().warning("broker.closed_connection", error=repr(client.last_error))
             # The server refused us; it may do so again at once.
             await asyncio.sleep(RETRY_S)
@@ -253,7 +256,7 @@ class Bus:
         async def on_disconnected() -> None:
             if self.connected.is_set():
                 get_log().warning("broker.disconnected", url=self.url)
-            self.connected.clear()
+            self._mark_lost()
 
         async def on_reconnected() -> None:
             self._mark_connected()
@@ -269,7 +272,8 @@ class Bus:
             disconnected_cb=on_disconnected,
             reconnected_cb=on_reconnected,
             max_reconnect_attempts=-1,
-            reconnect_time_wait=RETRY_S,
+            # nats-py says int, and only adds and sleeps it
+            reconnect_time_wait=RETRY_S,  # type: ignore[arg-type]
             connect_timeout=2,
             ping_interval=5,
             max_outstanding_pings=2,
@@ -280,10 +284,15 @@ class Bus:
     def _mark_connected(self) -> None:
         self._last_error = ""
         self.connects += 1
+        self.lost.clear()
         self.connected.set()
         get_log().info("broker.connected", url=self.url, connects=self.connects)
         for callback in self._callbacks:
             callback()
+
+    def _mark_lost(self) -> None:
+        self.connected.clear()
+        self.lost.set()
 
     async def _on_error(self, error: Exception) -> None:
         # An outage makes the same error four times a second; it is said once.

@@ -11,7 +11,6 @@ from typing import Any
 
 from mosaic_contracts import subjects
 from mosaic_contracts.ids import parse_run_id
-
 from mosaic_servicekit import jwt
 from mosaic_servicekit.errors import CredentialsInvalid
 
@@ -98,7 +97,7 @@ def write_secret(path: Path, text: str) -> None:
     path.parent.chmod(0o700)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(handle, "w") as file:
+    with os.fdopen(handle, "w") as file:
         file.write(text)
     temporary.replace(path)
 

@@ -7,7 +7,7 @@ import secrets
 import time
 from typing import Any
 
-import nkeys
+import nkeys  # type: ignore[import-untyped]  # ships no types
 
 _HEADER = {"typ": "JWT", "alg": "ed25519-nkey"}
 _UNLIMITED = -1

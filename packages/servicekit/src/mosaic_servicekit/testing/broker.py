@@ -38,8 +38,7 @@ class TestBroker:
     @property
     def pid(self) -> int:
         """Process id of the running server."""
-        assert self._process is not None, "the broker is not running: call start()"
-        return self._process.pid
+        return self._running().pid
 
     def creds(self, service: str) -> Path | None:
         """Credentials file of a service; None for a broker without authentication."""
@@ -51,7 +50,7 @@ class TestBroker:
 
     def start(self) -> Self:
         """Start the server and return once it answers /healthz."""
-        assert self._process is None, "the broker runs already"
+        self._refuse_running("start")
         self.home.mkdir(parents=True, exist_ok=True)
         config = (
             init_broker(self.home, self.port, self.monitor_port)
@@ -84,7 +83,7 @@ class TestBroker:
 
     def wipe_store(self) -> None:
         """Delete all streams. The server must not be running."""
-        assert self._process is None, "kill() the broker before its store is wiped"
+        self._refuse_running("wipe_store")
         shutil.rmtree(self.home / "nats" / "jetstream", ignore_errors=True)
 
     def __enter__(self) -> Self:
@@ -110,10 +109,10 @@ class TestBroker:
         return config
 
     def _wait_ready(self) -> None:
-        assert self._process is not None
+        process = self._running()
         deadline = time.monotonic() + START_DEADLINE_S
         while time.monotonic() < deadline:
-            if self._process.poll() is not None:
+            if process.poll() is not None:
                 break
             if self._is_healthy():
                 return
@@ -132,9 +131,17 @@ class TestBroker:
             return False
 
     def _reap(self) -> None:
-        assert self._process is not None
-        self._process.wait(timeout=START_DEADLINE_S)
+        self._running().wait(timeout=START_DEADLINE_S)
         self._process = None
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise RuntimeError("the broker is not running: call start()")
+        return self._process
+
+    def _refuse_running(self, what: str) -> None:
+        if self._process is not None:
+            raise RuntimeError(f"the broker is running: kill() it before {what}()")
 
 
 def find_nats_server() -> str:

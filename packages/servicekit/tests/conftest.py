@@ -1,0 +1,3 @@
+"""Fixtures of servicekit's tests."""
+
+pytest_plugins = ["mosaic_servicekit.testing.fixtures"]
