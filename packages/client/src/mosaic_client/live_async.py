@@ -1,0 +1,93 @@
+"""Following a run from an event loop. The same as `live_sync`, awaited."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from websockets.asyncio.client import connect
+
+from mosaic_client.connection import (
+    LIVE_ERRORS,
+    SNAPSHOT_TIMEOUT_S,
+    live_options,
+    refusal,
+    unreachable,
+)
+from mosaic_client.live import (
+    FILL_PAGE,
+    FILL_PATIENCE_S,
+    ConnectionLost,
+    Follower,
+    LiveItem,
+    ServiceAway,
+)
+from mosaic_client.location import Location
+from mosaic_client.patience import Backoff
+from mosaic_contracts.live import Missed
+from mosaic_contracts.runs import EventPage
+
+ReadPage = Callable[[str, str, int, list[str] | None], Awaitable[EventPage]]
+
+
+async def follow(
+    location: Location, follower: Follower, read_page: ReadPage, patience_s: float
+) -> AsyncIterator[LiveItem]:
+    """Yield what happens in a run until it is final and everything stored was seen.
+
+    Raises:
+        MosaicProblem: refused.
+        StackUnreachable: the connection did not come back within `patience_s`.
+    """
+    backoff = Backoff(patience_s)
+    while not follower.ended:
+        try:
+            async for item in _connection(location, follower, read_page):
+                backoff.reset()
+                yield item
+            continue
+        except (*LIVE_ERRORS, ServiceAway) as failure:
+            error = failure
+        if (final := refusal(location, error)) is not None:
+            raise final from error
+        at_least_s = error.problem.retry_after_s or 0.0 if isinstance(error, ServiceAway) else 0.0
+        delay_s = backoff.delay(time.monotonic(), at_least_s)
+        if delay_s is None:
+            raise unreachable(location, error) from error
+        yield ConnectionLost(str(error) or type(error).__name__, delay_s)
+        await asyncio.sleep(delay_s)
+
+
+async def _connection(
+    location: Location, follower: Follower, read_page: ReadPage
+) -> AsyncIterator[LiveItem]:
+    async with connect(location.live_url, **live_options(location)) as socket:
+        await socket.send(follower.subscription())
+        timeout_s: float | None = SNAPSHOT_TIMEOUT_S
+        while not follower.ended:
+            async with asyncio.timeout(timeout_s):
+                raw = await socket.recv()
+            item = follower.take(raw)
+            if isinstance(item, Missed):
+                async for filled in _fill(follower, item, read_page):
+                    yield filled
+            elif item is not None:
+                timeout_s = None  # from here on pings tell whether the peer lives
+                yield item
+
+
+async def _fill(follower: Follower, missed: Missed, read_page: ReadPage) -> AsyncIterator[LiveItem]:
+    backoff = Backoff(FILL_PATIENCE_S)
+    while follower.is_behind(missed.to_cursor):
+        page = await read_page(
+            follower.run_id, follower.cursor or "", FILL_PAGE, follower.store_types
+        )
+        events = follower.take_page(page)
+        if events is not None:
+            backoff.reset()
+            yield events
+        if not page.has_more and follower.is_behind(missed.to_cursor):
+            delay_s = backoff.delay(time.monotonic())
+            if delay_s is None:
+                yield missed
+                return
+            await asyncio.sleep(delay_s)

@@ -1,0 +1,89 @@
+"""Following a run from a plain thread."""
+
+import time
+from collections.abc import Callable, Iterator
+
+from websockets.sync.client import ClientConnection, connect
+
+from mosaic_client.connection import (
+    LIVE_ERRORS,
+    SNAPSHOT_TIMEOUT_S,
+    live_options,
+    refusal,
+    unreachable,
+)
+from mosaic_client.live import (
+    FILL_PAGE,
+    FILL_PATIENCE_S,
+    ConnectionLost,
+    Follower,
+    LiveItem,
+    ServiceAway,
+)
+from mosaic_client.location import Location
+from mosaic_client.patience import Backoff
+from mosaic_contracts.live import Missed
+from mosaic_contracts.runs import EventPage
+
+ReadPage = Callable[[str, str, int, list[str] | None], EventPage]
+
+
+def follow(
+    location: Location, follower: Follower, read_page: ReadPage, patience_s: float
+) -> Iterator[LiveItem]:
+    """Yield what happens in a run until it is final and everything stored was seen.
+
+    Raises:
+        MosaicProblem: refused.
+        StackUnreachable: the connection did not come back within `patience_s`.
+    """
+    backoff = Backoff(patience_s)
+    while not follower.ended:
+        try:
+            for item in _connection(location, follower, read_page):
+                backoff.reset()
+                yield item
+            continue
+        except (*LIVE_ERRORS, ServiceAway) as failure:
+            error = failure
+        if (final := refusal(location, error)) is not None:
+            raise final from error
+        at_least_s = error.problem.retry_after_s or 0.0 if isinstance(error, ServiceAway) else 0.0
+        delay_s = backoff.delay(time.monotonic(), at_least_s)
+        if delay_s is None:
+            raise unreachable(location, error) from error
+        yield ConnectionLost(str(error) or type(error).__name__, delay_s)
+        time.sleep(delay_s)
+
+
+def _connection(location: Location, follower: Follower, read_page: ReadPage) -> Iterator[LiveItem]:
+    with connect(location.live_url, **live_options(location)) as socket:
+        socket.send(follower.subscription())
+        timeout_s: float | None = SNAPSHOT_TIMEOUT_S
+        while not follower.ended:
+            item = follower.take(_receive(socket, timeout_s))
+            if isinstance(item, Missed):
+                yield from _fill(follower, item, read_page)
+            elif item is not None:
+                timeout_s = None  # from here on pings tell whether the peer lives
+                yield item
+
+
+def _receive(socket: ClientConnection, timeout_s: float | None) -> str | bytes:
+    return socket.recv(timeout=timeout_s)
+
+
+def _fill(follower: Follower, missed: Missed, read_page: ReadPage) -> Iterator[LiveItem]:
+    backoff = Backoff(FILL_PATIENCE_S)
+    while follower.is_behind(missed.to_cursor):
+        page = read_page(follower.run_id, follower.cursor or "", FILL_PAGE, follower.store_types)
+        events = follower.take_page(page)
+        if events is not None:
+            backoff.reset()
+            yield events
+        if not page.has_more and follower.is_behind(missed.to_cursor):
+            delay_s = backoff.delay(time.monotonic())
+            if delay_s is None:
+                yield missed
+                return
+            time.sleep(delay_s)  # nothing announces to a client that the store has caught up

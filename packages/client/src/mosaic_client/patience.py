@@ -1,0 +1,36 @@
+"""How long and how often to try again. One policy for requests and for the live connection."""
+
+import random
+from dataclasses import dataclass, field
+
+FIRST_DELAY_S = 0.2
+LONGEST_DELAY_S = 5.0
+REQUEST_PATIENCE_S = 10.0
+"""A stack that has answered before gets so long to come back: a crashed gateway is restarted within seconds."""
+LIVE_PATIENCE_S = 60.0
+
+
+@dataclass
+class Backoff:
+    """Growing delays until `patience_s` is used up."""
+
+    patience_s: float
+    _next_s: float = field(default=FIRST_DELAY_S, init=False)
+    _began_s: float | None = field(default=None, init=False)
+
+    def delay(self, now_s: float, at_least_s: float = 0.0) -> float | None:
+        """Seconds to wait before the next try, or None when patience is at its end. `now_s` is monotonic."""
+        if self._began_s is None:
+            self._began_s = now_s
+        left_s = self._began_s + self.patience_s - now_s
+        if left_s <= 0:
+            return None
+        # jitter, so that clients of one restarted gateway do not come all at once
+        delay_s = max(self._next_s * random.uniform(0.75, 1.25), at_least_s)
+        self._next_s = min(self._next_s * 2, LONGEST_DELAY_S)
+        return min(delay_s, left_s)
+
+    def reset(self) -> None:
+        """It worked: the next failure starts from the beginning."""
+        self._next_s = FIRST_DELAY_S
+        self._began_s = None

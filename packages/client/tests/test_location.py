@@ -1,0 +1,54 @@
+"""Finding the stack."""
+
+from pathlib import Path
+
+import pytest
+
+from mosaic_client import StackUnreachable, TokenUnreadable, find_stack
+from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_the_stack_of_the_data_root_is_found(tmp_path: Path) -> None:
+    """stack.json gives the address and the token file of the same root the token, spaces in the path or not."""
+    home = tmp_path / "a home with spaces"
+    stack = StackFile(
+        supervisor_pid=1,
+        gateway_url="http://127.0.0.1:81",
+        broker_url="",
+        monitor_url="",
+        started_at=0,
+    )
+    write(home / STACK_FILE, stack.model_dump_json())
+    write(home / TOKEN_FILE, "secret\n")
+    location = find_stack({"MOSAIC_HOME": str(home)})
+    assert (location.url, location.token) == ("http://127.0.0.1:81", "secret")
+    assert location.live_url == "ws://127.0.0.1:81/api/v1/live"
+
+
+def test_an_address_of_the_environment_wins(tmp_path: Path) -> None:
+    """MOSAIC_URL with MOSAIC_TOKEN_FILE names a stack elsewhere."""
+    token = tmp_path / "token"
+    write(token, "other")
+    location = find_stack({"MOSAIC_URL": "https://host:1/", "MOSAIC_TOKEN_FILE": str(token)})
+    assert (location.url, location.token) == ("https://host:1", "other")
+    assert not location.is_loopback
+
+
+def test_no_stack_says_how_to_start_one(tmp_path: Path) -> None:
+    """The message holds the command to type."""
+    with pytest.raises(StackUnreachable, match="mosaic up -d"):
+        find_stack({"MOSAIC_HOME": str(tmp_path)})
+
+
+def test_a_token_is_never_shown(tmp_path: Path) -> None:
+    """Neither a missing token's error nor a location's text holds one."""
+    with pytest.raises(TokenUnreadable, match="MOSAIC_TOKEN_FILE"):
+        find_stack({"MOSAIC_URL": "http://127.0.0.1:1", "MOSAIC_HOME": str(tmp_path)})
+    write(tmp_path / TOKEN_FILE, "canary")
+    found = find_stack({"MOSAIC_URL": "http://127.0.0.1:1", "MOSAIC_HOME": str(tmp_path)})
+    assert "canary" not in repr(found)
