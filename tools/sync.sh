@@ -57,11 +57,18 @@ sync_rooms() {
 }
 
 sync_room() { # KIND ROOM
-  local began=${EPOCHREALTIME/./} log="$MOSAIC_VENVS/.$2.log" spent status=0
+  local began=${EPOCHREALTIME/./} log="$MOSAIC_VENVS/.$2.log" spent status=0 dots=
+  say_size "$2"
+  if [ -t 2 ]; then
+    # a slow line must not look like a hang; the loop ends with this shell, whatever ends it
+    (while sleep 2 && kill -0 $$; do printf . >&2; done) >/dev/null &
+    dots=$!
+  fi
   (
     flock 9 # another ./mosaic may be making the same room
     is_current "$1" "$2" || make_room "$1" "$2" >"$log" 2>&1
   ) 9>"$MOSAIC_VENVS/.$2.lock" || status=$?
+  [ -z "$dots" ] || kill "$dots" 2>/dev/null || :
   if [ $status -ne 0 ]; then
     printf ' failed\n' >&2
     cat "$log" >&2
@@ -69,6 +76,13 @@ sync_room() { # KIND ROOM
   fi
   spent=$(((${EPOCHREALTIME/./} - began) / 100000))
   printf ' %d.%d s\n' $((spent / 10)) $((spent % 10)) >&2
+}
+
+say_size() { # ROOM
+  find_room "$1"
+  if [ -f "$REPLY/torch.txt" ] && [ -z "${UV_FIND_LINKS:-}${UV_TORCH_BACKEND:-}" ] && [ "$(uname)" = Linux ]; then
+    printf ' (with PyTorch for CUDA, about 3 GB; UV_TORCH_BACKEND=cpu before the command takes the small one) ...' >&2
+  fi
 }
 
 make_room() { # KIND ROOM; `set -e` does not reach into a function called in a condition, hence the chains

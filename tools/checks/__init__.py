@@ -5,14 +5,22 @@ from pathlib import Path
 from checks.addresses import find_addresses
 from checks.locks import find_lock_faults
 from checks.subjects import find_subjects
+from checks.third_party import find_foreign_imports
 
-__all__ = ["find_addresses", "find_all", "find_lock_faults", "find_subjects"]
+__all__ = [
+    "find_addresses",
+    "find_all",
+    "find_foreign_imports",
+    "find_lock_faults",
+    "find_subjects",
+]
 
 
 def find_all(root: Path, names: list[str]) -> list[str]:
     """Run every check over the files called names, relative to root."""
     return [
         *find_subjects(root, names),
+        *find_foreign_imports(root, names),
         *find_lock_faults(root, names),
         *find_addresses(root, names),
     ]

@@ -7,6 +7,7 @@ import pytest
 from checks.addresses import find_addresses
 from checks.locks import find_lock_faults
 from checks.subjects import find_subjects
+from checks.third_party import find_foreign_imports
 
 
 def write(root: Path, name: str, text: str) -> list[str]:
@@ -42,6 +43,27 @@ def test_a_subject_spelled_in_shipped_code_is_found(
 def test_subjects_may_be_spelled_at_home_and_in_tests(tmp_path: Path, name: str) -> None:
     """The builder itself and a test's expected value are no findings."""
     assert find_subjects(tmp_path, write(tmp_path, name, 'x = "mosaic.v1.events.>"\n')) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "package"),
+    [
+        ("services/gateway/src/mosaic_gateway/app.py", "import sys\nimport torch.nn\n", "torch"),
+        ("services/recorder/src/mosaic_recorder/x.py", "def f():\n    import httpx\n", "httpx"),
+        ("packages/store/src/mosaic_store/x.py", "from nats.js import api\n", "nats"),
+        ("services/recorder/src/mosaic_recorder/x.py", "from nats.js import api\n", ""),
+        ("services/recorder/src/mosaic_recorder/x.py", "import mosaic_store, sqlite3\n", ""),
+        ("services/worker_cleanrl/src/mosaic_worker_cleanrl/x.py", "import torch\n", ""),
+        ("services/gateway/tests/test_app.py", "import torch\n", ""),
+    ],
+)
+def test_a_room_imports_only_what_the_table_gives_it(
+    tmp_path: Path, name: str, text: str, package: str
+) -> None:
+    """A package of others is found wherever it is imported; the standard library and ours pass."""
+    found = find_foreign_imports(tmp_path, write(tmp_path, name, text))
+    assert len(found) == bool(package)
+    assert all(f"imports {package}," in finding for finding in found)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""Which packages of others a room may import: the third column of the table in docs/architecture.md.
+
+import-linter can forbid packages by name; that a room imports nothing else is said here.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# A room may also name what a room below it hands out (a pydantic model, a JetStream message).
+BELOW = {
+    "contracts": (),
+    "servicekit": ("contracts",),
+    "store": ("contracts",),
+    "workerkit": ("contracts",),
+    "client": ("contracts",),
+    "cli": ("contracts", "client"),
+    "gateway": ("contracts", "servicekit", "store"),
+    "scheduler": ("contracts", "servicekit"),
+    "recorder": ("contracts", "servicekit", "store"),
+}
+OWN = {
+    "contracts": {"pydantic", "pydantic_core", "msgspec"},
+    "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
+    "store": {"msgspec", "zstandard", "numpy"},
+    "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys"},
+    "client": {"httpx", "websockets"},
+    "cli": {"typer", "click", "rich"},  # click is typer's own foundation: its errors are click's
+    "gateway": {"fastapi", "starlette", "uvicorn"},  # starlette is FastAPI's
+    "scheduler": {"docker", "pynvml"},
+    "recorder": set(),
+}
+
+
+def find_foreign_imports(root: Path, names: list[str]) -> list[str]:
+    """Findings for imports that the table does not permit; workers may bring their own stacks."""
+    findings = []
+    for name in names:
+        room = room_of(name)
+        if room not in OWN or not name.endswith(".py"):
+            continue
+        allowed = OWN[room].union(*(OWN[below] for below in BELOW[room]), sys.stdlib_module_names)
+        if "/testing/" in name:
+            allowed |= {"pytest"}  # fixtures that other rooms' tests share
+        tree = ast.parse((root / name).read_text(encoding="utf-8"), name)
+        findings += [
+            f"{name}:{line}: imports {package}, which the table of rooms does not give to {room}"
+            for line, package in imported(tree)
+            if package not in allowed and not package.startswith("mosaic_")
+        ]
+    return findings
+
+
+def room_of(name: str) -> str:
+    """The room whose shipped code a file is; empty for tests and everything else."""
+    folder, found, _ = name.partition("/src/")
+    return folder.rpartition("/")[2] if found else ""
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and top-level package of every import, also of those within functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module.partition(".")[0]
