@@ -1,0 +1,49 @@
+"""Answer of `describe`. Never imports torch: a client waits for it."""
+
+from mosaic_contracts.spec import RecordLevel
+from mosaic_contracts.worker import Algorithm, WorkerDescription
+from mosaic_worker_cleanrl import VERSION
+from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
+from mosaic_worker_cleanrl.environment import list_environments
+from mosaic_worker_cleanrl.packages import installed_packages
+from mosaic_worker_cleanrl.schema.document import parameter_schema
+
+WORKER_ID = "cleanrl"
+SEED = "seed"
+ENVIRONMENT = "env_id"
+STEPS = "total_timesteps"
+
+
+def describe_worker() -> WorkerDescription:
+    """Return everything a client needs to build its forms.
+
+    Raises:
+        ScriptMissing: the cleanrl package is not installed.
+        SchemaUnreadable: a script's arguments cannot be read.
+    """
+    return WorkerDescription(
+        worker=WORKER_ID,
+        version=VERSION,
+        title="CleanRL",
+        summary="Single-file reinforcement-learning algorithms, run as their authors wrote them.",
+        record_levels=[level.value for level in RecordLevel],
+        algorithms=[_describe_script(script) for script in SCRIPTS.values()],
+        environments=list_environments(),
+        packages=installed_packages(),
+    )
+
+
+def _describe_script(script: Script) -> Algorithm:
+    schema = parameter_schema(script.source())
+    return Algorithm(
+        id=script.id,
+        title=script.title,
+        summary=script.summary,
+        parameters=schema,
+        action_spaces=list(script.action_spaces),
+        observation_spaces=list(script.observation_spaces),
+        default_environment=schema["properties"][ENVIRONMENT]["default"],
+        steps_parameter=STEPS,
+        seed_parameter=SEED,
+        environment_parameter=ENVIRONMENT,
+    )

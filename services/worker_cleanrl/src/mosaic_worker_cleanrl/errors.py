@@ -1,0 +1,45 @@
+"""What can go wrong in this worker. Every message says what to do next."""
+
+
+class ScriptMissing(RuntimeError):
+    """The cleanrl package, or one script of it, is not installed."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(
+            f"The script {module} is not installed here. Make the environment again: ./mosaic sync worker_cleanrl"
+        )
+
+
+class SchemaUnreadable(RuntimeError):
+    """The script's arguments are not declared in a way that this worker can read."""
+
+    def __init__(self, path: object, why: str) -> None:
+        super().__init__(
+            f"Cannot read the arguments of {path}: {why}. "
+            "mosaic_worker_cleanrl.schema.extraction must learn this form before the script can be offered."
+        )
+
+
+class ArgumentsRefused(ValueError):
+    """The script's own argument parser does not take these arguments."""
+
+
+class EnvironmentUnusable(ValueError):
+    """An environment cannot be made here."""
+
+    def __init__(self, message: str, nearest: list[str]) -> None:
+        super().__init__(message)
+        self.nearest = nearest
+        """Known ids close to the one asked for, best first."""
+
+
+class RunRefused(RuntimeError):
+    """`train` was asked for a run that `check` calls blocking."""
+
+
+class HookNotInstalled(RuntimeError):
+    """A place where the launcher must listen is not there; training without it would be silent."""
+
+
+class HookSilent(RuntimeError):
+    """The script ended and a hook never fired: nothing was recorded, so the run is no success."""

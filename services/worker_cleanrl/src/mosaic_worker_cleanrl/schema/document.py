@@ -1,0 +1,55 @@
+"""JSON Schema of a script's arguments."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from mosaic_worker_cleanrl.errors import SchemaUnreadable
+from mosaic_worker_cleanrl.schema.bound import BOUNDS
+from mosaic_worker_cleanrl.schema.extraction import ArgumentSource, read_arguments
+
+_TYPES = {int: "integer", float: "number", str: "string", None: "string"}
+
+
+def parameter_schema(path: Path) -> dict[str, Any]:
+    """Return the JSON Schema (object) of the arguments of the script at `path`.
+
+    A property is named as the script's variable is (`learning_rate`); `x-flag` is the option on its command
+    line, `x-cli` how a value is written there, `x-group` is `run` or `algorithm`.
+
+    Raises:
+        SchemaUnreadable: the arguments are declared in a form that is not known.
+    """
+    source = read_arguments(path)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {action.dest: _property(action, source) for action in source.actions},
+    }
+
+
+def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]:
+    kind = _type_of(action, source.path)
+    # A default of None means that "not set" is a value of its own, e.g. target_kl.
+    result: dict[str, Any] = {"type": [kind, "null"] if action.default is None else kind}
+    result["default"] = action.default
+    if action.help:
+        result["description"] = action.help
+    if action.choices is not None:
+        result["enum"] = list(action.choices)
+    if action.dest in source.constants:
+        result["const"] = source.constants[action.dest]
+    result |= BOUNDS.get(action.dest, {})
+    result["x-flag"] = action.option_strings[-1]
+    result["x-cli"] = "flag value"
+    result["x-group"] = "run" if action.dest in source.run_arguments else "algorithm"
+    return result
+
+
+def _type_of(action: argparse.Action, path: Path) -> str:
+    if action.nargs == "?" and action.const is True:
+        return "boolean"
+    if action.nargs is None and action.option_strings and action.type in _TYPES:
+        return _TYPES[action.type]
+    raise SchemaUnreadable(path, f"the form of argument {action.dest} is not known")

@@ -1,0 +1,155 @@
+"""Take `parse_args` out of a script by its syntax tree and run only that piece, with a parser that reports.
+
+The script itself is not imported: it would bring torch (seconds), and a script whose packages are missing
+could not be described at all.
+"""
+
+import argparse
+import ast
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+from mosaic_worker_cleanrl.errors import ArgumentsRefused, SchemaUnreadable
+
+
+@dataclass(frozen=True)
+class ArgumentSource:
+    """A script's argument parser, apart from the script."""
+
+    path: Path
+    actions: tuple[argparse.Action, ...]
+    """In the order of the script, without --help."""
+    constants: dict[str, Any]
+    """Arguments that the script asserts to have one value, e.g. dqn's num_envs == 1."""
+    run_arguments: frozenset[str]
+    """Declared before the comment "Algorithm specific arguments"."""
+    _parse_args: Callable[[type[argparse.ArgumentParser]], argparse.Namespace]
+
+    def parse(self, argv: list[str]) -> dict[str, Any]:
+        """Return what the script itself would make of `argv`, its derived values included.
+
+        Raises:
+            ArgumentsRefused: the script would refuse them.
+        """
+        before = sys.argv
+        sys.argv = [str(self.path), *argv]
+        try:
+            return vars(self._parse_args(_RefusingParser))
+        except (AssertionError, ArithmeticError, ValueError) as error:
+            reason = str(error) or type(error).__name__
+            raise ArgumentsRefused(
+                f"{self.path.name} does not take these arguments: {reason}"
+            ) from error
+        finally:
+            sys.argv = before
+
+
+class _RefusingParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+class _Reported(BaseException):
+    """Ends `parse_args` of a script once its arguments are declared."""
+
+    def __init__(self, actions: list[argparse.Action]) -> None:
+        self.actions = actions
+
+
+class _ReportingParser(argparse.ArgumentParser):
+    def parse_args(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise _Reported(self._actions)
+
+
+@lru_cache(maxsize=64)
+def read_arguments(path: Path) -> ArgumentSource:
+    """Read the arguments that the script at `path` declares.
+
+    Raises:
+        SchemaUnreadable: there is no `parse_args` that stands on its own.
+    """
+    text = path.read_text(encoding="utf-8")
+    function = _find_parse_args(ast.parse(text), path)
+    code = compile(ast.Module([function], []), str(path), "exec")
+
+    def call(parser: type[argparse.ArgumentParser]) -> argparse.Namespace:
+        # Exactly the names that these functions use. Anything else is a NameError, told as SchemaUnreadable.
+        space: dict[str, Any] = {
+            "argparse": SimpleNamespace(ArgumentParser=parser),
+            "os": os,
+            "strtobool": _strtobool,
+            "__file__": str(path),
+        }
+        exec(code, space)  # noqa: S102 - a piece of the installed script that `train` will run anyway
+        parsed: argparse.Namespace = space["parse_args"]()
+        return parsed
+
+    try:
+        call(_ReportingParser)
+    except _Reported as reported:
+        actions = tuple(a for a in reported.actions if a.dest != "help")
+    except NameError as error:
+        raise SchemaUnreadable(path, str(error)) from error
+    else:
+        raise SchemaUnreadable(path, "its parse_args() never calls the parser's parse_args()")
+    return ArgumentSource(
+        path, actions, _asserted_constants(function), _run_arguments(function, text), call
+    )
+
+
+def _strtobool(text: str) -> int:
+    """As distutils has it, which later versions of Python no longer have."""
+    if text.lower() in ("y", "yes", "t", "true", "on", "1"):
+        return 1
+    if text.lower() in ("n", "no", "f", "false", "off", "0"):
+        return 0
+    raise ValueError(f"invalid truth value {text!r}")
+
+
+def _find_parse_args(tree: ast.Module, path: Path) -> ast.FunctionDef:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "parse_args":
+            return node
+    raise SchemaUnreadable(path, "it has no function parse_args()")
+
+
+def _asserted_constants(function: ast.FunctionDef) -> dict[str, Any]:
+    constants: dict[str, Any] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assert(
+                test=ast.Compare(
+                    left=ast.Attribute(value=ast.Name(id="args"), attr=name),
+                    ops=[ast.Eq()],
+                    comparators=[ast.Constant(value=value)],
+                )
+            ):
+                constants[name] = value
+    return constants
+
+
+def _run_arguments(function: ast.FunctionDef, text: str) -> frozenset[str]:
+    """Return the arguments above the comment that parts those of the run from those of the algorithm."""
+    lines = text.splitlines()
+    border = next(
+        (n for n, line in enumerate(lines, 1) if "Algorithm specific arguments" in line), None
+    )
+    if border is None:
+        return frozenset()
+    return frozenset(
+        node.args[0].value.removeprefix("--").replace("-", "_")
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "add_argument"
+        and node.lineno < border
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, str)
+    )

@@ -1,0 +1,86 @@
+"""Arguments read from the scripts."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mosaic_worker_cleanrl.algorithm import SCRIPTS
+from mosaic_worker_cleanrl.errors import ArgumentsRefused, SchemaUnreadable
+from mosaic_worker_cleanrl.schema.document import parameter_schema
+from mosaic_worker_cleanrl.schema.extraction import read_arguments
+
+
+def test_properties_carry_what_the_script_says() -> None:
+    """Default, help, type, option and group of an argument are those of the script."""
+    properties = parameter_schema(SCRIPTS["ppo"].source())["properties"]
+    assert len(properties) == 25
+    rate = properties["learning_rate"]
+    assert rate["default"] == 2.5e-4
+    assert rate["type"] == "number"
+    assert rate["description"] == "the learning rate of the optimizer"
+    assert rate["x-flag"] == "--learning-rate"
+    assert rate["x-group"] == "algorithm"
+    assert properties["cuda"]["type"] == "boolean"
+    assert properties["cuda"]["x-group"] == "run"
+    assert properties["target_kl"]["type"] == ["number", "null"]
+    assert properties["exp_name"]["default"] == "ppo"
+
+
+def test_an_asserted_value_is_a_constant() -> None:
+    """What the script asserts of an argument is in its schema, so that a form can say it beforehand."""
+    properties = parameter_schema(SCRIPTS["dqn"].source())["properties"]
+    assert properties["num_envs"]["const"] == 1
+    assert "const" not in properties["batch_size"]
+
+
+def test_the_script_itself_computes_what_is_derived() -> None:
+    """Derived values come from the script's own code, for the arguments that were given."""
+    parsed = read_arguments(SCRIPTS["ppo"].source()).parse(["--num-envs=2", "--anneal-lr=False"])
+    assert parsed["batch_size"] == 256
+    assert parsed["anneal_lr"] is False
+
+
+@pytest.mark.parametrize("argv", [["--no-such=1"], ["--seed=x"], ["--num-minibatches=0"]])
+def test_what_the_script_refuses_is_refused(argv: list[str]) -> None:
+    """Whatever ends the script's own parse_args is told as a refusal, and not as a crash or an exit."""
+    with pytest.raises(ArgumentsRefused):
+        read_arguments(SCRIPTS["ppo"].source()).parse(argv)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x = 1\n", "no function parse_args"),
+        ("def parse_args():\n    return elsewhere.parse()\n", "elsewhere"),
+        ("def parse_args():\n    return argparse.ArgumentParser()\n", "never calls"),
+    ],
+)
+def test_an_unreadable_script_is_said(tmp_path: Path, text: str, why: str) -> None:
+    """A script whose arguments cannot be read is an error with the reason, not an empty form."""
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    with pytest.raises(SchemaUnreadable, match=why):
+        read_arguments(path)
+
+
+def test_describe_needs_no_torch() -> None:
+    """A description is made without torch, so that it takes a second and not ten."""
+    code = (
+        "import json, sys\n"
+        "from mosaic_worker_cleanrl.description import describe_worker\n"
+        "text = describe_worker().model_dump_json()\n"
+        "print(json.dumps([text, [m for m in ('torch', 'pygame', 'tensorboard') if m in sys.modules]]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stderr == ""
+    text, imported = json.loads(done.stdout)
+    assert imported == []
+    description = json.loads(text)
+    assert [algorithm["id"] for algorithm in description["algorithms"]] == ["ppo", "dqn"]
+    kinds = {env["id"]: env["action_space"] for env in description["environments"]}
+    assert kinds["CartPole-v1"] == "discrete"
+    assert kinds["Pendulum-v1"] == "box"
+    assert description["packages"]["gymnasium"] == "0.29.1"
