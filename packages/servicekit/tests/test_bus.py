@@ -55,7 +55,6 @@ async def test_a_request_brings_the_result(make_bus: MakeBus) -> None:
     """A verb answers with its handler's result."""
     server, client = await make_bus("server"), await make_bus("client")
     await server.serve("echo", {"say": (Echo, _echo)})
-    await server.client.flush()
     assert await client.request("echo", "say", Echo(text="hi"), Echo) == Echo(text="hi")
 
 
@@ -69,7 +68,6 @@ async def test_an_error_comes_back_as_its_problem(
     """A ProblemError keeps its code; any other exception is `internal` without its text."""
     server, client = await make_bus("server"), await make_bus("client")
     await server.serve("echo", {"say": (Echo, _echo)})
-    await server.client.flush()
     with pytest.raises(ProblemError) as raised:
         await client.request("echo", "say", Echo(text=text), Echo)
     assert raised.value.problem.code == code
@@ -79,7 +77,6 @@ async def test_a_bad_request_is_refused_before_the_handler(make_bus: MakeBus) ->
     """A payload that is not the verb's model is `request_invalid` and names the field."""
     server, client = await make_bus("server"), await make_bus("client")
     await server.serve("echo", {"say": (Echo, _echo)})
-    await server.client.flush()
     with pytest.raises(ProblemError) as raised:
         await client.request("echo", "say", RunRequest(run_id="x"), Echo)
     assert raised.value.problem.code == ProblemCode.REQUEST_INVALID
@@ -105,7 +102,6 @@ async def test_a_slow_handler_does_not_hold_up_another(make_bus: MakeBus) -> Non
 
     server, client = await make_bus("server"), await make_bus("client")
     await server.serve("echo", {"say": (Echo, wait_for_it)})
-    await server.client.flush()
     slow = asyncio.create_task(client.request("echo", "say", Echo(text="slow"), Echo))
     assert await client.request("echo", "say", Echo(text="fast"), Echo) == Echo(text="fast")
     release.set()

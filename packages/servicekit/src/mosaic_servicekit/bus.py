@@ -28,6 +28,7 @@ from mosaic_servicekit.logging import get_log
 RETRY_S = 0.25
 """Between attempts to reach the broker: short, for it comes back in 30 ms, and cheap on loopback."""
 REQUEST_TIMEOUT_S = 5.0
+_FLUSH_TIMEOUT_S = 2
 _PENDING_MSGS = 65_536
 _PENDING_BYTES = 64 * 2**20
 """What one subscription may hold back before the client drops; more than any burst of core messages seen."""
@@ -125,7 +126,7 @@ class Bus:
         if self._client is not None and not self._client.is_closed:
             if self._client.is_connected:
                 try:
-                    await self._client.flush(timeout=1)
+                    await _flush(self._client)
                 except NatsError as error:
                     get_log().info("broker.flush_failed", error=repr(error))
             self._mark_lost()
@@ -165,6 +166,7 @@ class Bus:
     ) -> Subscription:
         """Subscribe now and after every reconnect.
 
+        When it returns with a connection, the broker knows the subscription.
         `inline`: messages are handled one after the other, in order; otherwise each in a task of its own.
         """
         subscription = Subscription(subject, queue, handler, inline)
@@ -172,6 +174,7 @@ class Bus:
         if self._client is not None and not self._client.is_closed:
             try:
                 await subscription.attach(self._client)
+                await _flush(self._client)
             except NatsError as error:
                 # The client is closing; its successor subscribes.
                 get_log().info("subscription.deferred", subject=subject, error=repr(error))
@@ -237,7 +240,7 @@ class Bus:
             try:
                 for subscription in self._subscriptions:
                     await subscription.attach(client)
-                await client.flush()
+                await _flush(client)
             except NatsError as error:
                 await self._on_error(error)
                 await client.close()
@@ -300,6 +303,16 @@ class Bus:
         if text != self._last_error:
             self._last_error = text
             get_log().warning("broker.error", error=text)
+
+
+async def _flush(client: Client) -> None:
+    """Return when the broker has taken everything that was sent before.
+
+    nats-py 2.16 writes the PING of `flush` ahead of commands that still wait in its buffer, so that one flush
+    proves nothing about them; the first empties the buffer, the second comes after it.
+    """
+    for _ in range(2):
+        await client.flush(timeout=_FLUSH_TIMEOUT_S)
 
 
 class _Responder:
