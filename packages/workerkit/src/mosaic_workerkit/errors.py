@@ -1,0 +1,37 @@
+"""What can go wrong in a worker's telemetry. Every message says what to do next."""
+
+
+class ContractViolation(RuntimeError):
+    """The worker broke the event contract (config first, contiguous seq, one terminal lifecycle, ...)."""
+
+
+class EventTooLarge(ContractViolation):
+    """One encoded record is larger than the wire allows."""
+
+
+class OutboxError(RuntimeError):
+    """The outbox cannot be used."""
+
+
+class OutboxInUse(OutboxError):
+    """Another process holds this outbox."""
+
+
+class OutboxWriteFailed(OutboxError):
+    """The disk refused an event; the run must end, for facts may not be dropped."""
+
+
+class OutboxCorrupted(OutboxError):
+    """A segment holds bytes that its writer cannot have left, not even by being killed."""
+
+
+class ArtifactPathRefused(ContractViolation):
+    """An announced path is absolute, leaves the run folder, or does not exist."""
+
+
+class RunFolderInvalid(RuntimeError):
+    """The run folder lacks a file that its placement writes, or the file cannot be read."""
+
+
+class TrainerUnreachable(RuntimeError):
+    """Nobody listens on the trainer's control socket."""

@@ -1,0 +1,99 @@
+"""Form of an outbox on disk: folder `outbox/<attempt>/<source>/`, segments named by their first seq.
+
+A segment is a header and then frames: length (u32), CRC32 of the record (u32), record; all little-endian. It is
+allocated whole and zero, so a length of 0 is the end of what was written. A frame counts only when its CRC is
+right, so a writer killed in the middle of one leaves nothing that a reader would take.
+"""
+
+import struct
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+from mosaic_contracts.launch import OUTBOX_DIR
+from mosaic_contracts.wire import SOURCE_WORKER, SOURCES
+from mosaic_workerkit.errors import OutboxCorrupted
+
+MAGIC = b"MSCOUTBX"
+FORMAT_VERSION = 1
+SUFFIX = ".seg"
+WRITER_LOCK = "writer.lock"
+SHIPPER_LOCK = "shipper.lock"
+COMMITTED_FILE = "committed"
+WAITING_FILE = "waiting"
+"""Exists while the trainer stands still at its quota."""
+FREED_PIPE = "freed"
+"""A FIFO: the shipper writes a byte when it has freed a segment and somebody waits."""
+
+FRAME = struct.Struct("<II")
+FRAME_BYTES = FRAME.size
+_HEADER = struct.Struct("<8sHHI16s26s6xQQI")
+_CRC = struct.Struct("<I")
+HEADER_BYTES = 96
+
+
+class SegmentHeader(NamedTuple):
+    """What the first bytes of a segment say."""
+
+    run_id: str
+    attempt: int
+    source: str
+    seq0: int
+    t0_us: int
+    """Wall clock at the writer's start, microseconds since the epoch; the same in all its segments."""
+
+    def to_bytes(self) -> bytes:
+        """Encode, with a CRC over the rest."""
+        fields = (
+            MAGIC,
+            FORMAT_VERSION,
+            HEADER_BYTES,
+            self.attempt,
+            self.source.encode(),
+            self.run_id.encode(),
+            self.seq0,
+            self.t0_us,
+        )
+        body = _HEADER.pack(*fields, 0)
+        return (_HEADER.pack(*fields, crc32(body))).ljust(HEADER_BYTES, b"\0")
+
+
+def read_header(data: bytes, path: Path) -> SegmentHeader:
+    """Decode a header.
+
+    Raises:
+        OutboxCorrupted: not a segment of this version.
+    """
+    if len(data) < HEADER_BYTES:
+        raise OutboxCorrupted(f"{path} is shorter than a segment's header; set it aside")
+    magic, version, size, attempt, source, run_id, seq0, t0_us, crc = _HEADER.unpack_from(data)
+    bare = data[: _HEADER.size - _CRC.size] + b"\0" * _CRC.size
+    if magic != MAGIC or version != FORMAT_VERSION or size != HEADER_BYTES or crc32(bare) != crc:
+        raise OutboxCorrupted(f"{path} is not a segment of version {FORMAT_VERSION}; set it aside")
+    name = source.rstrip(b"\0").decode()
+    return SegmentHeader(run_id.decode(), attempt, name, seq0, t0_us)
+
+
+def outbox_dir(run_dir: Path, attempt: int, source: str = SOURCE_WORKER) -> Path:
+    """Folder of one source's outbox.
+
+    Raises:
+        ValueError: an attempt or a source that cannot be.
+    """
+    if attempt < 1 or source not in SOURCES:
+        raise ValueError(f"no outbox for attempt {attempt} of source {source!r}")
+    return run_dir / OUTBOX_DIR / str(attempt) / source
+
+
+def segment_name(seq0: int) -> str:
+    """File name of the segment that begins with `seq0`; names sort by seq."""
+    return f"{seq0:016d}{SUFFIX}"
+
+
+def segment_seqs(folder: Path) -> list[int]:
+    """First seqs of the segments there are, ascending."""
+    try:
+        names = [entry.name for entry in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+    return sorted(int(name.removesuffix(SUFFIX)) for name in names if name.endswith(SUFFIX))

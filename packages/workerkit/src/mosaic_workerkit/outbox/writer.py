@@ -1,0 +1,281 @@
+"""The trainer's side of the outbox: one store into a mapped segment an event, no thread, no broker.
+
+Mapped, for a `write()` an event costs three to five times the encoding (benchmarks/outbox.py); allocated before
+it is mapped, so that a full disk is an ENOSPC at a segment's start and never a SIGBUS. What was stored is in the
+page cache and outlives a SIGKILL at any instant.
+"""
+
+import errno
+import fcntl
+import mmap
+import os
+import select
+import time
+import weakref
+from pathlib import Path
+from zlib import crc32
+
+from mosaic_contracts.spec import FullOutboxPolicy
+from mosaic_contracts.wire import MAX_EVENT_BYTES
+from mosaic_workerkit.errors import (
+    ContractViolation,
+    EventTooLarge,
+    OutboxInUse,
+    OutboxWriteFailed,
+)
+from mosaic_workerkit.outbox.segment import (
+    FRAME,
+    FRAME_BYTES,
+    FREED_PIPE,
+    HEADER_BYTES,
+    WAITING_FILE,
+    WRITER_LOCK,
+    SegmentHeader,
+    segment_name,
+    segment_seqs,
+)
+
+SEGMENT_BYTES = 32 * 2**20
+_SMALLEST_SEGMENT_BYTES = 4 * 2**20
+"""Holds the largest event."""
+_ROOM_CHECK_S = 0.01
+"""While steps are dropped, looking for room costs a listing of the folder: not at every step."""
+_WAIT_CHECK_MS = 1000
+"""A wake-up comes through the pipe; this bounds what a shipper killed between freeing and telling can cost."""
+
+_pack = FRAME.pack
+
+
+class OutboxWriter:
+    """Appends encoded records. One writer an attempt, ever; one thread.
+
+    Args:
+        folder: see `outbox_dir`; made when absent.
+        quota_bytes: bound of the unfreed segments on disk, as allocated.
+        policy: what to do at the bound.
+
+    Raises:
+        OutboxInUse: another writer holds the folder, or one has written there before.
+        OutboxWriteFailed: the disk has no room for a segment.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        run_id: str,
+        attempt: int,
+        source: str,
+        quota_bytes: int,
+        policy: FullOutboxPolicy = FullOutboxPolicy.WAIT,
+    ) -> None:
+        self._folder = folder
+        self._quota_bytes = quota_bytes
+        self._policy = policy
+        self._segment_bytes = max(min(SEGMENT_BYTES, quota_bytes // 4), _SMALLEST_SEGMENT_BYTES)
+        self.next_seq = 1
+        self.thinned = 0
+        """Steps dropped since the last event; told by the next one that is kept."""
+        self.t0_us = time.time_ns() // 1000
+        self.t0_ns = time.monotonic_ns()
+        self._header = SegmentHeader(run_id, attempt, source, 1, self.t0_us)
+        self._next_room_check = 0.0
+        self._map: mmap.mmap | None = None
+        self._fd = -1
+        self._at = 0
+        self._end = 0
+        """Bytes of the mapped segment; 0 sends every append into `_make_room`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock_fd = _lock(folder)
+        _live.add(self)
+        self._open_segment()
+
+    def append(self, record: bytes) -> None:
+        """Store one record, whose seq must be `next_seq`. Waits at the quota.
+
+        Raises:
+            EventTooLarge: the record is above `MAX_EVENT_BYTES`.
+            OutboxWriteFailed: the disk is full; nothing of the record was kept.
+        """
+        size = len(record)
+        at = self._at
+        end = at + size + FRAME_BYTES
+        if end > self._end:
+            self._make_room(size, may_drop=False)
+            at = self._at
+            end = at + size + FRAME_BYTES
+        # None never gets here: without a map _end is 0.
+        self._map[at:end] = _pack(size, crc32(record)) + record  # type: ignore[index]
+        self._at = end
+        self.next_seq += 1
+
+    def offer(self, record: bytes) -> bool:
+        """Store a record that policy `thin` may drop; False when it was dropped (and counted)."""
+        size = len(record)
+        at = self._at
+        end = at + size + FRAME_BYTES
+        if end > self._end:
+            if not self._make_room(size, may_drop=self._policy is FullOutboxPolicy.THIN):
+                self.thinned += 1
+                return False
+            at = self._at
+            end = at + size + FRAME_BYTES
+        self._map[at:end] = _pack(size, crc32(record)) + record  # type: ignore[index]
+        self._at = end
+        self.next_seq += 1
+        return True
+
+    def has_room(self) -> bool:
+        """While steps are thinned: whether a segment was freed since. Cheap to ask at every step."""
+        now = time.monotonic()
+        if now < self._next_room_check:
+            return False
+        self._next_room_check = now + _ROOM_CHECK_S
+        return self._end > 0 or self._is_below_quota()
+
+    def close(self) -> None:
+        """Cut the last segment to what was written and let go of the folder."""
+        if self._lock_fd >= 0:
+            self._seal()
+            os.close(self._lock_fd)
+            self._lock_fd = -1
+        _live.discard(self)
+
+    def _make_room(self, size: int, may_drop: bool) -> bool:
+        if self._lock_fd < 0:
+            raise ContractViolation(
+                "this outbox is closed, or belongs to the process that forked this one: "
+                "send telemetry from the process that opened it"
+            )
+        if size > MAX_EVENT_BYTES:
+            raise EventTooLarge(
+                f"an event of {size} bytes is above {MAX_EVENT_BYTES}: write the data to a file "
+                "and announce it as an artifact"
+            )
+        # Sealed first, so that the shipper may free the whole of what is waiting.
+        self._seal()
+        if not self._is_below_quota():
+            if may_drop:
+                self._next_room_check = time.monotonic() + _ROOM_CHECK_S
+                return False
+            self._wait_for_room()
+        self._open_segment()
+        return True
+
+    def _is_below_quota(self) -> bool:
+        used = 0
+        for seq0 in segment_seqs(self._folder):
+            try:
+                used += (self._folder / segment_name(seq0)).stat().st_size
+            except FileNotFoundError:
+                continue  # freed between listing and looking
+        return used + self._segment_bytes <= self._quota_bytes
+
+    def _wait_for_room(self) -> None:
+        """Stand still until the shipper has freed a segment, woken through the pipe."""
+        pipe = self._folder / FREED_PIPE
+        if not pipe.is_fifo():
+            os.mkfifo(pipe, 0o600)
+        # Open for both, or opening would wait for a writer and the end of one would look like data.
+        fd = os.open(pipe, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        waiting = self._folder / WAITING_FILE
+        try:
+            waiting.touch()
+            poll = select.poll()
+            poll.register(fd, select.POLLIN)
+            while not self._is_below_quota():
+                if poll.poll(_WAIT_CHECK_MS):
+                    os.read(fd, 4096)
+        finally:
+            waiting.unlink(missing_ok=True)
+            os.close(fd)
+
+    def _open_segment(self) -> None:
+        """Make the segment that begins with `next_seq`: allocated, headed, and only then under its name."""
+        path = self._folder / segment_name(self.next_seq)
+        if path.exists():
+            raise OutboxInUse(f"{path} exists: an attempt has one writer; start a new attempt")
+        draft = path.with_suffix(".draft")
+        try:
+            fd, size = self._allocate(draft)
+            try:
+                os.pwrite(fd, self._header._replace(seq0=self.next_seq).to_bytes(), 0)
+                view = mmap.mmap(fd, size)
+                draft.rename(path)
+            except BaseException:
+                os.close(fd)
+                raise
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise OutboxWriteFailed(_why(error, self._folder)) from error
+        self._fd, self._map = fd, view
+        self._at, self._end = HEADER_BYTES, size
+
+    def _allocate(self, draft: Path) -> tuple[int, int]:
+        """Make a file with blocks under all of it: of the usual size, or of what a nearly full disk has left."""
+        fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        size = self._segment_bytes
+        try:
+            while True:
+                try:
+                    os.posix_fallocate(fd, 0, size)
+                except OSError as error:
+                    if error.errno != errno.ENOSPC or size <= _SMALLEST_SEGMENT_BYTES:
+                        raise
+                    os.ftruncate(fd, 0)
+                    size = max(size // 2, _SMALLEST_SEGMENT_BYTES)
+                else:
+                    return fd, size
+        except BaseException:
+            os.close(fd)
+            raise
+
+    def _seal(self) -> None:
+        if self._map is None:
+            return
+        self._map.close()
+        os.ftruncate(self._fd, self._at)
+        os.close(self._fd)
+        self._map, self._fd, self._end = None, -1, 0
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child: let go without touching the file or the parent's lock."""
+        if self._map is not None:
+            self._map.close()
+            os.close(self._fd)
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+        self._map, self._fd, self._lock_fd, self._end = None, -1, -1, 0
+
+
+def _lock(folder: Path) -> int:
+    fd = os.open(folder / WRITER_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(fd)
+        raise OutboxInUse(f"{folder} has a living writer; one process writes a run's events") from error
+    if os.fstat(fd).st_size:
+        os.close(fd)
+        raise OutboxInUse(f"{folder} was written by an earlier process; start a new attempt")
+    os.write(fd, f"{os.getpid()}\n".encode())
+    return fd
+
+
+def _why(error: OSError, folder: Path) -> str:
+    if error.errno == errno.ENOSPC:
+        return (
+            f"the disk has no room for more telemetry in {folder}: "
+            "free space and start the run again"
+        )
+    return f"cannot write telemetry in {folder}: {error}"
+
+
+_live: "weakref.WeakSet[OutboxWriter]" = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for writer in list(_live):
+        writer._leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

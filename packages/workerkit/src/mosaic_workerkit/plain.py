@@ -1,0 +1,49 @@
+"""Plain values from what numeric libraries hand out. Duck-typed where a value need not be numpy's."""
+
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+
+def raw_bytes(array: "np.ndarray[Any, Any]") -> bytes:
+    """Bytes of an array: little-endian, C order."""
+    if array.dtype.byteorder == ">":
+        array = array.astype(array.dtype.newbyteorder("<"))
+    return array.tobytes()
+
+
+def plain_hook(value: Any) -> Any:
+    """For an encoder: what it does not know becomes a plain value.
+
+    Raises:
+        TypeError: there is no plain form.
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (float, int, str)):
+        # A subclass; the base's value is what it stands for.
+        return next(kind(value) for kind in (int, float, str) if isinstance(value, kind))
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    if callable(getattr(value, "item", None)) and getattr(value, "numel", lambda: 0)() == 1:
+        return value.item()  # a one-element tensor
+    raise TypeError(f"a {type(value).__module__}.{type(value).__qualname__} has no plain form")
+
+
+def act_value(value: Any) -> Any:
+    """An action or observation for the wire: scalar, list, map by sorted key, or raw bytes."""
+    if isinstance(value, np.ndarray):
+        return raw_bytes(value) if value.ndim else value.item()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {str(key): act_value(value[key]) for key in sorted(value)}
+    return value  # a list's parts are the encoder's business

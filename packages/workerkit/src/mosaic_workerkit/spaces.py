@@ -1,0 +1,51 @@
+"""gymnasium spaces as the `config` event tells them, without importing gymnasium: spaces are known by class name."""
+
+from typing import Any
+
+import numpy as np
+
+from mosaic_workerkit.plain import act_value, raw_bytes
+
+Space = dict[str, Any]
+
+
+def space_of(space: Any) -> Space:
+    """The SPACE of a sub-environment's space: box, discrete, multi_discrete, dict, or other."""
+    names = {kind.__name__ for kind in type(space).__mro__}
+    if "Box" in names:
+        dtype = np.dtype(space.dtype).newbyteorder("<")
+        return {"kind": "box", "dtype": dtype.str, "shape": [int(n) for n in space.shape]}
+    if "Discrete" in names:
+        start = int(getattr(space, "start", 0))
+        told: Space = {"kind": "discrete", "n": int(space.n)}
+        return told | {"start": start} if start else told
+    if "MultiDiscrete" in names:
+        return {"kind": "multi_discrete", "nvec": np.asarray(space.nvec).tolist()}
+    if "Dict" in names:
+        parts = dict(space.spaces)
+        return {"kind": "dict", "spaces": {str(key): space_of(parts[key]) for key in sorted(parts)}}
+    return {"kind": "other", "repr": repr(space)[:500]}
+
+
+def encode_value(space: Space, value: Any) -> Any:
+    """An action or observation of a space for the wire.
+
+    box: raw bytes as dtype and shape say; discrete: int; multi_discrete: list of ints; dict: map by sorted key.
+
+    Raises:
+        ValueError: the value does not have the space's number of elements.
+    """
+    kind = space["kind"]
+    if kind == "discrete":
+        return int(value)
+    if kind == "box":
+        array = np.asarray(value, dtype=np.dtype(space["dtype"]))
+        if list(array.shape) != space["shape"] and array.size != np.prod(space["shape"], dtype=int):
+            raise ValueError(f"a value of shape {array.shape} is not of shape {space['shape']}")
+        return raw_bytes(array)
+    if kind == "multi_discrete":
+        return np.asarray(value).tolist()
+    if kind == "dict":
+        parts = space["spaces"]
+        return {key: encode_value(parts[key], value[key]) for key in sorted(parts)}
+    return act_value(value)

@@ -1,0 +1,52 @@
+"""The per-step hash by which a replay is compared with what happened."""
+
+import struct
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from mosaic_workerkit.plain import raw_bytes
+
+HASH_BYTES = 8
+_outcome = struct.Struct("<dB").pack
+_int64 = struct.Struct("<q").pack
+
+
+def step_hash(observation: Any, reward: float = 0.0, flags: int = 0) -> bytes:
+    """blake2b, 8 bytes, over raw observation, float64 reward and one byte of flags.
+
+    Arrays count as their little-endian bytes in C order, integers (a discrete observation) as int64, floats as
+    float64, text as UTF-8; dict observations by sorted key, tuples in order.
+
+    Raises:
+        TypeError: an observation of another kind.
+    """
+    if type(observation) is np.ndarray:
+        data = observation.tobytes() if observation.dtype.isnative else raw_bytes(observation)
+    else:
+        data = _observation_bytes(observation)
+    return blake2b(data + _outcome(reward, flags), digest_size=HASH_BYTES).digest()
+
+
+def _observation_bytes(observation: Any) -> bytes:
+    if isinstance(observation, np.ndarray):
+        return raw_bytes(observation)
+    if isinstance(observation, (bool, int, np.integer, np.bool_)):
+        return _int64(int(observation))
+    if isinstance(observation, np.generic):
+        return raw_bytes(np.asarray(observation))
+    if isinstance(observation, float):
+        return struct.pack("<d", observation)
+    if isinstance(observation, str):
+        return observation.encode()
+    if isinstance(observation, bytes):
+        return observation
+    if isinstance(observation, dict):
+        return b"".join(_observation_bytes(observation[key]) for key in sorted(observation))
+    if isinstance(observation, (tuple, list)):
+        return b"".join(_observation_bytes(part) for part in observation)
+    raise TypeError(
+        f"cannot hash an observation of type {type(observation).__qualname__}: "
+        "give an array, a number, a text, or a dict or tuple of them"
+    )

@@ -1,0 +1,355 @@
+"""What a worker author uses to tell what happens. Every call is durable against SIGKILL when it returns.
+
+The contract is checked as the calls come in: config first, contiguous seq, one terminal lifecycle and nothing
+after it, types as the wire promises them. Calls come from one thread of one process.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from mosaic_contracts.launch import SPEC_FILE, RunFile
+from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.wire import (
+    SOURCE_WORKER,
+    THINNED,
+    Actor,
+    Artifact,
+    ArtifactPruned,
+    BatchInvalid,
+    Checkpoint,
+    Config,
+    Episode,
+    EpisodeStart,
+    Extra,
+    Lifecycle,
+    Log,
+    Metric,
+    Record,
+    Step,
+    decode_record,
+)
+from mosaic_workerkit.artifacts import (
+    add_to_manifest,
+    atomic_file,
+    inside_run,
+    sha256_of,
+    size_of,
+)
+from mosaic_workerkit.errors import ContractViolation, RunFolderInvalid
+from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
+from mosaic_workerkit.plain import act_value, plain_hook
+from mosaic_workerkit.progress import ProgressWriter
+
+TERMINAL_PHASES = frozenset({"done", "stopped", "error"})
+LOG_LEVELS = frozenset({"debug", "info", "warning", "error"})
+MAX_LOG_CHARS = 16 * 1024
+_EXTRA_TYPE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
+
+_encode = msgspec.msgpack.Encoder(enc_hook=plain_hook).encode
+_monotonic_ns = time.monotonic_ns
+
+
+class Telemetry:
+    """A run's events, from the worker's side. Also a context manager."""
+
+    def __init__(self, run_dir: Path, run_id: str, attempt: int, spec: StoredSpec) -> None:
+        self.run_dir = run_dir
+        self.run_id = run_id
+        self.attempt = attempt
+        self.spec = spec
+        self._outbox = OutboxWriter(
+            outbox_dir(run_dir, attempt),
+            run_id,
+            attempt,
+            SOURCE_WORKER,
+            spec.outbox_bytes,
+            spec.when_outbox_full,
+        )
+        self._t0_ns = self._outbox.t0_ns
+        self._progress = ProgressWriter(run_dir)
+        self.progress: Callable[..., None] = self._progress.tell
+        """`progress(step, total=None)`: environment steps done. No system call: call it as often as you like."""
+        self._has_config = False
+        self.ended: str | None = None
+        """Phase of the terminal lifecycle once it is written."""
+        self._may_step = False
+
+    @classmethod
+    def open(cls, run_dir: str | Path) -> Self:
+        """Begin to write a run's events, as its `spec.json` says.
+
+        Raises:
+            RunFolderInvalid: no readable `spec.json`.
+            OutboxInUse: the attempt has or had a writer already.
+        """
+        folder = Path(run_dir).resolve()
+        run = read_run_file(folder)
+        return cls(folder, run.run_id, run.attempt, StoredSpec.model_validate(run.spec))
+
+    @property
+    def next_seq(self) -> int:
+        """Seq of the next event that is kept."""
+        return self._outbox.next_seq
+
+    def step(
+        self,
+        env: int,
+        episode: int,
+        step: int,
+        action: Any,
+        reward: float,
+        flags: int,
+        hash: bytes,  # noqa: A002 - the wire's name of the field
+        actor: int = Actor.POLICY,
+        observation: Any = None,
+    ) -> None:
+        """One environment step: `step` from 1 within `episode` (from 0) of sub-environment `env`.
+
+        Arrays become raw little-endian bytes; `encode_value` puts values into the form of their space. This is
+        the one event that policy `thin` may drop, counted.
+        """
+        outbox = self._outbox
+        if outbox.thinned and not self._resume():
+            outbox.thinned += 1
+            return
+        if not self._may_step:
+            self._refuse("step")
+        if not (
+            type(env) is int
+            and type(episode) is int
+            and type(step) is int
+            and type(flags) is int
+            and type(actor) is int
+            and type(reward) is float
+        ):
+            env, episode, step = int(env), int(episode), int(step)
+            flags, actor, reward = int(flags), int(actor), float(reward)
+        if type(action) is not int and type(action) is not bytes:
+            action = act_value(action)
+        if observation is not None and type(observation) is not bytes:
+            observation = act_value(observation)
+        if type(hash) is not bytes:
+            raise ContractViolation("a step's hash is 8 bytes: use step_hash(observation, reward, flags)")
+        dt = (_monotonic_ns() - self._t0_ns) // 1000
+        record = Step(
+            outbox.next_seq, dt, env, episode, step, action, reward, flags, hash, actor, observation
+        )
+        try:
+            outbox.offer(_encode(record))
+        except TypeError as error:
+            raise ContractViolation(f"step: {error}; give plain values or arrays") from error
+
+    def metric(self, name: str, step: int | None, value: float) -> None:
+        """One scalar; NaN and infinities are kept as they are."""
+        self._ready("metric")
+        at = None if step is None else int(step)
+        self._write(Metric(self.next_seq, self._dt(), str(name), at, float(value)))
+
+    def episode_start(
+        self,
+        env: int,
+        episode: int,
+        reset: Mapping[str, Any],
+        hash: bytes,  # noqa: A002 - the wire's name of the field
+        observation: Any = None,
+    ) -> None:
+        """A reset; `reset` says how to rebuild it, `hash` is `step_hash(observation)`."""
+        self._ready("episode_start")
+        seen = None if observation is None else act_value(observation)
+        self._fact(
+            EpisodeStart(self.next_seq, self._dt(), int(env), int(episode), dict(reset), hash, seen)
+        )
+
+    def episode(
+        self,
+        env: int,
+        episode: int,
+        length: int,
+        episode_return: float,
+        flags: int,
+        duration_s: float,
+        global_step: int,
+    ) -> None:
+        """An episode's end; `episode_return` sums raw rewards, `global_step` counts over all sub-environments."""
+        self._ready("episode")
+        total, duration = float(episode_return), float(duration_s)
+        counts = (int(env), int(episode), int(length), total, int(flags), duration, int(global_step))
+        self._fact(Episode(self.next_seq, self._dt(), *counts))
+
+    def config(self, data: Mapping[str, Any]) -> None:
+        """What really runs; the first event, once."""
+        if self._has_config or self.ended:
+            raise ContractViolation("config is written once, as the first event")
+        self._fact(Config(self.next_seq, self._dt(), dict(data)))
+        self._has_config = self._may_step = True
+
+    def log(self, level: str, message: str, data: Mapping[str, Any] | None = None) -> None:
+        """A line worth keeping; longer than 16 KiB it is cut, with a mark."""
+        self._ready("log")
+        if level not in LOG_LEVELS:
+            raise ContractViolation(f"log level {level!r} is none of {sorted(LOG_LEVELS)}")
+        text = message
+        if len(text) > MAX_LOG_CHARS:
+            text = f"{text[:MAX_LOG_CHARS]} [cut: {len(message)} characters]"
+        self._fact(Log(self.next_seq, self._dt(), level, text, dict(data or {})))
+
+    def lifecycle(self, phase: str, data: Mapping[str, Any] | None = None) -> None:
+        """A hint of where the worker is; `done`, `stopped` and `error` are terminal.
+
+        Only `error` may come before the config, for a worker that fails early.
+        """
+        if self._has_config or phase != "error":
+            self._ready("lifecycle")
+        elif self.ended:
+            self._refuse("lifecycle")
+        self._fact(Lifecycle(self.next_seq, self._dt(), phase, dict(data or {})))
+        if phase in TERMINAL_PHASES:
+            self.ended = phase
+            self._may_step = False
+
+    def extra(self, type: str, data: Mapping[str, Any]) -> None:  # noqa: A002 - the wire's name
+        """A namespaced event of your own, e.g. `bdi.intention`."""
+        self._ready("extra")
+        if _EXTRA_TYPE.fullmatch(type) is None:
+            raise ContractViolation(f"{type!r} is not of the form namespace.name in lower case")
+        self._fact(Extra(self.next_seq, self._dt(), type, dict(data)))
+
+    def checkpoint(
+        self, path: str | Path, step: int, reason: str, data: Mapping[str, Any] | None = None
+    ) -> None:
+        """Announce a checkpoint that is complete on disk (see `write_checkpoint`).
+
+        Raises:
+            ArtifactPathRefused: outside the run folder, or absent.
+        """
+        self._ready("checkpoint")
+        where = inside_run(self.run_dir, path)
+        digest, size = sha256_of(self.run_dir / where), size_of(self.run_dir / where)
+        facts = (where, int(step), digest, size, reason, dict(data or {}))
+        self._list(where, kind="checkpoint", size=size, digest=digest, step=int(step), reason=reason)
+        self._fact(Checkpoint(self.next_seq, self._dt(), *facts))
+
+    def write_checkpoint(
+        self,
+        path: str | Path,
+        write: Callable[[Path], None],
+        step: int,
+        reason: str,
+        data: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Have `write(temporary_path)` make a file, put it in place whole and durable, and announce it.
+
+        Raises:
+            OSError: the disk refused; no half file is left.
+        """
+        self._ready("checkpoint")
+        with atomic_file(self.run_dir / path) as draft:
+            write(draft)
+        self.checkpoint(path, step, reason, data)
+
+    def artifact(
+        self, path: str | Path, kind: str, data: Mapping[str, Any] | None = None
+    ) -> None:
+        """Announce another file or folder of the run; a folder, which may grow, has no digest.
+
+        Raises:
+            ArtifactPathRefused: outside the run folder, or absent.
+        """
+        self._ready("artifact")
+        where = inside_run(self.run_dir, path)
+        full = self.run_dir / where
+        digest, size = sha256_of(full) if full.is_file() else None, size_of(full)
+        self._list(where, kind=kind, size=size, digest=digest)
+        self._fact(
+            Artifact(self.next_seq, self._dt(), where, kind, size, digest, dict(data or {}))
+        )
+
+    def artifact_pruned(self, path: str, reason: str) -> None:
+        """Say that an announced file is gone on purpose."""
+        self._ready("artifact_pruned")
+        self._fact(ArtifactPruned(self.next_seq, self._dt(), path, reason))
+
+    def close(self) -> None:
+        """Let go of the outbox. Counts of thinned steps that were not told yet are told."""
+        if self._outbox.thinned and not self.ended:
+            self._tell_thinned()
+        self._may_step = False
+        self._outbox.close()
+        self._progress.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _dt(self) -> int:
+        return (_monotonic_ns() - self._t0_ns) // 1000
+
+    def _ready(self, what: str) -> None:
+        """Facts wait for room and come after the count of what was thinned."""
+        if not self._may_step:
+            self._refuse(what)
+        if self._outbox.thinned:
+            self._tell_thinned()
+
+    def _resume(self) -> bool:
+        if not self._outbox.has_room():
+            return False
+        self._tell_thinned()
+        return True
+
+    def _tell_thinned(self) -> None:
+        count = self._outbox.thinned
+        self._write(Extra(self.next_seq, self._dt(), THINNED, {"steps": count}))
+        self._outbox.thinned = 0
+
+    def _write(self, record: Record) -> None:
+        try:
+            self._outbox.append(_encode(record))
+        except TypeError as error:
+            raise ContractViolation(f"{type(record).__name__}: {error}; give plain values") from error
+
+    def _fact(self, record: Record) -> None:
+        """Write a record whose values came from outside: what the recorder would refuse is refused here."""
+        try:
+            data = _encode(record)
+            decode_record(data)
+        except (TypeError, BatchInvalid) as error:
+            raise ContractViolation(
+                f"{type(record).__name__} does not fit the event contract: {error}"
+            ) from error
+        self._outbox.append(data)
+
+    def _refuse(self, what: str) -> None:
+        if self.ended:
+            raise ContractViolation(
+                f"{what} after the terminal lifecycle {self.ended!r}: nothing may follow it"
+            )
+        if not self._has_config:
+            raise ContractViolation(f"{what} before config: call config(data) first")
+        raise ContractViolation(f"{what} after close()")
+
+    def _list(self, where: str, *, kind: str, size: int, digest: str | None, **more: Any) -> None:
+        entry = {"path": where, "kind": kind, "bytes": size, "sha256": digest, **more}
+        add_to_manifest(self.run_dir, entry)
+
+
+def read_run_file(run_dir: Path) -> RunFile:
+    """Read `spec.json`.
+
+    Raises:
+        RunFolderInvalid: it is absent or not readable as one.
+    """
+    path = run_dir / SPEC_FILE
+    try:
+        return RunFile.model_validate(json.loads(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise RunFolderInvalid(f"{path} cannot be read ({error}); a placement writes it") from error
+

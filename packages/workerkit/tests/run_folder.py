@@ -1,0 +1,52 @@
+"""A run folder as a placement makes it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+RUN_ID = "01K5ZZZZZZZZZZZZZZZZZZZZZZ"
+MIB = 2**20
+
+
+def make_run_folder(
+    folder: Path,
+    *,
+    worker_argv: list[str] | None = None,
+    shipper_argv: list[str] | None = None,
+    broker_url: str = "nats://127.0.0.1:9",
+    outbox_bytes: int = 256 * MIB,
+    when_outbox_full: str = "wait",
+    grace_s: float = 5.0,
+    drain_s: float = 10.0,
+    parameters: dict[str, Any] | None = None,
+    run_id: str = RUN_ID,
+) -> Path:
+    """Write spec.json and control/launch.json; returns the folder."""
+    control = folder / "control"
+    control.mkdir(parents=True, mode=0o700)
+    spec = {
+        "worker": "synthetic",
+        "algorithm": "synthetic",
+        "environment": "Synthetic-v0",
+        "outbox_bytes": outbox_bytes,
+        "when_outbox_full": when_outbox_full,
+        "parameters": parameters or {},
+    }
+    run = {"run_id": run_id, "attempt": 1, "spec": spec}
+    (folder / "spec.json").write_text(json.dumps(run))
+    launch = {
+        "v": 1,
+        "run_id": run_id,
+        "attempt": 1,
+        "nonce": "n0nce",
+        "worker_argv": worker_argv or [],
+        "shipper_argv": shipper_argv or [],
+        "env": {},
+        "broker_url": broker_url,
+        "grace_s": grace_s,
+        "drain_s": drain_s,
+        "outbox_bytes": outbox_bytes,
+        "when_outbox_full": when_outbox_full,
+    }
+    (control / "launch.json").write_text(json.dumps(launch))
+    return folder
