@@ -1,1 +1,43 @@
-"""The telemetry store: one SQLite file, block blobs; a writer and a reader."""
+"""The telemetry store: one SQLite file with a writer (the recorder) and readers (gateway, export)."""
+
+from mosaic_store.batch import MAX_RAW_BYTES, StoredBatch, read_batch
+from mosaic_store.errors import (
+    EpisodeUnknown,
+    MetricUnknown,
+    StoreError,
+    StoreForeign,
+    StoreLocked,
+    StoreMissing,
+    StoreReplaced,
+    StoreWalRefused,
+    StoreWriteFailed,
+)
+from mosaic_store.ingest import Quarantined
+from mosaic_store.prune import PruneStep
+from mosaic_store.reader import Reader, open_reader
+from mosaic_store.strict_json import strict_json, with_words
+from mosaic_store.writer import StreamCursor, Writer, open_writer
+
+__all__ = [
+    "MAX_RAW_BYTES",
+    "EpisodeUnknown",
+    "MetricUnknown",
+    "PruneStep",
+    "Quarantined",
+    "Reader",
+    "StoreError",
+    "StoreForeign",
+    "StoreLocked",
+    "StoreMissing",
+    "StoreReplaced",
+    "StoreWalRefused",
+    "StoreWriteFailed",
+    "StoredBatch",
+    "StreamCursor",
+    "Writer",
+    "open_reader",
+    "open_writer",
+    "read_batch",
+    "strict_json",
+    "with_words",
+]

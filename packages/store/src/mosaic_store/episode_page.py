@@ -1,0 +1,126 @@
+"""Episodes of a run and the steps of one."""
+
+import math
+import sqlite3
+from typing import Any, Literal, NamedTuple
+
+from mosaic_contracts.runs import EpisodePage, EpisodeRow
+from mosaic_contracts.wire import (
+    SOURCE_WORKER,
+    EpisodeStart,
+    Kind,
+    Step,
+    StepFlag,
+    to_event,
+)
+from mosaic_store.blocks import read_blocks
+from mosaic_store.errors import EpisodeUnknown
+
+Order = Literal["begun", "newest"]
+_BEGUN = """
+SELECT attempt, env, episode, start_seq, last_seq, start_us, steps, end_seq, end_us, length,
+    episode_return, flags, global_step
+FROM episode
+WHERE run=(SELECT id FROM run WHERE run_id=?) AND (attempt, start_seq) > (?, ?)
+ORDER BY attempt, start_seq LIMIT ?
+"""
+_NEWEST = """
+SELECT attempt, env, episode, start_seq, last_seq, start_us, steps, end_seq, end_us, length,
+    episode_return, flags, global_step
+FROM episode
+WHERE run=(SELECT id FROM run WHERE run_id=?) AND (attempt, start_seq) < (?, ?)
+ORDER BY attempt DESC, start_seq DESC LIMIT ?
+"""
+
+
+class _Place(NamedTuple):
+    """Where a page ended; one seq begins one episode only."""
+
+    attempt: int
+    start_seq: int
+
+
+def read_episodes(
+    db: sqlite3.Connection, run_id: str, cursor: str | None, limit: int, order: Order
+) -> EpisodePage:
+    """One page in the order in which episodes began (`begun`), or the reverse (`newest`).
+
+    Raises:
+        ValueError: the cursor was not made by this function.
+    """
+    newest = order == "newest"
+    start = _Place(2**62, 2**62) if newest else _Place(0, 0)
+    place = _parse_place(cursor) if cursor else start
+    query = _NEWEST if newest else _BEGUN
+    rows = db.execute(query, (run_id, *place, limit + 1)).fetchall()
+    page = rows[:limit]
+    more = len(rows) > limit
+    return EpisodePage(
+        episodes=[_episode(row) for row in page],
+        next_cursor=f"{page[-1][0]}.{page[-1][3]}" if more and page else None,
+    )
+
+
+def read_steps(
+    db: sqlite3.Connection, run_id: str, attempt: int, env: int, episode: int
+) -> list[dict[str, Any]]:
+    """`episode_start` and steps of an episode, finished or not, in order of seq.
+
+    Raises:
+        EpisodeUnknown: the store has no event of it.
+    """
+    row = None
+    if max(attempt, env, episode) < 2**63:
+        row = db.execute(
+            "SELECT start_seq, max(last_seq, coalesce(end_seq, 0)) FROM episode WHERE attempt=? AND"
+            " env=? AND episode=? AND run=(SELECT id FROM run WHERE run_id=?)",
+            (attempt, env, episode, run_id),
+        ).fetchone()
+    if row is None:
+        raise EpisodeUnknown(
+            f"run {run_id} has no episode {episode} of environment {env} in attempt {attempt};"
+            " list its episodes to see which there are"
+        )
+    source = db.execute(
+        "SELECT id FROM source WHERE attempt=? AND source=? AND"
+        " run=(SELECT id FROM run WHERE run_id=?)",
+        (attempt, SOURCE_WORKER, run_id),
+    ).fetchone()[0]
+    kinds = 1 << Kind.STEP | 1 << Kind.EPISODE_START
+    return [
+        to_event(batch, record)
+        for batch, _ in read_blocks(db, source, row[0], row[1], kinds)
+        for record in batch.records
+        if isinstance(record, Step | EpisodeStart)
+        and record.episode == episode
+        and record.env == env
+    ]
+
+
+def _parse_place(text: str) -> _Place:
+    attempt, dot, seq = text.partition(".")
+    digits = attempt.isdecimal() and seq.isdecimal() and max(len(attempt), len(seq)) <= 18
+    if not (dot and digits and text.isascii()):
+        raise ValueError(f"{text[:40]!r} is not a cursor of an episode list")
+    return _Place(int(attempt), int(seq))
+
+
+def _episode(row: tuple[Any, ...]) -> EpisodeRow:
+    attempt, env, episode, start_seq, _, start_us, steps, end_seq, end_us, length, *rest = row
+    episode_return, flags, global_step = rest
+    ended = end_seq is not None
+    return EpisodeRow(
+        attempt=attempt,
+        env=env,
+        episode=episode,
+        length=length,
+        episode_return=math.nan if ended and episode_return is None else episode_return,
+        terminated=bool(flags & StepFlag.TERMINATED) if ended else None,
+        truncated=bool(flags & StepFlag.TRUNCATED) if ended else None,
+        global_step=global_step,
+        t_start=start_us / 1e6,
+        t_end=end_us / 1e6 if ended else None,
+        start_seq=start_seq,
+        end_seq=end_seq,
+        recorded_steps=steps,
+    )

@@ -1,0 +1,221 @@
+"""What a run of records means for the tables beside the blocks: pure, and validated before any transaction."""
+
+from typing import NamedTuple
+
+import msgspec
+
+from mosaic_contracts.wire import (
+    THINNED,
+    Artifact,
+    ArtifactPruned,
+    Batch,
+    BatchInvalid,
+    Checkpoint,
+    Config,
+    Episode,
+    EpisodeStart,
+    Extra,
+    Kind,
+    Metric,
+    Record,
+    Step,
+)
+
+_LIMIT = 2**62
+"""Integers beyond it fit neither SQLite nor the columns; no honest writer makes them."""
+_MAX_ATTEMPT = 2**31
+
+
+class EpisodeSpan:
+    """What a batch says of one episode."""
+
+    __slots__ = ("end", "last_seq", "start_seq", "start_us", "steps")
+
+    def __init__(self, seq: int, t_us: int) -> None:
+        self.start_seq = seq
+        self.last_seq = seq
+        self.start_us = t_us
+        self.steps = 0
+        self.end: tuple[int, int, Episode] | None = None
+        """(seq, microseconds, record) of the episode's end."""
+
+    def merged(self, other: "EpisodeSpan") -> "EpisodeSpan":
+        """What both say of the same episode, in whatever order they came. Neither is changed: a transaction
+        that fails is tried again with the same batches."""
+        early = min(self, other, key=lambda span: span.start_seq)
+        both = EpisodeSpan(early.start_seq, early.start_us)
+        both.last_seq = max(self.last_seq, other.last_seq)
+        both.steps = self.steps + other.steps
+        both.end = other.end or self.end
+        return both
+
+
+class Points:
+    """Columns of one metric's points in a batch."""
+
+    __slots__ = ("seqs", "steps", "times_us", "values")
+
+    def __init__(self) -> None:
+        self.seqs: list[int] = []
+        self.steps: list[int | None] = []
+        self.times_us: list[int] = []
+        self.values: list[float] = []
+
+
+class File(NamedTuple):
+    """A checkpoint or an artifact that was announced."""
+
+    seq: int
+    t_us: int
+    record: Checkpoint | Artifact
+
+
+class Delta(NamedTuple):
+    """Everything that a batch adds outside its block."""
+
+    t_min_us: int
+    t_max_us: int
+    kinds: int
+    steps: int
+    global_step: int
+    dropped: int
+    episodes: dict[tuple[int, int], EpisodeSpan]
+    points: dict[str, Points]
+    files: list[File]
+    removals: list[tuple[int, ArtifactPruned]]
+    configs: list[tuple[int, bytes]]
+
+
+def fold(batch: Batch, records: list[Record]) -> Delta:
+    """Fold records of a batch.
+
+    Raises:
+        BatchInvalid: an integer that the store cannot hold, or a thinned count that is none.
+    """
+    t0 = batch.t0_us
+    steps, others = _fold_steps(records, t0)
+    delta = _Folding(batch, steps)
+    for record in others:
+        delta.add(record)
+    first, last = t0 + records[0].dt, t0 + records[-1].dt
+    _check_range(batch.seq0 + len(records), first, last, batch.t0_us)
+    if batch.attempt >= _MAX_ATTEMPT:
+        raise BatchInvalid(f"attempt {batch.attempt} is out of range")
+    kinds = delta.kinds | (1 << Kind.STEP if len(others) < len(records) else 0)
+    return Delta(
+        min(first, last),
+        max(first, last),
+        kinds,
+        len(records) - len(others),
+        delta.global_step,
+        delta.dropped,
+        delta.episodes,
+        delta.points,
+        delta.files,
+        delta.removals,
+        delta.configs,
+    )
+
+
+def _fold_steps(
+    records: list[Record], t0_us: int
+) -> tuple[dict[tuple[int, int], EpisodeSpan], list[Record]]:
+    """The hot path: nine of ten records are steps. Returns their episodes and the records that are none."""
+    spans: dict[tuple[int, int], EpisodeSpan] = {}
+    others: list[Record] = []
+    span: EpisodeSpan | None = None
+    env = episode = -1
+    for record in records:
+        if type(record) is not Step:
+            others.append(record)
+            continue
+        if span is None or record.episode != episode or record.env != env:
+            env, episode = record.env, record.episode
+            span = spans.get((env, episode))
+            if span is None:
+                _check_range(env, episode, record.dt)
+                span = spans[(env, episode)] = EpisodeSpan(record.seq, t0_us + record.dt)
+        span.steps += 1
+        span.last_seq = record.seq
+    return spans, others
+
+
+class _Folding:
+    """Collects what records other than steps say."""
+
+    def __init__(self, batch: Batch, episodes: dict[tuple[int, int], EpisodeSpan]) -> None:
+        self._t0_us = batch.t0_us
+        self.kinds = 0
+        self.global_step = 0
+        self.dropped = 0
+        self.episodes = episodes
+        self.points: dict[str, Points] = {}
+        self.files: list[File] = []
+        self.removals: list[tuple[int, ArtifactPruned]] = []
+        self.configs: list[tuple[int, bytes]] = []
+
+    def add(self, record: Record) -> None:
+        self.kinds |= 1 << kind_of(type(record))
+        t_us = self._t0_us + record.dt
+        match record:
+            case Metric():
+                self._add_metric(record, t_us)
+            case Episode() | EpisodeStart():
+                self._add_episode(record, t_us)
+            case Checkpoint() | Artifact():
+                _check_range(record.bytes, t_us)
+                self.files.append(File(record.seq, t_us, record))
+                if isinstance(record, Checkpoint):
+                    self._reach(record.step)
+            case ArtifactPruned():
+                self.removals.append((record.seq, record))
+            case Config():
+                self.configs.append((record.seq, msgspec.msgpack.encode(record.data)))
+            case Extra() if record.type == THINNED:
+                count = record.data.get("steps")
+                if not isinstance(count, int) or not 0 <= count < _LIMIT:
+                    raise BatchInvalid(f"{THINNED} does not count steps: {count!r:.80}")
+                self.dropped += count
+            case _:
+                pass
+
+    def _add_metric(self, record: Metric, t_us: int) -> None:
+        _check_range(t_us, record.step or 0)
+        points = self.points.get(record.name)
+        if points is None:
+            points = self.points[record.name] = Points()
+        points.seqs.append(record.seq)
+        points.steps.append(record.step)
+        points.times_us.append(t_us)
+        points.values.append(record.value)
+        if record.step is not None:
+            self._reach(record.step)
+
+    def _add_episode(self, record: Episode | EpisodeStart, t_us: int) -> None:
+        _check_range(record.env, record.episode, t_us)
+        span = EpisodeSpan(record.seq, t_us)
+        if isinstance(record, Episode):
+            _check_range(record.length, record.flags)
+            self._reach(record.global_step)
+            span.end = (record.seq, t_us, record)
+        key = (record.env, record.episode)
+        known = self.episodes.get(key)
+        self.episodes[key] = span if known is None else known.merged(span)
+
+    def _reach(self, step: int) -> None:
+        _check_range(step)
+        self.global_step = max(self.global_step, step)
+
+
+def kind_of(record_type: type[msgspec.Struct]) -> Kind:
+    """Kind of a record class."""
+    tag = record_type.__struct_config__.tag
+    if not isinstance(tag, int):
+        raise TypeError(f"{record_type.__name__} is no record")
+    return Kind(tag)
+
+
+def _check_range(*values: int) -> None:
+    for value in values:
+        if not -_LIMIT < value < _LIMIT:
+            raise BatchInvalid(f"{value} is out of the range of the store")

@@ -1,0 +1,74 @@
+"""Read connections: one for whoever asks, a few kept for the next."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mosaic_store.database import open_for_reading
+from mosaic_store.errors import StoreMissing
+
+_KEPT = 4
+
+
+class ReadPool:
+    """Lends `query_only` connections, each inside one read transaction; safe from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._idle: list[tuple[tuple[int, int], sqlite3.Connection]] = []
+        self._closed = False
+
+    @contextmanager
+    def lend(self) -> Iterator[sqlite3.Connection]:
+        """One consistent view of the store. Keep it short: an open one holds back the log's checkpoint.
+
+        Raises:
+            StoreMissing, StoreForeign: see `open_for_reading`.
+        """
+        file = self._file()
+        db = self._take(file) or open_for_reading(self._path)
+        try:
+            db.execute("BEGIN")
+            yield db
+            db.execute("COMMIT")
+        except BaseException:
+            db.close()
+            raise
+        self._give_back(file, db)
+
+    def close(self) -> None:
+        """Close what is idle; what is lent is closed when it comes back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for _, db in idle:
+            db.close()
+
+    def _file(self) -> tuple[int, int]:
+        try:
+            stat = self._path.stat()
+        except FileNotFoundError as error:
+            raise StoreMissing(
+                f"no telemetry store at {self._path} yet; is the recorder running?"
+            ) from error
+        return stat.st_dev, stat.st_ino
+
+    def _take(self, file: tuple[int, int]) -> sqlite3.Connection | None:
+        with self._lock:
+            # connections to a file that was exchanged lead nowhere
+            stale = [db for known, db in self._idle if known != file]
+            self._idle = [entry for entry in self._idle if entry[0] == file]
+            taken = self._idle.pop()[1] if self._idle else None
+        for db in stale:
+            db.close()
+        return taken
+
+    def _give_back(self, file: tuple[int, int], db: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed and len(self._idle) < _KEPT:
+                self._idle.append((file, db))
+                return
+        db.close()

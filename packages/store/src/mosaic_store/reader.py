@@ -1,0 +1,191 @@
+"""The store's readers: gateway, export, tests."""
+
+import sqlite3
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from mosaic_contracts.cursor import format_cursor, parse_cursor
+from mosaic_contracts.runs import (
+    ArtifactRow,
+    Curve,
+    EpisodePage,
+    EventPage,
+    MetricName,
+    RunSummary,
+    SourceMark,
+)
+from mosaic_store.curve import MAX_BUCKETS, MAX_LAST, read_buckets, read_last, read_metric_names
+from mosaic_store.episode_page import Order, read_episodes, read_steps
+from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
+from mosaic_store.marks import read_marks
+from mosaic_store.plain import plain_event
+from mosaic_store.pool import ReadPool
+from mosaic_store.summaries import read_artifacts, read_quarantine, read_summaries
+
+_CACHED_SPACES = 256
+_MAX_EPISODES = 1000
+
+Spaces = Mapping[str, Any]
+
+
+class Reader:
+    """Short reads of the store; safe from several threads.
+
+    Every method raises StoreMissing until the recorder has made the store, and StoreForeign for a file that
+    is no store of this version. A run without events has an empty summary, no marks, empty pages.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._pool = ReadPool(path.absolute())
+        self._spaces: dict[tuple[str, int], Spaces] = {}
+        self._spaces_lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def summary(self, run_id: str) -> RunSummary:
+        """Summary of one run."""
+        return self.summaries([run_id]).get(run_id) or RunSummary(run_id=run_id)
+
+    def summaries(self, run_ids: Sequence[str]) -> dict[str, RunSummary]:
+        """Summaries of those runs that have events, by run id."""
+        with self._pool.lend() as db:
+            return read_summaries(db, run_ids)
+
+    def marks(self, run_id: str) -> list[SourceMark]:
+        """How far each source is in the store."""
+        with self._pool.lend() as db:
+            return read_marks(db, run_id)
+
+    def events(
+        self,
+        run_id: str,
+        cursor: str = "",
+        limit: int = 1000,
+        types: Sequence[str] | None = None,
+        contiguous: bool = False,
+    ) -> EventPage:
+        """Plain events behind `cursor`, each source in order of seq, sources merged by time.
+
+        A page may hold fewer events than `limit`, even none, and still have more behind it: it reads a
+        bounded number of records. `contiguous`: stop before the first hole of a source instead of passing it.
+
+        Raises:
+            ValueError: the cursor was not made by this store.
+        """
+        position = parse_cursor(cursor)
+        with self._pool.lend() as db:
+            page = read_page(db, run_id, position, _clip(limit, MAX_PAGE_EVENTS), types, contiguous)
+            events = self._plain(db, run_id, page.events)
+        return EventPage(events=events, cursor=format_cursor(page.cursor), has_more=page.has_more)
+
+    def episodes(
+        self, run_id: str, cursor: str | None = None, limit: int = 100, order: Order = "begun"
+    ) -> EpisodePage:
+        """Episodes in the order in which they began, or `newest` first.
+
+        Raises:
+            ValueError: the cursor was not made by this store.
+        """
+        with self._pool.lend() as db:
+            return read_episodes(db, run_id, cursor, _clip(limit, _MAX_EPISODES), order)
+
+    def steps(self, run_id: str, attempt: int, env: int, episode: int) -> list[dict[str, Any]]:
+        """Plain `episode_start` and `step` events of one episode, also of one that never ended.
+
+        Raises:
+            EpisodeUnknown: the store has no event of it.
+        """
+        with self._pool.lend() as db:
+            events = read_steps(db, run_id, attempt, env, episode)
+            return self._plain(db, run_id, events)
+
+    def metric_names(self, run_id: str) -> list[MetricName]:
+        """Metrics of a run with their newest points, by name."""
+        with self._pool.lend() as db:
+            return read_metric_names(db, run_id)
+
+    def curve(
+        self,
+        run_id: str,
+        name: str,
+        buckets: int = 500,
+        from_step: int | None = None,
+        to_step: int | None = None,
+        last: int | None = None,
+    ) -> Curve:
+        """A metric in at most `buckets` buckets over its steps, or its `last` points as they are.
+
+        Raises:
+            MetricUnknown: no point of it.
+        """
+        with self._pool.lend() as db:
+            if last is not None:
+                return read_last(db, run_id, name, _clip(last, MAX_LAST))
+            return read_buckets(db, run_id, name, _clip(buckets, MAX_BUCKETS), from_step, to_step)
+
+    def artifacts(self, run_id: str) -> list[ArtifactRow]:
+        """Checkpoints and other files that a run announced."""
+        with self._pool.lend() as db:
+            return read_artifacts(db, run_id)
+
+    def quarantine(self, run_id: str) -> list[dict[str, Any]]:
+        """Messages of a run that were set aside, with the reasons."""
+        with self._pool.lend() as db:
+            return read_quarantine(db, run_id)
+
+    def plain_event(self, run_id: str, event: Mapping[str, Any]) -> dict[str, Any]:
+        """A copy of an event without bytes (a live one, for one); a plain one stays as it is.
+
+        Floats may be non-finite: serialise with `strict_json` or a model of the contracts.
+        """
+        with self._pool.lend() as db:
+            return self._plain(db, run_id, [event])[0]
+
+    def _plain(
+        self, db: sqlite3.Connection, run_id: str, events: Sequence[Mapping[str, Any]]
+    ) -> list[dict[str, Any]]:
+        spaces = {
+            attempt: self._spaces_of(db, run_id, attempt)
+            for attempt in {event["attempt"] for event in events}
+        }
+        return [plain_event(event, spaces[event["attempt"]]) for event in events]
+
+    def _spaces_of(self, db: sqlite3.Connection, run_id: str, attempt: int) -> Spaces | None:
+        key = (run_id, attempt)
+        with self._spaces_lock:
+            if key in self._spaces:
+                return self._spaces[key]
+        row = db.execute(
+            "SELECT data FROM config WHERE attempt=? AND run=(SELECT id FROM run WHERE run_id=?)",
+            (attempt, run_id),
+        ).fetchone()
+        if row is None:
+            return None  # not remembered: it may come
+        spaces = msgspec.msgpack.decode(row[0]).get("spaces")
+        known: Spaces = spaces if isinstance(spaces, Mapping) else {}
+        with self._spaces_lock:
+            while len(self._spaces) >= _CACHED_SPACES:
+                self._spaces.pop(next(iter(self._spaces)))
+            self._spaces[key] = known
+        return known
+
+
+def open_reader(path: Path) -> Reader:
+    """Read the store at `path`, which need not be there yet."""
+    return Reader(path)
+
+
+def _clip(value: int, most: int) -> int:
+    return max(1, min(value, most))

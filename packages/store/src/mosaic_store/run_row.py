@@ -1,0 +1,93 @@
+"""A run's summary row, kept up to date in the transaction that adds its events."""
+
+import math
+import sqlite3
+
+import msgspec
+
+from mosaic_contracts.wire import Checkpoint
+from mosaic_store.fold import Delta
+
+RECENT_EPISODES = 20
+
+Recent = list[tuple[int, int, float]]
+"""(attempt, seq of the end, return), in that order."""
+
+_COLUMNS = (
+    "events",
+    "steps",
+    "global_step",
+    "episodes",
+    "best_return",
+    "recent_returns",
+    "dropped",
+    "quarantined",
+    "checkpoints",
+    "artifacts",
+    "first_us",
+    "last_us",
+)
+_SELECT = """
+SELECT id, events, steps, global_step, episodes, best_return, recent_returns, dropped, quarantined,
+    checkpoints, artifacts, first_us, last_us
+FROM run WHERE run_id=?
+"""
+_UPDATE = """
+UPDATE run SET events=?, steps=?, global_step=?, episodes=?, best_return=?, recent_returns=?, dropped=?,
+    quarantined=?, checkpoints=?, artifacts=?, first_us=?, last_us=?
+WHERE id=?
+"""
+_recent_decoder = msgspec.msgpack.Decoder(Recent)
+
+
+class RunRow:
+    """One run's row inside one transaction. What it holds does not depend on the order of batches."""
+
+    def __init__(self, db: sqlite3.Connection, run_id: str) -> None:
+        self._db = db
+        row = db.execute(_SELECT, (run_id,)).fetchone()
+        if row is None:
+            db.execute("INSERT INTO run (run_id) VALUES (?)", (run_id,))
+            row = db.execute(_SELECT, (run_id,)).fetchone()
+        self.id: int = row[0]
+        self._values = dict(zip(_COLUMNS, row[1:], strict=True))
+        self._recent = decode_recent(row[1 + _COLUMNS.index("recent_returns")])
+
+    def add(self, attempt: int, events: int, delta: Delta) -> None:
+        """Add what a batch means."""
+        values = self._values
+        values["events"] += events
+        values["steps"] += delta.steps
+        values["global_step"] = max(values["global_step"], delta.global_step)
+        values["dropped"] += delta.dropped
+        checkpoints = sum(isinstance(file.record, Checkpoint) for file in delta.files)
+        values["checkpoints"] += checkpoints
+        values["artifacts"] += len(delta.files) - checkpoints
+        values["first_us"] = min(delta.t_min_us, values["first_us"] or delta.t_min_us)
+        values["last_us"] = max(delta.t_max_us, values["last_us"] or delta.t_max_us)
+        ends = [span.end for span in delta.episodes.values() if span.end is not None]
+        values["episodes"] += len(ends)
+        for seq, _, record in ends:
+            self._recent.append((attempt, seq, record.episode_return))
+            self._note_best(record.episode_return)
+
+    def add_quarantined(self) -> None:
+        """Count one batch that was set aside."""
+        self._values["quarantined"] += 1
+
+    def save(self) -> None:
+        """Write the row back."""
+        # not by value: NaN has no order
+        self._recent.sort(key=lambda end: end[:2])
+        self._values["recent_returns"] = msgspec.msgpack.encode(self._recent[-RECENT_EPISODES:])
+        self._db.execute(_UPDATE, (*self._values.values(), self.id))
+
+    def _note_best(self, value: float) -> None:
+        best = self._values["best_return"]
+        if not math.isnan(value) and (best is None or value > best):
+            self._values["best_return"] = value
+
+
+def decode_recent(blob: bytes | None) -> Recent:
+    """The last episodes' returns."""
+    return _recent_decoder.decode(blob) if blob else []

@@ -1,0 +1,192 @@
+"""Tables of the telemetry store and the steps from one version to the next.
+
+SQLite keeps NaN as NULL, so wherever a float may be NaN it is either bytes or NULL with a stated meaning.
+"""
+
+import sqlite3
+
+from mosaic_store.errors import StoreForeign
+
+APPLICATION_ID = 0x4D4F5341
+"""`MOSA`: tells this file from any other SQLite database."""
+
+_V1 = """
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL UNIQUE,
+    events INTEGER NOT NULL DEFAULT 0,
+    steps INTEGER NOT NULL DEFAULT 0,
+    global_step INTEGER NOT NULL DEFAULT 0,
+    episodes INTEGER NOT NULL DEFAULT 0,
+    best_return REAL,              -- over returns that are numbers; NULL: none yet
+    recent_returns BLOB,           -- msgpack [[attempt, seq, return], ...], the last 20 in that order
+    dropped INTEGER NOT NULL DEFAULT 0,
+    quarantined INTEGER NOT NULL DEFAULT 0,
+    checkpoints INTEGER NOT NULL DEFAULT 0,
+    artifacts INTEGER NOT NULL DEFAULT 0,
+    first_us INTEGER,
+    last_us INTEGER
+);
+CREATE TABLE source (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    last_seq INTEGER NOT NULL,
+    next_seq INTEGER NOT NULL,
+    missing INTEGER NOT NULL,
+    UNIQUE (run, attempt, source)
+);
+CREATE TABLE hole (                -- ranges of seq below last_seq that are not here
+    source INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    PRIMARY KEY (source, first)
+) WITHOUT ROWID;
+CREATE TABLE block (
+    id INTEGER PRIMARY KEY,
+    source INTEGER NOT NULL,
+    seq0 INTEGER NOT NULL,
+    n INTEGER NOT NULL,
+    t_min_us INTEGER NOT NULL,
+    t_max_us INTEGER NOT NULL,
+    kinds INTEGER NOT NULL,        -- bit 1 << kind for every kind of record in it
+    raw_bytes INTEGER NOT NULL,
+    body BLOB NOT NULL             -- zstd frame of a wire batch
+);
+CREATE UNIQUE INDEX block_seq ON block (source, seq0);
+CREATE TABLE episode (
+    run INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    env INTEGER NOT NULL,
+    episode INTEGER NOT NULL,
+    start_seq INTEGER NOT NULL,    -- lowest seq of its events
+    last_seq INTEGER NOT NULL,     -- highest
+    start_us INTEGER NOT NULL,
+    steps INTEGER NOT NULL,        -- step events in the store
+    end_seq INTEGER,               -- NULL: not ended
+    end_us INTEGER,
+    length INTEGER,
+    episode_return REAL,           -- NULL with an end_seq: NaN
+    flags INTEGER,
+    global_step INTEGER,
+    PRIMARY KEY (run, attempt, env, episode)
+) WITHOUT ROWID;
+CREATE INDEX episode_begun ON episode (run, attempt, start_seq);
+CREATE TABLE series (              -- one metric of one source of one attempt
+    id INTEGER PRIMARY KEY,
+    source INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    points INTEGER NOT NULL,
+    open_points INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    last_step INTEGER,
+    last_value BLOB NOT NULL,      -- 8 bytes, so that NaN stays NaN
+    UNIQUE (source, name)
+);
+CREATE TABLE tail (                -- points that are not in a chunk yet
+    series INTEGER NOT NULL,
+    seq_min INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (series, seq_min)
+) WITHOUT ROWID;
+CREATE TABLE chunk (
+    series INTEGER NOT NULL,
+    seq_min INTEGER NOT NULL,
+    seq_max INTEGER NOT NULL,
+    n INTEGER NOT NULL,
+    groups BLOB NOT NULL,          -- one summary for 64 points
+    PRIMARY KEY (series, seq_min)
+) WITHOUT ROWID;
+CREATE TABLE chunk_body (          -- apart, so that a curve of a million points reads the summaries only
+    id INTEGER PRIMARY KEY,
+    series INTEGER NOT NULL,
+    seq_min INTEGER NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE UNIQUE INDEX chunk_body_key ON chunk_body (series, seq_min);
+CREATE TABLE config (
+    run INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    data BLOB NOT NULL,            -- msgpack
+    PRIMARY KEY (run, attempt)
+) WITHOUT ROWID;
+CREATE TABLE artifact (
+    run INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0,  -- of the newest announcement; 0: only its removal is known
+    seq INTEGER NOT NULL DEFAULT 0,
+    gone_attempt INTEGER NOT NULL DEFAULT 0,
+    gone_seq INTEGER NOT NULL DEFAULT 0,
+    kind TEXT NOT NULL DEFAULT 'unknown',
+    bytes INTEGER NOT NULL DEFAULT 0,
+    sha256 TEXT,
+    step INTEGER,
+    reason TEXT,
+    t_us INTEGER,
+    PRIMARY KEY (run, path)
+) WITHOUT ROWID;
+CREATE TABLE quarantine (
+    id INTEGER PRIMARY KEY,
+    run INTEGER,                   -- NULL: not even the run could be told
+    subject TEXT NOT NULL,
+    stream_seq INTEGER NOT NULL,
+    header TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    at_us INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    payload BLOB                   -- NULL: the run has too many of them already
+);
+CREATE INDEX quarantine_run ON quarantine (run);
+CREATE TABLE stream_cursor (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    incarnation TEXT NOT NULL,
+    seq INTEGER NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_V1,)
+"""Step i brings a store from version i to i + 1. Published steps never change."""
+
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def stored_version(db: sqlite3.Connection) -> int:
+    """Version of the open file; 0 for an empty one.
+
+    Raises:
+        StoreForeign: not a telemetry store, or one of a newer version.
+    """
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    application = int(db.execute("PRAGMA application_id").fetchone()[0])
+    empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if not empty and application != APPLICATION_ID:
+        raise StoreForeign("this file is not a MOSAIC telemetry store; name another path")
+    if version > SCHEMA_VERSION:
+        raise StoreForeign(
+            f"the telemetry store has version {version}, this MOSAIC knows {SCHEMA_VERSION};"
+            " nothing was changed: update MOSAIC, or name another MOSAIC_HOME"
+        )
+    return version
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring the file to SCHEMA_VERSION, each step in a transaction of its own.
+
+    Raises:
+        StoreForeign: see `stored_version`.
+        sqlite3.Error: a step failed and was rolled back; the file is as it was.
+    """
+    for version in range(stored_version(db), SCHEMA_VERSION):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in MIGRATIONS[version].split(";\n"):
+                if statement.strip():
+                    db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version = {version + 1}")
+            db.execute("COMMIT")
+        except sqlite3.Error:
+            db.execute("ROLLBACK")
+            raise

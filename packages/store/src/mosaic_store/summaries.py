@@ -1,0 +1,94 @@
+"""Run summaries, artifacts and messages set aside."""
+
+import math
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from mosaic_contracts.runs import ArtifactRow, RunSummary
+from mosaic_store.marks import read_marks
+from mosaic_store.run_row import decode_recent
+
+
+def read_summaries(db: sqlite3.Connection, run_ids: Sequence[str]) -> dict[str, RunSummary]:
+    """Summaries of those runs that are in the store."""
+    found: dict[str, RunSummary] = {}
+    for run_id in run_ids:
+        row = db.execute(
+            "SELECT events, steps, global_step, episodes, best_return, recent_returns, dropped,"
+            " quarantined, checkpoints, artifacts, first_us, last_us FROM run WHERE run_id=?",
+            (run_id,),
+        ).fetchone()
+        if row is not None:
+            found[run_id] = _summary(db, run_id, row)
+    return found
+
+
+def read_artifacts(db: sqlite3.Connection, run_id: str) -> list[ArtifactRow]:
+    """Files that a run announced, in that order; those removed on purpose say so."""
+    rows = db.execute(
+        "SELECT path, kind, bytes, sha256, step, reason, t_us,"
+        " (attempt, seq) > (gone_attempt, gone_seq) FROM artifact"
+        " WHERE run=(SELECT id FROM run WHERE run_id=?) ORDER BY attempt, seq, path",
+        (run_id,),
+    )
+    return [
+        ArtifactRow(
+            path=path,
+            kind=kind,
+            bytes=size,
+            sha256=sha256,
+            step=step,
+            reason=reason,
+            t=None if t_us is None else t_us / 1e6,
+            exists=bool(exists),
+        )
+        for path, kind, size, sha256, step, reason, t_us, exists in rows
+    ]
+
+
+def read_quarantine(db: sqlite3.Connection, run_id: str) -> list[dict[str, Any]]:
+    """Messages of a run that were set aside, oldest first, without their content."""
+    rows = db.execute(
+        "SELECT reason, header, stream_seq, size, at_us, payload IS NOT NULL FROM quarantine"
+        " WHERE run=(SELECT id FROM run WHERE run_id=?) ORDER BY id LIMIT 1000",
+        (run_id,),
+    )
+    return [
+        {
+            "reason": reason,
+            "batch": header,
+            "stream_seq": seq,
+            "bytes": size,
+            "t": at_us / 1e6,
+            "kept": bool(kept),
+        }
+        for reason, header, seq, size, at_us, kept in rows
+    ]
+
+
+def _summary(db: sqlite3.Connection, run_id: str, row: tuple[Any, ...]) -> RunSummary:
+    events, steps, global_step, episodes, best, recent, *rest = row
+    dropped, quarantined, checkpoints, artifacts, first_us, last_us = rest
+    returns = [value for _, _, value in decode_recent(recent)]
+    finite = [value for value in returns if math.isfinite(value)]
+    marks = read_marks(db, run_id)
+    return RunSummary(
+        run_id=run_id,
+        events=events,
+        steps=steps,
+        global_step=global_step,
+        episodes=episodes,
+        last_return=returns[-1] if returns else None,
+        best_return=best,
+        # as in a curve's bucket: what is not finite is never averaged in
+        mean_return=sum(value / len(finite) for value in finite) if finite else None,
+        gaps=sum(mark.missing for mark in marks),
+        dropped=dropped,
+        quarantined=quarantined,
+        checkpoints=checkpoints,
+        artifacts=artifacts,
+        first_t=None if first_us is None else first_us / 1e6,
+        last_t=None if last_us is None else last_us / 1e6,
+        sources=marks,
+    )

@@ -1,0 +1,160 @@
+"""The store's only writer: the recorder."""
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from mosaic_contracts.runs import SourceMark
+from mosaic_store.batch import StoredBatch
+from mosaic_store.database import lock_store, make_folder, open_for_writing
+from mosaic_store.errors import StoreReplaced, StoreWriteFailed
+from mosaic_store.ingest import Ingest, Quarantined
+from mosaic_store.marks import read_marks
+from mosaic_store.prune import PruneStep, prune_step
+
+
+class StreamCursor(NamedTuple):
+    """How far the broker's stream is in the store."""
+
+    incarnation: str
+    """The stream's `created` time: another one starts at its first message."""
+    seq: int
+    """Stream sequence of the last message in the store."""
+
+
+class Writer:
+    """One connection; not for several threads at once."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection, lock: int) -> None:
+        self.path = path
+        self._db = db
+        self._lock = lock
+        stat = path.stat()
+        self._file = (stat.st_dev, stat.st_ino)
+
+    def close(self) -> None:
+        """Close the file and give the lock back."""
+        self._db.close()
+        os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def cursor(self) -> StreamCursor | None:
+        """Cursor of the last transaction; None for a store that never took a batch."""
+        row = self._db.execute("SELECT incarnation, seq FROM stream_cursor").fetchone()
+        return StreamCursor(*row) if row else None
+
+    def apply(
+        self,
+        batches: Sequence[StoredBatch],
+        cursor: StreamCursor,
+        quarantine: Sequence[Quarantined] = (),
+    ) -> list[str]:
+        """Store batches, messages set aside and the cursor in one transaction.
+
+        What is in the store already is left out, so that a batch may come any number of times, in any
+        order, with any bounds.
+
+        Returns:
+            Ids of the runs that were touched, also by what was there already.
+
+        Raises:
+            StoreWriteFailed: nothing of it was stored; try again with the same or from `cursor()`.
+        """
+        with self._transaction():
+            ingest = Ingest(self._db)
+            for stored in batches:
+                ingest.add(stored)
+            for poison in quarantine:
+                ingest.set_aside(poison)
+            ingest.finish()
+            self._db.execute(
+                "INSERT INTO stream_cursor VALUES (1,?,?) ON CONFLICT (id) DO UPDATE SET"
+                " incarnation=excluded.incarnation, seq=excluded.seq",
+                cursor,
+            )
+        return ingest.run_ids
+
+    def marks(self, run_id: str) -> list[SourceMark]:
+        """How far each source of a run is in the store; empty for a run that is not in it."""
+        return read_marks(self._db, run_id)
+
+    def quarantined(self) -> int:
+        """Number of messages that were set aside."""
+        return int(self._db.execute("SELECT count(*) FROM quarantine").fetchone()[0])
+
+    def prune_some(self, run_id: str) -> PruneStep:
+        """Delete a part of a run in one small transaction; call again until it says `done`.
+
+        Raises:
+            StoreWriteFailed: this part was not deleted.
+        """
+        with self._transaction():
+            step = prune_step(self._db, run_id)
+        if step.done:
+            self.give_back_pages()
+        return step
+
+    def prune(self, run_id: str) -> int:
+        """Delete a run's rows and return the bytes that were freed in the file."""
+        freed = 0
+        while not (step := self.prune_some(run_id)).done:
+            freed += step.freed_bytes
+        return freed + step.freed_bytes
+
+    def give_back_pages(self) -> None:
+        """Shrink the file by its free pages."""
+        try:
+            self._db.execute("PRAGMA incremental_vacuum").fetchall()
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.Error as error:
+            raise StoreWriteFailed(f"cannot shrink {self.path}: {error}") from error
+
+    def check_in_place(self) -> None:
+        """Find out whether the path still leads to the open file.
+
+        Raises:
+            StoreReplaced: what is written now would be seen by nobody; open the store anew.
+        """
+        try:
+            stat = self.path.stat()
+        except FileNotFoundError as error:
+            raise StoreReplaced(f"{self.path} was deleted while it was open") from error
+        if (stat.st_dev, stat.st_ino) != self._file:
+            raise StoreReplaced(f"{self.path} was exchanged for another file while it was open")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StoreWriteFailed(f"cannot write {self.path}: {error}") from error
+        finally:
+            # a failed COMMIT leaves the transaction open; SQLite may have rolled back by itself
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+
+def open_writer(path: Path) -> Writer:
+    """Open or create the store; there is one writer at a time.
+
+    Raises:
+        StoreLocked, StoreForeign, StoreWalRefused, StoreWriteFailed: see `mosaic_store.errors`.
+    """
+    path = path.absolute()
+    make_folder(path)
+    lock = lock_store(path)
+    try:
+        return Writer(path, open_for_writing(path), lock)
+    except BaseException:
+        os.close(lock)
+        raise
