@@ -1,0 +1,57 @@
+"""Faults that a person can do something about. They are shown as one message, never as a traceback."""
+
+from mosaic_cli.exit_code import ExitCode
+
+
+class CliError(Exception):
+    """An expected fault with its exit code; the message says what to do next."""
+
+    code = ExitCode.USAGE
+
+
+class ValueRefused(CliError):
+    """An argument that cannot be used."""
+
+
+class RunUnknown(CliError):
+    """No run has this id."""
+
+    code = ExitCode.UNKNOWN
+
+
+class NothingFound(CliError):
+    """The run exists, but what was asked of it does not."""
+
+    code = ExitCode.UNKNOWN
+
+
+class NoStack(CliError):
+    """No stack is up."""
+
+    code = ExitCode.NO_STACK
+
+
+class StackStartProblem(CliError):
+    """The stack on this machine cannot be started, or does not become ready."""
+
+    code = ExitCode.NOT_NOW
+
+
+class EnvironmentMissing(StackStartProblem):
+    """A room's environment was not made yet."""
+
+
+class HomeUnusable(StackStartProblem):
+    """MOSAIC_HOME cannot be written, or its disk is full."""
+
+
+class PortTaken(StackStartProblem):
+    """Another program listens on a port that was asked for."""
+
+
+class StackAlreadyUp(StackStartProblem):
+    """Another supervisor holds the lock of this data root."""
+
+
+class FileProblem(CliError):
+    """A file that was named cannot be written."""

@@ -1,0 +1,137 @@
+"""Keeps one service alive: start, probe, restart with back-off, stop within a bound."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from mosaic_cli.stack import tether
+from mosaic_cli.stack.plan import ServicePlan
+from mosaic_cli.stack.ports import clash, is_free
+from mosaic_cli.stack.process import start_ticks
+from mosaic_contracts.stack import ServiceEntry
+
+FIRST_DELAY_S = 0.2
+LONGEST_DELAY_S = 10.0
+STEADY_S = 30.0
+"""Up for so long, and the next crash counts as the first."""
+PROBE_EVERY_S = 0.1
+MAX_LOG_BYTES = 10 * 2**20
+
+STARTING, UP, BACKING_OFF, STOPPED = "starting", "up", "backing_off", "stopped"
+
+
+class KeptService(ServiceEntry):
+    """An entry of stack.json with what is needed to recognise the process later."""
+
+    start_ticks: int | None = None
+    program: str = ""
+
+
+class Keeper:
+    """One service, from start to stop. `entry` always says how it is; `on_change` is called when that changes."""
+
+    def __init__(self, plan: ServicePlan, home: Path, on_change: Callable[[], None]) -> None:
+        self.plan = plan
+        self.entry = KeptService(name=plan.name, state=STOPPED, log=plan.log, program=plan.argv[0])
+        self._log = home / plan.log
+        self._on_change = on_change
+        self._stopping = asyncio.Event()
+        self._process: Process | None = None
+        self._delay_s = FIRST_DELAY_S
+
+    async def keep(self) -> None:
+        """Run the service until `stop`; returns when it is gone."""
+        while not self._stopping.is_set():
+            began_s = _now()
+            await self._run_once()
+            if self._stopping.is_set():
+                break
+            if _now() - began_s > STEADY_S:
+                self._delay_s = FIRST_DELAY_S
+            self.entry.restarts += 1
+            self._change(BACKING_OFF)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), self._delay_s)
+            self._delay_s = min(self._delay_s * 2, LONGEST_DELAY_S)
+        self._change(STOPPED)
+
+    def stop(self) -> None:
+        """Ask the service to end; `keep` returns when it has."""
+        self._stopping.set()
+
+    async def _run_once(self) -> None:
+        process = await self._start()
+        self.entry.pid = process.pid
+        self.entry.start_ticks = start_ticks(process.pid)
+        self._change(STARTING)
+        probing = asyncio.create_task(self._probe_until_up())
+        ended = asyncio.create_task(process.wait())
+        await _either(ended, self._stopping)
+        probing.cancel()
+        if not ended.done():
+            await self._end(process, ended)
+        self.entry.last_exit = self._describe_exit(await ended)
+        self.entry.pid = self.entry.start_ticks = None
+
+    async def _start(self) -> Process:
+        rotate(self._log)
+        with self._log.open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", tether.__file__, str(os.getpid())),
+                *self.plan.argv,
+                stdin=DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **self.plan.env},
+                # a Ctrl-C in the terminal is the supervisor's: it ends the services in order
+                start_new_session=True,
+            )
+
+    async def _probe_until_up(self) -> None:
+        # nothing announces that a server listens, so there is no event to wait for
+        while not await self.plan.probe():  # noqa: ASYNC110
+            await asyncio.sleep(PROBE_EVERY_S)
+        self._change(UP)
+
+    async def _end(self, process: Process, ended: "asyncio.Task[int]") -> None:
+        process.send_signal(signal.SIGTERM)
+        await asyncio.wait([ended], timeout=self.plan.stop_s)
+        if not ended.done():
+            process.kill()
+            await ended
+
+    def _describe_exit(self, code: int) -> str:
+        if code < 0:
+            return f"signal {signal.Signals(-code).name}"
+        if code != 0 and self.plan.port is not None and not is_free(self.plan.port):
+            return f"exit code {code}; {clash(self.plan.name, self.plan.port)}"
+        return f"exit code {code}"
+
+    def _change(self, state: str) -> None:
+        self.entry.state = state
+        self._on_change()
+
+
+def rotate(log: Path) -> None:
+    """Put a log that has grown large aside, at most one."""
+    try:
+        if log.stat().st_size > MAX_LOG_BYTES:
+            log.replace(log.with_suffix(".old.log"))
+    except FileNotFoundError:
+        log.parent.mkdir(parents=True, exist_ok=True)
+
+
+async def _either(ended: "asyncio.Task[int]", event: asyncio.Event) -> None:
+    """Wait for the process's end or the event, whichever is first."""
+    waiting = asyncio.create_task(event.wait())
+    await asyncio.wait([ended, waiting], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

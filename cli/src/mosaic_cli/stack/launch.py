@@ -1,0 +1,144 @@
+"""Starting a detached stack and waiting for it; taking one down. Used by `up -d`, `down` and `demo`."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from mosaic_cli.errors import StackStartProblem
+from mosaic_cli.stack import tether
+from mosaic_cli.stack.__main__ import EXIT_ALREADY_UP
+from mosaic_cli.stack.keeper import rotate
+from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.lock import lock_holder
+from mosaic_cli.stack.state import earlier_stack, end_strays, running_stack
+from mosaic_cli.stack.supervisor import StartOptions
+from mosaic_contracts.stack import StackFile
+
+READY_TIMEOUT_S = 90.0
+LOOK_EVERY_S = 0.05
+DOWN_TIMEOUT_S = 90.0
+"""Above the sum of what the services may take to end."""
+MANY_RESTARTS = 6
+"""A service that crashed so often before the stack was ever ready will not get better by waiting."""
+
+Watch = Callable[[StackFile], None]
+
+
+def start_detached(
+    layout: Layout, options: StartOptions, *, tied: bool = False
+) -> "subprocess.Popen[bytes]":
+    """Start a supervisor in its own session; with `tied` it ends when this process does.
+
+    Raises:
+        HomeUnusable: read-only or full.
+    """
+    layout.prepare_home()
+    argv = [sys.executable, "-m", "mosaic_cli.stack"]
+    for option, value in (("--port", options.port), ("--broker-port", options.broker_port)):
+        if value is not None:
+            argv += [option, str(value)]
+    if tied:
+        argv = [sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), *argv]
+    rotate(layout.supervisor_log)
+    environ = {
+        **os.environ,
+        "MOSAIC_HOME": str(layout.home),
+        "MOSAIC_ROOT": str(layout.root),
+        "MOSAIC_VENVS": str(layout.venvs),
+    }
+    with layout.supervisor_log.open("ab") as log:
+        return subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environ,
+            cwd=layout.home,
+            start_new_session=True,
+        )
+
+
+def wait_until_ready(
+    layout: Layout,
+    supervisor: "subprocess.Popen[bytes] | None",
+    watch: Watch,
+    timeout_s: float = READY_TIMEOUT_S,
+) -> StackFile:
+    """Wait until every service answers; `watch` gets each state on the way.
+
+    Raises:
+        StackStartProblem: the supervisor refused, a service does not come up, or time is over.
+    """
+    deadline_s = time.monotonic() + timeout_s
+    stack: StackFile | None = None
+    while time.monotonic() < deadline_s:
+        if supervisor is not None and (code := supervisor.poll()) is not None:
+            if code != EXIT_ALREADY_UP:
+                raise StackStartProblem(_refusal(layout.supervisor_log, code))
+            supervisor = None  # somebody else was faster, so theirs is the one to wait for
+        stack = running_stack(layout.home, layout.lock_file)
+        if stack is not None:
+            watch(stack)
+            if stack.ready:
+                return stack
+            if any(service.restarts >= MANY_RESTARTS for service in stack.services):
+                break
+        time.sleep(LOOK_EVERY_S)  # another process's file: nothing tells us of its change
+    raise StackStartProblem(_not_ready(layout, stack, timeout_s))
+
+
+def take_down(layout: Layout, timeout_s: float = DOWN_TIMEOUT_S) -> bool:
+    """End the stack of this data root; False when none was up. Runs go on under their runners."""
+    holder = lock_holder(layout.lock_file)
+    if holder is None:
+        return False
+    holder.end(timeout_s)
+    stack = earlier_stack(layout.home)
+    if stack is not None:
+        end_strays(stack)  # only when the supervisor itself had to be killed is there one
+    return True
+
+
+def log_tail(path: Path, lines: int = 8) -> list[str]:
+    """Last lines of a log, read from its end."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 16384))
+            return file.read().decode(errors="replace").splitlines()[-lines:]
+    except OSError:
+        return []
+
+
+def _refusal(log: Path, code: int) -> str:
+    for line in reversed(log_tail(log, 50)):
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict) and said.get("event") == "stack.refused":
+            return str(said["message"])
+    tail = "\n  ".join(log_tail(log))
+    return f"The supervisor ended with exit code {code} before the stack was ready. Its log, {log}:\n  {tail}"
+
+
+def _not_ready(layout: Layout, stack: StackFile | None, timeout_s: float) -> str:
+    if stack is None:
+        return f"The supervisor wrote no stack.json within {timeout_s:.0f} s. See {layout.supervisor_log}."
+    words = [f"The stack at {stack.gateway_url} is not ready."]
+    for service in stack.services:
+        if service.state == "up" and service.restarts == 0:
+            continue
+        log = layout.home / service.log
+        exit_words = f", last {service.last_exit}" if service.last_exit else ""
+        words.append(
+            f"{service.name}: {service.state}, {service.restarts} restarts{exit_words}; {log}:"
+        )
+        words += [f"  {line[:300]}" for line in log_tail(log, 4)]
+    words.append(
+        "`./mosaic status` watches it, `./mosaic down` ends it, `./mosaic doctor` looks for causes."
+    )
+    return "\n".join(words)

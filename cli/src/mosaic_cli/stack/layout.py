@@ -1,0 +1,105 @@
+"""Where the parts of the embedded stack lie: the checkout, the environments, the data root."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mosaic_cli.errors import EnvironmentMissing, HomeUnusable
+from mosaic_client import data_root
+from mosaic_contracts.stack import STACK_FILE, STACK_LOCK, TOKEN_FILE
+
+LOG_DIR = "logs"
+DEFAULT_DISK_RESERVE_BYTES = 512 * 2**20
+"""As the recorder's: below it nothing is accepted (docs/interfaces.md)."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Folders of one embedded stack."""
+
+    root: Path
+    """The checkout."""
+    home: Path
+    venvs: Path
+
+    @classmethod
+    def of_environment(cls, environ: Mapping[str, str] = os.environ) -> "Layout":
+        """As `./mosaic` says, else as seen from the current folder."""
+        root = Path(environ.get("MOSAIC_ROOT") or Path.cwd()).absolute()
+        venvs = Path(environ.get("MOSAIC_VENVS") or root / "var" / "venvs").absolute()
+        return cls(root=root, home=data_root(environ), venvs=venvs)
+
+    @property
+    def stack_file(self) -> Path:
+        return self.home / STACK_FILE
+
+    @property
+    def lock_file(self) -> Path:
+        return self.home / STACK_LOCK
+
+    @property
+    def token_file(self) -> Path:
+        return self.home / TOKEN_FILE
+
+    @property
+    def supervisor_log(self) -> Path:
+        return self.home / LOG_DIR / "supervisor.log"
+
+    def log(self, service: str) -> str:
+        """Log of a service, relative to the home."""
+        return f"{LOG_DIR}/{service}.log"
+
+    def program(self, room: str, name: str) -> str:
+        """A program of a room's environment.
+
+        Raises:
+            EnvironmentMissing: it is not there.
+        """
+        path = self.venvs / room / "bin" / name
+        if not os.access(path, os.X_OK):
+            raise EnvironmentMissing(
+                f"The environment of {room} is missing ({path}). Make it with `./mosaic sync {room}`."
+            )
+        return str(path)
+
+    def prepare_home(self, reserve_bytes: int | None = None) -> None:
+        """Make the folders that the supervisor itself writes to.
+
+        Raises:
+            HomeUnusable: read-only, not a folder, or the disk is full.
+        """
+        try:
+            for folder in (self.lock_file.parent, self.home / LOG_DIR):
+                folder.mkdir(parents=True, exist_ok=True)
+            probe = self.lock_file.parent / ".writable"
+            probe.write_text("")
+            probe.unlink()
+        except OSError as error:
+            raise HomeUnusable(
+                f"The data root {self.home} cannot be written ({error.strerror}). "
+                "Name another one with MOSAIC_HOME, or make it writable."
+            ) from error
+        if reserve_bytes is None:
+            reserve_bytes = disk_reserve_bytes()
+        free = shutil.disk_usage(self.home).free
+        if free < reserve_bytes:
+            raise HomeUnusable(
+                f"The disk of {self.home} has {free >> 20} MiB left, and MOSAIC keeps {reserve_bytes >> 20} MiB "
+                "free. Make room, name another MOSAIC_HOME, or lower MOSAIC_DISK_RESERVE_BYTES."
+            )
+
+
+def disk_reserve_bytes(environ: Mapping[str, str] = os.environ) -> int:
+    """Free bytes that are kept.
+
+    Raises:
+        HomeUnusable: the variable is no number.
+    """
+    text = environ.get("MOSAIC_DISK_RESERVE_BYTES")
+    if not text:
+        return DEFAULT_DISK_RESERVE_BYTES
+    if not text.isdecimal():
+        raise HomeUnusable(f"MOSAIC_DISK_RESERVE_BYTES is {text!r}; it takes a number of bytes.")
+    return int(text)

@@ -1,0 +1,69 @@
+"""The lock that one supervisor holds for as long as it lives; free means that there is none, whatever files say."""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import Self
+
+from mosaic_cli.errors import HomeUnusable, StackAlreadyUp
+from mosaic_cli.stack.process import Process, current, start_ticks
+
+
+class StackLock:
+    """A held lock. Keep it until the process ends."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    @classmethod
+    def take(cls, path: Path) -> Self:
+        """Take the lock and write who has it.
+
+        Raises:
+            StackAlreadyUp: another supervisor has it.
+            HomeUnusable: the file cannot be opened.
+        """
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise HomeUnusable(f"{path} cannot be opened ({error.strerror}).") from error
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(fd)
+            raise StackAlreadyUp(
+                "A stack is already up here. `./mosaic status` shows it."
+            ) from error
+        holder = {"pid": os.getpid(), "start_ticks": start_ticks(os.getpid())}
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, json.dumps(holder).encode(), 0)
+        return cls(fd)
+
+    def release(self) -> None:
+        """Let go of the lock (the end of the process does too)."""
+        os.close(self._fd)
+
+
+def lock_holder(path: Path) -> Process | None:
+    """The living supervisor of this data root, or None."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except BlockingIOError:
+        return _written_holder(fd)
+    finally:
+        os.close(fd)
+
+
+def _written_holder(fd: int) -> Process | None:
+    try:
+        written = json.loads(os.pread(fd, 4096, 0))
+        process = Process(int(written["pid"]), int(written["start_ticks"]))
+    except (ValueError, KeyError, TypeError):
+        return None  # taken this moment, not written yet
+    return current(process.pid) if process.is_alive else None

@@ -1,0 +1,109 @@
+"""Processes as /proc shows them. A pid alone says nothing, for it is used again; with its start time it does."""
+
+import os
+import select
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process, told apart from a later one with the same pid."""
+
+    pid: int
+    start_ticks: int
+    """Clock ticks after boot."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still runs (a zombie does not)."""
+        return start_ticks(self.pid) == self.start_ticks
+
+    def command(self) -> list[str]:
+        """Its argv; empty when it is gone."""
+        try:
+            raw = (_PROC / str(self.pid) / "cmdline").read_bytes()
+        except OSError:
+            return []
+        return [part.decode(errors="replace") for part in raw.split(b"\0") if part]
+
+    def end(self, term_s: float) -> None:
+        """SIGTERM, then SIGKILL after `term_s`; returns when it is gone or not ours to end."""
+        try:
+            fd = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return
+        try:
+            # opened first, compared afterwards: from here on the pid cannot mean another process
+            if not self.is_alive:
+                return
+            for number, wait_s in ((signal.SIGTERM, term_s), (signal.SIGKILL, 5.0)):
+                signal.pidfd_send_signal(fd, number)
+                if wait_for(fd, wait_s):
+                    return
+        except (ProcessLookupError, PermissionError):
+            return
+        finally:
+            os.close(fd)
+
+
+def wait_for(pidfd: int, timeout_s: float) -> bool:
+    """Wait for a process's end by its pidfd."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(timeout_s * 1000))
+
+
+def current(pid: int) -> Process | None:
+    """The process that has this pid now."""
+    ticks = start_ticks(pid)
+    return None if ticks is None else Process(pid, ticks)
+
+
+def start_ticks(pid: int) -> int | None:
+    """When the process with this pid began; None when there is none or it is a zombie."""
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # the command name may hold spaces and brackets, so count from its last bracket
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def port_owner(port: int) -> tuple[int, str] | None:
+    """Pid and command of who listens on a TCP port of this machine; None when /proc does not tell us."""
+    inodes = _listening_inodes(port)
+    if not inodes:
+        return None
+    for entry in _PROC.iterdir():
+        if entry.name.isdecimal() and _holds_socket(entry, inodes):
+            process = Process(int(entry.name), 0)
+            return process.pid, " ".join(process.command())[:120]
+    return None
+
+
+def _listening_inodes(port: int) -> set[str]:
+    inodes: set[str] = set()
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = (_PROC / "net" / table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            fields = line.split()
+            # local address ends in the port in hex; state 0A is LISTEN
+            if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                inodes.add(fields[9])
+    return inodes
+
+
+def _holds_socket(process: Path, inodes: set[str]) -> bool:
+    wanted = {f"socket:[{inode}]" for inode in inodes}
+    try:
+        return any(str(fd.readlink()) in wanted for fd in (process / "fd").iterdir())
+    except OSError:
+        return False  # another user's, or gone meanwhile

@@ -1,0 +1,110 @@
+"""The supervisor: keeps the services of one embedded stack, until it is told to end."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from mosaic_cli.stack.keeper import Keeper
+from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.lock import StackLock
+from mosaic_cli.stack.plan import StackPlan, plan_stack
+from mosaic_cli.stack.ports import choose_ports
+from mosaic_cli.stack.state import earlier_stack, end_strays, ports_of, write_stack_file
+from mosaic_contracts.stack import StackFile
+
+READY_EVERY_S = 0.2
+RECHECK_EVERY_S = 2.0
+
+Watch = Callable[[StackFile], None]
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """What a person may choose at `up`."""
+
+    port: int | None = None
+    broker_port: int | None = None
+
+
+class Supervisor:
+    """Runs a plan. `watch` gets the state at every change, after it was written to stack.json."""
+
+    def __init__(self, layout: Layout, plan: StackPlan, watch: Watch | None = None) -> None:
+        self._layout = layout
+        self._plan = plan
+        self._watch = watch
+        self._stopping = asyncio.Event()
+        self._keepers = [Keeper(p, layout.home, self._changed) for p in plan.services]
+        self.stack = StackFile(
+            supervisor_pid=os.getpid(),
+            gateway_url=plan.ports.gateway_url,
+            broker_url=plan.ports.broker_url,
+            monitor_url=plan.ports.monitor_url,
+            started_at=time.time(),
+            services=[keeper.entry for keeper in self._keepers],
+        )
+
+    def stop(self) -> None:
+        """Begin to take the stack down; `run` returns when it is."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Start everything, keep it, and take it down in order."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.stop)
+        self._changed()
+        keeping = [asyncio.create_task(keeper.keep()) for keeper in self._keepers]
+        checking = asyncio.create_task(self._check_readiness())
+        await self._stopping.wait()
+        checking.cancel()
+        self.stack.ready = False
+        self._changed()
+        # the door first, the transport last: nothing new comes in, and what is under way can still be told
+        for keeper, task in zip(reversed(self._keepers), reversed(keeping), strict=True):
+            keeper.stop()
+            await task
+
+    async def _check_readiness(self) -> None:
+        while True:
+            ready = await self._plan.probe()
+            if ready != self.stack.ready:
+                self.stack.ready = ready
+                self._changed()
+            with suppress(TimeoutError):
+                wait_s = RECHECK_EVERY_S if ready else READY_EVERY_S
+                await asyncio.wait_for(self._stopping.wait(), wait_s)
+
+    def _changed(self) -> None:
+        write_stack_file(self._layout.stack_file, self.stack)
+        if self._watch is not None:
+            self._watch(self.stack)
+
+
+def supervise(layout: Layout, options: StartOptions, watch: Watch | None = None) -> None:
+    """Be the supervisor of this data root until SIGTERM or Ctrl-C.
+
+    Raises:
+        StackStartProblem: it cannot be (another one is, no room on the disk, a port is taken, ...).
+    """
+    layout.prepare_home()
+    lock = StackLock.take(layout.lock_file)
+    try:
+        earlier = earlier_stack(layout.home)
+        if earlier is not None:
+            end_strays(earlier)
+        ports = choose_ports(
+            options.port, options.broker_port, ports_of(earlier) if earlier else None
+        )
+        plan = plan_stack(layout, ports)
+        asyncio.run(_run(layout, plan, watch))
+    finally:
+        lock.release()
+
+
+async def _run(layout: Layout, plan: StackPlan, watch: Watch | None) -> None:
+    await Supervisor(layout, plan, watch).run()

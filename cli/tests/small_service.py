@@ -1,0 +1,57 @@
+"""Stands in for every room of the stack: told apart by its arguments. Standard library only.
+
+Crashes at start while the file `<home>/crash.<service>` exists, and ignores SIGTERM while `<home>/deaf.<service>` does.
+"""
+
+import http.server
+import json
+import os
+import pathlib
+import signal
+import sys
+
+HOME = pathlib.Path(os.environ["MOSAIC_HOME"])
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        crashing = any(HOME.glob("crash.*"))
+        body = json.dumps(
+            {"ready": not crashing, "scheduler": {}, "recorder": {}, "version": "0", "broker": True}
+        )
+        self.send_response(503 if crashing and self.path == "/readyz" else 200)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def serve(port: int) -> None:
+    http.server.ThreadingHTTPServer(("127.0.0.1", port), Answer).serve_forever()
+
+
+def main() -> None:
+    argv = sys.argv[1:]
+    if argv[:3] == ["-m", "mosaic_servicekit.broker", "init"]:
+        config = HOME / "nats.conf"
+        config.write_text(argv[argv.index("--monitor-port") + 1])
+        print(json.dumps({"config": str(config)}))
+        return
+    name = "broker" if argv[0] == "-c" else argv[1].removeprefix("mosaic_")
+    if (HOME / f"crash.{name}").exists():
+        sys.exit(f"{name} says why it cannot start")
+    deaf = (HOME / f"deaf.{name}").exists()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if deaf else lambda *_: sys.exit(0))
+    if name == "broker":
+        serve(int(pathlib.Path(argv[1]).read_text()))
+    if name == "gateway":
+        token = HOME / "secrets" / "gateway.token"
+        token.parent.mkdir(exist_ok=True)
+        token.write_text("secret")
+        serve(int(os.environ["MOSAIC_GATEWAY_PORT"]))
+    while True:
+        signal.pause()
+
+
+main()

@@ -1,0 +1,182 @@
+"""The supervisor, with real processes: they crash, hang, are killed, and its own death leaves none behind."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from mosaic_cli.errors import (
+    EnvironmentMissing,
+    HomeUnusable,
+    PortTaken,
+    StackAlreadyUp,
+    StackStartProblem,
+)
+from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
+from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.lock import StackLock, lock_holder
+from mosaic_cli.stack.plan import plan_stack
+from mosaic_cli.stack.ports import Ports, choose_ports
+from mosaic_cli.stack.process import Process, current
+from mosaic_cli.stack.state import running_stack
+from mosaic_cli.stack.supervisor import StartOptions
+from mosaic_contracts.stack import ServiceEntry, StackFile
+
+ANY = StartOptions()
+Living = Callable[[], list[Process]]
+
+
+def until(claim: Callable[[], bool], timeout_s: float = 15.0) -> bool:
+    """Whether the claim becomes true in time."""
+    deadline_s = time.monotonic() + timeout_s
+    while time.monotonic() < deadline_s:
+        if claim():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def up(layout: Layout, options: StartOptions = ANY) -> StackFile:
+    supervisor = start_detached(layout, options)
+    threading.Thread(target=supervisor.wait).start()  # reaps it, whoever ends it
+    return wait_until_ready(layout, supervisor, lambda _: None, timeout_s=30)
+
+
+def service(layout: Layout, name: str) -> ServiceEntry:
+    stack = running_stack(layout.home, layout.lock_file)
+    assert stack is not None
+    return next(entry for entry in stack.services if entry.name == name)
+
+
+def test_a_stack_comes_up_and_goes_down(layout: Layout, living: Living) -> None:
+    """All four services are up when it is ready, and after `down` nothing of it runs."""
+    stack = up(layout)
+    assert [s.name for s in stack.services] == ["broker", "recorder", "scheduler", "gateway"]
+    assert until(lambda: all(service(layout, s.name).state == "up" for s in stack.services))
+    assert take_down(layout)
+    assert living() == []
+    assert not take_down(layout)
+
+
+def test_a_crashed_service_is_restarted_and_said(layout: Layout) -> None:
+    """After kill -9 a new process is up, and stack.json counts the restart and names the signal."""
+    up(layout)
+    pid = service(layout, "recorder").pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert until(lambda: service(layout, "recorder").restarts == 1)
+    assert until(lambda: service(layout, "recorder").state == "up")
+    entry = service(layout, "recorder")
+    assert entry.pid != pid
+    assert entry.last_exit == "signal SIGKILL"
+
+
+def test_a_service_that_keeps_crashing_is_named_with_its_words(layout: Layout) -> None:
+    """Starting fails soon, with the service, its restarts and the last line of its log; back-off doubles."""
+    layout.prepare_home()
+    (layout.home / "crash.scheduler").touch()
+    began_s = time.monotonic()
+    with pytest.raises(StackStartProblem, match="scheduler says why it cannot start") as caught:
+        up(layout)
+    assert "scheduler: " in str(caught.value)
+    # six restarts wait 0.2 + 0.4 + 0.8 + 1.6 + 3.2 s between them
+    assert time.monotonic() - began_s > 6
+    (layout.home / "crash.scheduler").unlink()
+    assert until(lambda: service(layout, "scheduler").state == "up")
+
+
+def test_a_killed_supervisor_leaves_nothing_running(layout: Layout, living: Living) -> None:
+    """The services are told by the kernel that their supervisor died."""
+    up(layout)
+    holder = lock_holder(layout.lock_file)
+    assert holder is not None
+    os.kill(holder.pid, signal.SIGKILL)
+    assert until(lambda: living() == [])
+    assert running_stack(layout.home, layout.lock_file) is None
+
+
+def test_the_next_start_ends_what_ignored_the_death(layout: Layout, living: Living) -> None:
+    """A service that does not hear SIGTERM is found by stack.json and ended before a new one starts."""
+    layout.prepare_home()
+    (layout.home / "deaf.recorder").touch()
+    first = up(layout)
+    stray = service(layout, "recorder").pid
+    assert stray is not None
+    os.kill(first.supervisor_pid, signal.SIGKILL)
+    assert until(lambda: [p.pid for p in living()] == [stray])
+    (layout.home / "deaf.recorder").unlink()
+    second = up(layout)
+    assert service(layout, "recorder").pid != stray
+    assert current(stray) is None
+    assert second.gateway_url == first.gateway_url, "followers find it at its old address"
+
+
+def test_a_second_supervisor_is_refused(layout: Layout) -> None:
+    """One data root has one supervisor; the second start finds the first one's stack ready."""
+    first = up(layout)
+    second = start_detached(layout, ANY)
+    assert wait_until_ready(layout, second, lambda _: None).supervisor_pid == first.supervisor_pid
+    assert second.wait(10) == 75
+    with pytest.raises(StackAlreadyUp, match="mosaic status"):
+        StackLock.take(layout.lock_file)
+
+
+def test_a_stack_that_is_tied_ends_with_its_parent(layout: Layout, living: Living) -> None:
+    """What a demo started goes when the demo is killed."""
+    program = (
+        "import signal; from mosaic_cli.stack.launch import *; "
+        "start_detached(Layout.of_environment(), StartOptions(), tied=True); signal.pause()"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program])
+    assert until(lambda: running_stack(layout.home, layout.lock_file) is not None)
+    wait_until_ready(layout, None, lambda _: None)
+    parent.kill()
+    parent.wait(5)
+    assert until(lambda: living() == [])
+
+
+def test_a_port_clash_names_port_and_owner(layout: Layout) -> None:
+    """Who holds the port is said, by pid, and which option changes it."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(PortTaken, match=rf"Port {port} .*pid {os.getpid()} .*--port"):
+            choose_ports(port, None)
+        with pytest.raises(StackStartProblem, match=rf"Port {port} "):
+            up(layout, StartOptions(port=port))
+
+
+def test_ports_are_kept_where_they_are_free() -> None:
+    """A restart takes the old ports, and any free one for what is taken meanwhile."""
+    earlier = choose_ports(None, None)
+    assert choose_ports(None, None, earlier) == earlier
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", earlier.broker))
+        other.listen()
+        later = choose_ports(None, None, earlier)
+    assert (later.gateway, later.monitor) == (earlier.gateway, earlier.monitor)
+    assert later.broker != earlier.broker
+
+
+def test_a_missing_environment_says_how_to_make_it(layout: Layout) -> None:
+    """The message holds the command with the room's name."""
+    (layout.venvs / "gateway" / "bin" / "python").unlink()
+    with pytest.raises(EnvironmentMissing, match=r"\./mosaic sync gateway"):
+        plan_stack(layout, Ports(1, 2, 3))
+
+
+def test_a_home_that_cannot_be_used_is_said_first(layout: Layout) -> None:
+    """A file in the way and a full disk are named before anything starts."""
+    with pytest.raises(HomeUnusable, match="MiB left"):
+        layout.prepare_home(reserve_bytes=2**62)
+    blocked = Layout(root=layout.root, home=layout.root / "file", venvs=layout.venvs)
+    blocked.home.write_text("")
+    with pytest.raises(HomeUnusable, match="MOSAIC_HOME"):
+        blocked.prepare_home()
