@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from mosaic_store import Reader, StreamCursor, Writer, open_reader, open_writer, read_batch
 from mosaic_store.testing import messages
 

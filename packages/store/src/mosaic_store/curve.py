@@ -2,12 +2,12 @@
 
 import sqlite3
 import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mosaic_contracts.runs import Curve, CurveBucket, MetricName
+from mosaic_contracts.runs import Curve, MetricName
 from mosaic_store.errors import MetricUnknown
 from mosaic_store.points import (
     GROUP,
@@ -100,11 +100,14 @@ def read_buckets(
     parts = [_series_groups(db, one.id, bounds, fine) for one in series]
     groups = np.concatenate(parts)
     groups = groups[np.argsort(groups["step_min"], kind="stable")]
-    return Curve(
-        run_id=run_id,
-        name=name,
-        points=int(groups["n"].sum()),
-        buckets=_merge(groups, buckets) if len(groups) else [],
+    # one validation of the whole is five times as fast as making 2,000 models
+    return Curve.model_validate(
+        {
+            "run_id": run_id,
+            "name": name,
+            "points": int(groups["n"].sum()),
+            "buckets": _merge(groups, buckets) if len(groups) else [],
+        }
     )
 
 
@@ -145,31 +148,27 @@ def _series_groups(
     db: sqlite3.Connection, series: int, bounds: tuple[int, int], fine: bool
 ) -> Groups:
     """Groups of a series that lie in the bounds; single points where `fine` or where a group would blur."""
-    parts: list[Groups] = []
     rows = db.execute(
         "SELECT seq_min, n, groups FROM chunk WHERE series=? ORDER BY seq_min", (series,)
     ).fetchall()
-    position = 0
-    for seq_min, n, blob in rows:
-        groups = np.frombuffer(blob, GROUP)
-        if fine or not _are_usable(groups, bounds):
-            low, high = int(groups["step_min"].min()), int(groups["step_max"].max())
-            if low == NO_STEP or (low <= bounds[1] and high >= bounds[0]):
-                columns = _read_chunk(db, series, seq_min)
-                parts.append(_as_groups(columns, position, bounds))
-        else:
-            parts.append(groups)
-        position += n
-    parts.append(_as_groups(read_tails(db, series), position, bounds))
-    return np.concatenate(parts)
-
-
-def _are_usable(groups: Groups, bounds: tuple[int, int]) -> bool:
-    """Whether a chunk's summaries can stand for its points: steps ascend, all exist, all in the bounds."""
-    low, high = groups["step_min"].min(), groups["step_max"].max()
-    return bool(
-        low != NO_STEP and low >= bounds[0] and high <= bounds[1] and groups["ascending"].all()
-    )
+    tails = read_tails(db, series)
+    positions = np.cumsum([0, *(n for _, n, _ in rows)])
+    single = [_as_groups(tails, int(positions[-1]), bounds)]
+    if not rows:
+        return single[0]
+    groups = np.frombuffer(b"".join(blob for _, _, blob in rows), GROUP)
+    sizes = np.array([len(blob) // GROUP.itemsize for _, _, blob in rows])
+    starts = np.cumsum(sizes) - sizes
+    low = np.minimum.reduceat(groups["step_min"], starts)
+    high = np.maximum.reduceat(groups["step_max"], starts)
+    apart = (low != NO_STEP) & ((high < bounds[0]) | (low > bounds[1]))
+    # summaries stand for their points when all steps exist, ascend within a group, and lie in the bounds
+    usable = (low != NO_STEP) & (low >= bounds[0]) & (high <= bounds[1]) & (not fine)
+    usable &= np.logical_and.reduceat(groups["ascending"] != 0, starts)
+    for index in np.flatnonzero(~usable & ~apart):
+        columns = _read_chunk(db, series, rows[index][0])
+        single.append(_as_groups(columns, int(positions[index]), bounds))
+    return np.concatenate([groups[np.repeat(usable, sizes)], *single])
 
 
 def _as_groups(columns: Columns, position: int, bounds: tuple[int, int]) -> Groups:
@@ -191,7 +190,7 @@ def _as_groups(columns: Columns, position: int, bounds: tuple[int, int]) -> Grou
     return groups
 
 
-def _merge(groups: Groups, buckets: int) -> list[CurveBucket]:
+def _merge(groups: Groups, buckets: int) -> list[dict[str, Any]]:
     """Merge groups, in order of step, into buckets of equal width."""
     low, high = int(groups["step_min"][0]), int(groups["step_min"][-1])
     width = max(1, -(-(high - low + 1) // buckets))
@@ -208,25 +207,21 @@ def _merge(groups: Groups, buckets: int) -> list[CurveBucket]:
     mean = np.add.reduceat(np.where(finite > 0, groups["mean"], 0.0) * share, starts)
     mean = np.clip(mean, minimum, maximum)
     last = groups["last"][np.append(starts[1:], len(groups)) - 1]
-    columns = (
-        np.minimum.reduceat(groups["step_min"], starts),
-        np.maximum.reduceat(groups["step_max"], starts),
-        *(n, minimum, maximum, mean, last, nan, inf, whole),
+    exact = (
+        np.minimum.reduceat(groups["step_min"], starts).tolist(),
+        np.maximum.reduceat(groups["step_max"], starts).tolist(),
+        n.tolist(),
+        *(_or_none(part, whole) for part in (minimum, maximum, mean)),
+        *(part.tolist() for part in (last, nan, inf)),
     )
-    # built without validation: they are our own numbers, and 2,000 validations cost 5 ms
+    names = ("step0", "step1", "n", "min", "max", "mean", "last", "nan", "inf")
+    return [dict(zip(names, row, strict=True)) for row in zip(*exact, strict=True)]
+
+
+def _or_none(values: npt.NDArray[np.float64], whole: npt.NDArray[np.int64]) -> list[float | None]:
     return [
-        CurveBucket.model_construct(
-            step0=row[0],
-            step1=row[1],
-            n=row[2],
-            min=row[3] if row[9] else None,
-            max=row[4] if row[9] else None,
-            mean=row[5] if row[9] else None,
-            last=row[6],
-            nan=row[7],
-            inf=row[8],
-        )
-        for row in zip(*(column.tolist() for column in columns), strict=True)
+        value if count else None
+        for value, count in zip(values.tolist(), whole.tolist(), strict=True)
     ]
 
 

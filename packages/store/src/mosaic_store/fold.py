@@ -6,6 +6,7 @@ import msgspec
 
 from mosaic_contracts.wire import (
     THINNED,
+    TYPE_OF,
     Artifact,
     ArtifactPruned,
     Batch,
@@ -155,13 +156,13 @@ class _Folding:
         self.configs: list[tuple[int, bytes]] = []
 
     def add(self, record: Record) -> None:
-        self.kinds |= 1 << kind_of(type(record))
+        self.kinds |= _BIT_OF[type(record)]
         t_us = self._t0_us + record.dt
         match record:
-            case Metric():
-                self._add_metric(record, t_us)
             case Episode() | EpisodeStart():
                 self._add_episode(record, t_us)
+            case Metric():
+                self._add_metric(record, t_us)
             case Checkpoint() | Artifact():
                 _check_range(record.bytes, t_us)
                 self.files.append(File(record.seq, t_us, record))
@@ -180,27 +181,34 @@ class _Folding:
                 pass
 
     def _add_metric(self, record: Metric, t_us: int) -> None:
-        _check_range(t_us, record.step or 0)
         points = self.points.get(record.name)
         if points is None:
             points = self.points[record.name] = Points()
+        step = record.step
+        if step is not None:
+            _check_range(step, t_us)
+            self.global_step = max(self.global_step, step)
+        else:
+            _check_range(t_us)
         points.seqs.append(record.seq)
-        points.steps.append(record.step)
+        points.steps.append(step)
         points.times_us.append(t_us)
         points.values.append(record.value)
-        if record.step is not None:
-            self._reach(record.step)
 
     def _add_episode(self, record: Episode | EpisodeStart, t_us: int) -> None:
-        _check_range(record.env, record.episode, t_us)
-        span = EpisodeSpan(record.seq, t_us)
-        if isinstance(record, Episode):
-            _check_range(record.length, record.flags)
-            self._reach(record.global_step)
-            span.end = (record.seq, t_us, record)
         key = (record.env, record.episode)
-        known = self.episodes.get(key)
-        self.episodes[key] = span if known is None else known.merged(span)
+        span = self.episodes.get(key)
+        if span is None:
+            _check_range(record.env, record.episode, t_us)
+            span = self.episodes[key] = EpisodeSpan(record.seq, t_us)
+        elif record.seq < span.start_seq:
+            _check_range(t_us)
+            span.start_seq, span.start_us = record.seq, t_us
+        span.last_seq = max(span.last_seq, record.seq)
+        if isinstance(record, Episode):
+            _check_range(record.length, record.flags, record.global_step, t_us)
+            self.global_step = max(self.global_step, record.global_step)
+            span.end = (record.seq, t_us, record)
 
     def _reach(self, step: int) -> None:
         _check_range(step)
@@ -219,3 +227,9 @@ def _check_range(*values: int) -> None:
     for value in values:
         if not -_LIMIT < value < _LIMIT:
             raise BatchInvalid(f"{value} is out of the range of the store")
+
+
+_BIT_OF: dict[type[msgspec.Struct], int] = {
+    **{record: 1 << kind_of(record) for record in TYPE_OF},
+    Extra: 1 << Kind.EXTRA,
+}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import zstandard
+
 from mosaic_contracts.wire import (
     ENCODING_ZSTD,
     SOURCE_WORKER,
