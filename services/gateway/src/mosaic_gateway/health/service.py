@@ -1,0 +1,93 @@
+"""How the stack is, as the gateway sees it, with what to do about it in words."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import mosaic_gateway
+from mosaic_contracts.models import PeerModel
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.services import RecorderStatus, SchedulerStatus
+from mosaic_contracts.stack import StackStatus
+from mosaic_gateway.history import History
+from mosaic_gateway.peers import Recorder, Scheduler
+from mosaic_servicekit.bus import Bus
+
+
+class Health:
+    """Asks every part how it is."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        scheduler: Scheduler,
+        recorder: Recorder,
+        history: History,
+        home: Path,
+        reserve_bytes: int,
+    ) -> None:
+        self._bus = bus
+        self._scheduler = scheduler
+        self._recorder = recorder
+        self._history = history
+        self._home = home
+        self._reserve_bytes = reserve_bytes
+
+    async def status(self) -> StackStatus:
+        """Ask all parts at once; takes two seconds at most."""
+        scheduler, recorder, store = await asyncio.gather(
+            self._ask_scheduler(), self._ask_recorder(), self._store_findings()
+        )
+        findings = [*scheduler[1], *recorder[1], *store, *self._disk_findings()]
+        broker = self._bus.connected.is_set()
+        if not broker:
+            # One cause, said once: without the broker nobody can answer.
+            findings = [
+                f"The broker at {self._bus.url} cannot be reached; see its log under nats/.",
+                *store,
+                *self._disk_findings(),
+            ]
+        return StackStatus(
+            version=mosaic_gateway.VERSION,
+            ready=not findings,
+            broker=broker,
+            scheduler=_plain(scheduler[0]),
+            recorder=_plain(recorder[0]),
+            findings=findings,
+        )
+
+    async def _ask_scheduler(self) -> tuple[SchedulerStatus | None, list[str]]:
+        try:
+            return await self._scheduler.status(), []
+        except ProblemError as error:
+            return None, [str(error)]
+
+    async def _ask_recorder(self) -> tuple[RecorderStatus | None, list[str]]:
+        try:
+            status = await self._recorder.status()
+        except ProblemError as error:
+            return None, [str(error)]
+        if status.accepting:
+            return status, []
+        why = status.reason or "it does not say why"
+        return status, [f"The recorder takes nothing now: {why}. Runs wait; nothing is lost."]
+
+    async def _store_findings(self) -> list[str]:
+        try:
+            await self._history.marks("0" * 26)
+        except ProblemError as error:
+            return [str(error)]
+        return []
+
+    def _disk_findings(self) -> list[str]:
+        free = shutil.disk_usage(self._home).free
+        if free >= self._reserve_bytes:
+            return []
+        return [
+            f"Disk low: {free >> 20} MiB free below {self._home}, "
+            f"{self._reserve_bytes >> 20} MiB are kept. Delete runs or make room."
+        ]
+
+
+def _plain(model: PeerModel | None) -> dict[str, object] | None:
+    return model.model_dump(mode="json") if model is not None else None

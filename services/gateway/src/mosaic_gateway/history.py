@@ -1,0 +1,62 @@
+"""Reading the store without ever blocking the event loop: a few threads, and a bound on every read.
+
+The gateway reads the recorder's file directly, so history is there while scheduler and broker are not.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from mosaic_contracts.runs import SourceMark
+from mosaic_gateway.errors import store_unavailable
+from mosaic_store import Reader, StoreForeign, StoreMissing, open_reader
+
+READ_TIMEOUT_S = 5.0
+"""The slowest query that belongs here takes tenths of a second. The store bounds what one read touches, so a read that
+is given up ends by itself soon after."""
+
+T = TypeVar("T")
+
+
+class History:
+    """Reads on `threads` threads; more wait in line, within the same bound."""
+
+    def __init__(self, path: Path, threads: int, timeout_s: float = READ_TIMEOUT_S) -> None:
+        self._name = path.name
+        self._timeout_s = timeout_s
+        self._reader = open_reader(path)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="history")
+
+    async def read(self, work: Callable[[Reader], T], absent: T) -> T:
+        """Run `work` in a thread and return what it returns; `absent` while there is no store yet.
+
+        `work` may raise the store's errors about what it looks for (MetricUnknown, EpisodeUnknown) and ValueError.
+
+        Raises:
+            ProblemError: `store_unavailable`; the read took too long or the file cannot be read.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await loop.run_in_executor(self._pool, work, self._reader)
+        except TimeoutError:
+            raise store_unavailable(
+                f"A read took longer than {self._timeout_s:g} s; ask for less at once."
+            ) from None
+        except StoreMissing:
+            return absent
+        except (StoreForeign, sqlite3.Error) as error:
+            raise store_unavailable(f"{self._name}: {error}.") from error
+
+    async def marks(self, run_id: str) -> list[SourceMark]:
+        """How far a run's sources are in the store. Raises ProblemError."""
+        nothing: list[SourceMark] = []
+        return await self.read(lambda reader: reader.marks(run_id), nothing)
+
+    async def close(self) -> None:
+        """Wait for what runs and close the reader."""
+        await asyncio.to_thread(self._pool.shutdown, True, cancel_futures=True)
+        self._reader.close()

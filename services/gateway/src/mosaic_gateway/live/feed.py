@@ -1,0 +1,243 @@
+"""One run's live events, shared by all clients that follow it: one subscription, one decode, one encode a tick."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Protocol
+
+from nats.aio.msg import Msg
+from pydantic import ValidationError
+
+from mosaic_contracts import subjects
+from mosaic_contracts.cursor import Cursor
+from mosaic_contracts.live import TICK_S
+from mosaic_contracts.runs import EventPage, SourceMark
+from mosaic_contracts.services import Committed
+from mosaic_contracts.wire import (
+    BATCH_HEADER,
+    ENCODING_HEADER,
+    ENCODING_IDENTITY,
+    ENCODING_ZSTD,
+    Batch,
+    BatchInvalid,
+    Config,
+    decode_batch,
+    parse_batch_header,
+)
+from mosaic_gateway.history import History
+from mosaic_gateway.live.sequence import Key, Piece, Sequence, covers
+from mosaic_gateway.live.spaces import Spaces
+from mosaic_gateway.live.tick import Tick
+from mosaic_servicekit.bus import Bus, Subscription
+from mosaic_servicekit.logging import get_log
+from mosaic_store.batch import unpack
+
+HOLE_WAIT_S = 0.25
+"""How long a missing batch may still come live: a refused one is sent again at once. Then the store is asked."""
+
+
+class Joined(Protocol):
+    """A reader that is at the feed's position."""
+
+    def take(self, tick: Tick) -> None:
+        """The next events."""
+        ...
+
+    def fall_behind(self) -> None:
+        """Something was skipped: read the store, then join again."""
+        ...
+
+
+class Feed:
+    """Live events of one run, in order and each once, from the moment it started."""
+
+    def __init__(self, run_id: str, bus: Bus, history: History) -> None:
+        self.run_id = run_id
+        self.started = asyncio.Event()
+        self.changed = asyncio.Event()
+        """Pulses whenever the store may have more: readers on their way to the joint wait for it."""
+        self.sequence = Sequence()
+        self._bus = bus
+        self._history = history
+        self._spaces = Spaces()
+        self._inbox: list[Msg] = []
+        self._joined: set[Joined] = set()
+        self._subscriptions: list[Subscription] = []
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._hole_timers: dict[Key, asyncio.TimerHandle] = {}
+        self._last_tick = 0.0
+        self._closed = False
+
+    async def start(self) -> None:
+        """Subscribe, then begin after what the store has. Raises ProblemError."""
+        events, committed = subjects.events(self.run_id), subjects.committed(self.run_id)
+        self._subscriptions.append(await self._bus.subscribe(events, self._on_events))
+        self._subscriptions.append(await self._bus.subscribe(committed, self._on_committed))
+        marks = await self._history.marks(self.run_id)
+        none = EventPage(events=[], cursor="", has_more=False)
+        configs = await self._history.read(
+            lambda reader: reader.events(self.run_id, "", 16, ["config"]), none
+        )
+        for event in configs.events:
+            self._spaces.learn(event["attempt"], event["data"])
+        self.sequence.start({(mark.attempt, mark.source): mark.last_seq for mark in marks})
+        self.started.set()
+        self._schedule()
+
+    async def close(self) -> None:
+        """Nobody follows any more."""
+        self._closed = True
+        for timer in (self._timer, *self._hole_timers.values()):
+            if timer is not None:
+                timer.cancel()
+        for subscription in self._subscriptions:
+            await subscription.cancel()
+
+    def join(self, reader: Joined) -> None:
+        """From now on `reader` gets every tick. It must be at `sequence.position` or beyond."""
+        self._joined.add(reader)
+
+    def leave(self, reader: Joined) -> None:
+        """No more ticks."""
+        self._joined.discard(reader)
+
+    async def catch_up(self) -> Cursor:
+        """Look into the store for what never came live; return how far it is. Raises ProblemError."""
+        marks = await self._history.marks(self.run_id)
+        self._see_marks(marks)
+        return {(mark.attempt, mark.source): mark.last_seq for mark in marks}
+
+    def tick_of(self, pieces: Iterable[Piece], start: Cursor, end: Cursor) -> Tick:
+        """A tick of a reader's own."""
+        return Tick(list(pieces), start, end, self._spaces.plain)
+
+    async def wait_changed(self, timeout_s: float) -> None:
+        """Wait until the store may have more, or the time is over."""
+        self.changed.clear()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self.changed.wait()
+        except TimeoutError:
+            return
+
+    async def _on_events(self, message: Msg) -> None:
+        self._inbox.append(message)
+        self._schedule()
+
+    async def _on_committed(self, message: Msg) -> None:
+        try:
+            committed = Committed.model_validate_json(message.data)
+        except ValidationError as error:
+            get_log().warning("committed.invalid", run_id=self.run_id, error=str(error)[:200])
+            return
+        self.changed.set()
+        self._see_marks(committed.marks)
+
+    def _schedule(self) -> None:
+        # The first of a burst goes at once, the rest together a tick later.
+        if self._timer is None and self.started.is_set() and self._inbox and not self._closed:
+            delay = max(0.0, self._last_tick + TICK_S - self._loop.time())
+            self._timer = self._loop.call_later(delay, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._last_tick = self._loop.time()
+        messages, self._inbox = self._inbox, []
+        start = dict(self.sequence.position)
+        pieces: list[Piece] = []
+        for message in messages:
+            batch, raw_bytes = self._decode(message)
+            if batch is not None:
+                self._learn_spaces(batch)
+                pieces += self.sequence.add(batch, raw_bytes)
+        self._give(pieces, start)
+        for key in self.sequence.holes:
+            self._wait_for(key)
+        if self.sequence.is_overfull:
+            for key in self.sequence.holes:
+                self._skip_hole(key)
+        self._schedule()
+
+    def _give(self, pieces: list[Piece], start: Cursor) -> None:
+        if not pieces:
+            return
+        self.changed.set()
+        tick = Tick(pieces, start, dict(self.sequence.position), self._spaces.plain)
+        for reader in list(self._joined):
+            reader.take(tick)
+
+    def _decode(self, message: Msg) -> tuple[Batch | None, int]:
+        """A message's batch; the recorder is the one who sets bad ones aside and tells of them."""
+        headers = message.headers or {}
+        try:
+            head = parse_batch_header(headers.get(BATCH_HEADER, ""))
+            encoding = headers.get(ENCODING_HEADER, ENCODING_IDENTITY)
+            if encoding not in (ENCODING_ZSTD, ENCODING_IDENTITY):
+                raise BatchInvalid(f"encoding {encoding[:40]!r} is not known")
+            raw = unpack(message.data) if encoding == ENCODING_ZSTD else message.data
+            batch = decode_batch(raw)
+            if batch.run_id != self.run_id or batch.run_id != head.run_id:
+                raise BatchInvalid("the batch is of another run")
+        except (BatchInvalid, RecursionError) as error:
+            get_log().warning("batch.invalid", run_id=self.run_id, error=str(error)[:200])
+            return None, 0
+        return batch, len(raw)
+
+    def _learn_spaces(self, batch: Batch) -> None:
+        # The config is a worker's first event; looking at the head of a batch is enough.
+        for record in batch.records[:16]:
+            if isinstance(record, Config):
+                self._spaces.learn(batch.attempt, record.data)
+
+    def _see_marks(self, marks: list[SourceMark]) -> None:
+        """The store is ahead of what came live: give the rest a moment, then send readers to the store."""
+        for mark in marks:
+            key = (mark.attempt, mark.source)
+            if mark.last_seq > self.sequence.position.get(key, 0):
+                self._wait_for(key, mark.last_seq)
+
+    def _wait_for(self, key: Key, seq: int = 0) -> None:
+        if key not in self._hole_timers and not self._closed:
+            self._hole_timers[key] = self._loop.call_later(
+                HOLE_WAIT_S, self._give_up, key, self.sequence.position.get(key, 0), seq
+            )
+
+    def _give_up(self, key: Key, position: int, seq: int) -> None:
+        """The wait for what follows `position` is over; `seq` is in the store."""
+        del self._hole_timers[key]
+        if self._inbox:
+            self._tick_now()
+        if self.sequence.position.get(key, 0) > position:
+            # It moved. If there is a hole still, or the store is still ahead, a new wait begins.
+            if key in self.sequence.holes:
+                self._wait_for(key)
+            elif seq > self.sequence.position.get(key, 0):
+                self._wait_for(key, seq)
+            return
+        if key in self.sequence.holes:
+            self._skip_hole(key)
+        elif self.sequence.skip_to(key, seq):
+            self._send_to_store()
+
+    def _tick_now(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._tick()
+
+    def _skip_hole(self, key: Key) -> None:
+        before = self.sequence.position.get(key, 0)
+        # Pieces released here are in `recent`: readers come for them once they have read what is before.
+        self.sequence.skip_hole(key)
+        get_log().info("feed.skipped", run_id=self.run_id, source=key[1], after_seq=before)
+        self._send_to_store()
+
+    def _send_to_store(self) -> None:
+        for reader in list(self._joined):
+            self._joined.discard(reader)
+            reader.fall_behind()
+        self.changed.set()
+
+
+def is_joinable(feed: Feed, cursor: Cursor) -> bool:
+    """Whether the feed has everything that follows `cursor`."""
+    return covers(cursor, feed.sequence.recent_from)

@@ -1,0 +1,260 @@
+"""The live side of the gateway: feeds of followed runs, `run` frames, and what all clients must hear."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Coroutine
+
+from nats.aio.msg import Msg
+from pydantic import ValidationError
+
+from mosaic_contracts import subjects
+from mosaic_contracts.live import RunChanged
+from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import ControlRequest, Heartbeat
+from mosaic_gateway.history import History
+from mosaic_gateway.live.client import Client
+from mosaic_gateway.live.feed import Feed
+from mosaic_gateway.live.watched import WatchedRun
+from mosaic_gateway.live.wire_format import FORMATS
+from mosaic_gateway.peers import Scheduler
+from mosaic_gateway.runs.rate import RateTracker
+from mosaic_gateway.runs.service import Runs
+from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.errors import BrokerUnavailable
+from mosaic_servicekit.logging import get_log
+
+REFRESH_S = 5.0
+"""Between looks at everything that may have been lost with a core message, and between `watch` requests."""
+WATCH_TTL_S = 10.0
+"""Twice the interval: one request may be lost."""
+PROGRESS_S = 0.5
+"""Between two `run` frames of one run that only tell progress."""
+BROKER_LOOK_S = 0.25
+_RECORDS = 1000
+"""Records of runs that nobody follows, kept for those who follow the run list."""
+
+
+class Hub:
+    """One per process."""
+
+    def __init__(
+        self, bus: Bus, scheduler: Scheduler, runs: Runs, history: History, rates: RateTracker
+    ) -> None:
+        self.history = history
+        self._bus = bus
+        self._scheduler = scheduler
+        self._runs = runs
+        self._rates = rates
+        self._clients: set[Client] = set()
+        self._watched: dict[str, WatchedRun] = {}
+        self._records: OrderedDict[str, RunRecord] = OrderedDict()
+        self._dirty: dict[str, RunRecord] = {}
+        self._dirty_progress: dict[str, RunRecord] = {}
+        self._told_at: dict[str, float] = {}
+        self._has_dirty = asyncio.Event()
+        self._background: set[asyncio.Task[None]] = set()
+        self._nobody = asyncio.Event()
+        self._nobody.set()
+        self._closing = False
+
+    async def run(self) -> None:
+        """Subscribe and keep everybody told until cancelled."""
+        await self._bus.subscribe(subjects.RUN_CHANGED, self._on_run_changed)
+        await self._bus.subscribe(subjects.HEARTBEAT_ALL, self._on_heartbeat)
+        self._bus.on_connected(self._on_connected)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._tell_changes())
+            group.create_task(self._tell_broker())
+            group.create_task(self._refresh_regularly())
+
+    async def serve(self, client: Client) -> None:
+        """The life of one connection."""
+        self._clients.add(client)
+        self._nobody.clear()
+        try:
+            if self._closing:
+                client.close()
+            await client.serve()
+        finally:
+            self._clients.discard(client)
+            if not self._clients:
+                self._nobody.set()
+
+    async def close(self) -> None:
+        """Tell all clients that the gateway ends. Returns when they are gone or `_say_goodbye` gave up."""
+        self._closing = True
+        for client in list(self._clients):
+            client.close()
+        await self._nobody.wait()
+
+    async def watch(self, run_id: str) -> WatchedRun:
+        """Begin to follow a run; its feed starts with the first follower."""
+        watched = self._watched.get(run_id)
+        if watched is None:
+            feed = Feed(run_id, self._bus, self.history)
+            watched = WatchedRun(run_id, feed, self._scheduler, self._runs)
+            self._watched[run_id] = watched
+            self._spawn(self._start(watched))
+        watched.followers += 1
+        return watched
+
+    def unwatch(self, watched: WatchedRun) -> None:
+        """The last follower takes the feed away."""
+        watched.followers -= 1
+        if watched.followers == 0 and self._watched.get(watched.run_id) is watched:
+            del self._watched[watched.run_id]
+            self._spawn(watched.feed.close())
+
+    async def _start(self, watched: WatchedRun) -> None:
+        while watched.followers:
+            try:
+                await watched.feed.start()
+            except ProblemError as error:
+                # The store is there but cannot be read: followers wait, and hear it from their own reads.
+                get_log().warning("feed.waits", run_id=watched.run_id, error=str(error))
+                await asyncio.sleep(1.0)
+                continue
+            await self._ask_to_watch(watched)
+            return
+
+    async def _on_run_changed(self, message: Msg) -> None:
+        try:
+            record = RunRecord.model_validate_json(message.data)
+        except ValidationError as error:
+            get_log().warning("run_record.invalid", error=str(error)[:300])
+            return
+        self._see(record)
+
+    def _see(self, record: RunRecord) -> None:
+        watched = self._watched.get(record.run_id)
+        known = self._records.get(record.run_id)
+        if known is not None and known.revision > record.revision:
+            return
+        self._remember(record)
+        if watched is not None:
+            watched.see(record)
+        self._dirty[record.run_id] = record
+        self._has_dirty.set()
+
+    def _remember(self, record: RunRecord) -> None:
+        self._records[record.run_id] = record
+        self._records.move_to_end(record.run_id)
+        while len(self._records) > _RECORDS:
+            self._records.popitem(last=False)
+
+    async def _on_heartbeat(self, message: Msg) -> None:
+        try:
+            beat = Heartbeat.model_validate_json(message.data)
+        except ValidationError as error:
+            get_log().warning("heartbeat.invalid", error=str(error)[:300])
+            return
+        self._rates.add(beat.run_id, beat.progress.step)
+        if not any(client.follows(beat.run_id) for client in self._clients):
+            return
+        watched = self._watched.get(beat.run_id)
+        record = watched.see_progress(beat.progress) if watched is not None else None
+        if record is None:
+            record = self._records.get(beat.run_id)
+            if record is None or record.state.is_final:
+                return
+            record = record.model_copy(update={"progress": beat.progress})
+            self._remember(record)
+        self._dirty_progress[beat.run_id] = record
+        self._has_dirty.set()
+
+    async def _tell_changes(self) -> None:
+        """Send `run` frames: a changed record at once, mere progress at most twice a second a run."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._has_dirty.wait()
+            self._has_dirty.clear()
+            changed, self._dirty = self._dirty, {}
+            for run_id, record in changed.items():
+                self._dirty_progress.pop(run_id, None)
+                await self._tell_run(record)
+            due = [
+                run_id
+                for run_id in self._dirty_progress
+                if self._told_at.get(run_id, 0.0) + PROGRESS_S <= loop.time()
+            ]
+            for run_id in due:
+                await self._tell_run(self._dirty_progress.pop(run_id))
+            if self._dirty_progress:
+                await asyncio.sleep(PROGRESS_S / 5)
+                self._has_dirty.set()
+
+    async def _tell_run(self, record: RunRecord) -> None:
+        run_id = record.run_id
+        clients = [client for client in self._clients if client.follows(run_id)]
+        self._told_at[run_id] = asyncio.get_running_loop().time()
+        if record.state.is_final or not clients:
+            self._told_at.pop(run_id, None)
+        if not clients:
+            return
+        try:
+            view = await self._runs.complete(record)
+        except ProblemError as error:
+            get_log().info("run.told_without_summary", run_id=run_id, error=str(error))
+            view = self._runs.view(record, None)
+        frame = RunChanged(run=view)
+        payloads = {name: wire.frame(frame) for name, wire in FORMATS.items()}
+        for client in clients:
+            client.run_changed(run_id, payloads[client.wire.name])
+
+    async def _tell_broker(self) -> None:
+        """Say once that the broker is away; who stays connected goes on by itself when it is back."""
+        was_connected = True
+        while True:
+            is_connected = self._bus.connected.is_set()
+            if was_connected and not is_connected:
+                problem = BrokerUnavailable(self._bus.url).problem
+                for client in list(self._clients):
+                    client.tell(problem)
+            was_connected = is_connected
+            await asyncio.sleep(BROKER_LOOK_S)
+
+    def _on_connected(self) -> None:
+        self._spawn(self._refresh())
+
+    async def _refresh_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        """Core messages are lost with a connection: look at records and store again."""
+        for watched in list(self._watched.values()):
+            if watched.ended.is_set() or not watched.feed.started.is_set():
+                continue
+            try:
+                record = await self._scheduler.get(watched.run_id)
+                if watched.see(record):
+                    self._see(record)
+                await watched.feed.catch_up()
+            except ProblemError as error:
+                get_log().info("run.refresh_failed", run_id=watched.run_id, error=str(error))
+            await self._ask_to_watch(watched)
+
+    async def _ask_to_watch(self, watched: WatchedRun) -> None:
+        """Ask the run's shipper to publish every 20 ms."""
+        if watched.ended.is_set():
+            return
+        request = ControlRequest(op="watch", ttl_s=WATCH_TTL_S).model_dump_json().encode()
+        try:
+            await self._bus.ask(subjects.control(watched.run_id), request, "run", 1.0)
+        except ProblemError as error:
+            expected = (ProblemCode.SERVICE_UNAVAILABLE, ProblemCode.BROKER_UNAVAILABLE)
+            if error.problem.code not in expected:
+                raise
+            # A run that is queued or has ended has no shipper.
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._on_background_done)
+
+    def _on_background_done(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            get_log().error("task.died", task=task.get_name(), error=repr(error), exc_info=error)

@@ -1,0 +1,23 @@
+"""A run's action and observation spaces, learnt from its config events, and events made plain by them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mosaic_store.plain import plain_event
+
+
+class Spaces:
+    """Spaces of all attempts of one run."""
+
+    def __init__(self) -> None:
+        self._of_attempt: dict[int, Mapping[str, Any]] = {}
+
+    def learn(self, attempt: int, config: Mapping[str, Any]) -> None:
+        """Take the spaces of a config event's data."""
+        spaces = config.get("spaces")
+        if isinstance(spaces, Mapping):
+            self._of_attempt[attempt] = spaces
+
+    def plain(self, event: dict[str, Any]) -> dict[str, Any]:
+        """The event without raw bytes."""
+        return plain_event(event, self._of_attempt.get(event["attempt"]))

@@ -1,0 +1,176 @@
+"""The two forms in which frames leave: JSON text, and msgpack with steps and metrics as columns."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import msgspec
+
+from mosaic_contracts.live import SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK
+from mosaic_contracts.models import PeerModel
+from mosaic_contracts.wire import Metric, Step, event_type, to_event
+from mosaic_gateway.live.columns import METRIC, STEP, event_columns, record_columns, step_columns
+from mosaic_gateway.live.sequence import Piece
+from mosaic_gateway.strict_json import read_json, write_json
+
+Payload = str | bytes
+Event = dict[str, Any]
+Plain = Callable[[Event], Event]
+"""Turns raw bytes of actions and observations into lists, by the run's spaces."""
+
+
+class Selection:
+    """Which event types a reader wants."""
+
+    def __init__(self, types: Iterable[str] | None) -> None:
+        """`types` None: all."""
+        self.types = None if types is None else frozenset(types)
+
+    def __contains__(self, name: str) -> bool:
+        return self.types is None or name in self.types
+
+    @property
+    def names(self) -> list[str] | None:
+        """As the store takes it."""
+        return None if self.types is None else sorted(self.types)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the reader takes the bulk of a run's events."""
+        return "step" in self
+
+
+class WireFormat(Protocol):
+    """One subprotocol."""
+
+    name: str
+
+    def frame(self, model: PeerModel) -> Payload:
+        """Any frame but `events`."""
+        ...
+
+    def events(self, run_id: str, events: list[Event], cursor: str) -> Payload:
+        """Events from the store."""
+        ...
+
+    def live(
+        self, pieces: list[Piece], wanted: Selection, plain: Plain, cursor: str
+    ) -> Payload | None:
+        """Events of pieces of one source; None when none of them is wanted."""
+        ...
+
+    def read(self, payload: Payload) -> Any:
+        """What a client sent. Raises ValueError."""
+        ...
+
+
+class JsonFormat:
+    """`mosaic.json.v1`."""
+
+    name = SUBPROTOCOL_JSON
+
+    def frame(self, model: PeerModel) -> Payload:
+        """See `WireFormat`."""
+        return write_json(model).decode()
+
+    def events(self, run_id: str, events: list[Event], cursor: str) -> Payload:
+        """See `WireFormat`."""
+        frame = {"op": "events", "run_id": run_id, "events": events, "columns": {}}
+        return write_json({**frame, "cursor": cursor}).decode()
+
+    def live(
+        self, pieces: list[Piece], wanted: Selection, plain: Plain, cursor: str
+    ) -> Payload | None:
+        """See `WireFormat`."""
+        events = [
+            plain(to_event(piece.batch, record))
+            for piece in pieces
+            for record in piece.records
+            if event_type(record) in wanted
+        ]
+        return self.events(pieces[0].batch.run_id, events, cursor) if events else None
+
+    def read(self, payload: Payload) -> Any:
+        """See `WireFormat`."""
+        return _read_text(payload)
+
+
+class MsgpackFormat:
+    """`mosaic.msgpack.v1`: columns are lists of equal length beside the scalars `attempt` and `source`."""
+
+    name = SUBPROTOCOL_MSGPACK
+
+    def __init__(self) -> None:
+        self._encode = msgspec.msgpack.Encoder().encode
+
+    def frame(self, model: PeerModel) -> Payload:
+        """See `WireFormat`."""
+        return self._encode(model.model_dump(mode="json", by_alias=True))
+
+    def events(self, run_id: str, events: list[Event], cursor: str) -> Payload:
+        """See `WireFormat`. A page of the store may hold several sources; columns hold the first one's."""
+        head = (events[0]["attempt"], events[0]["source"]) if events else (0, "")
+        bulk: dict[str, list[Event]] = {"step": [], "metric": []}
+        others: list[Event] = []
+        for event in events:
+            fits = event["type"] in bulk and (event["attempt"], event["source"]) == head
+            (bulk[event["type"]] if fits else others).append(event)
+        tables = {
+            "step": event_columns(bulk["step"], STEP),
+            "metric": event_columns(bulk["metric"], METRIC),
+        }
+        return self._frame(run_id, others, _present(tables, *head), cursor)
+
+    def live(
+        self, pieces: list[Piece], wanted: Selection, plain: Plain, cursor: str
+    ) -> Payload | None:
+        """See `WireFormat`."""
+        steps: list[tuple[int, Step]] = []
+        metrics: list[tuple[int, Metric]] = []
+        others: list[Event] = []
+        take_steps, take_metrics = "step" in wanted, "metric" in wanted
+        for piece in pieces:
+            t0_us = piece.batch.t0_us
+            for record in piece.records:
+                kind = type(record)
+                if kind is Step:
+                    if take_steps:
+                        steps.append((t0_us, record))  # type: ignore[arg-type]  # `is` does not narrow
+                elif kind is Metric:
+                    if take_metrics:
+                        metrics.append((t0_us, record))  # type: ignore[arg-type]
+                elif event_type(record) in wanted:
+                    others.append(plain(to_event(piece.batch, record)))
+        if not (steps or metrics or others):
+            return None
+        first = pieces[0].batch
+        tables = {
+            "step": step_columns(first, steps, plain),
+            "metric": record_columns(metrics, METRIC),
+        }
+        columns = _present(tables, first.attempt, first.source)
+        return self._frame(first.run_id, others, columns, cursor)
+
+    def read(self, payload: Payload) -> Any:
+        """See `WireFormat`."""
+        return _read_text(payload) if isinstance(payload, str) else msgspec.msgpack.decode(payload)
+
+    def _frame(
+        self, run_id: str, events: list[Event], columns: dict[str, Any], cursor: str
+    ) -> bytes:
+        frame = {"op": "events", "run_id": run_id, "events": events, "columns": columns}
+        return self._encode({**frame, "cursor": cursor})
+
+
+FORMATS: dict[str, WireFormat] = {f.name: f for f in (JsonFormat(), MsgpackFormat())}
+
+
+def _read_text(payload: Payload) -> Any:
+    return read_json(payload if isinstance(payload, bytes) else payload.encode("utf-8", "replace"))
+
+
+def _present(tables: dict[str, dict[str, Any]], attempt: int, source: str) -> dict[str, Any]:
+    return {
+        kind: {"attempt": attempt, "source": source, **table}
+        for kind, table in tables.items()
+        if table["seq"]
+    }

@@ -1,0 +1,79 @@
+"""The worker's log, by byte offset or from its end. Read without the broker: it is a file."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mosaic_contracts.launch import WORKER_LOG
+from mosaic_gateway.artifacts.folder import PathRefused, resolve_inside
+
+TAIL_BYTES = 2**20
+"""The end of the log that a tail looks at: a progress bar may have written a gigabyte without a line end."""
+
+
+@dataclass(frozen=True)
+class LogPart:
+    """A piece of a log and the offset from which to go on."""
+
+    text: bytes
+    next_offset: int
+
+
+def read_from(run_dir: Path, offset: int, limit_bytes: int) -> LogPart:
+    """Bytes from `offset`; an offset beyond the end gives nothing and the end."""
+    with _open(run_dir) as fd:
+        if fd is None:
+            return LogPart(b"", 0)
+        size = os.fstat(fd).st_size
+        start = min(offset, size)
+        data = os.pread(fd, limit_bytes, start)
+        kept = _whole_characters(data) if start + len(data) < size else data
+        return LogPart(kept, start + len(kept))
+
+
+def read_tail(run_dir: Path, lines: int) -> LogPart:
+    """The last `lines` lines, each as a terminal would show it: only what follows its last carriage return."""
+    with _open(run_dir) as fd:
+        if fd is None:
+            return LogPart(b"", 0)
+        size = os.fstat(fd).st_size
+        start = max(0, size - TAIL_BYTES)
+        data = os.pread(fd, size - start, start)
+    found = data.split(b"\n")
+    ended = found[-1] == b""
+    if ended:
+        found.pop()
+    shown = [_as_shown(line) for line in found[-lines:]]
+    return LogPart(b"\n".join(shown) + (b"\n" if ended and shown else b""), start + len(data))
+
+
+def _as_shown(line: bytes) -> bytes:
+    return line.rstrip(b"\r").rpartition(b"\r")[2]
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """`data` without an UTF-8 character that was cut at its end; something is always kept."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0xC0 == 0x80:
+            continue
+        length = 1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+        return data[:-back] if length > back and len(data) > back else data
+    return data
+
+
+@contextmanager
+def _open(run_dir: Path) -> Iterator[int | None]:
+    """The log's file descriptor, or None when there is no log."""
+    try:
+        path = resolve_inside(run_dir, WORKER_LOG)
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (FileNotFoundError, PathRefused):
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)

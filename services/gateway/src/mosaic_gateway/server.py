@@ -1,0 +1,81 @@
+"""uvicorn as a part of this process: our socket, our signals, streams closed before connections."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from mosaic_gateway.errors import PortTaken
+
+HOST = "127.0.0.1"
+PING_S = 10.0
+"""Between pings, and for the answer: a peer that vanished without a word is dropped within 20 s."""
+DRAIN_S = 3
+"""For requests that run when the gateway ends."""
+CLIENT_FRAME_BYTES = 2**16
+
+
+class LiveProtocol(WebSocketsSansIOProtocol):
+    """Drops a peer that answers no ping, also one that does not read.
+
+    uvicorn closes the transport then, which first waits for its write buffer: of a peer that reads nothing, for ever.
+    """
+
+    def keepalive_timeout(self) -> None:
+        """The pong did not come."""
+        super().keepalive_timeout()
+        self.transport.abort()
+
+
+class Server(uvicorn.Server):
+    """A server whose end is decided by whoever runs it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to the service's own frame; uvicorn would end the process by the signal, not with 0."""
+        yield
+
+
+def bind(port: int) -> socket.socket:
+    """Listen on the gateway's port.
+
+    Raises:
+        PortTaken: something else does.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen(512)
+    except OSError as error:
+        listener.close()
+        raise PortTaken(
+            f"port {port} on {HOST} cannot be had ({error.strerror}); stop what listens there, "
+            "or set MOSAIC_GATEWAY_PORT to another"
+        ) from error
+    return listener
+
+
+def make_server(app: FastAPI) -> Server:
+    """A server for `app`, not yet serving."""
+    options: dict[str, Any] = {
+        "ws": LiveProtocol,
+        "ws_ping_interval": PING_S,
+        "ws_ping_timeout": PING_S,
+        "ws_max_size": CLIENT_FRAME_BYTES,
+        # On loopback compression only costs.
+        "ws_per_message_deflate": False,
+        "timeout_graceful_shutdown": DRAIN_S,
+        "lifespan": "off",
+        "access_log": False,
+        # The token may stand in a subprotocol, and uvicorn's own log is not ours to clean.
+        "log_config": None,
+        "log_level": "warning",
+        "server_header": False,
+        "proxy_headers": False,
+    }
+    return Server(uvicorn.Config(app, **options))

@@ -1,0 +1,112 @@
+"""What a run did: metrics, curves, episodes, steps, events, and what was set aside. From the store alone."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field, model_validator
+from starlette.responses import Response
+
+from mosaic_contracts.models import UserModel
+from mosaic_contracts.runs import Curve, EpisodePage, EventPage, MetricName
+from mosaic_gateway.doors import PartsOf, json_reply
+from mosaic_gateway.telemetry import service
+
+router = APIRouter(tags=["telemetry"])
+
+Index = Annotated[int, Path(ge=0, le=2**53)]
+Step = Annotated[int, Field(ge=-(2**53), le=2**53)]
+
+
+class CurveQuery(UserModel):
+    """Query of a curve: buckets over a range of steps, or the last points."""
+
+    name: Annotated[str, Field(min_length=1, max_length=500)]
+    buckets: Annotated[int, Field(ge=1, le=10_000)] = 500
+    from_step: Step | None = None
+    to_step: Step | None = None
+    last: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """So many newest points instead of buckets."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "CurveQuery":
+        if self.last is not None and self.model_fields_set & {"buckets", "from_step", "to_step"}:
+            raise ValueError("last goes without buckets, from_step and to_step")
+        return self
+
+
+class EpisodeQuery(UserModel):
+    """Query of the episode list."""
+
+    cursor: str | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = 200
+    order: Literal["begun", "newest"] = "begun"
+
+
+class EventQuery(UserModel):
+    """Query of the event list."""
+
+    cursor: Annotated[str, Field(max_length=10_000)] = ""
+    """What the page before gave; empty: from the start."""
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
+    types: str | None = None
+    """Comma separated; none: all types."""
+
+
+@router.get("/runs/{run_id}/metrics", response_model=list[MetricName])
+async def list_metrics(parts: PartsOf, run_id: str) -> Response:
+    """Names of a run's metrics, each with its newest point."""
+    await parts.runs.require(run_id)
+    return json_reply(await parts.history.read(lambda r: r.metric_names(run_id), []))
+
+
+@router.get("/runs/{run_id}/curve", response_model=Curve)
+async def get_curve(parts: PartsOf, run_id: str, query: Annotated[CurveQuery, Query()]) -> Response:
+    """One metric, reduced to buckets that keep spikes and NaN, or its last points."""
+    await parts.runs.require(run_id)
+    return json_reply(
+        await service.curve(
+            parts.history,
+            run_id,
+            query.name,
+            buckets=query.buckets,
+            steps=(query.from_step, query.to_step),
+            last=query.last,
+        )
+    )
+
+
+@router.get("/runs/{run_id}/episodes", response_model=EpisodePage)
+async def list_episodes(
+    parts: PartsOf, run_id: str, query: Annotated[EpisodeQuery, Query()]
+) -> Response:
+    """Episodes in the order in which they began."""
+    await parts.runs.require(run_id)
+    return json_reply(
+        await service.episodes(parts.history, run_id, query.cursor, query.limit, query.order)
+    )
+
+
+@router.get("/runs/{run_id}/episodes/{attempt}/{env}/{episode}/steps", response_model=EventPage)
+async def list_steps(
+    parts: PartsOf, run_id: str, attempt: Index, env: Index, episode: Index
+) -> Response:
+    """The start and all recorded steps of one episode."""
+    await parts.runs.require(run_id)
+    return json_reply(await service.steps(parts.history, run_id, attempt, env, episode))
+
+
+@router.get("/runs/{run_id}/events", response_model=EventPage)
+async def list_events(
+    parts: PartsOf, run_id: str, query: Annotated[EventQuery, Query()]
+) -> Response:
+    """Events in order for each (attempt, source); a follower passes the cursor back."""
+    await parts.runs.require(run_id)
+    types = [t for t in query.types.split(",") if t] if query.types else None
+    return json_reply(await service.events(parts.history, run_id, query.cursor, query.limit, types))
+
+
+@router.get("/runs/{run_id}/quarantine", response_model=list[dict[str, object]])
+async def list_quarantine(parts: PartsOf, run_id: str) -> Response:
+    """Batches of this run that did not validate, with the reason."""
+    await parts.runs.require(run_id)
+    return json_reply(await parts.history.read(lambda r: r.quarantine(run_id), []))

@@ -1,0 +1,88 @@
+"""Questions about what a run did, put to the store; its errors become problems here."""
+
+from typing import Any, Literal
+
+from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.runs import Curve, EpisodePage, EventPage
+from mosaic_gateway.history import History
+from mosaic_store import EpisodeUnknown, MetricUnknown
+
+
+def read_cursor(text: str) -> Cursor:
+    """Parse a cursor. Raises ProblemError `cursor_invalid`."""
+    try:
+        return parse_cursor(text)
+    except ValueError as error:
+        raise _cursor_invalid(str(error)) from error
+
+
+async def curve(
+    history: History,
+    run_id: str,
+    name: str,
+    *,
+    buckets: int,
+    steps: tuple[int | None, int | None],
+    last: int | None,
+) -> Curve:
+    """One metric. Raises ProblemError `metric_unknown`."""
+    absent = Curve(run_id=run_id, name=name, points=0)
+    try:
+        if last is not None:
+            return await history.read(lambda r: r.curve(run_id, name, last=last), absent)
+        low, high = steps
+        return await history.read(
+            lambda r: r.curve(run_id, name, buckets=buckets, from_step=low, to_step=high), absent
+        )
+    except MetricUnknown as error:
+        raise _unknown(ProblemCode.METRIC_UNKNOWN, "There is no such metric", error) from error
+
+
+async def episodes(
+    history: History, run_id: str, cursor: str | None, limit: int, order: Literal["begun", "newest"]
+) -> EpisodePage:
+    """One page of episodes. Raises ProblemError `cursor_invalid`."""
+    absent = EpisodePage(episodes=[])
+    try:
+        return await history.read(
+            lambda r: r.episodes(run_id, cursor=cursor, limit=limit, order=order), absent
+        )
+    except ValueError as error:
+        raise _cursor_invalid(str(error)) from error
+
+
+async def steps(history: History, run_id: str, attempt: int, env: int, episode: int) -> EventPage:
+    """All events of one episode. Raises ProblemError `episode_unknown`."""
+    nothing: list[dict[str, Any]] = []
+    try:
+        found = await history.read(lambda r: r.steps(run_id, attempt, env, episode), nothing)
+    except EpisodeUnknown as error:
+        raise _unknown(ProblemCode.EPISODE_UNKNOWN, "There is no such episode", error) from error
+    last: Cursor = {}
+    for event in found:
+        last[(event["attempt"], event["source"])] = event["seq"]
+    return EventPage(events=found, cursor=format_cursor(last), has_more=False)
+
+
+async def events(
+    history: History, run_id: str, cursor: str, limit: int, types: list[str] | None
+) -> EventPage:
+    """One page of events. Raises ProblemError `cursor_invalid`."""
+    read_cursor(cursor)
+    absent = EventPage(events=[], cursor=cursor, has_more=False)
+    return await history.read(lambda r: r.events(run_id, cursor, limit, types), absent)
+
+
+def _cursor_invalid(detail: str) -> ProblemError:
+    return ProblemError(
+        Problem(
+            code=ProblemCode.CURSOR_INVALID,
+            title="The cursor cannot be read",
+            detail=f"{detail}. Pass back what a page gave, unchanged.",
+        )
+    )
+
+
+def _unknown(code: ProblemCode, title: str, error: Exception) -> ProblemError:
+    return ProblemError(Problem(code=code, title=title, detail=str(error)))
