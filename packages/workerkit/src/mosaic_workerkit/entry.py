@@ -1,0 +1,152 @@
+"""The command line every worker has: `describe`, `check`, `train --run-dir DIR`.
+
+A worker author writes a class with three methods and ends the module with `sys.exit(main(MyWorker()))`.
+"""
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import ValidationError
+
+from mosaic_contracts.models import PeerModel
+from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
+from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
+from mosaic_workerkit.errors import OutboxError
+from mosaic_workerkit.telemetry import Telemetry
+
+EXIT_STOP_FORCED = 130
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainContext:
+    """What `train` is given."""
+
+    run_dir: Path
+    """Also the current directory."""
+    spec: StoredSpec
+    telemetry: Telemetry
+    stop: StopFlag
+    """Look at `stop.requested` at safe points; then save a checkpoint and return."""
+
+
+class Worker(Protocol):
+    """What an author writes."""
+
+    def describe(self) -> WorkerDescription:
+        """Everything a client needs to know of this worker."""
+
+    def check(self, spec: RunSpec) -> CheckReport:
+        """The exact plan for a spec and what is missing. Starts nothing."""
+
+    def train(self, context: TrainContext) -> None:
+        """Run to the end, or to a stop. Raise to fail."""
+
+
+def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
+    """Serve one command; returns the exit code."""
+    parser = argparse.ArgumentParser(description="A MOSAIC worker.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("describe", help="print a WorkerDescription as JSON")
+    verbs.add_parser("check", help="read a RunSpec as JSON on stdin, print a CheckReport")
+    train = verbs.add_parser("train", help="train as the run folder's spec.json says")
+    train.add_argument("--run-dir", type=Path, required=True)
+    options = parser.parse_args(argv)
+    if options.verb == "describe":
+        return _answer(worker.describe)
+    if options.verb == "check":
+        return _answer(lambda: _check(worker))
+    return _train(worker, options.run_dir.resolve())
+
+
+def _answer(make: "_Make") -> int:
+    """Print one model as JSON; whatever else the worker prints goes to stderr."""
+    with _stdout_to_stderr() as real:
+        data = make().model_dump_json().encode() + b"\n"
+        while data:
+            data = data[os.write(real, data) :]
+    return 0
+
+
+class _Make(Protocol):
+    def __call__(self) -> PeerModel: ...
+
+
+@contextmanager
+def _stdout_to_stderr() -> Iterator[int]:
+    """On the level of descriptors, so that prints of C libraries and child processes move too."""
+    sys.stdout.flush()
+    real = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield real
+    finally:
+        sys.stdout.flush()
+        os.dup2(real, 1)
+        os.close(real)
+
+
+def _check(worker: Worker) -> CheckReport:
+    try:
+        spec = RunSpec.model_validate_json(sys.stdin.buffer.read())
+    except ValidationError as error:
+        findings = [
+            Finding(
+                level="blocking",
+                where=".".join(str(part) for part in fault["loc"]) or "spec",
+                message=fault["msg"],
+                code="spec_invalid",
+            )
+            for fault in error.errors(include_url=False)
+        ]
+        return CheckReport(ok=False, findings=findings)
+    return worker.check(spec)
+
+
+def _train(worker: Worker, run_dir: Path) -> int:
+    stop = StopFlag().install()
+    os.chdir(run_dir)
+    with Telemetry.open(run_dir) as telemetry:
+        context = TrainContext(
+            run_dir=run_dir, spec=telemetry.spec, telemetry=telemetry, stop=stop
+        )
+        with TrainerControl(run_dir, stop, lambda: {"last_seq": telemetry.next_seq - 1}):
+            return _guarded_train(worker, context)
+
+
+def _guarded_train(worker: Worker, context: TrainContext) -> int:
+    telemetry = context.telemetry
+    try:
+        worker.train(context)
+        if telemetry.ended is None:
+            telemetry.lifecycle("stopped" if context.stop.requested else "done")
+    except StopForced as forced:
+        _say_end(telemetry, "stopped", f"second signal: {forced}")
+        return EXIT_STOP_FORCED
+    except SystemExit as leave:
+        code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
+        _say_end(telemetry, "error" if code else "done", f"left with exit code {code}")
+        return code
+    except BaseException as error:  # noqa: BLE001 - the boundary: a worker's own errors end here, told and non-zero
+        traceback.print_exc()
+        _say_end(telemetry, "error", f"{type(error).__name__}: {error}")
+        return 1
+    return 0
+
+
+def _say_end(telemetry: Telemetry, phase: str, message: str) -> None:
+    """A terminal lifecycle if one can still be written; the exit code says it anyway."""
+    if telemetry.ended is not None:
+        return
+    try:
+        telemetry.lifecycle(phase, {"message": message[:4000]})
+    except (OutboxError, RuntimeError) as error:
+        print(f"the end could not be told: {error}", file=sys.stderr)  # noqa: T201 - the worker's log

@@ -1,0 +1,403 @@
+"""Parent of one run's worker and shipper: starts them, ends the whole tree, and writes the truth of the exit.
+
+Standard library only and small, for it is started with the worker's interpreter, whatever that has installed, and
+outlives everything. `docs/interfaces.md` ("Processes of a run") is its specification.
+"""
+
+import argparse
+import ctypes
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from mosaic_workerkit.stray import end_strays, own_ancestors
+
+EXIT_LOCKED = 75
+"""Another runner holds this run."""
+EXIT_ALREADY_RAN = 76
+"""This attempt was started before; its outbox may have no second writer."""
+EXIT_UNREADABLE = 2
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
+_WATCHED = _STOP_SIGNALS | {signal.SIGCHLD}
+_RESERVE_BYTES = 4096
+_BACK_OFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_STEADY_S = 10.0
+"""A shipper that lived so long starts the back-off anew."""
+_SHIPPER_ENDS_S = 1.0
+"""Beyond its drain time, before it is killed."""
+_SHIPPER_GAVE_UP = 3
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Runner:
+    """One attempt of one run."""
+
+    def __init__(self, run_dir: Path, launch: dict[str, Any]) -> None:
+        self._run_dir = run_dir
+        self._launch = launch
+        self._pid = os.getpid()
+        self._started_at = time.time()
+        self._worker: int | None = None
+        self._shipper: int | None = None
+        self._shipper_since = 0.0
+        self._shipper_failures = 0
+        self._shipper_due: float | None = None
+        self._stop_asked = False
+        self._kill_due: float | None = None
+        self._killed_after_grace = False
+        self._oom_kills = _oom_kills()
+        self._end: dict[str, Any] = {}
+
+    def run(self) -> int:
+        """Do the whole of it; returns the exit code."""
+        for number in (1, 2):
+            _reserve(self._reserve_path(number))
+        self._start_shipper([])
+        start_error = self._start_worker()
+        self._write_info()
+        if start_error is None:
+            self._watch_worker()
+        self._take_exit(start_error)
+        self._write_exit("worker_ended", reserve=1)
+        drained = self._drain()
+        self._write_exit("drained" if drained else "not_drained", reserve=2)
+        return 0
+
+    def _start_worker(self) -> str | None:
+        """Start it; returns why it could not be executed."""
+        if _STOP_SIGNALS & signal.sigpending():
+            self._stop_asked = True
+            return "asked to stop before the worker was started"
+        try:
+            with (self._run_dir / "logs/worker.log").open("ab") as log:
+                self._worker = self._spawn(self._launch["worker_argv"], log.fileno(), dies=True)
+        except (OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
+            _say("worker.not_started", error=str(error))
+            return f"cannot execute {self._launch['worker_argv'][:1]}: {error}"
+        _say("worker.started", pid=self._worker)
+        return None
+
+    def _start_shipper(self, more: list[str]) -> None:
+        self._shipper_due = None
+        self._shipper_since = time.monotonic()
+        argv = self._launch["shipper_argv"] or [
+            *(sys.executable, "-m", "mosaic_workerkit.shipper"),
+            *("--run-dir", str(self._run_dir)),
+        ]
+        try:
+            with (self._run_dir / "logs/shipper.log").open("ab") as log:
+                self._shipper = self._spawn([*argv, *more], log.fileno(), dies=False)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            self._shipper = None
+            self._put_off_shipper()
+            _say("shipper.not_started", error=str(error))
+        else:
+            _say("shipper.started", pid=self._shipper)
+
+    def _spawn(self, argv: list[str], log_fd: int, dies: bool) -> int:
+        """Start a child in its own process group; `dies`: with this runner, even when that is killed."""
+        runner = self._pid
+
+        def prepare() -> None:
+            # Runs between fork and exec of a process with one thread: Python code is safe here.
+            if dies:
+                _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+                if os.getppid() != runner:
+                    os._exit(127)  # the runner died before the line above
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=log_fd,
+            stderr=log_fd,
+            cwd=self._run_dir,
+            env=self._environment(),
+            process_group=0,
+            preexec_fn=prepare,
+        )
+        child.returncode = 0  # reaped here with wait4, for its resource use
+        return child.pid
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            **self._launch.get("env", {}),
+            "MOSAIC_RUN_ID": self._launch["run_id"],
+            "MOSAIC_RUN_DIR": str(self._run_dir),
+            "MOSAIC_ATTEMPT": str(self._launch["attempt"]),
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def _watch_worker(self) -> None:
+        """Until the worker has ended. It stays unreaped, so that its pid and group cannot be reused."""
+        while not self._worker_has_ended():
+            due = [t for t in (self._kill_due, self._shipper_due) if t is not None]
+            timeout = max(0.0, min(due) - time.monotonic()) if due else 3600.0
+            got = signal.sigtimedwait(_WATCHED, timeout)
+            if got is not None and got.si_signo in _STOP_SIGNALS:
+                self._ask_worker_to_stop()
+            if self._kill_due is not None and time.monotonic() >= self._kill_due:
+                self._kill_tree()
+            self._reap_others()
+            self._keep_shipper()
+
+    def _worker_has_ended(self) -> bool:
+        if self._worker is None:
+            return True
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._worker, how) is not None
+
+    def _ask_worker_to_stop(self) -> None:
+        if self._worker is None:
+            return
+        if self._stop_asked:
+            _say("worker.killed", reason="second stop signal")
+            self._kill_tree()
+            return
+        _say("worker.asked_to_stop", grace_s=self._launch["grace_s"])
+        self._stop_asked = True
+        self._kill_due = time.monotonic() + float(self._launch["grace_s"])
+        # The trainer alone: its helpers must live until it has saved its checkpoint.
+        os.kill(self._worker, signal.SIGTERM)
+
+    def _kill_tree(self) -> None:
+        self._kill_due = None
+        self._killed_after_grace = True
+        if self._worker is not None:
+            os.killpg(self._worker, signal.SIGKILL)
+
+    def _reap_others(self) -> None:
+        """Reap every dead child but the worker: shipper, and orphans that this subreaper was given."""
+        for pid in _children(self._pid):
+            if pid == self._worker:
+                continue
+            try:
+                got, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                continue
+            if got and pid == self._shipper:
+                code = os.waitstatus_to_exitcode(status)
+                _say("shipper.ended", code=code)
+                self._shipper = None
+                self._put_off_shipper()
+
+    def _put_off_shipper(self) -> None:
+        if time.monotonic() - self._shipper_since > _STEADY_S:
+            self._shipper_failures = 0
+        wait = _BACK_OFF_S[min(self._shipper_failures, len(_BACK_OFF_S) - 1)]
+        self._shipper_failures += 1
+        self._shipper_due = time.monotonic() + wait
+
+    def _keep_shipper(self) -> None:
+        if self._shipper_due is not None and time.monotonic() >= self._shipper_due:
+            self._start_shipper([])
+
+    def _take_exit(self, start_error: str | None) -> None:
+        """Learn how the worker ended, end what outlived it, and only then reap it."""
+        end: dict[str, Any] = {"code": None, "signal": None, "oom": None, "start_error": start_error}
+        ended_at = time.time()
+        spared = {self._pid, *own_ancestors()}
+        if self._shipper is not None:
+            spared.add(self._shipper)
+        strays = end_strays(self._launch["run_id"], self._pid, self._worker, spared)
+        if self._worker is not None:
+            _, status, used = os.wait4(self._worker, 0)
+            code = os.waitstatus_to_exitcode(status)
+            end["signal" if code < 0 else "code"] = abs(code)
+            if code == -signal.SIGKILL:
+                end["oom"] = _has_grown(self._oom_kills, _oom_kills())
+            end["cpu_s"] = used.ru_utime + used.ru_stime
+            end["max_rss_bytes"] = used.ru_maxrss * 1024
+            self._worker = None
+        self._end = {
+            "run_id": self._launch["run_id"],
+            "attempt": self._launch["attempt"],
+            **end,
+            "stop_signal_sent": self._stop_asked,
+            "killed_after_grace": self._killed_after_grace,
+            "strays": strays,
+            "started_at": self._started_at,
+            "ended_at": ended_at,
+        }
+        _say("worker.ended", **end, strays=strays)
+
+    def _drain(self) -> bool:
+        """Have the shipper ship what is left; whether all is committed."""
+        drain_s = float(self._launch.get("drain_s", 30.0))
+        deadline = time.monotonic() + drain_s
+        # Restarted ones get what is left of the time.
+        if self._shipper is not None:
+            os.kill(self._shipper, signal.SIGTERM)
+        while True:
+            left = deadline - time.monotonic()
+            if self._shipper is None:
+                if left <= 0:
+                    return False
+                self._start_shipper(["--drain", "--timeout", f"{left:.3f}"])
+                if self._shipper is None:
+                    return False
+            code = self._wait_for_shipper(deadline + _SHIPPER_ENDS_S)
+            if code in (0, _SHIPPER_GAVE_UP):
+                return code == 0
+            if code is None:
+                return False
+            # Killed, or SIGTERM met it before it could listen. Not at once: it may fail at each start.
+            if left > 0:
+                signal.sigtimedwait({signal.SIGCHLD}, 0.2)
+
+    def _wait_for_shipper(self, deadline: float) -> int | None:
+        """Its exit code; None when it had to be killed."""
+        pid = self._shipper
+        if pid is None:
+            return None
+        was_killed = False
+        while True:
+            got, status = os.waitpid(pid, os.WNOHANG)
+            if got:
+                self._shipper = None
+                _say("shipper.ended", code=os.waitstatus_to_exitcode(status))
+                return None if was_killed else os.waitstatus_to_exitcode(status)
+            left = deadline - time.monotonic()
+            if left <= 0 and not was_killed:
+                was_killed = True
+                os.kill(pid, signal.SIGKILL)
+                deadline = time.monotonic() + 3600
+            # A stop that comes now changes nothing: the worker is gone already.
+            signal.sigtimedwait(_WATCHED, max(left, 0.0) if not was_killed else 1.0)
+
+    def _write_info(self) -> None:
+        info = {
+            "runner_pid": self._pid,
+            "worker_pid": self._worker,
+            "shipper_pid": self._shipper,
+            "started_at": self._started_at,
+            "attempt": self._launch["attempt"],
+        }
+        _replace(self._run_dir / "control/runner.json", info, self._run_dir / "control/.runner.json")
+
+    def _write_exit(self, phase: str, reserve: int) -> None:
+        report = {"phase": phase, **self._end}
+        _replace(self._run_dir / "control/exit.json", report, self._reserve_path(reserve))
+
+    def _reserve_path(self, number: int) -> Path:
+        return self._run_dir / f"control/.exit.{number}.json"
+
+
+def _reserve(path: Path) -> None:
+    """Take the blocks for a report now: when a full disk ended the run, the report must still fit."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(fd, 0, _RESERVE_BYTES)
+    finally:
+        os.close(fd)
+
+
+def _replace(path: Path, value: dict[str, Any], draft: Path) -> None:
+    """Put JSON at `path`, durably and whole, by way of `draft` whose blocks are used when it exists."""
+    data = json.dumps(value).encode() + b"\n"
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.pwrite(fd, data, 0)
+        os.ftruncate(fd, len(data))
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    draft.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(part) for part in text.split()]
+
+
+def _oom_kills() -> int | None:
+    """How often the kernel killed for memory in our cgroup; None where that cannot be read."""
+    try:
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            hierarchy, _, path = line.split(":", 2)
+            if hierarchy != "0":
+                continue
+            events = Path("/sys/fs/cgroup", path.lstrip("/"), "memory.events").read_text()
+            counts = dict(row.split() for row in events.splitlines())
+            return int(counts["oom_kill"])
+    except (OSError, ValueError, KeyError):
+        return None
+    return None
+
+
+def _has_grown(before: int | None, after: int | None) -> bool | None:
+    return None if before is None or after is None else after > before
+
+
+def _say(event: str, **fields: Any) -> None:
+    line = json.dumps({"event": event, "t": time.time(), **fields})
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        return  # a full disk must not cost the exit report
+
+
+def _take_lock(run_dir: Path) -> int | None:
+    fd = os.open(run_dir / "control/runner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd
+
+
+def _ran_before(run_dir: Path, attempt: int) -> bool:
+    for name in ("runner.json", "exit.json"):
+        try:
+            known = json.loads((run_dir / "control" / name).read_text())
+        except FileNotFoundError:
+            continue
+        if known.get("attempt") == attempt:
+            return True
+    return False
+
+
+def main() -> int:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run-dir", type=Path, required=True)
+    run_dir = parser.parse_args().run_dir.resolve()
+    # Blocked before anything else: a stop that comes early waits until it can be obeyed.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        launch = json.loads((run_dir / "control/launch.json").read_text())
+    except (OSError, ValueError) as error:
+        _say("runner.refused", error=f"cannot read control/launch.json: {error}")
+        return EXIT_UNREADABLE
+    lock_fd = _take_lock(run_dir)
+    if lock_fd is None:
+        _say("runner.refused", error="another runner holds control/runner.lock")
+        return EXIT_LOCKED
+    if _ran_before(run_dir, launch["attempt"]):
+        _say("runner.refused", error=f"attempt {launch['attempt']} was started before")
+        return EXIT_ALREADY_RAN
+    (run_dir / "logs").mkdir(exist_ok=True)
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    return Runner(run_dir, launch).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

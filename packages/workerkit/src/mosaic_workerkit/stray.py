@@ -1,0 +1,113 @@
+"""Finding and ending what a worker left behind. Standard library only, for the runner."""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_ROUND_S = 2.0
+"""For one round's victims to die; what sits in the kernel longer is left to it."""
+_ROUNDS = 20
+"""Each round may uncover children that the last one's victims had; a fork bomb may win."""
+
+
+def end_strays(run_id: str, runner: int, worker: int | None, spared: set[int]) -> int:
+    """SIGKILL everything of the run but `spared`, until a look finds nothing; returns how many there were.
+
+    Of the run are: the worker's process group, children the runner adopted, and whoever has `MOSAIC_RUN_ID` in
+    its environment. The dead worker itself must not be reaped yet, or its group's number might be another's.
+    """
+    mark = f"MOSAIC_RUN_ID={run_id}".encode()
+
+    def is_stray(pid: int) -> bool:
+        stat = _stat(pid)
+        if pid in spared or pid == worker or stat is None or stat[0] in "ZX":
+            return False
+        return stat[1] == runner or (worker is not None and stat[2] == worker) or _has_mark(pid, mark)
+
+    ended: set[int] = set()
+    for _ in range(_ROUNDS):
+        killed = {pid: _kill(pid, is_stray) for pid in _pids() if is_stray(pid)}
+        if not killed:
+            break
+        ended.update(pid for pid, fd in killed.items() if fd is not None)
+        _wait_for_death([fd for fd in killed.values() if fd is not None])
+        for pid in killed:
+            _reap(pid)
+    return len(ended)
+
+
+def own_ancestors() -> list[int]:
+    """Pids above this process: a runner started from inside a run must not end its own parents."""
+    pids: list[int] = []
+    pid = os.getppid()
+    while pid > 1 and pid not in pids:
+        pids.append(pid)
+        stat = _stat(pid)
+        if stat is None:
+            break
+        pid = stat[1]
+    return pids
+
+
+def _pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def _stat(pid: int) -> tuple[str, int, int] | None:
+    """State, parent and process group; None when there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # The name in parentheses may hold anything, spaces and parentheses too.
+    state, parent, group = text.rpartition(")")[2].split()[:3]
+    return state, int(parent), int(group)
+
+
+def _has_mark(pid: int, mark: bytes) -> bool:
+    try:
+        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False  # gone, or another user's
+
+
+def _kill(pid: int, is_stray: Callable[[int], bool]) -> int | None:
+    """Send SIGKILL and return a pidfd that tells its death; None when it was gone before."""
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError:
+        return None
+    # Asked again with the process held: the number may have been reused since the listing.
+    if is_stray(pid):
+        try:
+            signal.pidfd_send_signal(fd, signal.SIGKILL)
+        except OSError:
+            os.close(fd)
+            return None
+        return fd
+    os.close(fd)
+    return None
+
+
+def _wait_for_death(fds: list[int]) -> None:
+    deadline = time.monotonic() + _ROUND_S
+    poll = select.poll()
+    for fd in fds:
+        poll.register(fd, select.POLLIN)
+    alive = set(fds)
+    while alive and (left := deadline - time.monotonic()) > 0:
+        for fd, _ in poll.poll(left * 1000):
+            poll.unregister(fd)
+            alive.discard(fd)
+    for fd in fds:
+        os.close(fd)
+
+
+def _reap(pid: int) -> None:
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return  # was never ours

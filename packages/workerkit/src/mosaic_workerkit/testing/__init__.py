@@ -1,0 +1,1 @@
+"""What tests and benchmarks of other rooms use."""

@@ -1,0 +1,194 @@
+"""A worker that only writes events, whose every value follows from its seq: tests can check each field.
+
+Parameters: `rate` (events a second, 0: as fast as possible), `events` (how many between config and end; also by
+`steps`), `seconds` (end after that long instead), `metrics` (share of metric events, 0 to 1), `exit_code`, `hang`
+(ignore stops, sleep for ever at the end), `fork_stray` (leave a process behind in its own session), `crash` (SIGSEGV
+at the end), `fail` (raise at the end).
+"""
+
+import math
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.wire import (
+    Config,
+    Episode,
+    EpisodeStart,
+    Lifecycle,
+    Metric,
+    Record,
+    Step,
+    StepFlag,
+)
+from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
+from mosaic_workerkit.entry import TrainContext, main
+from mosaic_workerkit.telemetry import Telemetry
+
+EPISODE_EVENTS = 100
+"""One start, then steps and metrics, one end."""
+FIRST_SEQ = 3
+"""Seq 1 is the config, 2 the lifecycle `training`."""
+_BURST_S = 0.005
+
+PARAMETERS: dict[str, Any] = {
+    "rate": {"type": "number", "default": 1000.0, "description": "Events a second; 0: no limit."},
+    "events": {"type": "integer", "default": 10_000, "description": "Events in all."},
+    "seconds": {"type": "number", "default": 0.0, "description": "End after that long; 0: never."},
+    "metrics": {"type": "number", "default": 0.1, "description": "Share of metric events."},
+    "exit_code": {"type": "integer", "default": 0, "description": "Exit code."},
+    "hang": {"type": "boolean", "default": False, "description": "Ignore stops, never end."},
+    "fork_stray": {"type": "boolean", "default": False, "description": "Leave a process behind."},
+    "crash": {"type": "boolean", "default": False, "description": "End by SIGSEGV."},
+    "fail": {"type": "boolean", "default": False, "description": "End by an exception."},
+}
+
+
+def config_data(spec: StoredSpec) -> dict[str, Any]:
+    """The `config` event's data."""
+    return {
+        "algorithm": "synthetic",
+        "environment": spec.environment,
+        "arguments": dict(spec.parameters),
+        "num_envs": 1,
+        "spaces": {
+            "observation": {"kind": "box", "dtype": "<f4", "shape": [2]},
+            "action": {"kind": "discrete", "n": 4},
+        },
+        "packages": {},
+        "record": spec.record.value,
+        "total_steps": spec.steps,
+    }
+
+
+def expected_record(seq: int, spec: StoredSpec) -> Record:
+    """The record with this seq (from 1 on, the terminal lifecycle aside), with `dt` 0."""
+    if seq == 1:
+        return Config(1, 0, config_data(spec))
+    if seq == FIRST_SEQ - 1:
+        return Lifecycle(seq, 0, "training")
+    episode, place = divmod(seq - FIRST_SEQ, EPISODE_EVENTS)
+    metrics = round(float(str(spec.parameters.get("metrics", 0.1))) * (EPISODE_EVENTS - 2))
+    step_hash = (seq * 0x9E3779B97F4A7C15 % 2**64).to_bytes(8, "little")
+    steps = EPISODE_EVENTS - 2 - metrics
+    if place == 0:
+        reset = {"way": "generator", "state": str(seq)}
+        return EpisodeStart(seq, 0, 0, episode, reset, step_hash)
+    if place == EPISODE_EVENTS - 1:
+        total = float(seq % 500)
+        counts = (steps, total, int(StepFlag.TERMINATED), 0.25, steps * (episode + 1))
+        return Episode(seq, 0, 0, episode, *counts)
+    if place > steps:
+        value = math.nan if seq % 97 == 0 else math.inf if seq % 89 == 0 else seq / 7
+        return Metric(seq, 0, f"losses/m{seq % 3}", seq, value)
+    flags = int(StepFlag.TERMINATED) if place == steps else 0
+    return Step(seq, 0, 0, episode, place, seq % 4, seq / 3, flags, step_hash)
+
+
+def write_record(telemetry: Telemetry, record: Record) -> None:
+    """Say through the public door what a record holds."""
+    match record:
+        case Step():
+            telemetry.step(
+                *(record.env, record.episode, record.step, record.action),
+                *(record.reward, record.flags, record.hash),
+            )
+        case Metric():
+            telemetry.metric(record.name, record.step, record.value)
+        case EpisodeStart():
+            telemetry.episode_start(record.env, record.episode, record.reset, record.hash)
+        case Episode():
+            telemetry.episode(
+                *(record.env, record.episode, record.length, record.episode_return),
+                *(record.flags, record.duration_s, record.global_step),
+            )
+            telemetry.progress(record.global_step)
+        case Lifecycle():
+            telemetry.lifecycle(record.phase)
+        case Config():
+            telemetry.config(record.data)
+
+
+class SyntheticWorker:
+    """The worker."""
+
+    def describe(self) -> WorkerDescription:
+        """One algorithm, one environment."""
+        schema = {"type": "object", "properties": PARAMETERS, "additionalProperties": False}
+        return WorkerDescription(
+            worker="synthetic",
+            version="1",
+            title="Synthetic events",
+            record_levels=["metrics", "episodes", "replay", "full"],
+            algorithms=[
+                Algorithm(
+                    id="synthetic",
+                    title="Synthetic",
+                    parameters=schema,
+                    steps_parameter="events",
+                    default_environment="Synthetic-v0",
+                )
+            ],
+            environments=[Environment(id="Synthetic-v0", action_space="discrete")],
+        )
+
+    def check(self, spec: RunSpec) -> CheckReport:
+        """Always possible."""
+        return CheckReport(ok=True, findings=[], plan={"parameters": dict(spec.parameters)})
+
+    def train(self, context: TrainContext) -> None:
+        """Write events at the asked rate, then end in the asked way."""
+        asked = {name: schema["default"] for name, schema in PARAMETERS.items()}
+        asked |= context.spec.parameters
+        if context.spec.steps is not None:
+            asked["events"] = context.spec.steps
+        if asked["fork_stray"]:
+            _leave_stray(context.run_dir)
+        _write_events(context, asked)
+        while asked["hang"]:
+            signal.pause()
+        if asked["crash"]:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if asked["fail"]:
+            raise RuntimeError("asked to fail")
+        context.telemetry.lifecycle("stopped" if context.stop.requested else "done")
+        if asked["exit_code"]:
+            sys.exit(asked["exit_code"])
+
+
+def _write_events(context: TrainContext, asked: dict[str, Any]) -> None:
+    telemetry, stop, spec = context.telemetry, context.stop, context.spec
+    last = FIRST_SEQ - 1 + int(asked["events"])
+    began = time.monotonic()
+    until = began + asked["seconds"] if asked["seconds"] else math.inf
+    while telemetry.next_seq <= last and time.monotonic() < until:
+        due = last
+        if asked["rate"]:
+            due = min(last, 2 + int((time.monotonic() - began + _BURST_S) * asked["rate"]))
+        while telemetry.next_seq <= due:
+            write_record(telemetry, expected_record(telemetry.next_seq, spec))
+            if stop.requested and not asked["hang"]:
+                return
+        if asked["rate"]:
+            time.sleep(_BURST_S)  # the pace that was asked for; there is no event to wait for
+
+
+def _leave_stray(run_dir: Path) -> None:
+    """A grandchild in its own session, whose parent is gone: what a careless library leaves."""
+    if os.fork():
+        os.wait()
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    (run_dir / "stray.pid").write_text(str(os.getpid()))
+    os.execvp("sleep", ["sleep", "3600"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(SyntheticWorker()))

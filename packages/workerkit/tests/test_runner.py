@@ -1,0 +1,287 @@
+"""The runner: real processes, real signals, the true exit in `exit.json`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mosaic_contracts.launch import ExitReport, Launch, RunnerInfo
+from mosaic_workerkit import runner as runner_module
+from run_folder import make_run_folder
+
+QUIET_SHIPPER = [
+    sys.executable,
+    "-c",
+    "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0));"
+    "'--drain' in sys.argv or signal.pause()",
+]
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "mosaic_workerkit.runner", "--run-dir", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def report(folder: Path) -> ExitReport:
+    return ExitReport.model_validate_json((folder / "control/exit.json").read_text())
+
+
+def run(folder: Path, **launch: Any) -> ExitReport:
+    make_run_folder(folder, shipper_argv=QUIET_SHIPPER, **launch)
+    process = start(folder)
+    assert process.wait(20) == 0
+    return report(folder)
+
+
+def until(claim: Callable[[], Any], timeout_s: float = 10.0) -> Any:
+    """Wait for a file or a process to be as claimed; there is no event that crosses to this process."""
+    deadline = time.monotonic() + timeout_s
+    while not (result := claim()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+    return result
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code", "signal_number"),
+    [
+        ("pass", 0, None),
+        ("raise SystemExit(7)", 7, None),
+        ("import os; os.kill(os.getpid(), 11)", None, 11),
+        ("import os; os.kill(os.getpid(), 9)", None, 9),
+    ],
+)
+def test_true_exit(
+    tmp_path: Path, code: str, exit_code: int | None, signal_number: int | None
+) -> None:
+    """Exit code and signal are the worker's own, told apart."""
+    got = run(tmp_path / "run", worker_argv=python(code))
+    assert (got.code, got.signal) == (exit_code, signal_number)
+    assert got.phase == "drained"
+    assert not got.stop_signal_sent
+    assert got.oom in ((None,) if signal_number != 9 else (None, False))
+    assert got.max_rss_bytes is not None
+    assert got.max_rss_bytes > 2**20
+
+
+def test_worker_that_cannot_be_executed(tmp_path: Path) -> None:
+    """A missing interpreter is an end with a reason that names it, not a silence."""
+    got = run(tmp_path / "run", worker_argv=["/nowhere/python"])
+    assert (got.code, got.signal) == (None, None)
+    assert got.start_error is not None
+    assert "/nowhere/python" in got.start_error
+
+
+def test_output_environment_and_folder(tmp_path: Path) -> None:
+    """The worker's output is in its log; it runs in the run folder and knows its run."""
+    code = (
+        "import os, sys; print(os.environ['MOSAIC_RUN_ID'], os.environ['MOSAIC_ATTEMPT'], os.getcwd());"
+        "print('oops', file=sys.stderr); print(sys.stdin.read() == '')"
+    )
+    folder = tmp_path / "run"
+    got = run(folder, worker_argv=python(code))
+    log = (folder / "logs/worker.log").read_text()
+    assert f"{got.run_id} 1 {folder}\n" in log
+    assert "oops\n" in log
+    assert "True\n" in log
+
+
+def test_polite_stop(tmp_path: Path) -> None:
+    """SIGTERM reaches the trainer alone, which ends in its own way; its helper lives until then."""
+    code = (
+        "import signal, subprocess, sys\n"
+        "helper = subprocess.Popen(['sleep', '60'])\n"
+        "def stop(*_):\n    print('helper', helper.poll(), flush=True)\n    sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, stop)\nprint('ready', flush=True)\nsignal.pause()"
+    )
+    folder = make_run_folder(
+        tmp_path / "run", worker_argv=python(code), shipper_argv=QUIET_SHIPPER
+    )
+    process = start(folder)
+    log = folder / "logs/worker.log"
+    until(lambda: log.exists() and "ready" in log.read_text())
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+    got = report(folder)
+    assert (got.code, got.stop_signal_sent, got.killed_after_grace) == (0, True, False)
+    assert "helper None" in log.read_text()
+    assert got.strays == 1
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_stop_of_a_deaf_worker(tmp_path: Path, second: bool) -> None:
+    """A worker that ignores the stop is killed after the grace, or at once by a second stop."""
+    code = "import signal; signal.signal(15, signal.SIG_IGN); print('ready', flush=True)\nwhile 1: signal.pause()"
+    folder = make_run_folder(
+        tmp_path / "run",
+        worker_argv=python(code),
+        shipper_argv=QUIET_SHIPPER,
+        grace_s=60 if second else 0.3,
+    )
+    process = start(folder)
+    log = folder / "logs/worker.log"
+    until(lambda: log.exists() and "ready" in log.read_text())
+    process.send_signal(signal.SIGTERM)
+    if second:
+        runner_log_seen = time.monotonic() + 0.2
+        until(lambda: time.monotonic() > runner_log_seen)
+        process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+    got = report(folder)
+    assert (got.signal, got.stop_signal_sent, got.killed_after_grace) == (9, True, True)
+
+
+def test_stop_during_start(tmp_path: Path) -> None:
+    """A SIGTERM at any time of the start is obeyed, and there is a report."""
+    for delay_ms in (30, 60, 90, 140):
+        folder = make_run_folder(
+            tmp_path / f"run{delay_ms}",
+            worker_argv=["sleep", "60"],
+            shipper_argv=QUIET_SHIPPER,
+        )
+        process = start(folder)
+        until(lambda f=folder: (f / "control/runner.lock").exists())
+        time.sleep(delay_ms / 1000)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        got = report(folder)
+        assert got.stop_signal_sent
+        assert got.signal == 15 or got.start_error
+
+
+def test_strays_are_ended(tmp_path: Path) -> None:
+    """Whatever a worker leaves dies with it: its group, a double-forked child, a session of its own."""
+    code = (
+        "import os, subprocess\n"
+        "pids = [subprocess.Popen(['sleep', '600']).pid]\n"
+        "pids.append(subprocess.Popen(['sleep', '600'], start_new_session=True).pid)\n"
+        "r, w = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        os.write(w, str(os.getpid()).encode()); os.execve('/bin/sleep', ['sleep', '600'], {})\n"
+        "    os._exit(0)\n"
+        "os.wait(); pids.append(int(os.read(r, 20)))\n"
+        "print(*pids, flush=True)\n"
+    )
+    folder = tmp_path / "run"
+    got = run(folder, worker_argv=python(code))
+    pids = [int(part) for part in (folder / "logs/worker.log").read_text().split()]
+    assert len(pids) == 3
+    assert got.strays == 3
+    assert not [pid for pid in pids if is_alive(pid)]
+    assert got.code == 0
+
+
+def test_worker_dies_with_its_runner(tmp_path: Path) -> None:
+    """SIGKILL of the runner takes the worker; the lock is free and there is no exit report."""
+    folder = make_run_folder(
+        tmp_path / "run", worker_argv=["sleep", "600"], shipper_argv=QUIET_SHIPPER
+    )
+    process = start(folder)
+    path = folder / "control/runner.json"
+    until(path.exists)
+    info = RunnerInfo.model_validate_json(path.read_text())
+    assert info.runner_pid == process.pid
+    assert info.worker_pid is not None
+    assert info.shipper_pid is not None
+    process.kill()
+    process.wait()
+    until(lambda: not is_alive(info.worker_pid or 0))
+    os.kill(info.shipper_pid, signal.SIGKILL)
+    assert not (folder / "control/exit.json").exists()
+    again = start(folder)
+    assert again.wait(10) == runner_module.EXIT_ALREADY_RAN
+
+
+def test_one_runner(tmp_path: Path) -> None:
+    """A second runner of a living run leaves with 75 and changes nothing."""
+    folder = make_run_folder(
+        tmp_path / "run", worker_argv=["sleep", "600"], shipper_argv=QUIET_SHIPPER
+    )
+    process = start(folder)
+    until((folder / "control/runner.json").exists)
+    assert start(folder).wait(10) == 75
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+
+
+def test_shipper_is_restarted_and_can_fail(tmp_path: Path) -> None:
+    """A shipper that dies is started again while the worker lives; one that never drains is told as such."""
+    shipper = python("import sys; print('started', sys.argv[1:], flush=True); sys.exit(9)")
+    folder = make_run_folder(
+        tmp_path / "run",
+        worker_argv=python("import time; time.sleep(0.8)"),
+        shipper_argv=shipper,
+        drain_s=0.5,
+    )
+    assert start(folder).wait(15) == 0
+    log = (folder / "logs/shipper.log").read_text()
+    assert log.count("started []") >= 3
+    assert "'--drain', '--timeout'" in log
+    assert report(folder).phase == "not_drained"
+
+
+def test_report_fits_on_a_full_disk(small_disk: Path) -> None:
+    """A worker that filled the disk still gets its true exit written."""
+    code = (
+        "f = open('fill', 'wb', buffering=0)\n"
+        "try:\n    while True: f.write(bytes(65536))\n"
+        "except OSError: pass\n"
+        "while True:\n"
+        "    try: open('more', 'ab', buffering=0).write(b'x' * 512)\n"
+        "    except OSError: raise SystemExit(5)\n"
+    )
+    got = run(small_disk / "run", worker_argv=python(code))
+    assert got.code == 5
+    assert got.phase == "drained"
+
+
+def test_keys_are_the_contracts(tmp_path: Path) -> None:
+    """The runner reads and writes exactly the fields that the contract names."""
+    folder = tmp_path / "run"
+    run(folder, worker_argv=python("pass"))
+    written = json.loads((folder / "control/exit.json").read_text())
+    assert set(written) == set(ExitReport.model_fields)
+    info = json.loads((folder / "control/runner.json").read_text())
+    assert set(info) == set(RunnerInfo.model_fields) | {"attempt"}
+    given = json.loads((folder / "control/launch.json").read_text())
+    assert set(given) == set(Launch.model_fields)
+
+
+def test_imports_only_the_standard_library() -> None:
+    """The runner starts where nothing is installed."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import mosaic_workerkit.runner;"
+        "print([m for m in sys.modules if m.split('.')[0] in ('pydantic', 'msgspec', 'numpy', 'mosaic_contracts')])"
+    )
+    source = Path(runner_module.__file__).parent.parent
+    made = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", code, str(source)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert made.stdout.strip() == "[]"
