@@ -69,7 +69,8 @@ def types(room: Room) -> Outcome:
     command = [str(HERE / "mypy"), "--config-file", str(ROOT / "pyproject.toml")]
     command += ["--python-executable", str(room.python)]
     command += ["--cache-dir", str(CACHE / "mypy" / room.name), *room.sources]
-    return run_commands([command], room.folder, {**os.environ, "MYPYPATH": "src"})
+    base = "src" if (room.folder / "src").is_dir() else "."
+    return run_commands([command], room.folder, {**os.environ, "MYPYPATH": base})
 
 
 def tests(room: Room, arguments: list[str]) -> Outcome:
