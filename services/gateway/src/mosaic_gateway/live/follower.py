@@ -29,6 +29,7 @@ JOIN_WAIT_S = 5.0
 """For the recorder to store what came before the joint. It takes 0.1 s; when it is down, the client is told."""
 HOLE_WAIT_S = 2.0
 """For a hole in the store to be filled: a refused batch is sent again within this, a lost one never."""
+SETTLE_S = 0.5
 RETRY_S = 1.0
 POLL_S = 0.1
 """Between looks at the store while the recorder says nothing."""
@@ -58,6 +59,7 @@ class Follower:
         self._behind = asyncio.Event()
         self._passes_holes = False
         self._overflowed = False
+        self._saw_life = False
         self.snapshot_sent = False
 
     async def run(self) -> None:
@@ -72,6 +74,7 @@ class Follower:
             self._cursor = dict(self._feed.sequence.position)
         await self._send(Snapshot(run=view, cursor=format_cursor(self._cursor)))
         self.snapshot_sent = True
+        self._saw_life = not self._watched.ended.is_set()
         try:
             while not await self._follow_once():
                 pass
@@ -122,6 +125,10 @@ class Follower:
             # Everything is in the store now, also what never came live.
             self._feed.leave(self)
             await self._read_store_to_end()
+            if self._saw_life:
+                # The scheduler's own last event is published with the final state, and stored a moment later.
+                await self._feed.wait_changed(SETTLE_S)
+                await self._read_store_to_end()
             return True
         await self._mailbox.drained(self)
         if self._overflowed:

@@ -1,0 +1,267 @@
+"""A gateway process on a real broker and a real store, with a stand-in for scheduler and recorder on that broker."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from mosaic_contracts import subjects
+from mosaic_contracts.live import SUBPROTOCOL_JSON
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import (
+    Committed,
+    ListRequest,
+    RecorderStatus,
+    RunRecords,
+    RunRequest,
+    SchedulerStatus,
+    SubmitRequest,
+    WorkerEntries,
+    WorkerEntry,
+)
+from mosaic_contracts.wire import BATCH_HEADER, ENCODING_HEADER
+from mosaic_contracts.worker import CheckReport, WorkerManifest
+from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.testing import TestBroker, free_port
+from mosaic_store import StreamCursor, Writer, open_writer, read_batch
+from mosaic_store.testing import Message
+
+pytest_plugins = ["mosaic_servicekit.testing.fixtures"]
+
+CURSOR = StreamCursor("2026-01-01T00:00:00Z", 1)
+
+
+def make_record(run_id: str, state: str = "running", revision: int = 1, **more: Any) -> RunRecord:
+    """A run as a scheduler tells it."""
+    fields = {
+        "run_id": run_id,
+        "name": "CartPole-v1__ppo__1",
+        "spec": {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"},
+        "state": state,
+        "revision": revision,
+        "created_at": datetime.now(UTC),
+        "run_dir": f"runs/{run_id}",
+        **more,
+    }
+    return RunRecord.model_validate(fields)
+
+
+class Peers:
+    """Answers as scheduler and recorder, publishes as a shipper, commits as the recorder."""
+
+    def __init__(self, bus: Bus, writer: Writer) -> None:
+        self.bus = bus
+        self.writer = writer
+        self.records: dict[str, RunRecord] = {}
+        self.submitted: list[dict[str, Any]] = []
+
+    async def serve(self) -> None:
+        """Answer the verbs that the gateway uses."""
+        scheduler: dict[str, Any] = {
+            "get": (RunRequest, self._get),
+            "list": (ListRequest, self._list),
+            "stop": (RunRequest, self._get),
+            "submit": (SubmitRequest, self._submit),
+            "workers": (None, self._workers),
+            "status": (None, self._status),
+        }
+        await self.bus.serve("scheduler", scheduler)
+        await self.bus.serve("recorder", {"status": (None, self._recorder_status)})
+
+    async def publish(self, message: Message) -> None:
+        """As a shipper."""
+        headers = {BATCH_HEADER: message.head.header(), ENCODING_HEADER: message.encoding}
+        await self.bus.publish(subjects.events(message.head.run_id), message.payload, headers)
+
+    async def commit(self, messages: Sequence[Message]) -> None:
+        """As the recorder."""
+        stored = [read_batch(m.payload, m.encoding) for m in messages]
+        await asyncio.to_thread(self.writer.apply, stored, CURSOR)
+        await self.say_committed(messages[0].head.run_id)
+
+    async def say_committed(self, run_id: str) -> None:
+        """As the recorder, once a run goes quiet."""
+        committed = Committed(run_id=run_id, marks=self.writer.marks(run_id))
+        await self.bus.publish(subjects.committed(run_id), committed.model_dump_json().encode())
+
+    async def change(self, record: RunRecord) -> None:
+        """As the scheduler, after a write."""
+        self.records[record.run_id] = record
+        await self.bus.publish(subjects.RUN_CHANGED, record.model_dump_json().encode())
+
+    async def _get(self, request: RunRequest) -> RunRecord:
+        if request.run_id not in self.records:
+            raise ProblemError(Problem(code=ProblemCode.RUN_UNKNOWN, title="no such run"))
+        return self.records[request.run_id]
+
+    async def _list(self, request: ListRequest) -> RunRecords:
+        ids = sorted((i for i in self.records if i < (request.before or "~")), reverse=True)
+        found = [self.records[i] for i in ids]
+        if request.states:
+            found = [r for r in found if r.state in request.states]
+        return RunRecords(runs=found[: request.limit])
+
+    async def _submit(self, request: SubmitRequest) -> RunRecord | CheckReport:
+        if request.dry_run:
+            return CheckReport(ok=True, findings=[])
+        self.submitted.append(request.spec)
+        return make_record("01JGXSBMTTED00000000000000")
+
+    async def _workers(self) -> WorkerEntries:
+        manifest = WorkerManifest(id="cleanrl", title="CleanRL", command=["{python}"])
+        return WorkerEntries(workers=[WorkerEntry(manifest=manifest, ready=False)])
+
+    async def _status(self) -> SchedulerStatus:
+        return SchedulerStatus(version="0", cpu_limit=2, cpu_in_use=0, queued=0, live=0)
+
+    async def _recorder_status(self) -> RecorderStatus:
+        return RecorderStatus(version="0", cursor=0, stream_last=0, lag=0, accepting=True)
+
+
+class Gateway:
+    """A gateway process."""
+
+    def __init__(self, home: Path, broker_url: str) -> None:
+        self.home = home
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = home / "gateway.log"
+        self._env = {
+            **os.environ,
+            "MOSAIC_HOME": str(home),
+            "MOSAIC_BROKER_URL": broker_url,
+            "MOSAIC_GATEWAY_PORT": str(self.port),
+            "MOSAIC_DISK_RESERVE_BYTES": "0",
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "mosaic_gateway"],
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stderr=log,
+            )
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                httpx.get(f"{self.url}/healthz", timeout=1, trust_env=False)
+                return
+            except httpx.TransportError:
+                assert self._process.poll() is None, self.log.read_text()
+                assert time.monotonic() < deadline, "the gateway did not start"
+                time.sleep(0.02)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """End it and return its exit code."""
+        assert self._process is not None
+        self._process.send_signal(number)
+        return self._process.wait(timeout=15)
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it lives."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def token(self) -> str:
+        """Its bearer token."""
+        return (self.home / "secrets/gateway.token").read_text().strip()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every request needs."""
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def live(self, subprotocol: str = SUBPROTOCOL_JSON, **options: Any) -> connect:
+        """A WebSocket to `/live`."""
+        return connect(
+            f"ws://127.0.0.1:{self.port}/api/v1/live",
+            additional_headers=self.headers,
+            subprotocols=[Subprotocol(subprotocol)],
+            max_size=64 * 2**20,
+            **{"proxy": None, **options},
+        )
+
+    async def get(self, path: str, **options: Any) -> httpx.Response:
+        """GET below the prefix."""
+        async with httpx.AsyncClient(base_url=self.url, trust_env=False) as http:
+            return await http.get(f"/api/v1{path}", headers=self.headers, timeout=10, **options)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A data root."""
+    folder = tmp_path / "mosaic"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def gateway(home: Path, broker: TestBroker) -> Iterator[Gateway]:
+    """A running gateway."""
+    process = Gateway(home, broker.url)
+    process.start()
+    yield process
+    if process.is_running:
+        assert process.stop() == 0, process.log.read_text()
+
+
+@pytest.fixture
+async def peers(home: Path, broker: TestBroker) -> AsyncIterator[Peers]:
+    """Stand-ins on the broker."""
+    bus = Bus(broker.url, "peers")
+    await bus.start()
+    await bus.connected.wait()
+    with open_writer(home / "db" / "telemetry.sqlite3") as writer:
+        peers = Peers(bus, writer)
+        await peers.serve()
+        yield peers
+        await bus.close()
+
+
+Receive = Callable[[ClientConnection], Any]
+
+
+async def receive(socket: ClientConnection, timeout_s: float = 10.0) -> dict[str, Any]:
+    """The next frame of a JSON connection, parsed strictly."""
+
+    def refuse(word: str) -> Any:
+        raise AssertionError(f"{word} is not JSON")
+
+    async with asyncio.timeout(timeout_s):
+        frame: dict[str, Any] = json.loads(await socket.recv(), parse_constant=refuse)
+    return frame
+
+
+@pytest.fixture
+def frames() -> Callable[..., Any]:
+    """`await frames(socket)` is the next frame."""
+    return receive
+
+
+@pytest.fixture
+def record() -> Callable[..., RunRecord]:
+    """`record(run_id, state, revision)` makes a run's record."""
+    return make_record
