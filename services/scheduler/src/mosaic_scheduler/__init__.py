@@ -1,1 +1,1 @@
-"""Run states, queue, placement, preflight."""
+"""Run states, queue, placement: the one service that decides what becomes of a run."""

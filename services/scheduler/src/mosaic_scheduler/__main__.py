@@ -1,0 +1,28 @@
+"""`python -m mosaic_scheduler`."""
+
+import sys
+
+from mosaic_scheduler.app import SchedulerApp
+from mosaic_scheduler.settings import SchedulerSettings
+from mosaic_servicekit.errors import SettingsInvalid
+from mosaic_servicekit.lifecycle import Service, run_service
+from mosaic_servicekit.logging import configure_logging
+
+
+def main() -> int:
+    """Entry point."""
+    try:
+        settings = SchedulerSettings.load()
+    except SettingsInvalid as error:
+        sys.stderr.write(f"mosaic scheduler: {error}\n")
+        return 2
+    configure_logging("scheduler", settings.log_format)
+
+    async def serve(service: Service) -> None:
+        await SchedulerApp(settings).run(service)
+
+    return run_service(serve)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

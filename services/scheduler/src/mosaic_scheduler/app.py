@@ -1,0 +1,211 @@
+"""Puts the parts of the scheduler together."""
+
+import asyncio
+
+from nats.aio.msg import Msg
+from pydantic import ValidationError
+
+from mosaic_contracts import launch, subjects, wire
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import Committed, CommittedRequest, Heartbeat
+from mosaic_contracts.stack import SCHEDULER_DB
+from mosaic_scheduler.database import Database
+from mosaic_scheduler.drain import TelemetryDrain
+from mosaic_scheduler.errors import WorkerNotReady
+from mosaic_scheduler.events.publisher import EventPublisher
+from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.placement.process import ProcessPlacement
+from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
+from mosaic_scheduler.reconcile.loop import Reconciler
+from mosaic_scheduler.runs.store import RunStore, StoredRun
+from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.service import SchedulerService
+from mosaic_scheduler.settings import SchedulerSettings
+from mosaic_scheduler.workers.probe import WorkerProbe
+from mosaic_scheduler.workers.registry import WorkerRegistry
+from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.credentials import RENEW_AFTER_S, RunSigner
+from mosaic_servicekit.lifecycle import Service
+from mosaic_servicekit.logging import get_log
+
+PROGRESS_S = 1.0
+"""How often the progress of runs that live is announced."""
+
+
+class SchedulerApp:
+    """One scheduler on one MOSAIC_HOME."""
+
+    def __init__(self, settings: SchedulerSettings) -> None:
+        self._settings = settings
+        # Without credentials of its own the scheduler is on a broker that asks for none (tests).
+        self._signer = RunSigner.load(settings.home) if settings.creds is not None else None
+        self._bus = Bus(settings.url, "scheduler", settings.creds)
+        self._database = Database(settings.home / SCHEDULER_DB)
+        self._store = RunStore(self._database)
+        self._placement = ProcessPlacement(settings.home, settings.cores)
+        self._registry = WorkerRegistry(settings.root, settings.home, settings.venvs_folder)
+        self._probe = WorkerProbe(settings.home)
+        self._heartbeats = HeartbeatTracker()
+        self._views = RunViews(self._heartbeats)
+        self._publisher = EventPublisher(self._database, self._bus)
+        self._reconciler = Reconciler(
+            store=self._store,
+            placement=self._placement,
+            heartbeats=self._heartbeats,
+            views=self._views,
+            make_order=self._make_order,
+            ask_events=self._ask_events,
+            announce=self._announce,
+        )
+        self._drain = TelemetryDrain(
+            self._store, self._placement, self._bus, self._renew, self._announce
+        )
+        self._reconciler.on_pending = self._drain.wake
+        self._placement.on_change(self._reconciler.wake.set)
+        self._service = SchedulerService(
+            settings,
+            self._database,
+            self._store,
+            self._registry,
+            self._probe,
+            self._reconciler,
+            self._views,
+        )
+
+    async def run(self, service: Service) -> None:
+        """Serve until told to stop. Runs go on without us; the next scheduler adopts them."""
+        await self._take_over()
+        self._bus.on_connected(lambda: self._heartbeats.on_connection(True))
+        await self._bus.start()
+        await self._bus.subscribe(subjects.HEARTBEAT_ALL, self._on_heartbeat)
+        await self._bus.subscribe(subjects.COMMITTED_ALL, self._on_committed)
+        await self._bus.serve("scheduler", self._service.verbs())
+        loops = {
+            "reconciler": self._reconciler.run(),
+            "publisher": self._publisher.run(),
+            "drain": self._drain.run(),
+            "renewal": self._renew_all(),
+            "progress": self._announce_progress(),
+            "losses": self._watch_connection(),
+            "warm_up": self._warm_up(),
+        }
+        for name, work in loops.items():
+            service.spawn(name, work)
+        get_log().info("scheduler.started", cores=self._settings.cores)
+        await service.stop.wait()
+        await service.end_tasks()
+        await self._bus.close()
+        self._placement.close()
+        await self._database.close()
+
+    async def _take_over(self) -> None:
+        """Adopt what runs, and end what an earlier scheduler left behind."""
+        adopted = await self._placement.adopt()
+        alive = {run.record.run_id for run in await self._store.unfinished()}
+        # Of a run that has ended, at most a shipper may still be at work.
+        alive |= {run.record.run_id for run in await self._store.with_telemetry_pending()}
+        swept = await self._placement.sweep_orphans(lambda run_id: run_id in alive)
+        if self._signer is not None:
+            for ref in adopted:
+                if ref.run_id in alive:
+                    self._renew(ref)
+        get_log().info("runs.adopted", adopted=len(adopted), orphans_ended=swept)
+
+    async def _make_order(self, run: StoredRun) -> LaunchOrder:
+        record = run.record
+        worker = self._registry.find(record.spec.worker)
+        signer = self._signer
+        return LaunchOrder(
+            ref=PlacedRef(record.run_id, record.attempt),
+            spec=record.spec,
+            nonce=run.nonce,
+            python=worker.python,
+            worker_command=worker.command,
+            broker_url=self._settings.url,
+            write_creds=(
+                None if signer is None else lambda path: signer.write_creds(record.run_id, path)
+            ),
+        )
+
+    def _renew(self, ref: PlacedRef) -> None:
+        if self._signer is not None:
+            path = self._placement.folder(ref) / launch.CREDS_FILE
+            if path.parent.exists():
+                self._signer.write_creds(ref.run_id, path)
+
+    async def _renew_all(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_AFTER_S)
+            for run in await self._store.unfinished():
+                if run.record.state.has_process:
+                    self._renew(PlacedRef(run.record.run_id, run.record.attempt))
+
+    async def _watch_connection(self) -> None:
+        while True:
+            await self._bus.connected.wait()
+            await self._bus.lost.wait()
+            self._heartbeats.on_connection(False)
+
+    async def _warm_up(self) -> None:
+        """Have every worker describe itself once, so that no submit waits for that."""
+        for worker in self._registry.workers():
+            try:
+                await self._probe.describe(worker)
+            except WorkerNotReady as error:
+                get_log().warning("worker.not_ready", worker=worker.manifest.id, error=str(error))
+
+    async def _on_heartbeat(self, message: Msg) -> None:
+        try:
+            beat = Heartbeat.model_validate_json(message.data)
+        except ValidationError as error:
+            get_log().warning("heartbeat.invalid", subject=message.subject, error=str(error))
+            return
+        # The subject is what the broker lets a run use; the body it could have made up.
+        if message.subject == subjects.heartbeat(beat.run_id) and self._heartbeats.on_heartbeat(
+            beat
+        ):
+            self._reconciler.wake.set()
+
+    async def _on_committed(self, message: Msg) -> None:
+        committed = Committed.model_validate_json(message.data)
+        await self._publisher.on_committed(committed)
+        for mark in committed.marks:
+            if mark.source == wire.SOURCE_WORKER and self._heartbeats.note_events(
+                committed.run_id, mark.attempt
+            ):
+                self._reconciler.wake.set()
+
+    async def _ask_events(self, record: RunRecord) -> bool | None:
+        try:
+            committed = await self._bus.request(
+                "recorder", "committed", CommittedRequest(run_id=record.run_id), Committed
+            )
+        except ProblemError as error:
+            get_log().info("recorder.silent", run_id=record.run_id, error=str(error))
+            return None
+        return any(
+            mark.source == wire.SOURCE_WORKER and mark.attempt == record.attempt
+            for mark in committed.marks
+        )
+
+    async def _announce(self, record: RunRecord) -> None:
+        self._publisher.wake()
+        view = self._views.view(record)
+        await self._bus.publish(subjects.RUN_CHANGED, view.model_dump_json().encode())
+
+    async def _announce_progress(self) -> None:
+        """Progress is not written down each time; whoever follows gets it with an unchanged revision."""
+        said: dict[str, object] = {}
+        while True:
+            await asyncio.sleep(PROGRESS_S)
+            now: dict[str, object] = {}
+            for run in await self._store.unfinished():
+                if not run.record.state.has_process:
+                    continue
+                view = self._views.view(run.record)
+                step = view.progress.step if view.progress else None
+                now[view.run_id] = (view.revision, step, tuple(view.notes))
+                if now[view.run_id] != said.get(view.run_id):
+                    await self._bus.publish(subjects.RUN_CHANGED, view.model_dump_json().encode())
+            said = now

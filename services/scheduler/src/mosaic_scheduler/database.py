@@ -1,0 +1,107 @@
+"""The scheduler's SQLite file: one connection in one thread, so that a locked file never stops the event loop."""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+BUSY_TIMEOUT_S = 5.0
+"""Somebody may look into the file with a tool of their own; a transition waits for them this long."""
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    pending INTEGER NOT NULL,
+    nonce TEXT NOT NULL,
+    event_attempt INTEGER NOT NULL DEFAULT 0,
+    event_seq INTEGER NOT NULL DEFAULT 0,
+    record TEXT NOT NULL
+) STRICT;
+CREATE INDEX runs_by_state ON runs (state, run_id);
+CREATE INDEX runs_pending ON runs (run_id) WHERE pending = 1;
+CREATE TRIGGER final_states_are_written_once BEFORE UPDATE OF state ON runs
+WHEN OLD.state IN ('succeeded', 'failed', 'crashed', 'cancelled', 'timed_out') AND NEW.state <> OLD.state
+BEGIN SELECT RAISE(ABORT, 'a final state is never overwritten'); END;
+CREATE TABLE supervisor_events (
+    run_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    t_us INTEGER NOT NULL,
+    phase TEXT NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (run_id, attempt, seq)
+) STRICT;
+"""
+
+
+class Database:
+    """Runs functions that take the connection, one after the other, in the database's own thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
+        self._connection: sqlite3.Connection | None = None
+
+    async def call(
+        self,
+        work: Callable[Concatenate[sqlite3.Connection, _P], _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        """Run `work(connection, ...)`. Raises sqlite3.OperationalError when the file stays locked."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._thread, lambda: work(self._connect(), *args, **kwargs)
+        )
+
+    async def close(self) -> None:
+        """Close the file."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._thread, self._close)
+        self._thread.shutdown()
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            # A state that was told to the user must outlast a power cut too; there are few writes a run.
+            self._connection.execute("PRAGMA synchronous = FULL")
+            self._migrate(self._connection)
+        return self._connection
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > _VERSION:
+            raise RuntimeError(
+                f"{self._path} was written by a newer MOSAIC (version {version}); update this checkout"
+            )
+        if version < _VERSION:
+            connection.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {_VERSION};COMMIT;")
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing; takes the write lock at once, so that no read inside is outdated."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

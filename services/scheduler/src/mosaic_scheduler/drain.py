@@ -1,0 +1,100 @@
+"""Ships what ended runs left in their outboxes, once broker and recorder are back."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import RecorderStatus
+from mosaic_scheduler.errors import PlacementFailed
+from mosaic_scheduler.placement.protocol import PlacedRef, Placement
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.logging import get_log
+
+SHIP_TIMEOUT_S = 120.0
+"""One try; a run's largest outbox (1 GiB) takes less when the recorder keeps up."""
+RETRY_S = (1.0, 2.0, 5.0, 15.0, 30.0)
+IDLE_S = 60.0
+
+
+class TelemetryDrain:
+    """One run at a time: what lives has the right of way."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        placement: Placement,
+        bus: Bus,
+        renew: Callable[[PlacedRef], None],
+        announce: Callable[[RunRecord], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._placement = placement
+        self._bus = bus
+        self._renew = renew
+        self._announce = announce
+        self._wake = asyncio.Event()
+        self._tries: dict[str, tuple[int, float]] = {}
+        """Failed tries of a run, and when the next is due (monotonic)."""
+        bus.on_connected(self._on_connected)
+
+    def wake(self) -> None:
+        """There is something to ship."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Ship for ever."""
+        while True:
+            self._wake.clear()
+            wait_s = IDLE_S
+            if await self._recorder_takes():
+                wait_s = await self._ship_due()
+            elif await self._store.with_telemetry_pending():
+                wait_s = RETRY_S[2]
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    def _on_connected(self) -> None:
+        self._tries.clear()
+        self._wake.set()
+
+    async def _recorder_takes(self) -> bool:
+        try:
+            status = await self._bus.request("recorder", "status", None, RecorderStatus)
+        except ProblemError:
+            return False
+        return status.accepting
+
+    async def _ship_due(self) -> float:
+        """Ship every run that is due. Return how long to wait for the next."""
+        pending = await self._store.with_telemetry_pending()
+        for run in pending:
+            _, due = self._tries.get(run.record.run_id, (0, 0.0))
+            if due <= time.monotonic():
+                await self._ship(run.record)
+        dues = [due for _, due in self._tries.values()]
+        return max(0.1, min(dues) - time.monotonic()) if dues else IDLE_S
+
+    async def _ship(self, record: RunRecord) -> None:
+        ref = PlacedRef(record.run_id, record.attempt)
+        try:
+            self._renew(ref)
+            done = await self._placement.drain(ref, SHIP_TIMEOUT_S)
+        except (PlacementFailed, OSError) as error:
+            get_log().warning("telemetry.drain_failed", run_id=record.run_id, error=str(error))
+            done = False
+        if not done:
+            tries = self._tries.get(record.run_id, (0, 0.0))[0]
+            wait_s = RETRY_S[min(tries, len(RETRY_S) - 1)]
+            self._tries[record.run_id] = (tries + 1, time.monotonic() + wait_s)
+            return
+        self._tries.pop(record.run_id, None)
+        changed = await self._store.write(record, telemetry_pending=False)
+        if changed is not None:
+            get_log().info("telemetry.drained", run_id=record.run_id)
+            await self._announce(changed)

@@ -1,0 +1,101 @@
+"""The scheduler's own events: a table, written in the same transaction as the state they tell of."""
+
+import json
+import sqlite3
+import time
+from dataclasses import dataclass
+
+from mosaic_contracts import wire
+from mosaic_contracts.runs import RunRecord
+from mosaic_scheduler.database import transaction
+
+
+@dataclass(frozen=True)
+class PendingEvent:
+    """A lifecycle event that is not known to be in the store."""
+
+    run_id: str
+    attempt: int
+    seq: int
+    t_us: int
+    phase: str
+    data: str
+    nonce: str
+
+
+def append(connection: sqlite3.Connection, record: RunRecord) -> None:
+    """Note the state of `record` as an event. Inside the transaction of its state."""
+    # seq is contiguous within an attempt, also after its earlier events were delivered and deleted.
+    (seq,) = connection.execute(
+        "UPDATE runs SET event_seq = CASE WHEN event_attempt = ?1 THEN event_seq + 1 ELSE 1 END,"
+        " event_attempt = ?1 WHERE run_id = ?2 RETURNING event_seq",
+        (record.attempt, record.run_id),
+    ).fetchone()
+    end = record.end
+    data = {
+        "attempt": record.attempt,
+        "cause": end.cause if end else record.stop_requested,
+        "message": end.message if end else record.waiting_reason,
+        "exit_code": end.exit_code if end else None,
+        "signal": end.signal if end else None,
+    }
+    connection.execute(
+        "INSERT INTO supervisor_events (run_id, attempt, seq, t_us, phase, data)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            record.run_id,
+            record.attempt,
+            seq,
+            time.time_ns() // 1000,
+            record.state,
+            json.dumps(data),
+        ),
+    )
+
+
+def pending(connection: sqlite3.Connection, limit: int) -> list[PendingEvent]:
+    """The oldest events that wait, in order of run, attempt, seq."""
+    rows = connection.execute(
+        "SELECT e.run_id, e.attempt, e.seq, e.t_us, e.phase, e.data, r.nonce"
+        " FROM supervisor_events e JOIN runs r USING (run_id)"
+        " ORDER BY e.run_id, e.attempt, e.seq LIMIT ?",
+        (limit,),
+    ).fetchall()
+    return [PendingEvent(*row) for row in rows]
+
+
+def delete_committed(
+    connection: sqlite3.Connection, run_id: str, attempt: int, next_seq: int
+) -> int:
+    """Forget events below `next_seq`: they are in the store. Return how many."""
+    with transaction(connection):
+        return connection.execute(
+            "DELETE FROM supervisor_events WHERE run_id = ? AND attempt = ? AND seq < ?",
+            (run_id, attempt, next_seq),
+        ).rowcount
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """How many events wait."""
+    waiting: int = connection.execute("SELECT count(*) FROM supervisor_events").fetchone()[0]
+    return waiting
+
+
+def to_batch(events: list[PendingEvent]) -> tuple[wire.BatchHead, bytes]:
+    """Encode contiguous events of one run and attempt. Equal events give equal bytes."""
+    first = events[0]
+    records = [
+        wire.encode_record(
+            wire.Lifecycle(
+                seq=event.seq,
+                dt=event.t_us - first.t_us,
+                phase=event.phase,
+                data=json.loads(event.data),
+            )
+        )
+        for event in events
+    ]
+    head = wire.BatchHead(
+        first.run_id, first.attempt, wire.SOURCE_SUPERVISOR, first.seq, len(events)
+    )
+    return head, wire.join_batch(head, first.t_us, b"".join(records))

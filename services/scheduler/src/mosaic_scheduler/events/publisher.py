@@ -1,0 +1,127 @@
+"""Sends the scheduler's events to the stream, again and again until the recorder says that it has them."""
+
+import asyncio
+import itertools
+import time
+
+from nats.errors import Error as NatsError
+from nats.js.errors import Error as JetStreamError
+
+from mosaic_contracts import wire
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.services import Committed, CommittedRequest
+from mosaic_contracts.subjects import events as events_subject
+from mosaic_scheduler.database import Database
+from mosaic_scheduler.events import outbox
+from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.logging import get_log
+
+RESEND_AFTER_S = 5.0
+"""An event that the broker took but the recorder has not committed by then is asked for, and sent again."""
+RETRY_S = 1.0
+_PAGE = 2000
+_PUBLISH_TIMEOUT_S = 2.0
+
+_Key = tuple[str, int]
+"""Run id and attempt."""
+
+
+class EventPublisher:
+    """The loop, and what it remembers of the connection of this moment."""
+
+    def __init__(self, database: Database, bus: Bus) -> None:
+        self._database = database
+        self._bus = bus
+        self._wake = asyncio.Event()
+        self._acked: dict[_Key, tuple[int, float]] = {}
+        """Highest seq that the broker acknowledged and when (monotonic)."""
+        self._complained = False
+        bus.on_connected(self._start_over)
+
+    def wake(self) -> None:
+        """There is a new event."""
+        self._wake.set()
+
+    async def on_committed(self, committed: Committed) -> None:
+        """The recorder says what is in the store."""
+        for mark in committed.marks:
+            if mark.source != wire.SOURCE_SUPERVISOR:
+                continue
+            await self._database.call(
+                outbox.delete_committed, committed.run_id, mark.attempt, mark.next_seq
+            )
+            acked = self._acked.get((committed.run_id, mark.attempt))
+            if acked is not None and acked[0] < mark.next_seq:
+                del self._acked[(committed.run_id, mark.attempt)]
+
+    async def run(self) -> None:
+        """Publish for ever."""
+        while True:
+            self._wake.clear()
+            await self._bus.connected.wait()
+            waiting = await self._publish_all()
+            # New events wake the loop; what waits for the recorder or a retry is looked at again soon.
+            try:
+                async with asyncio.timeout(RETRY_S if waiting else None):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    def _start_over(self) -> None:
+        # A broker that came back may have lost what it acknowledged before.
+        self._acked.clear()
+        self._wake.set()
+
+    async def _publish_all(self) -> bool:
+        """Send what is due. Return whether anything is not committed yet."""
+        events = await self._database.call(outbox.pending, _PAGE)
+        grouped = itertools.groupby(events, lambda event: (event.run_id, event.attempt))
+        for key, group in grouped:
+            await self._publish_run(key, list(group))
+        return bool(events)
+
+    async def _publish_run(self, key: _Key, events: list[outbox.PendingEvent]) -> None:
+        acked, at = self._acked.get(key, (0, 0.0))
+        if acked and time.monotonic() - at > RESEND_AFTER_S:
+            if not await self._ask(key[0]):
+                return
+            # What the recorder has is deleted by now; the rest goes again.
+            acked = 0
+        due = [event for event in events if event.seq > acked][: wire.MAX_BATCH_EVENTS]
+        if not due or not await self._publish(due):
+            return
+        self._acked[key] = (due[-1].seq, time.monotonic())
+
+    async def _ask(self, run_id: str) -> bool:
+        try:
+            committed = await self._bus.request(
+                "recorder", "committed", CommittedRequest(run_id=run_id), Committed
+            )
+        except ProblemError as error:
+            self._complain("recorder.silent", str(error))
+            return False
+        await self.on_committed(committed)
+        return True
+
+    async def _publish(self, events: list[outbox.PendingEvent]) -> bool:
+        head, data = outbox.to_batch(events)
+        headers = {
+            wire.MSG_ID_HEADER: head.msg_id(events[0].nonce),
+            wire.BATCH_HEADER: head.header(),
+            wire.ENCODING_HEADER: wire.ENCODING_IDENTITY,
+        }
+        try:
+            await self._bus.jetstream(_PUBLISH_TIMEOUT_S).publish(
+                events_subject(head.run_id), data, headers=headers
+            )
+        except (NatsError, JetStreamError, ProblemError) as error:
+            # No stream yet, the stream is full, or the broker has gone: all of them pass.
+            self._complain("events.publish_failed", repr(error))
+            return False
+        self._complained = False
+        return True
+
+    def _complain(self, event: str, error: str) -> None:
+        if not self._complained:
+            self._complained = True
+            get_log().warning(event, error=error)

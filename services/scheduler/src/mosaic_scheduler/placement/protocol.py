@@ -1,0 +1,131 @@
+"""What every way of running a run's processes must do. `tests/placement_conformance.py` holds them to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from mosaic_contracts.launch import ExitReport
+from mosaic_contracts.spec import RunSpec
+
+
+class PlacedRef(NamedTuple):
+    """One attempt of one run, as a placement knows it."""
+
+    run_id: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What there is to give away."""
+
+    cpus: int
+    gpus: int = 0
+
+
+@dataclass(frozen=True)
+class LaunchOrder:
+    """Everything a placement needs to start an attempt."""
+
+    ref: PlacedRef
+    spec: RunSpec
+    nonce: str
+    python: str
+    """Interpreter of the worker's environment; it runs the runner and the shipper too."""
+    worker_command: list[str]
+    """argv before `train`."""
+    broker_url: str
+    write_creds: Callable[[Path], None] | None
+    """Writes the run's broker credentials; None on a broker without authentication."""
+
+
+class PlacedKind(StrEnum):
+    """How an attempt is, as the engine sees it."""
+
+    ABSENT = "absent"
+    """It was never started: submitting it is safe."""
+    ALIVE = "alive"
+    ENDED = "ended"
+    """Its runner has ended and left a report."""
+    LOST = "lost"
+    """Its runner has ended without a report: it was killed."""
+    REFUSED = "refused"
+    """Its runner could not even begin; `detail` says why."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Answer of `status`."""
+
+    kind: PlacedKind
+    report: ExitReport | None = None
+    """With ALIVE: the worker has ended, and the shipper sends what is left."""
+    detail: str = ""
+
+
+ABSENT = Placed(PlacedKind.ABSENT)
+
+
+class Placement(Protocol):
+    """An engine that runs attempts."""
+
+    name: str
+
+    async def inventory(self) -> Inventory:
+        """What this engine has."""
+        ...
+
+    async def submit(self, order: LaunchOrder) -> None:
+        """Start an attempt. Idempotent by (run_id, attempt): one that was started before is left alone.
+
+        Raises:
+            PlacementFailed: nothing was started.
+        """
+        ...
+
+    async def status(self, ref: PlacedRef) -> Placed:
+        """How an attempt is now; also one that an earlier scheduler started."""
+        ...
+
+    async def cancel(self, ref: PlacedRef, kill: bool = False) -> None:
+        """Ask an attempt to stop, in whatever state it is; once, however often this is called. `kill`: at once."""
+        ...
+
+    async def logs(self, ref: PlacedRef, lines: int) -> list[str]:
+        """Last lines of the worker's output."""
+        ...
+
+    async def adopt(self) -> list[PlacedRef]:
+        """Every attempt that the engine runs now, whoever started it."""
+        ...
+
+    async def sweep(self, ref: PlacedRef) -> int:
+        """End what is left of an attempt whose runner is gone (but not its shipper). Return how many."""
+        ...
+
+    async def drain(self, ref: PlacedRef, timeout_s: float) -> bool:
+        """Ship what an ended attempt left in its outbox. Return whether nothing is left.
+
+        Raises:
+            PlacementFailed: the shipper cannot be started.
+        """
+        ...
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when an attempt may have ended."""
+        ...
+
+
+@dataclass(frozen=True)
+class RunProcess:
+    """A process that belongs to a run, by its environment."""
+
+    pid: int
+    start_ticks: int
+    """Together with the pid: which process this is, also after the pid was used again."""
+    run_id: str
+    run_dir: Path
+    attempt: int
+    argv: list[str] = field(default_factory=list)

@@ -1,0 +1,135 @@
+"""The files of one run, as the process placement writes and reads them."""
+
+import fcntl
+import json
+import os
+import shutil
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from mosaic_contracts import launch
+from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo
+from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
+from mosaic_servicekit.logging import get_log
+
+RUNNER_MODULE = "mosaic_workerkit.runner"
+SHIPPER_MODULE = "mosaic_workerkit.shipper"
+_STOP_MARK = "control/stop.sent"
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+class RunFolder:
+    """`MOSAIC_HOME/runs/<run_id>/`."""
+
+    def __init__(self, path: Path, ref: PlacedRef) -> None:
+        self.path = path
+        self._ref = ref
+
+    def prepare(self, order: LaunchOrder) -> None:
+        """Write what the runner reads. What an earlier attempt left in `control/` goes."""
+        control = self.path / "control"
+        shutil.rmtree(control, ignore_errors=True)
+        self.path.mkdir(parents=True, exist_ok=True)
+        control.mkdir(mode=0o700)
+        (self.path / "logs").mkdir(exist_ok=True)
+        if order.write_creds is not None:
+            order.write_creds(self.path / launch.CREDS_FILE)
+        spec = RunFile(
+            run_id=self._ref.run_id,
+            attempt=self._ref.attempt,
+            spec=order.spec.model_dump(mode="json"),
+        )
+        _write(self.path / launch.SPEC_FILE, spec.model_dump_json(indent=1))
+        # Last: with it an attempt can be started.
+        _write(self.path / launch.LAUNCH_FILE, self._launch(order).model_dump_json(indent=1))
+
+    def environment(self) -> dict[str, str]:
+        """What marks a process as belonging to this attempt."""
+        return {
+            launch.ENV_RUN_ID: self._ref.run_id,
+            launch.ENV_RUN_DIR: str(self.path),
+            launch.ENV_ATTEMPT: str(self._ref.attempt),
+        }
+
+    def report(self) -> ExitReport | None:
+        """What the runner wrote of this attempt's end."""
+        try:
+            report = ExitReport.model_validate_json((self.path / launch.EXIT_FILE).read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValidationError as error:
+            # The run folder is writable for the worker: what stands there is not trusted blindly.
+            get_log().warning("exit_report.unreadable", run_id=self._ref.run_id, error=str(error))
+            return None
+        return report if report.attempt == self._ref.attempt else None
+
+    def runner_info(self) -> RunnerInfo | None:
+        """What the runner wrote once it had started."""
+        try:
+            return RunnerInfo.model_validate_json((self.path / launch.RUNNER_FILE).read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+
+    def read_launch(self) -> Launch | None:
+        """The launch file, when it is this attempt's."""
+        try:
+            order = Launch.model_validate_json((self.path / launch.LAUNCH_FILE).read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+        return order if order.attempt == self._ref.attempt else None
+
+    def has_lock_file(self) -> bool:
+        """Whether a runner of this attempt ever began."""
+        return self.read_launch() is not None and (self.path / launch.RUNNER_LOCK).exists()
+
+    def is_locked(self) -> bool:
+        """Whether a runner holds its lock. Never asked while one may be about to take it."""
+        with (self.path / launch.RUNNER_LOCK).open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    def mark_stop(self) -> bool:
+        """Note that the stop signal is sent now. Return False when it was noted before: a second one kills."""
+        try:
+            os.close(os.open(self.path / _STOP_MARK, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            return False
+        return True
+
+    def _launch(self, order: LaunchOrder) -> Launch:
+        return Launch(
+            run_id=self._ref.run_id,
+            attempt=self._ref.attempt,
+            nonce=order.nonce,
+            worker_argv=[*order.worker_command, "train", "--run-dir", str(self.path)],
+            shipper_argv=[order.python, "-m", SHIPPER_MODULE, "--run-dir", str(self.path)],
+            env={
+                **dict.fromkeys(_THREADS, str(order.spec.cpus)),
+                **self.environment(),
+                # A run that asked for no GPU sees none.
+                "CUDA_VISIBLE_DEVICES": "",
+                "PYTHONUNBUFFERED": "1",
+            },
+            broker_url=order.broker_url,
+            grace_s=order.spec.grace_s,
+            outbox_bytes=order.spec.outbox_bytes,
+            when_outbox_full=order.spec.when_outbox_full,
+        )
+
+
+def _write(path: Path, text: str) -> None:
+    """Atomically, and valid JSON by construction (checked here, for the runner trusts it)."""
+    json.loads(text)
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text(text)
+    temporary.replace(path)

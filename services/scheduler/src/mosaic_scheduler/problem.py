@@ -1,0 +1,85 @@
+"""The scheduler's problems, in words."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.worker import Finding
+from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
+
+
+def run_unknown(run_id: str) -> ProblemError:
+    """No run has this id."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_UNKNOWN,
+            title="There is no such run",
+            detail=f"No run has the id {run_id!r}. `./mosaic ps --all` lists them.",
+        )
+    )
+
+
+def run_ended(run_id: str, state: str) -> ProblemError:
+    """A run that has ended cannot be stopped."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_ENDED,
+            title="The run has ended already",
+            detail=f"Run {run_id} is {state}; there is nothing to stop.",
+        )
+    )
+
+
+def worker_unknown(error: WorkerUnknown) -> ProblemError:
+    """No such worker."""
+    hint = f" Did you mean {error.nearest[0]!r}?" if error.nearest else ""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.WORKER_UNKNOWN,
+            title="There is no such worker",
+            detail=f"No worker is called {error.name!r}.{hint} `./mosaic describe` lists them.",
+            fields=[{"where": "worker", "message": "unknown worker", "nearest": error.nearest}],
+        )
+    )
+
+
+def worker_not_ready(worker: str, error: WorkerNotReady) -> ProblemError:
+    """A worker is registered but cannot be used."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.WORKER_NOT_READY,
+            title=f"The worker {worker} is not ready",
+            detail=str(error),
+        )
+    )
+
+
+def disk_low(home: Path, free_bytes: int, reserve_bytes: int) -> ProblemError:
+    """No new run while the disk is nearly full."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.DISK_LOW,
+            title="The disk is nearly full",
+            detail=(
+                f"{free_bytes // 2**20} MiB are free below {home}, and {reserve_bytes // 2**20} MiB are kept "
+                "(MOSAIC_DISK_RESERVE_BYTES). Free some space, for example by deleting old run folders."
+            ),
+            retry_after_s=60.0,
+        )
+    )
+
+
+def refused(findings: Sequence[Finding]) -> ProblemError:
+    """A spec that was refused: the first blocking finding gives the code, all of them are told."""
+    blocking = [finding for finding in findings if finding.level == "blocking"]
+    first = blocking[0]
+    return ProblemError(
+        Problem(
+            code=ProblemCode(first.code or ProblemCode.SPEC_INVALID),
+            title="The run cannot be started as asked for",
+            detail=" ".join(f"{f.where}: {f.message}" for f in blocking),
+            fields=[
+                {"where": f.where, "message": f.message, "nearest": f.nearest} for f in blocking
+            ],
+        )
+    )

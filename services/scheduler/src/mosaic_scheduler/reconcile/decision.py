@@ -1,0 +1,190 @@
+"""What to do with a run, from its record and the facts. Pure: a table of cases tests it."""
+
+from dataclasses import dataclass
+
+from mosaic_contracts.launch import ExitPhase, ExitReport
+from mosaic_contracts.runs import RunEnd, RunRecord
+from mosaic_contracts.states import EndCause, RunState
+from mosaic_scheduler.heartbeats.tracker import UNRESPONSIVE_AFTER_S
+from mosaic_scheduler.placement.protocol import Placed, PlacedKind
+from mosaic_scheduler.runs import ending
+
+MAX_ATTEMPTS = 2
+"""One retry, and only when the placement failed before the first event: no data can be mixed."""
+DRAIN_S = 30.0
+"""As `Launch.drain_s`: the runner gives its shipper so long."""
+KILL_MARGIN_S = 15.0
+"""Beyond grace and drain; a runner that still lives then does not work."""
+EVENTS_ANSWER_S = 60.0
+"""For the recorder to say whether an ended worker recorded anything."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a run with processes at this moment. Ages are in seconds, on our monotonic clock."""
+
+    placed: Placed
+    has_events: bool = False
+    """The worker is known to have recorded something."""
+    events_denied: bool = False
+    """The recorder was asked and has nothing of this worker."""
+    start_age_s: float = 0.0
+    stop_age_s: float = 0.0
+    end_age_s: float = 0.0
+    """Since its end was first seen."""
+    silence_s: float | None = None
+    """Without a heartbeat; None: cannot be told."""
+
+
+class Action:
+    """Something to be done."""
+
+
+@dataclass(frozen=True)
+class Keep(Action):
+    """Nothing is to be done."""
+
+
+@dataclass(frozen=True)
+class Launch(Action):
+    """Submit the attempt: it was decided on, but never started."""
+
+
+@dataclass(frozen=True)
+class Requeue(Action):
+    """Give it its second attempt."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class MarkRunning(Action):
+    """The first event is there."""
+
+
+@dataclass(frozen=True)
+class MarkUnresponsive(Action):
+    """Set or clear the flag."""
+
+    unresponsive: bool
+
+
+@dataclass(frozen=True)
+class Stop(Action):
+    """Ask it to stop, for this cause."""
+
+    cause: EndCause
+
+
+@dataclass(frozen=True)
+class Cancel(Action):
+    """Pass the stop on (once, the placement sees to that): it may have come before there was a runner."""
+
+
+@dataclass(frozen=True)
+class Kill(Action):
+    """End a runner that does not obey."""
+
+
+@dataclass(frozen=True)
+class AskEvents(Action):
+    """Find out from the recorder whether anything was recorded."""
+
+
+@dataclass(frozen=True)
+class End(Action):
+    """The run has ended."""
+
+    state: RunState
+    end: RunEnd
+    telemetry_pending: bool
+    sweep: bool = False
+    """Processes may be left: end them first."""
+
+
+KEEP = Keep()
+
+
+def decide(record: RunRecord, facts: Facts) -> Action:
+    """What to do with a run in `starting`, `running` or `stopping`."""
+    match facts.placed.kind:
+        case PlacedKind.ABSENT:
+            return _decide_absent(record)
+        case PlacedKind.REFUSED:
+            return _decide_refused(record, facts)
+        case PlacedKind.LOST:
+            state, end = ending.ending_of_loss(record)
+            return End(state, end, telemetry_pending=True, sweep=True)
+        case PlacedKind.ENDED:
+            return _decide_ended(record, facts)
+        case PlacedKind.ALIVE:
+            return _decide_alive(record, facts)
+
+
+def _decide_absent(record: RunRecord) -> Action:
+    if record.stop_requested is not None:
+        state, end = ending.ending_of_stop(record, None)
+        return End(state, end, telemetry_pending=False)
+    if record.state is RunState.STARTING:
+        return Launch()
+    # It ran, and now there is no trace of it: somebody deleted its folder.
+    state, end = ending.ending_of_loss(record)
+    return End(state, end, telemetry_pending=False, sweep=True)
+
+
+def _decide_refused(record: RunRecord, facts: Facts) -> Action:
+    may_retry = (
+        record.state is RunState.STARTING
+        and record.attempt < MAX_ATTEMPTS
+        and record.stop_requested is None
+    )
+    if may_retry:
+        return Requeue(facts.placed.detail)
+    state, end = ending.ending_of_placement(record, facts.placed.detail)
+    return End(state, end, telemetry_pending=False, sweep=True)
+
+
+def _decide_ended(record: RunRecord, facts: Facts) -> Action:
+    report = facts.placed.report
+    if report is None:
+        raise ValueError(f"{record.run_id} has ended without a report")
+    has_events = _has_events(record, facts, report)
+    if _needs_events(record, report) and has_events is None and facts.end_age_s < EVENTS_ANSWER_S:
+        return AskEvents()
+    state, end = ending.ending_of_exit(record, report, has_events)
+    pending = report.phase is not ExitPhase.DRAINED
+    # A runner that was killed between the worker's end and its own may have left strays.
+    return End(state, end, pending, sweep=report.phase is ExitPhase.WORKER_ENDED)
+
+
+def _needs_events(record: RunRecord, report: ExitReport) -> bool:
+    """Whether it matters for the ending if anything was recorded."""
+    return record.stop_requested is None and report.code == 0 and report.start_error is None
+
+
+def _has_events(record: RunRecord, facts: Facts, report: ExitReport) -> bool | None:
+    if facts.has_events or record.first_event_at is not None:
+        return True
+    if facts.events_denied:
+        return False
+    # The shipper had something that it could not deliver.
+    return True if report.phase is ExitPhase.NOT_DRAINED else None
+
+
+def _decide_alive(record: RunRecord, facts: Facts) -> Action:
+    if record.state is RunState.STOPPING:
+        limit_s = record.spec.grace_s + DRAIN_S + KILL_MARGIN_S
+        return Kill() if facts.stop_age_s > limit_s else Cancel()
+    if record.state is RunState.STARTING and facts.has_events:
+        return MarkRunning()
+    if facts.placed.report is not None:
+        return KEEP  # the worker has ended, and what is left is being sent
+    if record.state is RunState.STARTING and facts.start_age_s > record.spec.start_deadline_s:
+        return Stop(EndCause.START_DEADLINE)
+    if record.spec.wall_time_s is not None and facts.start_age_s > record.spec.wall_time_s:
+        return Stop(EndCause.WALL_TIME)
+    unresponsive = facts.silence_s is not None and facts.silence_s > UNRESPONSIVE_AFTER_S
+    # Without a broker nothing can be told, so that the flag stays as it is.
+    if facts.silence_s is not None and unresponsive is not record.unresponsive:
+        return MarkUnresponsive(unresponsive)
+    return KEEP

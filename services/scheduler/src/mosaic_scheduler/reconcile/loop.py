@@ -1,0 +1,289 @@
+"""The scheduler's loop: load, decide, apply. Woken by whatever may change a run, and by a slow tick as a net."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.states import EndCause, RunState
+from mosaic_scheduler.errors import PlacementFailed, WorkerNotReady, WorkerUnknown
+from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.placement.protocol import (
+    Inventory,
+    LaunchOrder,
+    Placed,
+    PlacedKind,
+    PlacedRef,
+    Placement,
+)
+from mosaic_scheduler.queue.fifo import Claim, queue_places
+from mosaic_scheduler.reconcile import decision
+from mosaic_scheduler.reconcile.decision import Action, Facts
+from mosaic_scheduler.runs import ending
+from mosaic_scheduler.runs.log_tail import LINES
+from mosaic_scheduler.runs.store import RunStore, StoredRun
+from mosaic_scheduler.runs.view import RunViews
+from mosaic_servicekit.logging import get_log
+
+TICK_S = 1.0
+"""The net below the events: deadlines, and any wake-up that was missed."""
+
+MakeOrder = Callable[[StoredRun], Awaitable[LaunchOrder]]
+"""Raises WorkerNotReady, WorkerUnknown."""
+AskEvents = Callable[[RunRecord], Awaitable[bool | None]]
+"""Whether the recorder has events of this worker; None: no answer."""
+Announce = Callable[[RunRecord], Awaitable[None]]
+
+
+@dataclass
+class _Watch:
+    """What this process remembers of a run, on its monotonic clock."""
+
+    attempt: int
+    started: float
+    stopping: float | None = None
+    ended: float | None = None
+    events_denied: bool = False
+
+
+@dataclass
+class Load:
+    """How much is going on, for `status`."""
+
+    cpu_in_use: int = 0
+    queued: int = 0
+    live: int = 0
+
+
+@dataclass
+class Reconciler:
+    """Brings runs to where they belong."""
+
+    store: RunStore
+    placement: Placement
+    heartbeats: HeartbeatTracker
+    views: RunViews
+    make_order: MakeOrder
+    ask_events: AskEvents
+    announce: Announce
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    load: Load = field(default_factory=Load)
+    on_pending: Callable[[], None] = lambda: None
+    _watches: dict[str, _Watch] = field(default_factory=dict)
+    _busy_said: bool = False
+
+    async def run(self) -> None:
+        """Reconcile for ever."""
+        while True:
+            self.wake.clear()
+            try:
+                await self.pass_once()
+                self._busy_said = False
+            except sqlite3.OperationalError as error:
+                # Locked for longer than the timeout. States follow from facts, so the next pass catches up.
+                if not self._busy_said:
+                    get_log().warning("database.busy", error=str(error))
+                self._busy_said = True
+            try:
+                async with asyncio.timeout(TICK_S):
+                    await self.wake.wait()
+            except TimeoutError:
+                continue
+
+    async def pass_once(self) -> None:
+        """Look at every run that has not ended, once."""
+        unfinished = await self.store.unfinished()
+        for run in unfinished:
+            if run.record.state.has_process:
+                await self._reconcile(run)
+        await self._start_waiting()
+
+    async def _reconcile(self, run: StoredRun) -> None:
+        record = run.record
+        placed = await self.placement.status(PlacedRef(record.run_id, record.attempt))
+        report = placed.report if placed.kind is PlacedKind.ALIVE else None
+        self.views.set_draining(record.run_id, report)
+        facts = self._facts(record, placed)
+        action = decision.decide(record, facts)
+        await self._apply(run, action)
+
+    def _facts(self, record: RunRecord, placed: Placed) -> Facts:
+        now = time.monotonic()
+        watch = self._watch(record, now)
+        if record.state is RunState.STOPPING and watch.stopping is None:
+            watch.stopping = now
+        if placed.kind is PlacedKind.ENDED and watch.ended is None:
+            watch.ended = now
+        if record.state is RunState.RUNNING:
+            self.heartbeats.expect(record.run_id, record.attempt)
+        return Facts(
+            placed=placed,
+            has_events=self.heartbeats.has_events(record.run_id, record.attempt),
+            events_denied=watch.events_denied,
+            start_age_s=now - watch.started,
+            stop_age_s=now - watch.stopping if watch.stopping is not None else 0.0,
+            end_age_s=now - watch.ended if watch.ended is not None else 0.0,
+            silence_s=self.heartbeats.silence_s(record.run_id, record.attempt),
+        )
+
+    def _watch(self, record: RunRecord, now: float) -> _Watch:
+        watch = self._watches.get(record.run_id)
+        if watch is None or watch.attempt != record.attempt:
+            # After a restart of the scheduler only the wall clock knows how long the run has been there.
+            started = record.started_at or datetime.now(UTC)
+            age_s = max(0.0, (datetime.now(UTC) - started).total_seconds())
+            watch = self._watches[record.run_id] = _Watch(record.attempt, now - age_s)
+        return watch
+
+    async def _apply(self, run: StoredRun, action: Action) -> None:
+        record = run.record
+        ref = PlacedRef(record.run_id, record.attempt)
+        match action:
+            case decision.Launch():
+                await self._launch(run)
+            case decision.Requeue(why):
+                await self._requeue(record, why)
+            case decision.MarkRunning():
+                await self._write(record, state=RunState.RUNNING, first_event_at=datetime.now(UTC))
+            case decision.MarkUnresponsive(unresponsive):
+                await self._write(record, unresponsive=unresponsive)
+            case decision.Stop(cause):
+                await self._stop(record, cause)
+            case decision.Cancel():
+                await self.placement.cancel(ref)
+            case decision.Kill():
+                get_log().warning("runner.killed", run_id=record.run_id)
+                await self.placement.cancel(ref, kill=True)
+            case decision.AskEvents():
+                await self._ask_events(record)
+            case decision.End():
+                await self._end(record, action)
+
+    async def request_stop(self, record: RunRecord, cause: EndCause) -> RunRecord | None:
+        """Stop a run that has not ended. None: the record was stale, and nothing was done."""
+        if record.state is not RunState.QUEUED:
+            return await self._stop(record, cause)
+        # Nothing was started, so it has ended already.
+        stopped = record.model_copy(update={"stop_requested": cause})
+        state, end = ending.ending_of_stop(stopped, None)
+        changed = await self._write(
+            record, state=state, stop_requested=cause, end=end, ended_at=datetime.now(UTC)
+        )
+        self.views.forget(record.run_id)
+        self.wake.set()
+        return changed
+
+    async def _stop(self, record: RunRecord, cause: EndCause) -> RunRecord | None:
+        changed = await self._write(record, state=RunState.STOPPING, stop_requested=cause)
+        if changed is not None:
+            await self.placement.cancel(PlacedRef(record.run_id, record.attempt))
+        return changed
+
+    async def _ask_events(self, record: RunRecord) -> None:
+        has_events = await self.ask_events(record)
+        if has_events:
+            self.heartbeats.note_events(record.run_id, record.attempt)
+        elif has_events is False:
+            self._watches[record.run_id].events_denied = True
+        if has_events is not None:
+            self.wake.set()
+
+    async def _requeue(self, record: RunRecord, why: str) -> None:
+        note = f"attempt {record.attempt} could not be started: {why}"
+        await self._write(
+            record,
+            state=RunState.QUEUED,
+            attempt=record.attempt + 1,
+            started_at=None,
+            notes=[*record.notes, note],
+        )
+        self.wake.set()
+
+    async def _end(self, record: RunRecord, action: decision.End) -> None:
+        ref = PlacedRef(record.run_id, record.attempt)
+        if action.sweep:
+            swept = await self.placement.sweep(ref)
+            get_log().info("run.swept", run_id=record.run_id, processes=swept)
+        lines = await self.placement.logs(ref, LINES)
+        ended = await self._write(
+            record,
+            state=action.state,
+            end=action.end.model_copy(update={"last_lines": lines}),
+            ended_at=datetime.now(UTC),
+            first_event_at=record.first_event_at or self._first_event_now(record),
+            progress=self.heartbeats.progress(record.run_id, record.attempt) or record.progress,
+            unresponsive=False,
+            telemetry_pending=action.telemetry_pending,
+        )
+        if ended is None:
+            return
+        for forget in (self.heartbeats.forget, self.views.forget):
+            forget(record.run_id)
+        self._watches.pop(record.run_id, None)
+        if action.telemetry_pending:
+            self.on_pending()
+        # Its cores are free: whoever waits for them must not wait for the tick.
+        self.wake.set()
+
+    def _first_event_now(self, record: RunRecord) -> datetime | None:
+        known = self.heartbeats.has_events(record.run_id, record.attempt)
+        return datetime.now(UTC) if known else None
+
+    async def _start_waiting(self) -> None:
+        unfinished = await self.store.unfinished()
+        inventory: Inventory = await self.placement.inventory()
+        waiting = [run for run in unfinished if run.record.state is RunState.QUEUED]
+        in_use = sum(run.record.spec.cpus for run in unfinished if run.record.state.has_process)
+        places = queue_places(
+            [Claim(run.record.run_id, run.record.spec.cpus) for run in waiting],
+            in_use,
+            inventory.cpus,
+        )
+        by_id = {run.record.run_id: run for run in waiting}
+        self.load = Load(in_use, len(waiting), len(unfinished) - len(waiting))
+        for run_id in self.views.set_places(places):
+            await self.announce(by_id[run_id].record)
+        for place in places:
+            if place.starts:
+                await self._start(by_id[place.run_id])
+
+    async def _start(self, run: StoredRun) -> None:
+        started = await self._write(
+            run.record,
+            state=RunState.STARTING,
+            started_at=datetime.now(UTC),
+            waiting_reason=None,
+            position=None,
+        )
+        if started is not None:
+            await self._launch(StoredRun(started, run.nonce))
+
+    async def _launch(self, run: StoredRun) -> None:
+        try:
+            order = await self.make_order(run)
+            await self.placement.submit(order)
+        except (WorkerNotReady, WorkerUnknown) as error:
+            state, end = ending.ending_of_readiness(run.record, str(error))
+            await self._end(run.record, decision.End(state, end, telemetry_pending=False))
+        except (PlacementFailed, OSError) as error:
+            get_log().warning("run.launch_failed", run_id=run.record.run_id, error=str(error))
+            refused = Placed(PlacedKind.REFUSED, detail=str(error))
+            await self._apply(run, decision.decide(run.record, Facts(refused)))
+
+    async def _write(self, record: RunRecord, **changes: object) -> RunRecord | None:
+        changed = await self.store.write(record, **changes)
+        if changed is None:
+            self.wake.set()  # somebody else wrote: look again
+            return None
+        if changed.state is not record.state:
+            get_log().info(
+                "run.changed",
+                run_id=changed.run_id,
+                state=changed.state,
+                cause=changed.end.cause if changed.end else changed.stop_requested,
+            )
+        await self.announce(changed)
+        return changed

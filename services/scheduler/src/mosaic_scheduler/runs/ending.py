@@ -1,0 +1,104 @@
+"""How a run ended: from what the runner saw, what was asked for, and whether anything was recorded."""
+
+import signal
+
+from mosaic_contracts.launch import ExitReport
+from mosaic_contracts.runs import RunEnd, RunRecord
+from mosaic_contracts.states import EndCause, RunState
+
+_STOPS = {
+    EndCause.STOPPED_BY_USER: (RunState.CANCELLED, "Stopped on request."),
+    EndCause.WALL_TIME: (
+        RunState.TIMED_OUT,
+        "The wall-time limit of the run was reached (wall_time_s).",
+    ),
+    EndCause.START_DEADLINE: (
+        RunState.TIMED_OUT,
+        "The worker recorded nothing before the start deadline (start_deadline_s); "
+        "its log says how far it got.",
+    ),
+}
+
+Ending = tuple[RunState, RunEnd]
+
+
+def ending_of_stop(record: RunRecord, report: ExitReport | None) -> Ending:
+    """The run was asked to stop, and has ended."""
+    if record.stop_requested is None:
+        raise ValueError(f"{record.run_id} was not asked to stop")
+    state, message = _STOPS[record.stop_requested]
+    if report is not None and report.killed_after_grace:
+        message += f" It did not end within {record.spec.grace_s:g} s and was killed."
+    return state, _end(record.stop_requested, message, report)
+
+
+def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | None) -> Ending:
+    """The worker has ended. `has_events` None: it could not be found out."""
+    if record.stop_requested is not None:
+        return ending_of_stop(record, report)
+    if report.start_error is not None:
+        message = f"The worker could not be started: {report.start_error}"
+        return RunState.FAILED, _end(EndCause.PLACEMENT_FAILED, message, report)
+    if report.signal is not None:
+        return RunState.CRASHED, _ending_of_signal(report, report.signal)
+    if report.code != 0:
+        message = f"The worker ended by itself with exit code {report.code}."
+        return RunState.FAILED, _end(EndCause.EXIT_CODE, message, report)
+    if has_events is False:
+        message = "The worker ended with exit code 0, but recorded nothing at all."
+        return RunState.FAILED, _end(EndCause.NO_EVENTS, message, report)
+    message = "Completed."
+    if has_events is None:
+        message += (
+            " The recorder did not answer, so that nobody checked whether anything was recorded."
+        )
+    return RunState.SUCCEEDED, _end(EndCause.COMPLETED, message, report)
+
+
+def ending_of_loss(record: RunRecord) -> Ending:
+    """The runner was killed, and with it the worker; nobody saw the exit."""
+    if record.stop_requested is not None:
+        return ending_of_stop(record, None)
+    message = (
+        "The process that ran the worker (its runner) was killed from outside, and the worker with it. "
+        "What was recorded until then is kept. Start the run again."
+    )
+    return RunState.CRASHED, _end(EndCause.RUNNER_LOST, message, None)
+
+
+def ending_of_placement(record: RunRecord, why: str) -> Ending:
+    """The run's processes could not be started."""
+    if record.stop_requested is not None:
+        return ending_of_stop(record, None)
+    message = f"The run could not be started ({record.attempt} attempts): {why}"
+    return RunState.FAILED, _end(EndCause.PLACEMENT_FAILED, message, None)
+
+
+def ending_of_readiness(record: RunRecord, why: str) -> Ending:
+    """The worker cannot be used any more: its environment went away while the run waited."""
+    message = f"The worker {record.spec.worker} is not ready: {why}"
+    return RunState.FAILED, _end(EndCause.WORKER_NOT_READY, message, None)
+
+
+def _ending_of_signal(report: ExitReport, number: int) -> RunEnd:
+    if number == signal.SIGKILL and report.oom:
+        message = "The worker needed more memory than there is and was killed by the system."
+        return _end(EndCause.OUT_OF_MEMORY, message, report)
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    message = f"The worker was ended by {name}."
+    if number == signal.SIGKILL and report.oom is None:
+        message += " Nobody here asked for that; lack of memory is the usual reason."
+    return _end(EndCause.SIGNAL, message, report)
+
+
+def _end(cause: EndCause, message: str, report: ExitReport | None) -> RunEnd:
+    return RunEnd(
+        cause=cause,
+        message=message,
+        exit_code=report.code if report else None,
+        signal=report.signal if report else None,
+        oom=report.oom if report else None,
+    )

@@ -1,0 +1,68 @@
+"""A run as it is shown: the record, and what changes too often to be written down."""
+
+from collections.abc import Sequence
+
+from mosaic_contracts.launch import ExitReport
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.states import RunState
+from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.queue.fifo import Place
+
+_STOPPED_STATES = ("T", "t")
+
+
+class RunViews:
+    """Puts queue places, progress and notes to records."""
+
+    def __init__(self, heartbeats: HeartbeatTracker) -> None:
+        self._heartbeats = heartbeats
+        self._places: dict[str, Place] = {}
+        self._draining: set[str] = set()
+
+    def set_places(self, places: Sequence[Place]) -> list[str]:
+        """Take the queue's places. Return the runs whose place changed."""
+        new = {place.run_id: place for place in places if not place.starts}
+        changed = [run_id for run_id, place in new.items() if self._places.get(run_id) != place]
+        self._places = new
+        return changed
+
+    def set_draining(self, run_id: str, report: ExitReport | None) -> None:
+        """Whether the worker has ended while its runner still lives."""
+        if report is None:
+            self._draining.discard(run_id)
+        else:
+            self._draining.add(run_id)
+
+    def view(self, record: RunRecord) -> RunRecord:
+        """The record as it is now."""
+        if record.state is RunState.QUEUED:
+            place = self._places.get(record.run_id)
+            return record.model_copy(
+                update={
+                    "position": place.position if place else None,
+                    "waiting_reason": place.reason if place else record.waiting_reason,
+                }
+            )
+        if not record.state.has_process:
+            return record
+        progress = self._heartbeats.progress(record.run_id, record.attempt) or record.progress
+        notes = [*record.notes, *self._notes(record)]
+        return record.model_copy(update={"progress": progress, "notes": notes})
+
+    def forget(self, run_id: str) -> None:
+        """The run has ended."""
+        self._places.pop(run_id, None)
+        self._draining.discard(run_id)
+
+    def _notes(self, record: RunRecord) -> list[str]:
+        notes: list[str] = []
+        if record.run_id in self._draining:
+            notes.append("the worker has ended; what it recorded is being sent")
+        beat = self._heartbeats.beat(record.run_id, record.attempt)
+        if beat is not None and beat.waiting_for_outbox:
+            notes.append(
+                "waiting for the outbox: it is full, and recorder or broker do not take more"
+            )
+        if beat is not None and beat.worker_state in _STOPPED_STATES:
+            notes.append("the worker is suspended (SIGSTOP); SIGCONT lets it go on")
+        return notes

@@ -1,0 +1,93 @@
+"""Checks an algorithm's parameters against the JSON Schema that its worker describes.
+
+Only what a person gets wrong is judged here (name, type, range, choice); the worker's own start has the last word.
+So a keyword that is not known here is left to the worker.
+"""
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.worker import Algorithm, Finding
+
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    "boolean": lambda v: isinstance(v, bool),
+    "integer": lambda v: _is_number(v) and float(v).is_integer(),
+    "number": lambda v: _is_number(v),
+    "string": lambda v: isinstance(v, str),
+    "null": lambda v: v is None,
+}
+_LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
+    "minimum": ("at least", lambda v, limit: v >= limit),
+    "maximum": ("at most", lambda v, limit: v <= limit),
+    "exclusiveMinimum": ("greater than", lambda v, limit: v > limit),
+    "exclusiveMaximum": ("less than", lambda v, limit: v < limit),
+}
+
+
+def check_parameters(
+    algorithm: Algorithm, parameters: dict[str, Any], steps_given: bool
+) -> list[Finding]:
+    """Findings on `parameters`; empty when nothing is wrong."""
+    known: dict[str, Any] = algorithm.parameters.get("properties", {})
+    findings: list[Finding] = []
+    for name, value in parameters.items():
+        where = f"parameters.{name}"
+        if name not in known:
+            findings.append(_unknown(algorithm, name, list(known)))
+            continue
+        owner = _owner(algorithm, name, steps_given)
+        wrong = owner or _mismatch(known[name], value)
+        if wrong is not None:
+            findings.append(_blocking(where, wrong, ProblemCode.PARAMETER_INVALID))
+    return findings
+
+
+def _unknown(algorithm: Algorithm, name: str, known: list[str]) -> Finding:
+    nearest = difflib.get_close_matches(name.replace("-", "_"), known, n=3, cutoff=0.5)
+    hint = f"did you mean {nearest[0]!r}?" if nearest else "`./mosaic describe` lists them."
+    finding = _blocking(
+        f"parameters.{name}",
+        f"{algorithm.id} has no parameter {name!r}; {hint}",
+        ProblemCode.PARAMETER_UNKNOWN,
+    )
+    return finding.model_copy(update={"nearest": nearest})
+
+
+def _owner(algorithm: Algorithm, name: str, steps_given: bool) -> str | None:
+    """Parameters that a field of the spec sets may not be given twice."""
+    if name == algorithm.steps_parameter and steps_given:
+        return "is set by `steps` already; give one of the two"
+    if name == algorithm.seed_parameter:
+        return "is set by `seed` of the run"
+    if name == algorithm.environment_parameter:
+        return "is set by `environment` of the run"
+    return None
+
+
+def _mismatch(schema: dict[str, Any], value: Any) -> str | None:
+    """What is wrong with `value`, in words."""
+    choices = schema.get("anyOf") or schema.get("oneOf")
+    if choices:
+        wrong = [_mismatch(choice, value) for choice in choices]
+        return None if None in wrong else " or ".join(w for w in wrong if w is not None)
+    types = schema.get("type", [])
+    types = [types] if isinstance(types, str) else types
+    if types and not any(_TYPES.get(name, lambda _: True)(value) for name in types):
+        return f"must be {' or '.join(types)}, not {value!r}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"must be one of {', '.join(map(repr, schema['enum']))}, not {value!r}"
+    if _is_number(value):
+        for keyword, (words, holds) in _LIMITS.items():
+            if keyword in schema and not holds(value, schema[keyword]):
+                return f"must be {words} {schema[keyword]}, not {value!r}"
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _blocking(where: str, message: str, code: ProblemCode) -> Finding:
+    return Finding(level="blocking", where=where, message=message, code=code)

@@ -1,0 +1,114 @@
+"""Whether a spec can run here: checked before anything is queued, without starting the worker."""
+
+import difflib
+from typing import Any
+
+from pydantic import ValidationError
+
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import (
+    Algorithm,
+    DeviceNeed,
+    Finding,
+    WorkerDescription,
+    WorkerManifest,
+)
+from mosaic_scheduler.placement.protocol import Inventory
+from mosaic_scheduler.workers.parameter import check_parameters
+
+
+def parse_spec(data: dict[str, Any]) -> tuple[RunSpec | None, list[Finding]]:
+    """Read a spec as a person sent it: the spec, or what is wrong with it."""
+    try:
+        return RunSpec.model_validate(data), []
+    except ValidationError as error:
+        return None, [_field_finding(entry) for entry in error.errors()]
+
+
+def check_spec(
+    spec: RunSpec, manifest: WorkerManifest, description: WorkerDescription, inventory: Inventory
+) -> list[Finding]:
+    """Everything that speaks against starting `spec`; empty when nothing does."""
+    findings = [
+        *_check_resources(spec, manifest, inventory),
+        *_check_levels(spec, description),
+        *_check_environment(spec, description),
+    ]
+    algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
+    if algorithm is None:
+        known = [a.id for a in description.algorithms]
+        findings.append(_unknown("algorithm", spec.algorithm, known, ProblemCode.ALGORITHM_UNKNOWN))
+    else:
+        findings += _check_algorithm(spec, algorithm)
+    return findings
+
+
+def _check_resources(
+    spec: RunSpec, manifest: WorkerManifest, inventory: Inventory
+) -> list[Finding]:
+    findings: list[Finding] = []
+    if spec.cpus > inventory.cpus:
+        message = f"needs {spec.cpus} cores, this machine gives {inventory.cpus} (MOSAIC_CPU_LIMIT)"
+        findings.append(_blocking("cpus", message, ProblemCode.RESOURCES_IMPOSSIBLE))
+    if spec.gpus > inventory.gpus:
+        message = (
+            f"needs {spec.gpus} GPUs, and this scheduler leases none yet: "
+            "GPU leases come with the next issue. Ask for gpus 0."
+        )
+        findings.append(_blocking("gpus", message, ProblemCode.RESOURCES_IMPOSSIBLE))
+    if manifest.device is DeviceNeed.REQUIRED and spec.gpus == 0:
+        message = f"the worker {manifest.id} cannot work without a GPU"
+        findings.append(_blocking("gpus", message, ProblemCode.RESOURCES_IMPOSSIBLE))
+    return findings
+
+
+def _check_levels(spec: RunSpec, description: WorkerDescription) -> list[Finding]:
+    findings: list[Finding] = []
+    if spec.record not in description.record_levels:
+        message = f"must be one of {', '.join(description.record_levels)} for this worker"
+        findings.append(_blocking("record", message, ProblemCode.SPEC_INVALID))
+    if spec.kind not in description.modes:
+        message = f"must be one of {', '.join(description.modes)} for this worker"
+        findings.append(_blocking("kind", message, ProblemCode.SPEC_INVALID))
+    return findings
+
+
+def _check_environment(spec: RunSpec, description: WorkerDescription) -> list[Finding]:
+    known = [environment.id for environment in description.environments]
+    # A worker that lists none takes whatever its own libraries can make.
+    if not known or spec.environment in known:
+        return []
+    return [_unknown("environment", spec.environment, known, ProblemCode.ENVIRONMENT_UNKNOWN)]
+
+
+def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> list[Finding]:
+    findings = check_parameters(algorithm, spec.parameters, spec.steps is not None)
+    if spec.steps is not None and algorithm.steps_parameter is None:
+        message = f"{algorithm.id} cannot be given a number of steps"
+        findings.append(_blocking("steps", message, ProblemCode.SPEC_INVALID))
+    return findings
+
+
+def _unknown(where: str, name: str, known: list[str], code: ProblemCode) -> Finding:
+    nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known are {', '.join(known[:8])}"
+    finding = _blocking(where, f"there is no {where} {name!r} here; {hint}", code)
+    return finding.model_copy(update={"nearest": nearest})
+
+
+def _field_finding(entry: Any) -> Finding:
+    where = ".".join(str(part) for part in entry["loc"])
+    nearest: list[str] = []
+    message = entry["msg"]
+    if entry["type"] == "extra_forbidden":
+        nearest = difflib.get_close_matches(where, list(RunSpec.model_fields), n=3, cutoff=0.5)
+        message = "there is no such field"
+        if nearest:
+            message += f"; did you mean {nearest[0]!r}?"
+    finding = _blocking(where or "spec", message, ProblemCode.SPEC_INVALID)
+    return finding.model_copy(update={"nearest": nearest})
+
+
+def _blocking(where: str, message: str, code: ProblemCode) -> Finding:
+    return Finding(level="blocking", where=where, message=message, code=code)
