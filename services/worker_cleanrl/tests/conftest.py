@@ -1,13 +1,17 @@
-"""What the tests of this room share: a spec of a small run."""
+"""What the tests of this room share; makes the modules beside them importable as `tests.x`."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mosaic_contracts.spec import RunSpec
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-@pytest.fixture
+
+@pytest.fixture(scope="session")
 def make_spec() -> Any:
     """Return a function that makes a spec of a run, PPO on CartPole where nothing else is said."""
 

@@ -24,7 +24,7 @@ def test_the_plan_is_exact(make_spec: Any) -> None:
     assert report.plan["parameters"]["gamma"] == 0.99
     assert report.plan["parameters"]["learning_rate"] == 1e-3
     assert report.plan["total_steps"] == 1024
-    assert report.plan["checkpoint_every_steps"] == 102
+    assert report.plan["checkpoint_every_steps"] == 103
     assert report.plan["gym_shim"] is True
     assert report.plan["packages"]["torch"].startswith("2.13.0")
 

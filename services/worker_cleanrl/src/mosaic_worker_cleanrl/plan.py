@@ -31,7 +31,7 @@ _REFUSED_SWITCHES = {
     "upload_model": "Uploading needs internet access, which a run does not have. Leave `upload_model` off.",
 }
 DEFAULT_CHECKPOINTS = 10
-"""Periodic checkpoints in a run whose spec does not say how often."""
+"""Checkpoints in a run whose spec does not say how often, the final one included."""
 
 
 @dataclass
@@ -260,6 +260,5 @@ def _count_steps(spec: RunSpec, script: Script, plan: Plan) -> None:
             )
         total -= total % batch
     plan.total_steps = total
-    plan.checkpoint_every_steps = spec.checkpoint_every_steps or max(
-        1, total // DEFAULT_CHECKPOINTS
-    )
+    # Rounded up, so that the last periodic one does not fall just before the final one.
+    plan.checkpoint_every_steps = spec.checkpoint_every_steps or -(-total // DEFAULT_CHECKPOINTS)

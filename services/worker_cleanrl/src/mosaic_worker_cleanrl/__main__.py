@@ -1,0 +1,9 @@
+"""`python -m mosaic_worker_cleanrl describe | check | train --run-dir DIR`."""
+
+import sys
+
+from mosaic_worker_cleanrl.worker import CleanrlWorker
+from mosaic_workerkit.entry import main
+
+if __name__ == "__main__":
+    sys.exit(main(CleanrlWorker()))

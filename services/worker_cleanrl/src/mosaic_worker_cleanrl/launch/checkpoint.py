@@ -1,0 +1,125 @@
+"""Everything a script has learned, by the names of its variables, in a form that loads with `weights_only=True`.
+
+Loading never runs code: tensors, containers and plain values only.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import gymnasium
+import numpy as np
+import torch
+
+from mosaic_contracts.spec import RunSpec
+from mosaic_worker_cleanrl.packages import installed_packages
+
+FORMAT = "mosaic.cleanrl.checkpoint"
+FORMAT_VERSION = 1
+_T = TypeVar("_T")
+_NORMALIZERS = ("obs_rms", "return_rms")
+
+
+def has_networks(variables: Mapping[str, Any]) -> bool:
+    """Say whether the script holds a network yet."""
+    return any(isinstance(value, torch.nn.Module) for value in variables.values())
+
+
+def collect_state(spec: RunSpec, global_step: int, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state of the script's networks, optimizers, tensors and counters.
+
+    Networks that two names stand for are kept once, under the first.
+    """
+    networks = dict(_named(variables, torch.nn.Module))
+    optimizers = dict(_named(variables, torch.optim.Optimizer))
+    inside = {id(tensor) for network in networks.values() for tensor in network.parameters()}
+    tensors = {  # learned outside of networks, e.g. sac's log_alpha; not the loop variable over a network's own
+        name: tensor.detach()
+        for name, tensor in _named(variables, torch.Tensor)
+        if tensor.requires_grad and tensor.is_leaf and id(tensor) not in inside
+    }
+    arguments = variables.get("args")
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "algorithm": spec.algorithm,
+        "environment": spec.environment,
+        "seed": spec.seed,
+        "global_step": global_step,
+        "networks": {name: network.state_dict() for name, network in networks.items()},
+        "optimizers": {name: optimizer.state_dict() for name, optimizer in optimizers.items()},
+        "tensors": tensors,
+        "counters": dict(_counters(variables)),
+        "arguments": _plain(vars(arguments)) if hasattr(arguments, "__dict__") else {},
+        "normalizers": _normalizers(variables),
+        "packages": installed_packages(),
+    }
+
+
+def save_state(state: dict[str, Any], path: Path) -> None:
+    """Write a state to a file.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    with path.open("wb") as file:
+        torch.save(state, file)
+
+
+def load_state(path: Path) -> dict[str, Any]:
+    """Read a state; no code in the file is run.
+
+    Raises:
+        pickle.UnpicklingError: the file holds more than tensors and plain values.
+    """
+    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    return state
+
+
+def _named(variables: Mapping[str, Any], kind: type[_T]) -> Iterator[tuple[str, _T]]:
+    """Variables that hold a `kind`, each object under its first name only."""
+    seen: set[int] = set()
+    for name, value in variables.items():
+        if isinstance(value, kind) and not name.startswith("_") and id(value) not in seen:
+            seen.add(id(value))
+            yield name, value
+
+
+def _counters(variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in variables.items():
+        if not name.startswith("_"):
+            plain = _plain(value)
+            if isinstance(plain, bool | int | float | str):
+                yield name, plain
+
+
+def _plain(value: Any) -> Any:
+    """A numpy scalar would make `weights_only` refuse the file, and np.float64 even passes as a float."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def _normalizers(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Statistics of normalizing wrappers, by `variable.index.name`: without them a good policy plays badly."""
+    found: dict[str, Any] = {}
+    for variable, value in variables.items():
+        if not isinstance(value, gymnasium.vector.SyncVectorEnv):
+            continue
+        for index, env in enumerate(value.envs):
+            layer: Any = env
+            while layer is not None:
+                for name in _NORMALIZERS:
+                    statistics = vars(layer).get(name)
+                    if statistics is not None:
+                        found[f"{variable}.{index}.{name}"] = {
+                            "mean": torch.from_numpy(np.array(statistics.mean, dtype=np.float64)),
+                            "var": torch.from_numpy(np.array(statistics.var, dtype=np.float64)),
+                            "count": float(statistics.count),
+                        }
+                layer = vars(layer).get("env")
+    return found

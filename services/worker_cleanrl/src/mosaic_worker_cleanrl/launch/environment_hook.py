@@ -1,0 +1,77 @@
+"""Ears at gymnasium: every environment that is made, every reset and step of a vector environment."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import gymnasium
+
+from mosaic_worker_cleanrl.errors import HookSilent
+from mosaic_worker_cleanrl.launch.patch import replaced
+from mosaic_worker_cleanrl.launch.recording import RecordedEnvironment
+from mosaic_worker_cleanrl.launch.session import Session
+from mosaic_workerkit.spaces import space_of
+
+_Function = Callable[..., Any]
+
+
+@contextmanager
+def environment_hooks(session: Session) -> Iterator[None]:
+    """Listen at gymnasium while the block runs.
+
+    Raises:
+        HookNotInstalled: gymnasium is not as expected.
+    """
+
+    def hear_make(original: _Function) -> _Function:
+        def make(*args: Any, **kwargs: Any) -> Any:
+            env = original(*args, **kwargs)
+            # Numbered over the whole run, so that an evaluation's environments are never taken for the training's.
+            index = session.environments_made
+            session.environments_made += 1
+            if index == 0:
+                _compare_spaces(env, session)
+            if not session.spec.record.has_episodes:
+                return env
+            return RecordedEnvironment(env, index, session)
+
+        return make
+
+    def hear_reset(original: _Function) -> _Function:
+        def reset(envs: Any, *args: Any, **kwargs: Any) -> Any:
+            session.before_reset(envs)
+            return original(envs, *args, **kwargs)
+
+        return reset
+
+    def hear_step(original: _Function) -> _Function:
+        before_step = session.before_step
+
+        def step(envs: Any, actions: Any) -> Any:
+            before_step(envs)
+            return original(envs, actions)
+
+        return step
+
+    vector = gymnasium.vector.SyncVectorEnv
+    with ExitStack() as stack:
+        stack.enter_context(replaced(gymnasium, "make", hear_make))
+        stack.enter_context(replaced(vector, "reset", hear_reset))
+        stack.enter_context(replaced(vector, "step", hear_step))
+        yield
+
+
+def _compare_spaces(env: gymnasium.Env[Any, Any], session: Session) -> None:
+    """The config event told the spaces before the script made its environment; they must be the script's."""
+    probe = session.plan.probe
+    if probe is None:
+        return
+    for told, real in (
+        (probe.observation_space, env.observation_space),
+        (probe.action_space, env.action_space),
+    ):
+        if space_of(told) != space_of(real):
+            raise HookSilent(
+                f"The script made an environment with space {real}, the run's config says {told}. "
+                "Its recording could not be read; this script needs its own way of telling the config"
+            )

@@ -1,0 +1,116 @@
+"""One execution of a script: counts its steps, knows its safe points, and saves and stops there."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.spec import RunSpec
+from mosaic_worker_cleanrl.launch.checkpoint import collect_state, has_networks, save_state
+from mosaic_worker_cleanrl.launch.stop import GracefulStop
+from mosaic_worker_cleanrl.plan import Plan
+from mosaic_workerkit.control import StopFlag
+from mosaic_workerkit.telemetry import Telemetry
+
+_PATIENCE_STEPS = 20_000
+_PATIENCE_EPISODES = 10
+"""Without an episode's end after so many steps, and so many times the longest episode, something is wrong."""
+
+
+class Session:
+    """Shared by the hooks. Everything happens in the script's own thread."""
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        plan: Plan,
+        telemetry: Telemetry,
+        stop: StopFlag,
+        variables: Mapping[str, Any],
+    ) -> None:
+        self.spec = spec
+        self.plan = plan
+        self.telemetry = telemetry
+        self.variables = variables
+        self.global_step = 0
+        """Environment steps begun, over all sub-environments of the vector environment that trains."""
+        self.environments_made = 0
+        self.writers_made = 0
+        self.episodes_ended = 0
+        self._stop = stop
+        self._progress: Callable[..., None] = telemetry.progress
+        self._training: Any = None
+        """The vector environment that trains: the first one that is reset. A later one evaluates."""
+        self._next_checkpoint = plan.checkpoint_every_steps
+        self._patience_steps = self._patience()
+
+    def before_reset(self, envs: Any) -> None:
+        """Safe point: networks exist, nothing was trained since the last step."""
+        self.safe_point()
+        if self._training is None:
+            self._training = envs
+            self.telemetry.lifecycle("training")
+
+    def before_step(self, envs: Any) -> None:
+        """Safe point before every step of a vector environment: all networks are between updates."""
+        if self._stop.requested:
+            self._stop_here()
+        if envs is not self._training:
+            return
+        if self.global_step >= self._next_checkpoint:
+            self._next_checkpoint = self.global_step + self.plan.checkpoint_every_steps
+            self.save("periodic")
+        if self.global_step >= self._patience_steps:
+            self._complain()
+        self.global_step += envs.num_envs
+        self._progress(self.global_step)
+
+    def safe_point(self) -> None:
+        """Stop here if that was asked for.
+
+        Raises:
+            GracefulStop: it was; what there is to save is saved.
+        """
+        if self._stop.requested:
+            self._stop_here()
+
+    def save(self, reason: str) -> bool:
+        """Write and announce a checkpoint of everything the script holds; False when it holds no network yet.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        if not has_networks(self.variables):
+            return False
+        state = collect_state(self.spec, self.global_step, self.variables)
+        path = Path("checkpoints") / f"step-{self.global_step:012d}-{reason}.pt"
+        self.telemetry.write_checkpoint(
+            path,
+            lambda draft: save_state(state, draft),
+            self.global_step,
+            reason,
+            {
+                "networks": sorted(state["networks"]),
+                "optimizers": sorted(state["optimizers"]),
+            },
+        )
+        return True
+
+    def _stop_here(self) -> None:
+        if not self.save("stop"):
+            self.telemetry.log("info", "Stopped before the script had a network: no checkpoint.")
+        raise GracefulStop
+
+    def _patience(self) -> int:
+        longest = self.plan.probe.max_steps if self.plan.probe is not None else None
+        num_envs = int(self.plan.arguments.get("num_envs", 1))
+        return max(_PATIENCE_STEPS, _PATIENCE_EPISODES * (longest or 0) * num_envs)
+
+    def _complain(self) -> None:
+        self._patience_steps = 2**63
+        if self.spec.record.has_episodes and self.episodes_ended == 0:
+            self.telemetry.log(
+                "warning",
+                f"Not one episode has ended in {self.global_step} steps. Look at the environment's time limit; "
+                "a return cannot be shown until one ends.",
+                {"global_step": self.global_step},
+            )

@@ -1,0 +1,158 @@
+"""`train`: tell the config, listen, run the script, save, and say how it ended."""
+
+import sys
+import traceback
+from contextlib import ExitStack, chdir
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mosaic_contracts.spec import RunSpec
+from mosaic_worker_cleanrl.algorithm import Script
+from mosaic_worker_cleanrl.errors import HookSilent, RunRefused
+from mosaic_worker_cleanrl.launch.script import LoadedScript
+from mosaic_worker_cleanrl.launch.stop import GracefulStop
+from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
+from mosaic_worker_cleanrl.packages import installed_packages
+from mosaic_worker_cleanrl.plan import Plan, make_plan
+from mosaic_workerkit.control import StopFlag, StopForced
+from mosaic_workerkit.spaces import space_of
+from mosaic_workerkit.telemetry import Telemetry
+
+
+def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
+    """Train what the run's spec says, in the run's folder. Returns also after a polite stop.
+
+    Raises:
+        RunRefused: the spec is one that `check` calls blocking.
+        HookNotInstalled: the installed packages cannot be listened to.
+        HookSilent: the script ended and nothing was heard of it.
+        BaseException: whatever the script raised; it is told in a log event first.
+    """
+    spec: RunSpec = telemetry.spec
+    with _ErrorTold(telemetry), chdir(telemetry.run_dir):
+        plan = make_plan(spec)
+        if plan.is_blocked or plan.script is None:
+            raise RunRefused(
+                " ".join(f.message for f in plan.findings if f.level == "blocking")
+                + " `check` says the same before a run is started."
+            )
+        folder = _tensorboard_folder(spec)
+        telemetry.config(_config(spec, plan, folder))
+        telemetry.progress(0, plan.total_steps)
+        for finding in plan.findings:
+            telemetry.log(finding.level, finding.message, {"where": finding.where})
+        _run_script(spec, plan, plan.script, telemetry, stop, folder)
+        telemetry.lifecycle("done")  # also when a stop was asked for too late to change anything
+
+
+def _run_script(
+    spec: RunSpec,
+    plan: Plan,
+    script: Script,
+    telemetry: Telemetry,
+    stop: StopFlag,
+    folder: Path,
+) -> None:
+    # torch takes seconds to import; the config is told before, and `describe` and `check` never pay for it.
+    import torch
+
+    from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
+    from mosaic_worker_cleanrl.launch.session import Session
+    from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
+
+    torch.set_num_threads(spec.cpus)
+    loaded = LoadedScript(script.module)
+    session = Session(spec, plan, telemetry, stop, loaded.variables)
+    session.safe_point()
+    with ExitStack() as stack:
+        if script.imports("gym"):
+            sys.path.insert(0, str(OLD_GYM_PATH))
+            stack.callback(sys.path.remove, str(OLD_GYM_PATH))
+        stack.enter_context(environment_hooks(session))
+        stack.enter_context(writer_hooks(session, folder))
+        _execute(loaded, plan.argv)
+    _require_heard(script, session.writers_made, session.environments_made, session.global_step)
+    if not session.save("final"):
+        raise HookSilent(
+            f"{script.module} ended and holds no network in its variables: there is nothing to save"
+        )
+
+
+def _execute(loaded: LoadedScript, argv: list[str]) -> None:
+    try:
+        loaded.execute(argv)
+    except SystemExit as leaving:
+        if leaving.code not in (None, 0):
+            raise
+
+
+def _require_heard(script: Script, writers: int, environments: int, steps: int) -> None:
+    silent = [
+        what
+        for what, count in (
+            ("no SummaryWriter was made", writers),
+            ("gymnasium.make was never called", environments),
+            ("no SyncVectorEnv was stepped", steps),
+        )
+        if count == 0
+    ]
+    if silent:
+        raise HookSilent(
+            f"{script.module} ended, but {', '.join(silent)}: nothing of that was recorded. "
+            "The script does it in a way that this worker does not listen to"
+        )
+
+
+def _tensorboard_folder(spec: RunSpec) -> Path:
+    name = f"{spec.environment}__{spec.algorithm}__{spec.seed}".replace("/", "_")
+    return Path("tensorboard") / name
+
+
+def _config(spec: RunSpec, plan: Plan, tensorboard: Path) -> dict[str, Any]:
+    if plan.probe is None or plan.script is None:
+        raise RunRefused("The plan is not complete")
+    return {
+        "algorithm": spec.algorithm,
+        "environment": spec.environment,
+        "seed": spec.seed,
+        "script": plan.script.module,
+        "argv": plan.argv,
+        "arguments": plan.arguments,
+        "num_envs": int(plan.arguments.get("num_envs", 1)),
+        "spaces": {
+            "observation": space_of(plan.probe.observation_space),
+            "action": space_of(plan.probe.action_space),
+        },
+        "packages": installed_packages(),
+        "record": spec.record.value,
+        "replay_every": spec.replay_every,
+        "tensorboard": tensorboard.as_posix(),
+        "total_steps": plan.total_steps,
+        "checkpoint_every_steps": plan.checkpoint_every_steps,
+        "threads": spec.cpus,
+    }
+
+
+class _ErrorTold:
+    """Tells an error with its traceback and lets it go on; a polite stop ends here."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, GracefulStop):
+            return True
+        has_config = self._telemetry.next_seq > 1  # before it nothing but a lifecycle may be told
+        if error is not None and has_config and not isinstance(error, StopForced):
+            lines = "".join(traceback.format_exception(kind, error, trace))
+            self._telemetry.log("error", f"{type(error).__name__}: {error}", {"traceback": lines})
+        return False

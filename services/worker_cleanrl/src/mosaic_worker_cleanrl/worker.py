@@ -1,0 +1,24 @@
+"""The worker as its entry point knows it."""
+
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CheckReport, WorkerDescription
+from mosaic_worker_cleanrl.description import describe_worker
+from mosaic_worker_cleanrl.launch.training import train_run
+from mosaic_worker_cleanrl.plan import check_run
+from mosaic_workerkit.entry import TrainContext
+
+
+class CleanrlWorker:
+    """Runs the scripts of the installed cleanrl package."""
+
+    def describe(self) -> WorkerDescription:
+        """Answer what this worker can do here."""
+        return describe_worker()
+
+    def check(self, spec: RunSpec) -> CheckReport:
+        """Answer what a run would do."""
+        return check_run(spec)
+
+    def train(self, context: TrainContext) -> None:
+        """Train; returns when the script has ended or stopped at a safe point."""
+        train_run(context.telemetry, context.stop)

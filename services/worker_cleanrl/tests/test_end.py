@@ -1,0 +1,91 @@
+"""How runs end: stopped, failed, refused."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.real_run import finish, run, start_run, wait_for_event
+from tests.run_events import of_type
+
+from mosaic_contracts.worker import CheckReport, WorkerDescription
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_a_stop_in_training_saves_and_ends_well(
+    tmp_path: Path, make_spec: Any, algorithm: str
+) -> None:
+    """SIGTERM in training: a checkpoint of that moment, lifecycle `stopped` as the last word, exit code 0."""
+    folder = tmp_path / "run"
+    process = start_run(folder, make_spec(algorithm=algorithm, steps=1_000_000, record="episodes"))
+    wait_for_event(folder, "episode", process)
+    process.send_signal(signal.SIGTERM)
+    finished = finish(process, folder)
+    assert finished.code == 0, finished.stderr
+    assert finished.events[-1]["type"] == "lifecycle"
+    assert finished.events[-1]["phase"] == "stopped"
+    checkpoint = of_type(finished.events, "checkpoint")[-1]
+    assert checkpoint["reason"] == "stop"
+    state = torch.load(folder / checkpoint["path"], weights_only=True)
+    assert 0 < state["global_step"] == checkpoint["step"] < 1_000_000
+    assert state["networks"]
+
+
+def test_a_stop_during_imports_ends_well(tmp_path: Path, make_spec: Any) -> None:
+    """SIGTERM while torch is still being imported: no training begins, and the end is a clean stop."""
+    folder = tmp_path / "run"
+    process = start_run(folder, make_spec(steps=1_000_000))
+    wait_for_event(folder, "config", process)
+    process.send_signal(signal.SIGTERM)
+    finished = finish(process, folder)
+    assert finished.code == 0, finished.stderr
+    assert finished.events[0]["type"] == "config"
+    assert finished.events[-1]["phase"] == "stopped"
+    assert of_type(finished.events, "step") == []
+    assert of_type(finished.events, "checkpoint") == []
+
+
+def test_a_failing_script_is_told(tmp_path: Path, make_spec: Any) -> None:
+    """A script that raises: the traceback is in a log event and in the worker's log, exit code 1."""
+    folder = tmp_path / "run"
+    # 10 environments of 2 steps cannot be split into 21 minibatches; the script only notices in training.
+    spec = make_spec(steps=2000, parameters={"num_envs": 10, "num_steps": 2, "num_minibatches": 21})
+    finished = run(folder, spec)
+    assert finished.code == 1
+    log = [e for e in of_type(finished.events, "log") if e["level"] == "error"]
+    assert len(log) == 1
+    assert "range() arg 3 must not be zero" in log[0]["message"]
+    assert "ppo.py" in log[0]["data"]["traceback"]
+    assert "ppo.py" in finished.stderr
+    assert finished.events[-1]["phase"] == "error"
+
+
+def test_a_refused_spec_does_not_train(tmp_path: Path, make_spec: Any) -> None:
+    """A run that `check` blocks ends at once, in words and with a non-zero code, when it is started all the same."""
+    finished = run(tmp_path / "run", make_spec(environment="Pendulum-v1"))
+    assert finished.code == 1
+    assert "acts in discrete spaces only" in finished.stderr
+    assert [event["phase"] for event in finished.events] == ["error"]
+
+
+def test_describe_and_check_answer_in_json(make_spec: Any) -> None:
+    """Both print one model as JSON and nothing else."""
+    command = [sys.executable, "-m", "mosaic_worker_cleanrl"]
+    described = subprocess.run([*command, "describe"], check=True, capture_output=True)
+    assert WorkerDescription.model_validate_json(described.stdout).worker == "cleanrl"
+    checked = subprocess.run(
+        [*command, "check"],
+        check=True,
+        capture_output=True,
+        input=make_spec(algorithm="dqm").model_dump_json().encode(),
+    )
+    report = CheckReport.model_validate_json(checked.stdout)
+    assert not report.ok
+    assert report.findings[0].nearest == ["dqn"]
+    assert json.loads(checked.stdout)["ok"] is False
