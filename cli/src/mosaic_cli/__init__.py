@@ -1,1 +1,1 @@
-"""The verbs of ./mosaic and the embedded stack's supervisor."""
+"""The verbs of `./mosaic` and the supervisor of the embedded stack."""

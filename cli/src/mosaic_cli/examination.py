@@ -1,0 +1,216 @@
+"""What `doctor` looks at: each check gives findings with what to do."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import httpx
+
+from mosaic_cli.errors import HomeUnusable
+from mosaic_cli.stack.layout import Layout, disk_reserve_bytes
+from mosaic_cli.stack.lock import lock_holder
+from mosaic_cli.stack.ports import clash, is_free
+from mosaic_cli.stack.state import earlier_stack, ports_of, running_stack
+from mosaic_cli.wording import size
+from mosaic_client import ClientError, connect
+from mosaic_contracts.worker import Finding
+
+ROOMS = {
+    "broker": "nats-server",
+    "recorder": "python",
+    "scheduler": "python",
+    "gateway": "python",
+    "worker_cleanrl": "python",
+}
+COMFORTABLE_BYTES = 5 * 2**30
+"""A run at the level `full` may take some GiB."""
+EARLIEST_CLOCK_S = 1_735_689_600
+"""2025-01-01: an earlier clock is one that was never set."""
+
+
+def examine(layout: Layout) -> list[Finding]:
+    """Run every check."""
+    checks: list[Callable[[Layout], list[Finding]]] = [
+        _python,
+        _clock,
+        _home,
+        _environments,
+        _broker_version,
+        _token,
+        _stack,
+    ]
+    return [finding for check in checks for finding in check(layout)]
+
+
+def _python(_: Layout) -> list[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] != (3, 11):
+        return [
+            _blocking(
+                "python", f"Python {version}; MOSAIC needs 3.11. `./mosaic sync cli` makes its own."
+            )
+        ]
+    if not sys.platform.startswith("linux"):
+        return [_blocking("python", f"{sys.platform}: the embedded stack needs Linux.")]
+    return [_ok("python", f"Python {version}")]
+
+
+def _clock(_: Layout) -> list[Finding]:
+    now_s = time.time()
+    if now_s < EARLIEST_CLOCK_S:
+        return [
+            _warning("clock", "The clock was never set; times shown will be wrong. Set the date.")
+        ]
+    return [_ok("clock", time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(now_s)))]
+
+
+def _home(layout: Layout) -> list[Finding]:
+    try:
+        layout.prepare_home()
+        reserve = disk_reserve_bytes()
+    except HomeUnusable as error:
+        return [_blocking("data root", str(error))]
+    free = shutil.disk_usage(layout.home).free
+    words = f"{layout.home}: {size(free)} free"
+    if free < max(COMFORTABLE_BYTES, 2 * reserve):
+        return [_warning("data root", f"{words}; long runs may fill it. Make room.")]
+    return [_ok("data root", words)]
+
+
+def _environments(layout: Layout) -> list[Finding]:
+    findings = []
+    for room, program in ROOMS.items():
+        folder = layout.venvs / room
+        if not os.access(folder / "bin" / program, os.X_OK):
+            # a worker that is missing stops its runs only, and `run` makes it
+            make = _warning if room.startswith("worker_") else _blocking
+            findings.append(make(f"environment {room}", f"missing: run `./mosaic sync {room}`"))
+        elif not (folder / "mosaic-run.stamp").is_file():
+            findings.append(
+                _warning(f"environment {room}", f"unfinished: run `./mosaic sync {room}`")
+            )
+        else:
+            findings.append(_ok(f"environment {room}", "there, with its stamp"))
+    return findings
+
+
+def _broker_version(layout: Layout) -> list[Finding]:
+    server = layout.venvs / "broker" / "bin" / ROOMS["broker"]
+    if not os.access(server, os.X_OK):
+        return []  # said above
+    try:
+        done = subprocess.run(
+            [server, "--version"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [
+            _blocking("broker", f"{server} does not start ({error}): run `./mosaic sync broker`")
+        ]
+    if done.returncode != 0:
+        return [
+            _blocking(
+                "broker", f"{server} ends with {done.returncode}: {done.stderr.strip()[:200]}"
+            )
+        ]
+    return [_ok("broker", done.stdout.strip())]
+
+
+def _token(layout: Layout) -> list[Finding]:
+    try:
+        mode = stat.S_IMODE(layout.token_file.stat().st_mode)
+    except FileNotFoundError:
+        return [_ok("token", "none yet; the first start makes it")]
+    except OSError as error:
+        return [_blocking("token", f"{layout.token_file} cannot be read ({error.strerror})")]
+    if mode & 0o077:
+        return [_warning("token", f"{layout.token_file} is open to others: chmod 600 it")]
+    if not os.access(layout.token_file, os.R_OK):
+        return [
+            _blocking(
+                "token",
+                f"{layout.token_file} belongs to another user; use theirs or another MOSAIC_HOME",
+            )
+        ]
+    return [_ok("token", "readable by you only")]
+
+
+def _stack(layout: Layout) -> list[Finding]:
+    if os.environ.get("MOSAIC_URL"):
+        return _answer()
+    running = running_stack(layout.home, layout.lock_file)
+    if running is None:
+        holder = lock_holder(layout.lock_file)
+        if holder is not None:
+            return [_warning("stack", f"supervisor {holder.pid} is starting")]
+        return [*_old_ports(layout), _ok("stack", "none is up: ./mosaic up -d")]
+    findings = [
+        _warning(
+            f"service {s.name}",
+            f"{s.state}, {s.restarts} restarts, last {s.last_exit}; log {layout.home / s.log}",
+        )
+        for s in running.services
+        if s.restarts or s.state == "backing_off"
+    ]
+    return findings + _answer()
+
+
+def _old_ports(layout: Layout) -> list[Finding]:
+    earlier = earlier_stack(layout.home)
+    ports = ports_of(earlier) if earlier is not None else None
+    if ports is None:
+        return []
+    named = {"gateway": ports.gateway, "broker": ports.broker, "broker's monitor": ports.monitor}
+    return [
+        _warning("ports", f"{clash(name, port)} The next start takes another one.")
+        for name, port in named.items()
+        if not is_free(port)
+    ]
+
+
+def _answer() -> list[Finding]:
+    try:
+        with connect() as client:
+            ready, words = client.ready()
+            answer = client.stack()
+            skew_s = _clock_skew(client.location.url)
+    except ClientError as error:
+        return [_blocking("stack", str(error))]
+    findings = [_warning("stack", word) for word in dict.fromkeys([*words, *answer.findings])]
+    if not findings:
+        findings = [
+            _ok("stack", "up and ready") if ready else _warning("stack", "up, but not ready yet")
+        ]
+    if skew_s is not None and abs(skew_s) > 5:
+        findings.append(
+            _warning("clock", f"The stack's clock differs by {skew_s:.0f} s; ages are its own")
+        )
+    return findings
+
+
+def _clock_skew(url: str) -> float | None:
+    """Seconds that the stack's clock is ahead, by the date of an answer; None when it gives none."""
+    try:
+        date = httpx.get(f"{url}/healthz", timeout=5, trust_env=False).headers.get("date")
+    except httpx.HTTPError:
+        return None
+    if date is None:
+        return None
+    from email.utils import parsedate_to_datetime  # slow to import and needed here only
+
+    return parsedate_to_datetime(date).timestamp() - time.time()
+
+
+def _ok(where: str, message: str) -> Finding:
+    return Finding(level="ok", where=where, message=message)
+
+
+def _warning(where: str, message: str) -> Finding:
+    return Finding(level="warning", where=where, message=message)
+
+
+def _blocking(where: str, message: str) -> Finding:
+    return Finding(level="blocking", where=where, message=message)

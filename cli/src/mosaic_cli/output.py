@@ -1,0 +1,50 @@
+"""stdout is the answer, stderr is talk. With --json stdout holds strict JSON and nothing else."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel
+from rich.console import Console
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    """A message beside the answer."""
+    err.print(text, markup=False, soft_wrap=True)
+
+
+def emit(value: object) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def emit_line(value: object) -> None:
+    """One line of JSON Lines on stdout."""
+    sys.stdout.write(json_line(value) + "\n")
+    sys.stdout.flush()
+
+
+def json_line(value: object) -> str:
+    """A value as one line of strict JSON."""
+    return json.dumps(plain(value), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+def plain(value: object) -> Any:
+    """A value as json.dumps takes it; non-finite numbers become their names, as everywhere in MOSAIC."""
+    if isinstance(value, BaseModel):
+        return plain(json.loads(value.model_dump_json(by_alias=True)))
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Iterable):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,125 @@
+"""What a person types for a run or a parameter, and what it means."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable
+
+from mosaic_cli.errors import NothingFound, RunUnknown, ValueRefused
+from mosaic_client import Client
+from mosaic_contracts.ids import RUN_ID_PATTERN
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.spec import ParameterValue
+
+LAST = "last"
+NO_RUNS = "No runs yet. Try: ./mosaic demo"
+_PREFIX = re.compile(r"^[0-7][0-9A-HJKMNP-TV-Z]{0,25}$")
+_MAX_CANDIDATES = 5
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+(?:\.\d+)?)s?)?")
+
+
+def find_run(client: Client, text: str) -> RunView:
+    """The run that an id, an unambiguous beginning of one, or `last` means.
+
+    Raises:
+        RunUnknown: there is none.
+        ValueRefused: it is no id, or several begin so.
+    """
+    if text.lower() == LAST:
+        newest = client.runs(limit=1).runs
+        if not newest:
+            raise RunUnknown(NO_RUNS)
+        return newest[0]
+    prefix = text.upper()
+    if re.fullmatch(RUN_ID_PATTERN, prefix):
+        return client.run(prefix)
+    if not _PREFIX.fullmatch(prefix):
+        raise ValueRefused(
+            f"{text!r} is no run: give an id as `./mosaic ps` shows it, its beginning, or `last`."
+        )
+    found: list[RunView] = []
+    for run in client.each_run():
+        if run.run_id < prefix:
+            break  # ids sort by time and the list is newest first: the rest is older
+        if run.run_id.startswith(prefix):
+            found.append(run)
+    if not found:
+        raise RunUnknown(f"No run's id begins with {prefix}. `./mosaic ps` lists them.")
+    if len(found) > 1:
+        names = ", ".join(run.run_id for run in found[:_MAX_CANDIDATES])
+        more = " ..." if len(found) > _MAX_CANDIDATES else ""
+        raise ValueRefused(
+            f"{len(found)} runs begin with {prefix}: {names}{more}. Give more of it."
+        )
+    return found[0]
+
+
+def parse_parameter(text: str) -> tuple[str, ParameterValue]:
+    """`key=value`; the value is JSON where it is a JSON scalar (`0.5`, `true`, `null`, `"1"`), else text.
+
+    Raises:
+        ValueRefused: no key, or a list or an object.
+    """
+    key, equals, raw = text.partition("=")
+    if not equals or not key.strip():
+        raise ValueRefused(
+            f"{text!r} is no parameter: write -p key=value, e.g. -p learning-rate=0.001."
+        )
+    try:
+        value = json.loads(raw, parse_constant=_refuse_constant)
+    except ValueError:
+        value = raw
+    if isinstance(value, list | dict):
+        raise ValueRefused(
+            f"{key} takes one value (a number, true, false, null or text), not {raw}."
+        )
+    return key.strip(), value
+
+
+def parse_parameters(texts: Iterable[str]) -> dict[str, ParameterValue]:
+    """All `-p` options of a command line.
+
+    Raises:
+        ValueRefused: one cannot be read, or a key stands twice.
+    """
+    parameters: dict[str, ParameterValue] = {}
+    for text in texts:
+        key, value = parse_parameter(text)
+        if key in parameters:
+            raise ValueRefused(f"The parameter {key} is given twice.")
+        parameters[key] = value
+    return parameters
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `90`, `45s`, `30m`, `1h30m`, `2d`.
+
+    Raises:
+        ValueRefused: not a duration, or zero.
+    """
+    match = _DURATION.fullmatch(text.strip().lower().replace(" ", ""))
+    if match is None or not any(match.groups()):
+        raise ValueRefused(f"{text!r} is no duration: write 45s, 30m, 1h30m or 2d.")
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    total_s = days * 86400 + hours * 3600 + minutes * 60 + seconds
+    if total_s <= 0:
+        raise ValueRefused("A duration must be more than nothing.")
+    return total_s
+
+
+def did_you_mean(text: str, known: Iterable[str]) -> str:
+    """A sentence with the nearest names, or an empty text."""
+    nearest = difflib.get_close_matches(text.lower(), list(known), n=3, cutoff=0.5)
+    return f"Did you mean {' or '.join(nearest)}?" if nearest else ""
+
+
+def no_such(kind: str, name: str, known: list[str], hint: str) -> NothingFound:
+    """The error for a name that a run does not have."""
+    words = [f"There is no {kind} {name!r}.", did_you_mean(name, known), hint]
+    return NothingFound(" ".join(word for word in words if word))
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(
+        name
+    )  # NaN and Infinity are no JSON; they stay text, and the stack judges them

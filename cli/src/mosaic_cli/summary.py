@@ -1,0 +1,98 @@
+"""What is told of a run that has ended."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mosaic_cli.wording import STATE_STYLE, duration, number, run_duration, step_and_total, what
+from mosaic_contracts.runs import ArtifactRow, RunSummary, RunView
+
+
+def run_result(run: RunView) -> dict[str, Any]:
+    """The object that `demo --json` and `run --json` print at the end."""
+    summary = run.summary or RunSummary(run_id=run.run_id)
+    worker = [mark.last_seq for mark in summary.sources if mark.source == "worker"]
+    return {
+        "run_id": run.run_id,
+        "state": run.state.value,
+        "cause": run.end.cause.value if run.end else None,
+        "steps": step_and_total(run)[0],
+        "episodes": summary.episodes,
+        "best_return": summary.best_return,
+        "telemetry": {
+            "events": summary.events,
+            "last_seq": max(worker, default=0),
+            "gaps": summary.gaps,
+            "dropped": summary.dropped,
+        },
+    }
+
+
+def print_summary(console: Console, run: RunView, artifacts: list[ArtifactRow], home: Path) -> None:
+    """A short table: how it ended, how good it got, what is stored, where it lies."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, value in rows(run, artifacts, home):
+        table.add_row(name, value)
+    console.print()
+    console.print(table)
+    if run.end and run.end.last_lines and run.state.value != "succeeded":
+        console.print("\nIts last words:", style="dim")
+        for line in run.end.last_lines[-12:]:
+            console.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def rows(run: RunView, artifacts: list[ArtifactRow], home: Path) -> list[tuple[str, Text]]:
+    """Names and values of the summary."""
+    summary = run.summary or RunSummary(run_id=run.run_id)
+    ended = Text(run.state.value, STATE_STYLE[run.state])
+    if run.end:
+        ended.append(f": {run.end.message}", "default")
+    found = [
+        ("run", Text(run.run_id)),
+        ("what", Text(what(run))),
+        ("state", ended),
+        ("took", Text(f"{run_duration(run)}{_speed(run)}")),
+        ("steps", Text(f"{step_and_total(run)[0]:,}")),
+        ("episodes", Text(_returns(summary))),
+        ("stored", Text(_stored(run, summary))),
+        ("folder", Text(str(home / run.run_dir))),
+    ]
+    by_kind = {row.kind: row for row in artifacts}
+    if (board := by_kind.get("tensorboard")) is not None:
+        found.append(("TensorBoard", Text(str(home / run.run_dir / board.path))))
+    checkpoints = [row for row in artifacts if row.kind == "checkpoint" and row.exists]
+    if checkpoints:
+        last = max(checkpoints, key=lambda row: row.step or 0)
+        found.append(("checkpoint", Text(str(home / run.run_dir / last.path))))
+    return found
+
+
+def _speed(run: RunView) -> str:
+    return f" ({number(run.sps, 0)} steps/s)" if run.sps else ""
+
+
+def _returns(summary: RunSummary) -> str:
+    if not summary.episodes:
+        return "none finished"
+    return (
+        f"{summary.episodes:,}, best return {number(summary.best_return)}, "
+        f"mean of the last 20 {number(summary.mean_return)}"
+    )
+
+
+def _stored(run: RunView, summary: RunSummary) -> str:
+    words = [f"{summary.events:,} events", f"{summary.gaps:,} gaps"]
+    if summary.dropped:
+        words.append(f"{summary.dropped:,} steps thinned by the worker")
+    if summary.quarantined:
+        words.append(f"{summary.quarantined:,} batches set aside")
+    if run.telemetry_pending:
+        words.append("more is on its way")
+    if summary.last_t is not None and summary.first_t is not None:
+        words.append(f"over {duration(summary.last_t - summary.first_t)}")
+    return ", ".join(words)

@@ -1,0 +1,133 @@
+"""`demo`: one real training run from nothing, with a stack of its own where none is up."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from mosaic_cli import option
+from mosaic_cli.exit_code import ExitCode, code_of_state
+from mosaic_cli.follow import follow_run
+from mosaic_cli.output import emit, err, out, say
+from mosaic_cli.stack.launch import take_down, wait_until_ready
+from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.lock import lock_holder
+from mosaic_cli.stack.supervisor import StartOptions
+from mosaic_cli.summary import print_summary, run_result
+from mosaic_cli.verbs.stack import start_and_wait
+from mosaic_client import Client, connect
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.spec import RecordLevel, RunSpec
+
+GRACE_S = 10.0
+"""The demo's agent reaches a safe point within a second."""
+
+
+def demo(
+    steps: Annotated[int, typer.Option(min=1, help="Environment steps to train.")] = 50_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the run.")] = 1,
+    record: Annotated[
+        RecordLevel, typer.Option(help="How much of each step is kept.")
+    ] = RecordLevel.REPLAY,
+    json: option.Json = False,
+) -> None:
+    """Train a real agent (PPO on CartPole-v1) and show what is kept of it; about a minute.
+
+    Uses the stack that is up, else starts one and takes it down at the end. Ctrl-C stops the run.
+    """
+    spec = RunSpec(
+        worker="cleanrl",
+        algorithm="ppo",
+        environment="CartPole-v1",
+        steps=steps,
+        seed=seed,
+        record=record,
+        grace_s=GRACE_S,
+    )
+    layout = Layout.of_environment()
+    with _stack(layout) as is_ours, connect() as client:
+        run, interrupted = _train(client, spec)
+        artifacts = client.artifacts(run.run_id)
+    if json:
+        emit(run_result(run))
+    else:
+        print_summary(out, run, artifacts, layout.home)
+        _print_next(is_ours)
+    raise typer.Exit(ExitCode.INTERRUPTED if interrupted else code_of_state(run.state))
+
+
+@contextmanager
+def _stack(layout: Layout) -> Iterator[bool]:
+    """A stack that is up; tells whether it is ours, and takes it down afterwards only then."""
+    if os.environ.get("MOSAIC_URL"):
+        yield False
+        return
+    if lock_holder(layout.lock_file) is not None:
+        wait_until_ready(layout, None, lambda _: None)
+        yield False
+        return
+    try:
+        # tied: should this process be killed, the stack ends too
+        start_and_wait(layout, StartOptions(), tied=True)
+        yield True
+    finally:
+        with _ctrl_c_ignored(), err.status("Taking the demo's stack down ..."):
+            take_down(layout)
+
+
+def _train(client: Client, spec: RunSpec) -> tuple[RunView, bool]:
+    with _ctrl_c_kept_back() as pressed:
+        run = client.submit(spec)  # cut off here, nobody would know which run to stop
+    say(
+        f"Run {run.run_id}: {spec.algorithm} on {spec.environment}, seed {spec.seed}. Ctrl-C stops it."
+    )
+    try:
+        if not pressed:
+            return follow_run(client, run, err), False
+    except KeyboardInterrupt:
+        pass
+    with _ctrl_c_ignored():
+        say("Stopping the run at its next safe point ...")
+        run = client.run(run.run_id)
+        if not run.state.is_final:
+            run = client.stop(run.run_id)
+        return follow_run(client, run, err, cursor=None), True
+
+
+@contextmanager
+def _ctrl_c_kept_back() -> Iterator[list[int]]:
+    """Only notes a Ctrl-C in the list that it gives."""
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: pressed.append(number))
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """What is under way here ends by itself within a bound; leaving it half done would leave processes."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _print_next(was_ours: bool) -> None:
+    commands = [
+        ("./mosaic episodes last", "every episode it played"),
+        ("./mosaic metrics last charts/SPS", "a curve of its training"),
+        ("./mosaic run cleanrl dqn CartPole-v1", "train another one"),
+    ]
+    if was_ours:
+        commands = [("./mosaic up -d", "start a stack that stays"), commands[0], commands[2]]
+    out.print("\nNext:")
+    for command, words in commands:
+        out.print(f"  [bold]{command:<38}[/bold] {words}")
+    sys.stdout.flush()

@@ -1,0 +1,66 @@
+"""`logs`: what a run's worker printed."""
+
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from mosaic_cli import option
+from mosaic_cli.output import emit_line, out, say
+from mosaic_cli.reference import find_run
+from mosaic_cli.terminal_text import LineCollector
+from mosaic_client import Client, connect
+
+PART_BYTES = 256 * 1024
+LOOK_EVERY_S = 0.5
+
+
+def logs(
+    run: option.Run,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the run ends.")
+    ] = False,
+    tail: Annotated[
+        int | None, typer.Option("--tail", "-n", min=1, help="Only the last lines.")
+    ] = None,
+    json: option.JsonLines = False,
+) -> None:
+    """Print the output of a run's worker. Progress bars are collapsed to their last state."""
+    with connect() as client:
+        view = find_run(client, run)
+        shown = 0
+        for line in log_lines(client, view.run_id, follow, tail):
+            emit_line({"line": line}) if json else out.print(line, markup=False, soft_wrap=True)
+            shown += 1
+    if not shown and not json:
+        say(f"{view.run_id} has printed nothing" + ("." if view.state.is_final else " yet."))
+
+
+def log_lines(client: Client, run_id: str, follow: bool, tail: int | None) -> Iterator[str]:
+    """Lines of a log, in bounded memory; with `follow` until the run has ended."""
+    collector = LineCollector()
+    offset = 0
+    if tail is not None:
+        text, offset = client.log_tail(run_id, tail)
+        yield from collector.feed(text)
+    if tail is None or follow:
+        yield from _from_offset(client, run_id, offset, follow, collector)
+    yield from collector.finish()
+
+
+def _from_offset(
+    client: Client, run_id: str, offset: int, follow: bool, collector: LineCollector
+) -> Iterator[str]:
+    while True:
+        # asked first: what was written before the end is then certain to be read below
+        has_ended = not follow or client.run(run_id).state.is_final
+        while True:
+            part = client.log(run_id, offset, PART_BYTES)
+            yield from collector.feed(part.text)
+            if part.next_offset <= offset:
+                break
+            offset = part.next_offset
+        if has_ended:
+            return
+        time.sleep(LOOK_EVERY_S)  # a log is a file; the gateway announces no new lines

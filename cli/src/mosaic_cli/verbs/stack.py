@@ -1,0 +1,266 @@
+"""`up`, `down`, `status`: the stack of this machine."""
+
+import time
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from mosaic_cli import option
+from mosaic_cli.errors import NoStack, StackAlreadyUp
+from mosaic_cli.exit_code import ExitCode
+from mosaic_cli.output import emit, err, out, say
+from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
+from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.state import running_stack
+from mosaic_cli.stack.supervisor import StartOptions, supervise
+from mosaic_cli.wording import duration, plural
+from mosaic_client import Client, ClientError, connect
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.stack import StackFile, StackStatus
+
+STOP_RUNS_TIMEOUT_S = 120.0
+LOOK_EVERY_S = 0.3
+STATE_STYLE = {"up": "green", "starting": "cyan", "backing_off": "yellow", "stopped": "dim"}
+
+Port = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        min=1,
+        max=65535,
+        envvar="MOSAIC_GATEWAY_PORT",
+        help="Port of the gateway; default: the last one, else a free one.",
+    ),
+]
+BrokerPort = Annotated[
+    int | None,
+    typer.Option(
+        "--broker-port", min=1, max=65535, help="Port of the broker; default as for --port."
+    ),
+]
+
+
+def up(
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Return once it is ready.")
+    ] = False,
+    port: Port = None,
+    broker_port: BrokerPort = None,
+    json: option.Json = False,
+) -> None:
+    """Start the stack: broker, recorder, scheduler and gateway.
+
+    Without -d it stays in the foreground, shows how the services are, and ends with Ctrl-C. A stack that is already up
+    is left alone: exit code 0 with -d, else 1.
+    """
+    layout = Layout.of_environment()
+    options = StartOptions(port=port, broker_port=broker_port)
+    running = running_stack(layout.home, layout.lock_file)
+    if running is not None:
+        _say_already_up(running, json)
+        raise typer.Exit(ExitCode.DONE if detach else 1)
+    if detach:
+        stack = start_and_wait(layout, options)
+        emit(stack) if json else _print_ready(stack)
+        return
+    _run_in_foreground(layout, options, json)
+
+
+def down(
+    stop_runs: Annotated[
+        bool, typer.Option("--stop-runs", help="Stop live runs first and wait for their end.")
+    ] = False,
+    json: option.Json = False,
+) -> None:
+    """Take the stack down. Live runs go on by themselves unless --stop-runs is given."""
+    layout = Layout.of_environment()
+    running = running_stack(layout.home, layout.lock_file)
+    live = _live_runs() if running else []
+    if stop_runs and live:
+        live = _stop_runs(live)
+    with err.status("Taking the stack down ..."):
+        was_up = take_down(layout)
+    if json:
+        emit({"was_up": was_up, "live_runs": [run.run_id for run in live]})
+    elif not was_up:
+        say("No stack was up.")
+    else:
+        say("The stack is down.")
+        if live:
+            say(_live_runs_text(live))
+
+
+def status(json: option.Json = False) -> None:
+    """Show how the stack and its services are."""
+    layout = Layout.of_environment()
+    running = running_stack(layout.home, layout.lock_file)
+    answer, reason = _ask_stack()
+    if json:
+        emit(
+            {
+                "running": running is not None or answer is not None,
+                "stack": running,
+                "status": answer,
+            }
+        )
+    elif running is not None:
+        out.print(services_table(running))
+    if running is None and answer is None:
+        raise NoStack(f"No stack is up for {layout.home}. Start one: ./mosaic up -d")
+    if not json:
+        _print_status(answer, reason)
+    if answer is None:
+        raise typer.Exit(ExitCode.NO_STACK)
+
+
+def start_and_wait(layout: Layout, options: StartOptions, *, tied: bool = False) -> StackFile:
+    """Start a detached stack and show on stderr how it comes up.
+
+    Raises:
+        StackStartProblem: it does not.
+    """
+    supervisor = start_detached(layout, options, tied=tied)
+    began_s = time.monotonic()
+    with err.status("Starting the stack ...") as spinner:
+
+        def watch(stack: StackFile) -> None:
+            spinner.update(f"Starting the stack: {_summary(stack)}")
+
+        stack = wait_until_ready(layout, supervisor, watch)
+    say(f"The stack is ready after {duration(time.monotonic() - began_s)}.")
+    return stack
+
+
+def services_table(stack: StackFile) -> RenderableType:
+    """The services of a stack, one a row."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("SERVICE", "STATE", "PID", "RESTARTS", "LAST EXIT", "LOG"):
+        table.add_column(heading, overflow="fold")
+    for service in stack.services:
+        table.add_row(
+            service.name,
+            Text(service.state.replace("_", " "), STATE_STYLE.get(service.state, "")),
+            str(service.pid or "-"),
+            str(service.restarts),
+            Text(service.last_exit or "-", "yellow" if service.last_exit else ""),
+            service.log,
+        )
+    word = Text("ready", "green") if stack.ready else Text("not ready", "yellow")
+    head = Text.assemble(
+        "Stack at ",
+        (stack.gateway_url, "bold"),
+        ", supervisor ",
+        str(stack.supervisor_pid),
+        ": ",
+        word,
+    )
+    return Group(head, table)
+
+
+def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> None:
+    with Live(Text("Starting the stack ..."), console=err, refresh_per_second=4) as live:
+        shown_restarts: dict[str, int] = {}
+
+        def watch(stack: StackFile) -> None:
+            for service in stack.services:
+                if service.restarts > shown_restarts.get(service.name, 0):
+                    live.console.print(
+                        f"{service.name} ended ({service.last_exit}) and is started again; "
+                        f"see {layout.home / service.log}"
+                    )
+                shown_restarts[service.name] = service.restarts
+            hint = "Ctrl-C takes it down; live runs go on by themselves." if stack.ready else ""
+            live.update(Group(services_table(stack), Text(hint, "dim")))
+
+        try:
+            supervise(layout, options, watch)
+        except StackAlreadyUp as error:
+            say(str(error))
+            raise typer.Exit(1) from error
+    if json:
+        emit({"was_up": True})
+    say("The stack is down.")
+
+
+def _summary(stack: StackFile) -> str:
+    return ", ".join(f"{s.name} {s.state.replace('_', ' ')}" for s in stack.services)
+
+
+def _print_ready(stack: StackFile) -> None:
+    out.print(f"MOSAIC is up at [bold]{stack.gateway_url}[/bold]")
+    out.print("  ./mosaic run cleanrl ppo CartPole-v1   train an agent")
+    out.print("  ./mosaic ps                            list the runs")
+    out.print("  ./mosaic down                          take the stack down")
+
+
+def _say_already_up(stack: StackFile, json: bool) -> None:
+    if json:
+        emit(stack)
+    word = "is up" if stack.ready else "is starting"
+    say(f"A stack {word} already at {stack.gateway_url} (supervisor {stack.supervisor_pid}).")
+
+
+def _ask_stack() -> tuple[StackStatus | None, str]:
+    try:
+        with connect() as client:
+            return client.stack(), ""
+    except ClientError as error:
+        return None, str(error)
+
+
+def _print_status(answer: StackStatus | None, reason: str) -> None:
+    if answer is None:
+        say(f"The gateway gives no answer: {reason}")
+        return
+    scheduler: dict[str, Any] = dict(answer.scheduler or {})
+    recorder: dict[str, Any] = dict(answer.recorder or {})
+    if scheduler:
+        out.print(
+            f"Runs: {scheduler.get('live', 0)} live, {scheduler.get('queued', 0)} queued; "
+            f"{scheduler.get('cpu_in_use', 0)} of {scheduler.get('cpu_limit', 0)} cores given away"
+        )
+    if recorder:
+        out.print(
+            f"Recorder: {recorder.get('lag', 0)} messages behind, {recorder.get('quarantined', 0)} set aside"
+        )
+    for finding in answer.findings:
+        out.print(f"! {finding}", style="yellow", markup=False)
+
+
+def _live_runs() -> list[RunView]:
+    try:
+        with connect() as client:
+            return _read_live(client)
+    except ClientError:
+        return []  # the stack is broken; taking it down must still work
+
+
+def _read_live(client: Client) -> list[RunView]:
+    newest = client.runs(limit=200).runs
+    return [run for run in newest if not run.state.is_final]
+
+
+def _stop_runs(live: list[RunView]) -> list[RunView]:
+    deadline_s = time.monotonic() + STOP_RUNS_TIMEOUT_S
+    with connect() as client, err.status(f"Stopping {plural(len(live), 'run')} ..."):
+        for run in live:
+            client.stop(run.run_id)
+        while live and time.monotonic() < deadline_s:
+            live = [run for run in live if not client.run(run.run_id).state.is_final]
+            time.sleep(
+                LOOK_EVERY_S
+            )  # several runs at once; following each would take a connection a run
+    return live
+
+
+def _live_runs_text(live: list[RunView]) -> str:
+    names = ", ".join(run.run_id for run in live[:3]) + (" ..." if len(live) > 3 else "")
+    go = "goes" if len(live) == 1 else "go"
+    return (
+        f"{plural(len(live), 'run')} {go} on without it and will be shipped by the next stack: {names}\n"
+        "(`./mosaic up -d` picks them up again; `./mosaic down --stop-runs` would have stopped them)"
+    )

@@ -1,0 +1,247 @@
+"""`events`, `episodes`, `metrics`, `export`: what is stored of a run."""
+
+import os
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import Progress
+from rich.table import Table
+
+from mosaic_cli import option
+from mosaic_cli.errors import FileProblem, NothingFound, ValueRefused
+from mosaic_cli.output import emit, emit_line, err, json_line, out, say
+from mosaic_cli.reference import find_run, no_such
+from mosaic_cli.sparkline import sparkline
+from mosaic_cli.wording import number, plural
+from mosaic_client import Client, ConnectionLost, connect
+from mosaic_contracts.live import Events
+from mosaic_contracts.runs import Curve, CurveBucket, EpisodeRow
+
+EPISODE_PAGE = 500
+CURVE_ROWS = 12
+CURVE_WIDTH = 60
+
+Types = Annotated[
+    str | None,
+    typer.Option("--types", "-t", help="Event types, comma separated, e.g. episode,metric."),
+]
+
+
+def events(
+    run: option.Run,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the run ends.")
+    ] = False,
+    types: Types = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=1, help="How many at most; default 100, with -f all."),
+    ] = None,
+    json: option.JsonLines = False,
+) -> None:
+    """Print stored events in order; with -f go on with what happens."""
+    chosen = types.replace(" ", "").split(",") if types else None
+    with connect() as client:
+        run_id = find_run(client, run).run_id
+        stream = (
+            _followed(client, run_id, chosen) if follow else client.each_event(run_id, "", chosen)
+        )
+        bound = limit if limit is not None or follow else 100
+        shown = 0
+        for event in islice(stream, bound):
+            emit_line(event) if json else out.print(
+                _event_line(event), markup=False, soft_wrap=True
+            )
+            shown += 1
+    if not shown:
+        say("No such events are stored" + (f" ({types})." if types else " yet."))
+    elif limit is None and shown == bound:
+        say("The first 100; more with --limit, all with `./mosaic export`.")
+
+
+def episodes(
+    run: option.Run,
+    limit: option.Limit = 20,
+    order: Annotated[str, typer.Option(help="newest or oldest first.")] = "newest",
+    json: option.Json = False,
+) -> None:
+    """List episodes with length and return."""
+    if order not in ("newest", "oldest"):
+        raise ValueRefused(f"--order is newest or oldest, not {order}.")
+    with connect() as client:
+        run_id = find_run(client, run).run_id
+        rows = _read_episodes(client, run_id, limit, "desc" if order == "newest" else "asc")
+    if json:
+        emit(rows)
+        return
+    if not rows:
+        say(f"{run_id} has no episodes stored.")
+        return
+    out.print(_episode_table(rows))
+    returns = [row.episode_return for row in (reversed(rows) if order == "newest" else rows)]
+    out.print(f"return {sparkline(returns)}  (oldest to newest shown)", style="dim")
+
+
+def metrics(
+    run: option.Run,
+    tag: Annotated[
+        str | None, typer.Argument(help="A metric's name; without it all are listed.")
+    ] = None,
+    buckets: Annotated[int, typer.Option(min=1, help="Rows of the table.")] = CURVE_ROWS,
+    json: option.Json = False,
+) -> None:
+    """List a run's metrics, or show the curve of one."""
+    with connect() as client:
+        run_id = find_run(client, run).run_id
+        if tag is None:
+            _list_metrics(client, run_id, json)
+            return
+        names = [metric.name for metric in client.metrics(run_id)]
+        if tag not in names:
+            raise no_such("metric", tag, names, f"`./mosaic metrics {run}` lists them.")
+        if json:
+            emit(client.curve(run_id, tag, buckets=buckets))
+            return
+        wide = client.curve(run_id, tag, buckets=CURVE_WIDTH)
+        _print_curve(client.curve(run_id, tag, buckets=buckets), wide)
+
+
+def export(
+    run: option.Run,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="JSON lines, one event a line (the only form).")
+    ] = True,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; default stdout.")
+    ] = None,
+    types: Types = None,
+) -> None:
+    """Write the whole stream of a run as JSON lines, in bounded memory."""
+    chosen = types.replace(" ", "").split(",") if types else None
+    with connect() as client:
+        view = find_run(client, run)
+        total = view.summary.events if view.summary and not chosen else None
+        if output is None:
+            count = _write_events(client, view.run_id, chosen, total, sys.stdout)
+        else:
+            count = _write_file(client, view.run_id, chosen, total, output)
+    say(f"{plural(count, 'event')} of {view.run_id} written to {output or 'stdout'}.")
+
+
+def _followed(client: Client, run_id: str, types: list[str] | None) -> Any:
+    for item in client.follow(run_id, "", types or ["*"]):
+        if isinstance(item, Events):
+            yield from item.events
+        elif isinstance(item, ConnectionLost):
+            say(f"connection lost ({item.reason}); again in {item.retry_in_s:.1f} s")
+
+
+def _event_line(event: dict[str, Any]) -> str:
+    envelope = ("v", "run_id", "attempt", "source", "seq", "t", "type")
+    rest = {key: value for key, value in event.items() if key not in envelope}
+    return f"{event['attempt']}.{event['source']}.{event['seq']:<8} {event['type']:<14} {json_line(rest)}"
+
+
+def _read_episodes(client: Client, run_id: str, limit: int, order: str) -> list[EpisodeRow]:
+    rows: list[EpisodeRow] = []
+    cursor: str | None = None
+    while len(rows) < limit:
+        page = client.episodes(run_id, cursor, min(limit - len(rows), EPISODE_PAGE), order)
+        rows += page.episodes
+        cursor = page.next_cursor
+        if cursor is None or not page.episodes:
+            break
+    return rows[:limit]
+
+
+def _episode_table(rows: list[EpisodeRow]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("EPISODE", "ENV", "LENGTH", "RETURN", "AT STEP", "RECORDED"):
+        table.add_column(heading, justify="right")
+    table.add_column("END")
+    for row in rows:
+        ended = "terminated" if row.terminated else "truncated" if row.truncated else "running"
+        table.add_row(
+            str(row.episode) if row.attempt == 1 else f"{row.attempt}/{row.episode}",
+            str(row.env),
+            number(row.length),
+            number(row.episode_return),
+            number(row.global_step),
+            f"{row.recorded_steps:,}",
+            ended if row.length is not None else "running",
+        )
+    return table
+
+
+def _list_metrics(client: Client, run_id: str, json: bool) -> None:
+    found = client.metrics(run_id)
+    if json:
+        emit(found)
+        return
+    if not found:
+        raise NothingFound(f"{run_id} has no metrics stored.")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("METRIC")
+    for heading in ("POINTS", "LAST STEP", "LAST"):
+        table.add_column(heading, justify="right")
+    for metric in found:
+        last_step = "-" if metric.last_step is None else f"{metric.last_step:,}"
+        table.add_row(metric.name, f"{metric.points:,}", last_step, number(metric.last_value, 4))
+    out.print(table)
+
+
+def _print_curve(curve: Curve, wide: Curve) -> None:
+    out.print(f"[bold]{curve.name}[/bold]  {curve.points:,} points")
+    out.print(sparkline([_shown(bucket) for bucket in wide.buckets]))
+    table = Table(box=None, pad_edge=False)
+    for heading in ("STEPS", "POINTS", "MIN", "MEAN", "MAX", "LAST", "NOT FINITE"):
+        table.add_column(heading, justify="right")
+    for bucket in curve.buckets:
+        lost = ", ".join(
+            f"{count} {name}" for count, name in ((bucket.nan, "NaN"), (bucket.inf, "Inf")) if count
+        )
+        table.add_row(
+            f"{bucket.step0:,} .. {bucket.step1:,}",
+            f"{bucket.n:,}",
+            *(number(value, 4) for value in (bucket.min, bucket.mean, bucket.max, bucket.last)),
+            lost or "-",
+        )
+    out.print(table)
+
+
+def _shown(bucket: CurveBucket) -> float | None:
+    # a bucket with anything that is not a number is marked, for a mean would hide it
+    return None if bucket.nan or bucket.mean is None else bucket.mean
+
+
+def _write_events(
+    client: Client, run_id: str, types: list[str] | None, total: int | None, file: Any
+) -> int:
+    count = 0
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("Exporting", total=total)
+        for count, event in enumerate(client.each_event(run_id, "", types), 1):
+            file.write(json_line(event) + "\n")
+            if count % 1000 == 0:
+                bar.update(task, completed=count)
+    file.flush()
+    return count
+
+
+def _write_file(
+    client: Client, run_id: str, types: list[str] | None, total: int | None, output: Path
+) -> int:
+    part = output.with_name(f".{output.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            count = _write_events(client, run_id, types, total, file)
+            os.fsync(file.fileno())
+        part.replace(output)
+    except OSError as error:
+        raise FileProblem(f"{output} cannot be written ({error.strerror}).") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return count

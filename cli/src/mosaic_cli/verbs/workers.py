@@ -1,0 +1,114 @@
+"""`describe`: workers, their algorithms, the arguments of one."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from mosaic_cli import option
+from mosaic_cli.errors import StackStartProblem, ValueRefused
+from mosaic_cli.output import emit, json_line, out
+from mosaic_cli.reference import did_you_mean
+from mosaic_client import Client, connect
+from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.worker import Algorithm, WorkerDescription
+
+
+def describe(
+    worker: Annotated[
+        str | None, typer.Argument(help="A worker; without it all are listed.")
+    ] = None,
+    algorithm: Annotated[str | None, typer.Argument(help="One of its algorithms.")] = None,
+    json: option.Json = False,
+) -> None:
+    """Show the workers, what one can do, or the arguments of an algorithm."""
+    with connect() as client:
+        if worker is None:
+            entries = client.workers().workers
+            emit(entries) if json else out.print(_workers_table(entries))
+            return
+        entry = client.worker(_known_worker(client, worker))
+    description = entry.description
+    if description is None:
+        reasons = "; ".join(finding.message for finding in entry.findings) or entry.manifest.hint
+        raise StackStartProblem(f"{entry.manifest.id} cannot describe itself here: {reasons}")
+    if algorithm is None:
+        emit(description) if json else _print_worker(description)
+        return
+    found = _known_algorithm(description, algorithm)
+    emit(found) if json else _print_algorithm(found)
+
+
+def _known_worker(client: Client, name: str) -> str:
+    manifests = [entry.manifest for entry in client.workers().workers]
+    for manifest in manifests:
+        if name == manifest.id or name in manifest.aliases:
+            return manifest.id
+    known = [manifest.id for manifest in manifests]
+    hint = did_you_mean(name, known) or f"There are: {', '.join(known) or 'none'}."
+    raise ValueRefused(f"There is no worker {name!r}. {hint}")
+
+
+def _known_algorithm(description: WorkerDescription, name: str) -> Algorithm:
+    for algorithm in description.algorithms:
+        if algorithm.id == name:
+            return algorithm
+    known = [algorithm.id for algorithm in description.algorithms]
+    hint = did_you_mean(name, known) or f"It has: {', '.join(known)}."
+    raise ValueRefused(f"{description.worker} has no algorithm {name!r}. {hint}")
+
+
+def _workers_table(entries: list[WorkerEntry]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("WORKER", "TITLE", "READY", "WHAT TO DO"):
+        table.add_column(heading, overflow="fold")
+    for entry in entries:
+        ready = Text("yes", "green") if entry.ready else Text("no", "yellow")
+        words = "; ".join(f.message for f in entry.findings) or (
+            "" if entry.ready else entry.manifest.hint
+        )
+        table.add_row(entry.manifest.id, entry.manifest.title, ready, Text(words))
+    return table
+
+
+def _print_worker(description: WorkerDescription) -> None:
+    out.print(f"[bold]{description.title}[/bold] ({description.worker} {description.version})")
+    if description.summary:
+        out.print(Text(description.summary))
+    algorithms = Table(box=None, pad_edge=False)
+    for heading in ("ALGORITHM", "TITLE", "ACTIONS", "DEFAULT ENVIRONMENT"):
+        algorithms.add_column(heading, overflow="fold")
+    for item in description.algorithms:
+        algorithms.add_row(
+            item.id,
+            Text(item.title),
+            ", ".join(item.action_spaces),
+            item.default_environment or "-",
+        )
+    out.print(algorithms)
+    names = ", ".join(environment.id for environment in description.environments)
+    out.print(Text(f"\nEnvironments: {names}"))
+    out.print(f"Arguments of one: ./mosaic describe {description.worker} ALGORITHM", style="dim")
+
+
+def _print_algorithm(algorithm: Algorithm) -> None:
+    out.print(f"[bold]{algorithm.title}[/bold] ({algorithm.id})")
+    if algorithm.summary:
+        out.print(Text(algorithm.summary))
+    table = Table(box=None, pad_edge=False)
+    for heading in ("ARGUMENT", "DEFAULT", "TYPE", "MEANING"):
+        table.add_column(heading, overflow="fold")
+    properties: dict[str, dict[str, Any]] = algorithm.parameters.get("properties", {})
+    for name, schema in properties.items():
+        default = json_line(schema["default"]) if "default" in schema else "-"
+        table.add_row(name, Text(default), _type(schema), Text(str(schema.get("description", ""))))
+    out.print(table)
+    out.print("Set one with -p NAME=VALUE.", style="dim")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " | ".join(str(value) for value in schema["enum"])
+    kind = schema.get("type") or [part.get("type", "?") for part in schema.get("anyOf", [])]
+    return " | ".join(kind) if isinstance(kind, list) else str(kind)

@@ -1,0 +1,98 @@
+"""Numbers, times and states as people read them."""
+
+import math
+from datetime import UTC, datetime
+
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import RunState
+
+STATE_STYLE = {
+    RunState.QUEUED: "cyan",
+    RunState.STARTING: "cyan",
+    RunState.RUNNING: "blue",
+    RunState.STOPPING: "yellow",
+    RunState.SUCCEEDED: "green",
+    RunState.FAILED: "red",
+    RunState.CRASHED: "red",
+    RunState.CANCELLED: "yellow",
+    RunState.TIMED_OUT: "red",
+}
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A value with at most `digits` decimals; NaN and infinities by name; a dash for none."""
+    if value is None:
+        return "-"
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if abs(value) < 10**-digits or abs(value) >= 1e9:
+        return f"{value:.4g}"
+    return f"{value:,.{digits}f}"
+
+
+def duration(seconds: float | None) -> str:
+    """`0.4 s`, `12 s`, `3:05`, `2:03:05`."""
+    if seconds is None or not math.isfinite(seconds):
+        return "-"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def size(count: float) -> str:
+    """Bytes with a unit."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def age(then: datetime | None, now: datetime | None = None) -> str:
+    """How long ago, roughly."""
+    if then is None:
+        return "-"
+    seconds = ((now or datetime.now(UTC)) - then).total_seconds()
+    for unit, name in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:.0f} {name} ago"
+    return f"{max(seconds, 0):.0f} s ago"
+
+
+def run_duration(run: RunView) -> str:
+    """How long the run has taken, or takes so far."""
+    if run.started_at is None:
+        return "-"
+    return duration(((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds())
+
+
+def what(run: RunView) -> str:
+    """`ppo CartPole-v1 seed 1`."""
+    return f"{run.spec.algorithm} {run.spec.environment} seed {run.spec.seed}"
+
+
+def step_and_total(run: RunView) -> tuple[int, int | None]:
+    """Environment steps done, the trainer's word or the store's, and how many there will be."""
+    told = run.progress.step if run.progress else 0
+    stored = run.summary.global_step if run.summary else 0
+    total = run.progress.total if run.progress and run.progress.total else run.spec.steps
+    return max(told, stored), total
+
+
+def steps_text(run: RunView) -> str:
+    """`20,480/50,000`."""
+    step, total = step_and_total(run)
+    return f"{step:,}/{total:,}" if total else f"{step:,}"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
