@@ -1,0 +1,65 @@
+"""Command line of the shipper."""
+
+import argparse
+import asyncio
+import fcntl
+import gc
+import os
+import signal
+import sys
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from mosaic_contracts.launch import LAUNCH_FILE, Launch
+from mosaic_workerkit.outbox import outbox_dir
+from mosaic_workerkit.outbox.segment import SHIPPER_LOCK
+from mosaic_workerkit.shipper.courier import Courier
+from mosaic_workerkit.shipper.journal import say
+
+EXIT_UNREADABLE = 2
+EXIT_GAVE_UP = 3
+EXIT_LOCKED = 75
+
+
+def main() -> int:
+    """Ship until all is committed and the run is over; 0: all committed, 3: gave up, 75: another is at work."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run-dir", type=Path, required=True)
+    parser.add_argument("--drain", action="store_true", help="ship what a dead run left, then exit")
+    parser.add_argument("--timeout", type=float, help="seconds a drain may take (default: drain_s)")
+    options = parser.parse_args()
+    run_dir = options.run_dir.resolve()
+    try:
+        launch = Launch.model_validate_json((run_dir / LAUNCH_FILE).read_text())
+    except (OSError, ValidationError) as error:
+        say("shipper.refused", error=f"cannot read {LAUNCH_FILE}: {error}")
+        return EXIT_UNREADABLE
+    folder = outbox_dir(run_dir, launch.attempt)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / SHIPPER_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say("shipper.refused", error="another shipper holds this outbox")
+        return EXIT_LOCKED
+    # What was imported stays for good: later collections need not look at it again.
+    gc.freeze()
+    timeout_s = launch.drain_s if options.timeout is None else options.timeout
+    return asyncio.run(_ship(run_dir, launch, options.drain, timeout_s))
+
+
+async def _ship(run_dir: Path, launch: Launch, drain: bool, timeout_s: float) -> int:
+    courier = Courier(run_dir, launch)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, courier.begin_drain)
+    if drain:
+        courier.begin_drain()
+    all_committed = await courier.run(timeout_s, follow_parent=not drain)
+    say("shipper.done" if all_committed else "shipper.gave_up", **courier.standing())
+    return 0 if all_committed else EXIT_GAVE_UP
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+"""One connection after another until everything is committed; what outlives a connection lives here."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import nats
+import nats.errors
+from nats.aio.client import RawCredentials
+
+from mosaic_contracts import subjects
+from mosaic_contracts.launch import CREDS_FILE, Launch
+from mosaic_contracts.services import Committed
+from mosaic_contracts.wire import SOURCE_WORKER
+from mosaic_workerkit.errors import OutboxCorrupted, RunFolderInvalid
+from mosaic_workerkit.outbox import CommittedMark, OutboxReader, outbox_dir
+from mosaic_workerkit.shipper.journal import say
+from mosaic_workerkit.shipper.session import Session, ShipmentRefused
+
+_FIRST_WAIT_S = 0.05
+_LONGEST_WAIT_S = 1.0
+_CONNECT_S = 5.0
+_PARENT_CHECK_S = 1.0
+
+
+class Courier:
+    """Ships one outbox."""
+
+    def __init__(self, run_dir: Path, launch: Launch) -> None:
+        self.run_dir = run_dir
+        self.launch = launch
+        self.reader = OutboxReader(outbox_dir(run_dir, launch.attempt))
+        self.mark = CommittedMark(self.reader.folder)
+        self.acked_seq = self.mark.seq
+        self.moved_at = time.monotonic()
+        """When committed moved last."""
+        self.watched_until = 0.0
+        self.wake = asyncio.Event()
+        """Set when there is a reason not to wait for the next tick."""
+        self._draining = asyncio.Event()
+
+    @property
+    def is_draining(self) -> bool:
+        """The worker is over: ship what is left and end."""
+        return self._draining.is_set()
+
+    def begin_drain(self) -> None:
+        """The worker is over."""
+        if not self.is_draining:
+            say("shipper.draining", **self.standing())
+        self._draining.set()
+        self.wake.set()
+
+    def standing(self) -> dict[str, int]:
+        """The marks, for the log."""
+        read = self.reader.next_seq - 1
+        return {"read": read, "acked": self.acked_seq, "committed": self.mark.seq}
+
+    def is_all_committed(self) -> bool:
+        """Whether nothing is left, and nobody can add to it. Reads on from the committed mark."""
+        rest = OutboxReader(self.reader.folder)
+        try:
+            rest.seek(self.mark.seq + 1)
+            return rest.writer_is_dead() and rest.read(max_events=1) is None
+        finally:
+            rest.close()
+
+    def take_committed(self, told: Committed) -> None:
+        """Move the mark and free the outbox, as far as the recorder says."""
+        for mark in told.marks:
+            if (mark.attempt, mark.source) != (self.launch.attempt, SOURCE_WORKER):
+                continue
+            seq = mark.next_seq - 1
+            if seq > self.mark.seq:
+                self.moved_at = time.monotonic()
+                self.mark.move(seq)
+                self.acked_seq = max(self.acked_seq, seq)
+                self.wake.set()
+
+    async def run(self, drain_s: float, follow_parent: bool) -> bool:
+        """Ship for as long as the run lives, and then at most `drain_s`; whether all is committed."""
+        shipping = asyncio.create_task(self._ship())
+        over = asyncio.create_task(self._draining.wait())
+        parent = asyncio.create_task(self._watch_parent()) if follow_parent else None
+        await asyncio.wait({shipping, over}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({shipping}, timeout=drain_s)
+        tasks = [task for task in (shipping, over, parent) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        return not shipping.cancelled() and shipping.result()
+
+    async def _ship(self) -> bool:
+        wait_s = _FIRST_WAIT_S
+        while True:
+            began = time.monotonic()
+            try:
+                if self.is_draining and self.is_all_committed():
+                    self.mark.move(self.mark.seq, is_all=True)
+                    return True
+                await self._with_connection()
+            except OutboxCorrupted as error:
+                say("outbox.corrupted", error=str(error))
+                return False
+            except (OSError, nats.errors.Error, ShipmentRefused, RunFolderInvalid) as error:
+                say("broker.away", error=f"{type(error).__name__}: {error}", **self.standing())
+                if time.monotonic() - began > _CONNECT_S:
+                    wait_s = _FIRST_WAIT_S  # it was up for a while
+                self.wake.clear()
+                await self.pause(wait_s)
+                wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait so long, or until there is a reason not to."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.wake.wait()
+        except TimeoutError:
+            return
+
+    async def _with_connection(self) -> None:
+        closed = asyncio.Event()
+
+        async def on_closed() -> None:
+            closed.set()
+
+        async def on_error(error: Exception) -> None:
+            say("broker.error", error=f"{type(error).__name__}: {error}")
+
+        # No reconnecting by the library: a new connection begins at the committed mark and reads the
+        # credentials anew, and there is one place that does it.
+        connection = await asyncio.wait_for(
+            nats.connect(
+                self.launch.broker_url,
+                name=f"shipper-{self.launch.run_id}",
+                inbox_prefix=subjects.inbox_prefix(self.launch.run_id),
+                user_credentials=_credentials(self.run_dir),
+                allow_reconnect=False,
+                max_reconnect_attempts=1,
+                reconnect_time_wait=0,
+                connect_timeout=2,
+                ping_interval=5,
+                max_outstanding_pings=2,
+                closed_cb=on_closed,
+                error_cb=on_error,
+            ),
+            _CONNECT_S,
+        )
+        say("broker.connected", **self.standing())
+        try:
+            await Session(self, connection, closed).run()
+        finally:
+            try:
+                await asyncio.wait_for(connection.close(), 1.0)
+            except (OSError, nats.errors.Error, TimeoutError) as error:
+                say("broker.error", error=f"while closing: {type(error).__name__}: {error}")
+
+    async def _watch_parent(self) -> None:
+        """A runner that was killed has taken the worker along: what is left here is a drain."""
+        parent = os.getppid()
+        while os.getppid() == parent:
+            await asyncio.sleep(_PARENT_CHECK_S)
+        say("runner.gone")
+        self.begin_drain()
+
+
+def _credentials(run_dir: Path) -> RawCredentials | None:
+    """The run's credentials as they are now; None when the placement gave none (a broker without accounts)."""
+    try:
+        text = (run_dir / CREDS_FILE).read_text()
+    except FileNotFoundError:
+        return None
+    # nats-py looks for these lines without end in a file that lacks them.
+    if "BEGIN NATS USER JWT" not in text or "BEGIN USER NKEY SEED" not in text:
+        raise RunFolderInvalid(f"{CREDS_FILE} is no creds file; the scheduler renews it")
+    return RawCredentials(text)

@@ -1,0 +1,73 @@
+"""The heartbeat: how the trainer is, seen from beside it. Never about the shipper itself."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mosaic_contracts.launch import EXIT_FILE, RUNNER_FILE
+from mosaic_contracts.runs import Progress
+from mosaic_contracts.services import Heartbeat
+from mosaic_workerkit.progress import read_progress
+
+if TYPE_CHECKING:
+    from mosaic_workerkit.shipper.courier import Courier
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class ProcessState(NamedTuple):
+    """One line of /proc/<pid>/stat, in units."""
+
+    state: str
+    parent: int
+    cpu_s: float
+    rss_bytes: int
+
+
+def heartbeat(courier: "Courier") -> Heartbeat:
+    """What to say now."""
+    pid, process = _worker(courier.run_dir)
+    word = read_progress(courier.run_dir)
+    progress = Progress()
+    if word is not None:
+        progress = Progress(step=word.step, total=word.total, age_s=word.age_s)
+    return Heartbeat(
+        run_id=courier.launch.run_id,
+        attempt=courier.launch.attempt,
+        progress=progress,
+        worker_pid=pid,
+        worker_state=process.state if process else None,
+        cpu_s=process.cpu_s if process else None,
+        rss_bytes=process.rss_bytes if process else None,
+        last_seq=max(courier.reader.next_seq - 1, courier.mark.seq),
+        acked_seq=courier.acked_seq,
+        committed_seq=courier.mark.seq,
+        outbox_bytes=courier.reader.unfreed_bytes(),
+        waiting_for_outbox=courier.reader.is_waited_for(),
+    )
+
+
+def process_state(pid: int) -> ProcessState | None:
+    """State of a process, or None when there is none."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    cpu_s = (int(fields[11]) + int(fields[12])) / _TICKS
+    return ProcessState(fields[0], int(fields[1]), cpu_s, int(fields[21]) * _PAGE_BYTES)
+
+
+def _worker(run_dir: Path) -> tuple[int | None, ProcessState | None]:
+    try:
+        info = json.loads((run_dir / RUNNER_FILE).read_text())
+    except (OSError, ValueError):
+        return None, None
+    pid = info.get("worker_pid")
+    if pid is None or (run_dir / EXIT_FILE).exists():
+        return pid, None
+    process = process_state(pid)
+    # Another parent: the number was given to somebody else.
+    return pid, process if process and process.parent == info["runner_pid"] else None

@@ -1,0 +1,272 @@
+"""What is done on one connection: publish the outbox from the committed mark on, listen, and say how the trainer is."""
+
+import asyncio
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import nats.errors
+import zstandard
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from pydantic import ValidationError
+
+from mosaic_contracts import subjects
+from mosaic_contracts.services import Committed, CommittedRequest, Reply
+from mosaic_contracts.wire import (
+    BATCH_HEADER,
+    ENCODING_HEADER,
+    ENCODING_ZSTD,
+    MAX_BATCH_BYTES,
+    MAX_BATCH_EVENTS,
+    MAX_EVENT_BYTES,
+    MSG_ID_HEADER,
+    SOURCE_WORKER,
+    BatchHead,
+    join_batch,
+)
+from mosaic_workerkit.outbox import Region
+from mosaic_workerkit.shipper.command import answer
+from mosaic_workerkit.shipper.journal import say
+from mosaic_workerkit.shipper.pulse import heartbeat
+
+if TYPE_CHECKING:
+    from mosaic_workerkit.shipper.courier import Courier
+
+TICK_S = 0.1
+WATCHED_TICK_S = 0.02
+_WINDOW_MESSAGES = 64
+_WINDOW_BYTES = 16 * 2**20
+_ACK_S = 5.0
+_FIRST_REFUSAL_S = 0.1
+_LONGEST_REFUSAL_S = 1.0
+_HEARTBEAT_S = 1.0
+_ASK_S = 2.0
+"""Acknowledged but not committed for so long: ask the recorder, a message may have been missed."""
+_DRAIN_ASK_S = 0.2
+_STALL_S = 5.0
+_LONGEST_STALL_S = 60.0
+
+
+class ShipmentRefused(RuntimeError):
+    """The connection ended, or the broker did not take a batch."""
+
+
+@dataclass(slots=True)
+class _Sent:
+    last_seq: int
+    size: int
+    at: float
+    """Monotonic."""
+    ack: "asyncio.Future[object]"
+
+
+class Session:
+    """One connection's work."""
+
+    def __init__(self, courier: "Courier", connection: Client, closed: asyncio.Event) -> None:
+        self._courier = courier
+        self._connection = connection
+        self._closed = closed
+        self._run_id = courier.launch.run_id
+        self._subject = subjects.events(self._run_id)
+        self._js = connection.jetstream()
+        self._compress = zstandard.ZstdCompressor(level=1).compress
+        self._in_flight: deque[_Sent] = deque()
+        self._in_flight_bytes = 0
+        self._refusal_s = _FIRST_REFUSAL_S
+        self._note = ""
+        self._stall_s = _STALL_S
+        self._told_at = time.monotonic()
+        self._must_rewind = False
+        room = connection.max_payload - 8192
+        # Below one event nothing would ever fit; the broker's own limit then says so.
+        self._batch_bytes = max(MAX_EVENT_BYTES, min(MAX_BATCH_BYTES, room))
+
+    async def run(self) -> None:
+        """Until everything is committed in a drain.
+
+        Raises:
+            ShipmentRefused: the connection ended.
+        """
+        run = self._run_id
+        await self._connection.subscribe(subjects.committed(run), cb=self._on_committed)
+        await self._connection.subscribe(subjects.control(run), cb=self._on_control)
+        self._courier.acked_seq = self._courier.mark.seq
+        self._courier.reader.seek(self._courier.mark.seq + 1)
+        tasks = {
+            asyncio.create_task(self._publish()),
+            asyncio.create_task(self._beat()),
+            asyncio.create_task(self._ask()),
+            asyncio.create_task(self._closed.wait()),
+        }
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            if self._closed.is_set():
+                raise ShipmentRefused("the connection ended")
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            self._forget_in_flight()
+
+    async def _publish(self) -> None:
+        courier, reader = self._courier, self._courier.reader
+        while True:
+            refusal = self._take_acks()
+            if refusal is not None:
+                await self._stand_back(refusal)
+            if self._must_rewind or courier.mark.seq >= reader.next_seq:
+                self._rewind(courier.mark.seq)
+            if self._is_window_full():
+                await self._wait_for_ack()
+                continue
+            courier.wake.clear()
+            region = reader.read(max_bytes=self._batch_bytes)
+            if region is not None:
+                await self._send(region)
+                if region.n == MAX_BATCH_EVENTS:
+                    continue
+            elif self._has_ended():
+                return
+            await self._tick()
+
+    def _has_ended(self) -> bool:
+        courier = self._courier
+        if not courier.is_draining or courier.mark.seq < courier.reader.next_seq - 1:
+            return False
+        return courier.is_all_committed()
+
+    async def _tick(self) -> None:
+        """Let events gather; in a drain and after a refusal there are other reasons to go on."""
+        courier = self._courier
+        tick = WATCHED_TICK_S if time.monotonic() < courier.watched_until else TICK_S
+        await courier.pause(tick)
+
+    async def _send(self, region: Region) -> None:
+        launch = self._courier.launch
+        head = BatchHead(self._run_id, launch.attempt, SOURCE_WORKER, region.seq0, region.n)
+        data = self._compress(join_batch(head, region.t0_us, region.records))
+        headers = {
+            MSG_ID_HEADER: head.msg_id(launch.nonce),
+            BATCH_HEADER: head.header(),
+            ENCODING_HEADER: ENCODING_ZSTD,
+        }
+        ack = await self._js.publish_async(self._subject, data, headers=headers)
+        self._in_flight.append(_Sent(region.seq0 + region.n - 1, len(data), time.monotonic(), ack))
+        self._in_flight_bytes += len(data)
+
+    def _is_window_full(self) -> bool:
+        return (
+            len(self._in_flight) >= _WINDOW_MESSAGES or self._in_flight_bytes >= _WINDOW_BYTES
+        )
+
+    def _take_acks(self) -> Exception | None:
+        """Move the acked mark over what is acknowledged in order; returns the first refusal.
+
+        Raises:
+            ShipmentRefused: the broker is silent.
+        """
+        while self._in_flight and self._in_flight[0].ack.done():
+            sent = self._in_flight[0]
+            error = sent.ack.exception()
+            if isinstance(error, Exception):
+                return error
+            self._in_flight.popleft()
+            self._in_flight_bytes -= sent.size
+            self._courier.acked_seq = max(self._courier.acked_seq, sent.last_seq)
+            self._refusal_s, self._note = _FIRST_REFUSAL_S, ""
+        if self._in_flight and time.monotonic() - self._in_flight[0].at > _ACK_S:
+            raise ShipmentRefused(f"the broker has not acknowledged for {_ACK_S} s")
+        return None
+
+    async def _stand_back(self, refusal: Exception) -> None:
+        """The stream is full or not made yet: go back to what is acknowledged and try a little later."""
+        self._note = f"{type(refusal).__name__}: {refusal}"
+        say("batch.refused", error=self._note, **self._courier.standing())
+        self._rewind(self._courier.acked_seq)
+        await asyncio.sleep(self._refusal_s)
+        self._refusal_s = min(2 * self._refusal_s, _LONGEST_REFUSAL_S)
+
+    async def _wait_for_ack(self) -> None:
+        await asyncio.wait({self._in_flight[0].ack}, timeout=_ACK_S)
+
+    def _rewind(self, seq: int) -> None:
+        """Send again from `seq` + 1 on."""
+        self._forget_in_flight()
+        self._must_rewind = False
+        self._courier.acked_seq = seq
+        self._courier.reader.seek(seq + 1)
+
+    def _forget_in_flight(self) -> None:
+        for sent in self._in_flight:
+            if not sent.ack.cancel() and not sent.ack.cancelled():
+                sent.ack.exception()  # looked at, or asyncio would complain
+        self._in_flight.clear()
+        self._in_flight_bytes = 0
+
+    async def _beat(self) -> None:
+        subject = subjects.heartbeat(self._run_id)
+        while True:
+            beat = heartbeat(self._courier)
+            if self._note:
+                beat = beat.model_copy(update={"note": self._note})
+            await self._connection.publish(subject, beat.model_dump_json().encode())
+            await asyncio.sleep(_HEARTBEAT_S)
+
+    async def _ask(self) -> None:
+        """Ask how far the recorder is when its word is overdue, and go back when that does not move."""
+        courier = self._courier
+        while True:
+            await asyncio.sleep(_DRAIN_ASK_S if courier.is_draining else _HEARTBEAT_S)
+            if courier.acked_seq <= courier.mark.seq:
+                self._stall_s = _STALL_S
+                courier.moved_at = time.monotonic()
+                continue
+            now = time.monotonic()
+            is_overdue = now - max(self._told_at, courier.moved_at) >= _ASK_S
+            is_stalled = now - courier.moved_at >= self._stall_s
+            if not (courier.is_draining or is_overdue or is_stalled):
+                continue
+            if await self._ask_recorder() and now - courier.moved_at >= self._stall_s:
+                say("commit.stalled", **courier.standing())
+                # A recorder that is merely slow must not be given the same again and again.
+                self._stall_s = min(2 * self._stall_s, _LONGEST_STALL_S)
+                courier.moved_at = time.monotonic()
+                self._must_rewind = True
+                courier.wake.set()
+
+    async def _ask_recorder(self) -> bool:
+        """Whether it answered; the answer is taken."""
+        request = CommittedRequest(run_id=self._run_id).model_dump_json().encode()
+        try:
+            message = await self._connection.request(
+                subjects.service("recorder", "committed"), request, timeout=1.0
+            )
+            reply = Reply.model_validate_json(message.data)
+            if reply.problem is not None or reply.result is None:
+                return False
+            self._courier.take_committed(Committed.model_validate(reply.result))
+        except (nats.errors.TimeoutError, nats.errors.NoRespondersError):
+            return False
+        except ValidationError as error:
+            say("recorder.answer_invalid", error=str(error))
+            return False
+        return True
+
+    async def _on_committed(self, message: Msg) -> None:
+        self._told_at = time.monotonic()
+        try:
+            told = Committed.model_validate_json(message.data)
+        except ValidationError as error:
+            say("committed.invalid", error=str(error))
+            return
+        self._courier.take_committed(told)
+
+    async def _on_control(self, message: Msg) -> None:
+        reply = await answer(self._courier, message.data)
+        if message.reply:
+            await message.respond(reply.model_dump_json().encode())

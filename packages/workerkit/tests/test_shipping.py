@@ -1,0 +1,336 @@
+"""Worker, shipper, runner and broker as real processes: what was written arrives, once, whoever is killed."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mosaic_contracts import subjects
+from mosaic_contracts.launch import ExitReport
+from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.services import Heartbeat, Reply
+from mosaic_contracts.wire import Lifecycle, Record
+from mosaic_workerkit.outbox import OutboxReader, outbox_dir
+from mosaic_workerkit.outbox.segment import segment_seqs
+from mosaic_workerkit.testing.synthetic import expected_record
+from broker import Broker, Recorder
+from run_folder import MIB, RUN_ID, make_run_folder
+
+pytestmark = pytest.mark.broker
+
+WORKER = ("-m", "mosaic_workerkit.testing.synthetic", "train", "--run-dir")
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    server = Broker(tmp_path / "nats").start()
+    yield server
+    server.kill()
+
+
+def make_run(
+    tmp_path: Path, broker: Broker, worker: tuple[str, ...] = WORKER, **more: Any
+) -> Path:
+    folder = tmp_path / "run"
+    argv = [sys.executable, *worker, str(folder)]
+    return make_run_folder(folder, worker_argv=argv, broker_url=broker.url, **more)
+
+
+async def start(folder: Path, module: str = "runner", *more: str) -> asyncio.subprocess.Process:
+    argv = [sys.executable, "-m", f"mosaic_workerkit.{module}", "--run-dir", str(folder), *more]
+    with (folder / f"{module}.err").open("ab") as log:
+        return await asyncio.create_subprocess_exec(
+            *argv, stdin=subprocess.DEVNULL, stderr=log, start_new_session=True
+        )
+
+
+async def until(claim: Any, timeout_s: float = 20.0) -> Any:
+    async with asyncio.timeout(timeout_s):
+        while not (result := claim()):
+            await asyncio.sleep(0.02)
+    return result
+
+
+def info(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "control/runner.json").read_text()))
+
+
+def report(folder: Path) -> ExitReport:
+    return ExitReport.model_validate_json((folder / "control/exit.json").read_text())
+
+
+def spec_of(folder: Path) -> StoredSpec:
+    return StoredSpec.model_validate(json.loads((folder / "spec.json").read_text())["spec"])
+
+
+def same(got: Record, want: Record) -> bool:
+    """Equal in every field but the time; by bytes, for NaN is not equal to itself."""
+    return msgspec.msgpack.encode(msgspec.structs.replace(got, dt=0)) == msgspec.msgpack.encode(want)
+
+
+def check_values(records: dict[int, Record], spec: StoredSpec, ended: bool = True) -> int:
+    """Every record is what its seq says, none is missing; returns the last seq."""
+    last = max(records)
+    assert sorted(records) == list(range(1, last + 1))
+    body = last - 1 if ended else last
+    if ended:
+        assert isinstance(records[last], Lifecycle)
+    wrong = [seq for seq in range(1, body + 1) if not same(records[seq], expected_record(seq, spec))]
+    assert wrong == []
+    return last
+
+
+async def test_whole_run(tmp_path: Path, broker: Broker) -> None:
+    """A run's every event arrives with its values, heartbeats tell of the trainer, and the outbox is emptied."""
+    folder = make_run(tmp_path, broker, parameters={"events": 30_000, "rate": 20_000})
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        runner = await start(folder)
+        assert await asyncio.wait_for(runner.wait(), 30) == 0
+        assert check_values(recorder.records, spec_of(folder)) == 30_003
+        beats = [Heartbeat.model_validate(beat) for beat in recorder.heartbeats]
+    got = report(folder)
+    assert (got.phase, got.code, got.strays) == ("drained", 0, 0)
+    assert segment_seqs(outbox_dir(folder, 1)) == []
+    assert recorder.doubled == 0
+    live = [beat for beat in beats if beat.worker_state is not None and beat.progress.step]
+    assert live
+    assert all(beat.worker_pid == info(folder)["worker_pid"] for beat in live)
+    assert live[-1].last_seq >= live[-1].acked_seq >= live[-1].committed_seq
+    assert 0 <= (live[-1].progress.age_s or 0) < 2
+
+
+async def test_nothing_is_freed_without_a_commit(tmp_path: Path, broker: Broker) -> None:
+    """Acknowledged is not committed: with a silent recorder every event stays on disk and the end is not_drained."""
+    parameters = {"events": 20_000, "rate": 0}
+    folder = make_run(tmp_path, broker, parameters=parameters, drain_s=1.0)
+    async with Recorder(broker.url, RUN_ID, commits=False) as recorder:
+        runner = await start(folder)
+        assert await asyncio.wait_for(runner.wait(), 30) == 0
+        await recorder.until(20_003)
+    assert report(folder).phase == "not_drained"
+    reader = OutboxReader(outbox_dir(folder, 1))
+    left = 0
+    while region := reader.read():
+        left += region.n
+    assert left == 20_003
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        drain = await start(folder, "shipper", "--drain", "--timeout", "10")
+        assert await asyncio.wait_for(drain.wait(), 15) == 0
+        check_values(recorder.records, spec_of(folder))
+    assert segment_seqs(outbox_dir(folder, 1)) == []
+
+
+@pytest.mark.parametrize("victim", ["shipper", "broker", "broker_store"])
+async def test_kill_at_full_speed(tmp_path: Path, broker: Broker, victim: str) -> None:
+    """Kills of shipper or broker, also with its store deleted, lose and double nothing."""
+    folder = make_run(tmp_path, broker, parameters={"events": 200_000, "rate": 60_000}, drain_s=30)
+    rng = random.Random(victim)
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        runner = await start(folder)
+        await until(lambda: recorder.next_seq > 5_000)
+        for _ in range(3):
+            await asyncio.sleep(rng.uniform(0.1, 0.6))
+            if victim == "shipper":
+                await until(lambda: _kill_shipper(folder))
+            else:
+                await asyncio.to_thread(broker.kill, victim == "broker_store")
+                await asyncio.sleep(rng.uniform(0.0, 0.4))
+                await asyncio.to_thread(broker.start)
+        assert await asyncio.wait_for(runner.wait(), 45) == 0
+        assert check_values(recorder.records, spec_of(folder)) == 200_003
+    assert report(folder).phase == "drained"
+    assert segment_seqs(outbox_dir(folder, 1)) == []
+
+
+def _kill_shipper(folder: Path) -> bool:
+    """SIGKILL the shipper of this run, found as the child of its runner."""
+    runner = info(folder)["runner_pid"]
+    for pid in Path(f"/proc/{runner}/task/{runner}/children").read_text().split():
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        if b"mosaic_workerkit.shipper" in command:
+            os.kill(int(pid), signal.SIGKILL)
+            return True
+    return False
+
+
+async def test_worker_killed_at_full_speed(tmp_path: Path, broker: Broker) -> None:
+    """SIGKILL of the worker: what is on disk is a whole prefix, and all of it is stored; the signal is told."""
+    folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 0})
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        runner = await start(folder)
+        await until(lambda: recorder.next_seq > 3_000)
+        os.kill(info(folder)["worker_pid"], signal.SIGKILL)
+        assert await asyncio.wait_for(runner.wait(), 45) == 0
+        check_values(recorder.records, spec_of(folder), ended=False)
+    got = report(folder)
+    assert (got.signal, got.code, got.phase) == (9, None, "drained")
+
+
+async def test_runner_killed(tmp_path: Path, broker: Broker) -> None:
+    """SIGKILL of the runner takes the worker; the shipper ships the rest and ends by itself."""
+    folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 20_000})
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        runner = await start(folder)
+        await until(lambda: recorder.next_seq > 3_000)
+        known = info(folder)
+        runner.kill()
+        await runner.wait()
+        for pid in (known["worker_pid"], known["shipper_pid"]):
+            await until(lambda pid=pid: not Path(f"/proc/{pid}").exists() or _is_zombie(pid))
+        check_values(recorder.records, spec_of(folder), ended=False)
+    assert not (folder / "control/exit.json").exists()
+    assert segment_seqs(outbox_dir(folder, 1)) == []
+
+
+def _is_zombie(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+async def test_stray_of_a_worker(tmp_path: Path, broker: Broker) -> None:
+    """A double-forked child in its own session is ended, and does not keep the outbox from draining."""
+    parameters = {"events": 100, "fork_stray": True, "exit_code": 4}
+    folder = make_run(tmp_path, broker, parameters=parameters)
+    async with Recorder(broker.url, RUN_ID):
+        runner = await start(folder)
+        assert await asyncio.wait_for(runner.wait(), 30) == 0
+    got = report(folder)
+    assert (got.code, got.strays, got.phase) == (4, 1, "drained")
+    assert not Path(f"/proc/{(folder / 'stray.pid').read_text()}").exists()
+
+
+async def test_outage_fills_the_quota(tmp_path: Path, broker: Broker) -> None:
+    """Without a recorder the worker waits at its quota and says so; afterwards everything arrives."""
+    parameters = {"events": 400_000, "rate": 0}
+    folder = make_run(tmp_path, broker, parameters=parameters, outbox_bytes=16 * MIB)
+    async with Recorder(broker.url, RUN_ID, commits=False) as silent:
+        runner = await start(folder)
+        outbox = outbox_dir(folder, 1)
+        await until((outbox / "waiting").exists)
+        await until(lambda: [b for b in silent.heartbeats if b["waiting_for_outbox"]])
+        assert sum(p.stat().st_size for p in outbox.glob("*.seg")) <= 16 * MIB
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        assert await asyncio.wait_for(runner.wait(), 50) == 0
+        assert check_values(recorder.records, spec_of(folder)) == 400_003
+    assert report(folder).phase == "drained"
+
+
+async def test_thinning_is_counted(tmp_path: Path, broker: Broker) -> None:
+    """With policy thin a full outbox drops steps alone; kept and dropped ones add up, and seq has no gap."""
+    broker.kill()
+    folder = make_run(
+        tmp_path,
+        broker,
+        outbox_bytes=16 * MIB,
+        when_outbox_full="thin",
+        worker=("-c", THIN_WORKER),
+    )
+    runner = await start(folder)
+    await until((folder / "thinning").exists)
+    broker.start()
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        assert await asyncio.wait_for(runner.wait(), 50) == 0
+        records = recorder.records
+    assert sorted(records) == list(range(1, max(records) + 1))
+    kept = sum(type(record).__name__ == "Step" for record in records.values())
+    thinned = [r.data["steps"] for r in records.values() if type(r).__name__ == "Extra"]
+    assert sum(thinned) > 0
+    assert kept + sum(thinned) == int((folder / "made").read_text())
+    assert type(records[max(records)]).__name__ == "Lifecycle"
+
+
+THIN_WORKER = """
+import sys
+from pathlib import Path
+from mosaic_workerkit.telemetry import Telemetry
+folder = Path(sys.argv[1])
+with Telemetry.open(folder) as telemetry:
+    telemetry.config({})
+    made = after = 0
+    while after < 50_000:
+        telemetry.step(0, 0, made, 1, 1.0, 0, b"12345678")
+        made += 1
+        if telemetry._outbox.thinned:
+            (folder / "thinning").touch()
+        elif (folder / "thinning").exists() and made % 100 == 0 or after:
+            after += 1
+    (folder / "made").write_text(str(made))
+    telemetry.lifecycle("done")
+"""
+
+
+async def test_full_stream_waits(tmp_path: Path, broker: Broker) -> None:
+    """A stream at its limit refuses batches: nothing is dropped, the heartbeat says why, and it goes on after a purge."""
+    folder = make_run(tmp_path, broker, parameters={"events": 60_000, "rate": 0}, drain_s=30)
+    async with Recorder(broker.url, RUN_ID, max_bytes=200_000) as recorder:
+        runner = await start(folder)
+        await until(lambda: [b for b in recorder.heartbeats if "10077" in b.get("note", "")])
+        assert recorder.next_seq < 60_003
+        while recorder.next_seq <= 60_003:
+            assert recorder.client is not None
+            await recorder.client.jetstream().purge_stream(subjects.EVENTS_STREAM)
+            await asyncio.sleep(0.1)
+        assert await asyncio.wait_for(runner.wait(), 30) == 0
+        check_values(recorder.records, spec_of(folder))
+
+
+async def test_control_subject(tmp_path: Path, broker: Broker) -> None:
+    """ping, watch and stop are answered; watching shortens the way; a stop ends the trainer with `stopped`."""
+    folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 500})
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        runner = await start(folder)
+        await until(lambda: recorder.next_seq > 10)
+        assert recorder.client is not None
+
+        async def ask(**request: Any) -> Reply:
+            data = json.dumps(request).encode()
+            client = recorder.client
+            assert client is not None
+            message = await client.request(subjects.control(RUN_ID), data, timeout=3)
+            return Reply.model_validate_json(message.data)
+
+        assert (await ask(op="ping")).result["ok"]
+        assert (await ask(op="watch", ttl_s=5)).result["ttl_s"] == 5
+        assert (await ask(op="dance")).problem is not None
+        assert (await ask(op="stop")).result == {"ok": True}
+        assert await asyncio.wait_for(runner.wait(), 20) == 0
+        last = recorder.records[max(recorder.records)]
+        assert isinstance(last, Lifecycle)
+        assert last.phase == "stopped"
+    assert report(folder).code == 0
+
+
+async def test_one_shipper_an_outbox(tmp_path: Path, broker: Broker) -> None:
+    """A second shipper leaves with 75 while the first lives."""
+    folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 100})
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        runner = await start(folder)
+        await until(lambda: recorder.next_seq > 3)
+        second = await start(folder, "shipper", "--drain")
+        assert await asyncio.wait_for(second.wait(), 10) == 75
+        runner.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(runner.wait(), 20) == 0
+
+
+async def test_drain_gives_up(tmp_path: Path, broker: Broker) -> None:
+    """With no broker a drain ends after its time with 3 and keeps everything."""
+    folder = make_run(tmp_path, broker, parameters={"events": 500, "rate": 0}, drain_s=0.5)
+    broker.kill()
+    runner = await start(folder)
+    assert await asyncio.wait_for(runner.wait(), 20) == 0
+    assert report(folder).phase == "not_drained"
+    drain = await start(folder, "shipper", "--drain", "--timeout", "0.5")
+    assert await asyncio.wait_for(drain.wait(), 10) == 3
+    broker.start()
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        drain = await start(folder, "shipper", "--drain", "--timeout", "10")
+        assert await asyncio.wait_for(drain.wait(), 15) == 0
+        assert check_values(recorder.records, spec_of(folder)) == 503
