@@ -1,0 +1,51 @@
+"""Fixtures: a home with the synthetic worker, a real broker, and a scheduler as a process."""
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.stack import Stack
+
+from mosaic_servicekit.testing import TestBroker
+
+pytest_plugins = ["mosaic_servicekit.testing.fixtures"]
+
+_WORKERKIT = Path(__file__).parents[3] / "packages" / "workerkit" / "src"
+_MANIFEST = """\
+id = "synthetic"
+title = "Synthetic events"
+aliases = ["fake_worker"]
+room = "synthetic"
+command = ["{python}", "-m", "mosaic_workerkit.testing.synthetic"]
+"""
+
+
+@pytest.fixture
+def venvs(tmp_path: Path) -> Path:
+    """Environments: `synthetic` is the one that the tests run in."""
+    folder = tmp_path / "venvs"
+    folder.mkdir()
+    (folder / "synthetic").symlink_to(sys.prefix)
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A MOSAIC_HOME that knows the synthetic worker."""
+    monkeypatch.setenv("PYTHONPATH", str(_WORKERKIT))
+    folder = tmp_path / "home"
+    (folder / "workers.d").mkdir(parents=True)
+    (folder / "workers.d" / "synthetic.toml").write_text(_MANIFEST)
+    return folder
+
+
+@pytest.fixture
+async def stack(home: Path, venvs: Path, secure_broker: TestBroker) -> AsyncIterator[Stack]:
+    """Broker, a small recorder and a scheduler that run."""
+    running = Stack(home, venvs, secure_broker)
+    try:
+        await running.open()
+        yield running
+    finally:
+        await running.close()

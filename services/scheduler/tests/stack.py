@@ -1,0 +1,244 @@
+"""A scheduler as a real process, somebody who asks it, and the smallest recorder there can be."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import zstandard
+from nats.aio.msg import Msg
+from nats.js.api import DiscardPolicy, StreamConfig
+
+from mosaic_contracts import subjects, wire
+from mosaic_contracts.runs import RunRecord, SourceMark
+from mosaic_contracts.services import (
+    Committed,
+    CommittedRequest,
+    RecorderStatus,
+    RunRequest,
+    SchedulerStatus,
+    SubmitRequest,
+)
+from mosaic_contracts.states import RunState
+from mosaic_scheduler.placement import proc
+from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.testing import TestBroker
+
+DEADLINE_S = 20.0
+SPEC: dict[str, Any] = {
+    "worker": "synthetic",
+    "algorithm": "synthetic",
+    "environment": "Synthetic-v0",
+}
+
+
+async def until(holds: Callable[[], Awaitable[bool]], deadline_s: float = DEADLINE_S) -> None:
+    """Wait for what announces itself nowhere: another process's death, a file of another process."""
+    async with asyncio.timeout(deadline_s):
+        while not await holds():  # noqa: ASYNC110 - see above: there is no event to wait for
+            await asyncio.sleep(0.02)
+
+
+class SmallRecorder:
+    """Keeps what the stream says in memory and tells how far it is, as the real recorder does."""
+
+    def __init__(self, broker: TestBroker) -> None:
+        self._bus = Bus(broker.url, "recorder", broker.creds("recorder"))
+        self._marks: dict[tuple[str, int, str], int] = {}
+        self.events: dict[str, list[dict[str, Any]]] = {}
+
+    async def open(self) -> None:
+        """Make the stream and listen."""
+        await self._bus.start()
+        await asyncio.wait_for(self._bus.connected.wait(), DEADLINE_S)
+        js = self._bus.jetstream()
+        await js.add_stream(
+            StreamConfig(
+                name=subjects.EVENTS_STREAM,
+                subjects=[subjects.EVENTS_ALL],
+                discard=DiscardPolicy.NEW,
+            )
+        )
+        await js.subscribe(subjects.EVENTS_ALL, cb=self._take, ordered_consumer=True)
+        await self._bus.serve(
+            "recorder",
+            {"committed": (CommittedRequest, self._committed), "status": (None, self._status)},
+        )
+
+    async def close(self) -> None:
+        """Go away; the stream stays."""
+        await self._bus.close()
+
+    def of(self, run_id: str, source: str) -> list[dict[str, Any]]:
+        """Events of one source of a run, in order."""
+        return [e for e in self.events.get(run_id, []) if e["source"] == source]
+
+    async def _take(self, message: Msg) -> None:
+        headers = message.headers or {}
+        data = message.data
+        if headers.get(wire.ENCODING_HEADER) == wire.ENCODING_ZSTD:
+            data = zstandard.decompress(data, max_output_size=2 * wire.MAX_BATCH_BYTES)
+        batch = wire.decode_batch(data)
+        key = (batch.run_id, batch.attempt, batch.source)
+        for record in batch.records:
+            if record.seq == self._marks.get(key, 0) + 1:
+                self._marks[key] = record.seq
+                self.events.setdefault(batch.run_id, []).append(wire.to_event(batch, record))
+        committed = await self._committed(CommittedRequest(run_id=batch.run_id))
+        subject = subjects.committed(batch.run_id)
+        await self._bus.publish(subject, committed.model_dump_json().encode())
+
+    async def _committed(self, request: CommittedRequest) -> Committed:
+        marks = [
+            SourceMark(attempt=attempt, source=source, last_seq=n, next_seq=n + 1, missing=0)
+            for (run_id, attempt, source), n in self._marks.items()
+            if run_id == request.run_id
+        ]
+        return Committed(run_id=request.run_id, marks=marks)
+
+    async def _status(self) -> RecorderStatus:
+        return RecorderStatus(version="0", cursor=0, stream_last=0, lag=0, accepting=True)
+
+
+class Stack:
+    """Everything that a run needs, as on a real stack."""
+
+    def __init__(self, home: Path, venvs: Path, broker: TestBroker) -> None:
+        self.home = home
+        self.broker = broker
+        self.recorder = SmallRecorder(broker)
+        self.bus = Bus(broker.url, "gateway", broker.creds("gateway"))
+        self.environment = {"MOSAIC_VENVS": str(venvs), "MOSAIC_CPU_LIMIT": "2"}
+        self._process: asyncio.subprocess.Process | None = None
+        self._records: dict[str, RunRecord] = {}
+        self._states: dict[str, list[RunState]] = {}
+        self._changed = asyncio.Condition()
+
+    async def open(self) -> None:
+        """Start everything."""
+        await self.recorder.open()
+        await self.bus.start()
+        await self.bus.subscribe(subjects.RUN_CHANGED, self._on_changed)
+        await self.start_scheduler()
+
+    async def close(self) -> None:
+        """End everything, runs too."""
+        await self.kill_scheduler()
+        await self.bus.close()
+        await self.recorder.close()
+        for process in self.processes():
+            proc.send_signal(process, signal.SIGKILL)
+
+    async def start_scheduler(self) -> None:
+        """Start it and wait until it answers."""
+        log = (self.home / "scheduler.log").open("ab")
+        with log:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "mosaic_scheduler"),
+                env={
+                    **os.environ,
+                    "MOSAIC_HOME": str(self.home),
+                    "MOSAIC_ROOT": str(self.home),
+                    "MOSAIC_BROKER_URL": self.broker.url,
+                    "MOSAIC_CREDS": str(self.broker.creds("scheduler")),
+                    **self.environment,
+                },
+                stderr=log,
+            )
+        await until(self._answers)
+
+    async def kill_scheduler(self, number: signal.Signals = signal.SIGKILL) -> int | None:
+        """End it; returns its exit code."""
+        if self._process is None:
+            return None
+        self._process.send_signal(number)
+        code = await self._process.wait()
+        self._process = None
+        return code
+
+    async def submit(self, **spec: Any) -> RunRecord:
+        """Submit a run of the synthetic worker."""
+        request = SubmitRequest(spec={**SPEC, **spec})
+        return await self.bus.request(
+            "scheduler", "submit", request, RunRecord, timeout_s=DEADLINE_S
+        )
+
+    async def get(self, run_id: str) -> RunRecord:
+        """The record now."""
+        return await self.bus.request("scheduler", "get", RunRequest(run_id=run_id), RunRecord)
+
+    async def stop(self, run_id: str) -> RunRecord:
+        """Ask it to stop."""
+        return await self.bus.request("scheduler", "stop", RunRequest(run_id=run_id), RunRecord)
+
+    async def status(self) -> SchedulerStatus:
+        """How the scheduler is."""
+        return await self.bus.request("scheduler", "status", None, SchedulerStatus)
+
+    async def wait(
+        self, run_id: str, holds: Callable[[RunRecord], bool], deadline_s: float = DEADLINE_S
+    ) -> RunRecord:
+        """The first announced record for which `holds`."""
+        await self._note(await self.get(run_id))
+        async with asyncio.timeout(deadline_s), self._changed:
+            await self._changed.wait_for(lambda: holds(self._records[run_id]))
+            return self._records[run_id]
+
+    async def wait_state(self, run_id: str, *states: RunState, deadline_s: float = 20) -> RunRecord:
+        """Wait until the run is in one of these states."""
+        return await self.wait(run_id, lambda record: record.state in states, deadline_s)
+
+    async def wait_end(self, run_id: str, deadline_s: float = 30) -> RunRecord:
+        """Wait until the run has ended."""
+        return await self.wait(run_id, lambda record: record.state.is_final, deadline_s)
+
+    async def wait_phases(self, run_id: str) -> list[str]:
+        """Phases of the supervisor's events, once they tell of the end."""
+        events: list[dict[str, Any]] = []
+
+        async def ended() -> bool:
+            events[:] = self.recorder.of(run_id, wire.SOURCE_SUPERVISOR)
+            return bool(events) and RunState(events[-1]["phase"]).is_final
+
+        await until(ended)
+        return [event["phase"] for event in events]
+
+    def processes(self, run_id: str | None = None) -> list[proc.RunProcess]:
+        """Live processes of this home's runs."""
+        return [
+            process
+            for process in proc.run_processes()
+            if process.run_dir.parent == self.home / "runs" and run_id in (None, process.run_id)
+        ]
+
+    def process(self, run_id: str, module: str) -> proc.RunProcess:
+        """The process of a run that executes this module."""
+        (found,) = [p for p in self.processes(run_id) if module in p.argv]
+        return found
+
+    def worker_file(self, run_id: str, name: str) -> Path:
+        """A file of a run."""
+        return self.home / "runs" / run_id / name
+
+    async def _answers(self) -> bool:
+        if self._process is not None and self._process.returncode is not None:
+            log = (self.home / "scheduler.log").read_text()
+            raise RuntimeError(f"the scheduler ended: {log[-3000:]}")
+        try:
+            await self.bus.request("scheduler", "status", None, SchedulerStatus, timeout_s=1)
+        except Exception:  # noqa: BLE001 - not there yet; the caller's deadline bounds it
+            return False
+        return True
+
+    async def _on_changed(self, message: Msg) -> None:
+        await self._note(RunRecord.model_validate_json(message.data))
+
+    async def _note(self, record: RunRecord) -> None:
+        async with self._changed:
+            known = self._records.get(record.run_id)
+            if known is None or known.revision <= record.revision:
+                self._records[record.run_id] = record
+            self._changed.notify_all()

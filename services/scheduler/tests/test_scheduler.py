@@ -1,0 +1,341 @@
+"""The scheduler as a process, with a real broker, real runners, real workers and real kills."""
+
+import asyncio
+import itertools
+import json
+import os
+import re
+import signal
+import time
+
+import pytest
+from tests.stack import Stack, until
+
+from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.states import EndCause, RunState
+from mosaic_scheduler.placement import proc
+
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
+
+WORKER = "mosaic_workerkit.testing.synthetic"
+RUNNER = "mosaic_workerkit.runner"
+SHIPPER = "mosaic_workerkit.shipper"
+LONG = {"parameters": {"rate": 200.0, "events": 1_000_000}}
+
+
+async def running(stack: Stack, **spec: object) -> RunRecord:
+    """A run that has recorded something and goes on."""
+    run = await stack.submit(**{**LONG, **spec})
+    return await stack.wait_state(run.run_id, RunState.RUNNING)
+
+
+def cause_of(record: RunRecord) -> EndCause | None:
+    """Why it ended."""
+    return record.end.cause if record.end else None
+
+
+async def test_a_run_goes_its_whole_way(stack: Stack) -> None:
+    """A run is queued, starts, runs, succeeds; its events are in the store, nothing is left running."""
+    run = await stack.submit(steps=2000, parameters={"rate": 2000.0})
+    assert run.state is RunState.QUEUED
+    assert re.fullmatch(r"Synthetic-v0__synthetic__1__\d{8}-\d{6}", run.name)
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.SUCCEEDED, EndCause.COMPLETED)
+    assert ended.end is not None
+    assert ended.end.exit_code == 0
+    assert not ended.telemetry_pending
+    assert ended.first_event_at is not None
+    assert await stack.wait_phases(run.run_id) == ["queued", "starting", "running", "succeeded"]
+    assert len(stack.recorder.of(run.run_id, "worker")) == 2003
+    assert stack.processes(run.run_id) == []
+
+    async def published() -> bool:
+        return (await stack.status()).unpublished == 0
+
+    await until(published)
+
+
+async def test_supervisor_events_tell_the_end(stack: Stack) -> None:
+    """The last lifecycle event carries attempt, cause, message, exit code; seq is contiguous from 1."""
+    run = await stack.submit(steps=10, parameters={"exit_code": 3})
+    await stack.wait_phases(run.run_id)
+    events = stack.recorder.of(run.run_id, "supervisor")
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert events[-1]["data"]["attempt"] == 1
+    assert events[-1]["data"]["cause"] == "exit_code"
+    assert events[-1]["data"]["exit_code"] == 3
+    assert "exit code 3" in events[-1]["data"]["message"]
+
+
+async def test_an_exception_is_failed_with_the_last_lines(stack: Stack) -> None:
+    """A worker that raises: `failed / exit_code`, and the traceback's end is in the record."""
+    run = await stack.submit(steps=10, parameters={"fail": True})
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.FAILED, EndCause.EXIT_CODE)
+    assert ended.end is not None
+    assert any("asked to fail" in line for line in ended.end.last_lines)
+
+
+async def test_a_crash_is_crashed_with_its_signal(stack: Stack) -> None:
+    """SIGSEGV of the worker: `crashed / signal`."""
+    run = await stack.submit(steps=10, parameters={"crash": True})
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.CRASHED, EndCause.SIGNAL)
+    assert ended.end is not None
+    assert ended.end.signal == signal.SIGSEGV
+
+
+async def test_a_killed_scheduler_learns_the_true_exit_code(stack: Stack) -> None:
+    """kill -9 of the scheduler, the worker ends with 3 meanwhile: the next scheduler says `failed`, code 3."""
+    run = await running(stack, steps=500, parameters={"rate": 300.0, "exit_code": 3})
+    runner = stack.process(run.run_id, RUNNER)
+    await stack.kill_scheduler()
+    handle = os.pidfd_open(runner.pid)
+    gone = asyncio.Event()
+    asyncio.get_running_loop().add_reader(handle, gone.set)
+    await asyncio.wait_for(gone.wait(), 20)
+    asyncio.get_running_loop().remove_reader(handle)
+    os.close(handle)
+    await stack.start_scheduler()
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.FAILED, EndCause.EXIT_CODE)
+    assert ended.end is not None
+    assert ended.end.exit_code == 3
+    assert await stack.wait_phases(run.run_id) == ["queued", "starting", "running", "failed"]
+
+
+async def test_a_killed_scheduler_adopts_a_live_run(stack: Stack) -> None:
+    """kill -9 of the scheduler: the run goes on untouched, and the next scheduler can stop it."""
+    run = await running(stack)
+    runner = stack.process(run.run_id, RUNNER)
+    await stack.kill_scheduler()
+    await stack.start_scheduler()
+    adopted = await stack.get(run.run_id)
+    assert adopted.state is RunState.RUNNING
+    assert stack.process(run.run_id, RUNNER) == runner
+    await stack.stop(run.run_id)
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.CANCELLED, EndCause.STOPPED_BY_USER)
+
+
+async def test_sigterm_ends_the_scheduler_and_not_its_runs(stack: Stack) -> None:
+    """The scheduler exits 0 on SIGTERM, and the runner lives on."""
+    run = await running(stack)
+    assert await stack.kill_scheduler(signal.SIGTERM) == 0
+    assert stack.process(run.run_id, RUNNER)
+    await stack.start_scheduler()
+    await stack.stop(run.run_id)
+    assert (await stack.wait_end(run.run_id)).state is RunState.CANCELLED
+
+
+async def test_stop_while_running_is_graceful(stack: Stack) -> None:
+    """Stop: `stopping`, then `cancelled` with exit code 0; a second stop changes nothing."""
+    run = await running(stack)
+    assert (await stack.stop(run.run_id)).state is RunState.STOPPING
+    await stack.stop(run.run_id)
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.CANCELLED, EndCause.STOPPED_BY_USER)
+    assert ended.end is not None
+    assert ended.end.exit_code == 0
+    assert stack.recorder.of(run.run_id, "worker")[-1]["phase"] == "stopped"
+    with pytest.raises(ProblemError) as refused:
+        await stack.stop(run.run_id)
+    assert refused.value.problem.code == ProblemCode.RUN_ENDED
+
+
+async def test_stop_in_the_queue_ends_at_once(stack: Stack) -> None:
+    """A queued run is `cancelled` in the reply already and never starts."""
+    first = await running(stack, cpus=2)
+    second = await stack.submit(cpus=2)
+    assert (await stack.stop(second.run_id)).state is RunState.CANCELLED
+    assert not stack.worker_file(second.run_id, "spec.json").exists()
+    await stack.stop(first.run_id)
+    await stack.wait_end(first.run_id)
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.02, 0.06, 0.12, 0.25])
+async def test_stop_while_starting_ends_the_run(stack: Stack, delay_s: float) -> None:
+    """However early a stop comes, the run is `cancelled` soon and nothing of it is left."""
+    run = await stack.submit(**LONG)
+    await asyncio.sleep(delay_s)  # the moment of the stop is what is varied here
+    await stack.stop(run.run_id)
+    ended = await stack.wait_end(run.run_id, deadline_s=15)
+    assert (ended.state, cause_of(ended)) == (RunState.CANCELLED, EndCause.STOPPED_BY_USER)
+    assert stack.processes(run.run_id) == []
+
+
+async def test_a_worker_that_ignores_the_stop_is_killed_after_the_grace(stack: Stack) -> None:
+    """A hanging worker: `cancelled`, and the message says that it was killed."""
+    run = await running(stack, grace_s=0.5, parameters={"hang": True, "events": 100})
+    began = time.monotonic()
+    await stack.stop(run.run_id)
+    ended = await stack.wait_end(run.run_id)
+    assert ended.state is RunState.CANCELLED
+    assert ended.end is not None
+    assert "was killed" in ended.end.message
+    assert time.monotonic() - began < 10
+
+
+async def test_wall_time_stops_as_timed_out(stack: Stack) -> None:
+    """A run beyond its wall time is stopped: `timed_out / wall_time`."""
+    run = await stack.submit(**LONG, wall_time_s=2.0)
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.TIMED_OUT, EndCause.WALL_TIME)
+
+
+async def test_a_worker_that_records_nothing_meets_the_start_deadline(
+    stack: Stack,
+) -> None:
+    """No event within the start deadline: `timed_out / start_deadline`, whatever the process does."""
+    manifest = stack.home / "workers.d" / "mute.toml"
+    description = {
+        "worker": "mute",
+        "version": "1",
+        "title": "Mute",
+        "record_levels": ["replay"],
+        "algorithms": [{"id": "a", "title": "A", "parameters": {}}],
+        "environments": [],
+    }
+    script = stack.home / "mute.py"
+    script.write_text(
+        "import signal, sys\n"
+        f"print({json.dumps(json.dumps(description))}) if sys.argv[1] == 'describe' else signal.pause()\n"
+    )
+    manifest.write_text(
+        f'id = "mute"\ntitle = "Mute"\nroom = "synthetic"\ncommand = ["{{python}}", "{script}"]\n'
+    )
+    run = await stack.submit(worker="mute", algorithm="a", start_deadline_s=1.0, grace_s=1.0)
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.TIMED_OUT, EndCause.START_DEADLINE)
+
+
+async def test_a_killed_runner_is_crashed_and_its_telemetry_is_shipped(stack: Stack) -> None:
+    """kill -9 of the runner: `crashed / runner_lost`, worker dead, and the whole outbox ends in the store."""
+    run = await running(stack)
+    # What the worker wrote, and the shipper had no time for, must be shipped later.
+    proc.send_signal(stack.process(run.run_id, SHIPPER), signal.SIGKILL)
+    proc.send_signal(stack.process(run.run_id, RUNNER), signal.SIGKILL)
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.CRASHED, EndCause.RUNNER_LOST)
+    drained = await stack.wait(run.run_id, lambda record: not record.telemetry_pending)
+    assert drained.end == ended.end
+    events = stack.recorder.of(run.run_id, "worker")
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert stack.processes(run.run_id) == []
+
+
+async def test_strays_do_not_outlive_their_run(stack: Stack) -> None:
+    """A process that the worker left behind in its own session is gone when the run has ended."""
+    run = await stack.submit(steps=10, parameters={"fork_stray": True})
+    ended = await stack.wait_end(run.run_id)
+    assert ended.state is RunState.SUCCEEDED
+    pid = int(stack.worker_file(run.run_id, "stray.pid").read_text())
+    assert proc.start_ticks(pid) is None
+
+
+async def test_a_killed_runners_stray_is_swept(stack: Stack) -> None:
+    """With the runner killed, the scheduler ends what the worker left behind."""
+    run = await running(stack, parameters={"fork_stray": True, "rate": 200.0, "events": 10**6})
+    pid = int(stack.worker_file(run.run_id, "stray.pid").read_text())
+    proc.send_signal(stack.process(run.run_id, RUNNER), signal.SIGKILL)
+    await stack.wait_end(run.run_id)
+    await _gone(pid)
+
+
+async def test_orphans_of_unknown_runs_are_ended_at_start(stack: Stack) -> None:
+    """A process that claims a run which the scheduler does not know, below our home, does not survive a start."""
+    await stack.kill_scheduler()
+    run_id = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    ours = await asyncio.create_subprocess_exec(
+        *("sleep", "600"),
+        env={
+            **os.environ,
+            "MOSAIC_RUN_ID": run_id,
+            "MOSAIC_RUN_DIR": str(stack.home / "runs" / run_id),
+        },
+    )
+    foreign = await asyncio.create_subprocess_exec(
+        *("sleep", "600"),
+        env={**os.environ, "MOSAIC_RUN_ID": run_id, "MOSAIC_RUN_DIR": f"/elsewhere/runs/{run_id}"},
+    )
+    await stack.start_scheduler()
+    assert await asyncio.wait_for(ours.wait(), 5) == -signal.SIGKILL
+    assert foreign.returncode is None
+    foreign.kill()
+    await foreign.wait()
+
+
+async def test_every_queued_run_starts_when_its_cores_are_free(stack: Stack) -> None:
+    """Five runs on two cores: two at a time, in order of submission, all succeed; positions are told."""
+    runs = [await stack.submit(steps=100, parameters={"rate": 200.0}) for _ in range(5)]
+    waiting = await stack.wait(runs[4].run_id, lambda record: record.position == 3)
+    assert waiting.waiting_reason == "behind 2 runs in the queue"
+    third = await stack.get(runs[2].run_id)
+    assert third.waiting_reason == "needs 1 core; 0 of 2 free"
+    ended = [await stack.wait_end(run.run_id) for run in runs]
+    assert {record.state for record in ended} == {RunState.SUCCEEDED}
+    starts = [record.started_at for record in ended]
+    assert starts == sorted(starts, key=str)
+    assert all(a.run_id < b.run_id for a, b in itertools.pairwise(ended))
+
+
+async def test_two_submits_at_once_are_two_runs(stack: Stack) -> None:
+    """Submits in the same moment have ids of their own."""
+    runs = await asyncio.gather(*(stack.submit(steps=10) for _ in range(8)))
+    assert len({run.run_id for run in runs}) == 8
+    for run in runs:
+        assert (await stack.wait_end(run.run_id)).state is RunState.SUCCEEDED
+
+
+async def test_silence_is_unresponsive_and_reversible(stack: Stack) -> None:
+    """A shipper that stands still makes its run unresponsive after 15 s; its next word takes that back."""
+    run = await running(stack)
+    shipper = stack.process(run.run_id, SHIPPER)
+    proc.send_signal(shipper, signal.SIGSTOP)
+    await stack.wait(run.run_id, lambda record: record.unresponsive, 25)
+    proc.send_signal(shipper, signal.SIGCONT)
+    back = await stack.wait(run.run_id, lambda record: not record.unresponsive, 5)
+    assert back.state is RunState.RUNNING
+    await stack.stop(run.run_id)
+    assert (await stack.wait_end(run.run_id)).state is RunState.CANCELLED
+
+
+async def test_a_broker_outage_costs_neither_run_nor_events(stack: Stack) -> None:
+    """The broker dies with its store while a run ends: the state comes, then every event, once, in order."""
+    run = await running(stack, parameters={"rate": 200.0, "events": 300})
+    stack.broker.kill()
+    stack.broker.wipe_store()
+    exit_file = stack.worker_file(run.run_id, "control/exit.json")
+
+    async def worker_ended() -> bool:
+        return exit_file.exists()
+
+    await until(worker_ended)
+    stack.broker.start()
+    await stack.recorder.close()
+    stack.recorder = type(stack.recorder)(stack.broker)
+    await stack.recorder.open()
+    await asyncio.wait_for(stack.bus.connected.wait(), 5)
+    ended = await stack.wait_end(run.run_id, deadline_s=60)
+    assert ended.state is RunState.SUCCEEDED
+    assert (await stack.wait_phases(run.run_id))[-1] == "succeeded"
+
+
+async def test_a_worker_suspended_by_hand_is_told(stack: Stack) -> None:
+    """SIGSTOP of the worker shows as a note while it lasts, with its progress kept."""
+    run = await running(stack)
+    worker = stack.process(run.run_id, WORKER)
+    proc.send_signal(worker, signal.SIGSTOP)
+    noted = await stack.wait(run.run_id, lambda r: any("SIGSTOP" in n for n in r.notes), 10)
+    assert noted.state is RunState.RUNNING
+    proc.send_signal(worker, signal.SIGCONT)
+    await stack.stop(run.run_id)
+    await stack.wait_end(run.run_id)
+
+
+async def _gone(pid: int) -> None:
+    async def is_gone() -> bool:
+        return proc.start_ticks(pid) is None
+
+    await until(is_gone)
