@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,28 @@ def make_run(
     return make_run_folder(folder, worker_argv=argv, broker_url=broker.url, **more)
 
 
+RUNNERS: list[asyncio.subprocess.Process] = []
+
+
+@pytest.fixture(autouse=True)
+async def _nothing_stays() -> AsyncIterator[None]:
+    """A failed test ends its runners, whose workers die with them; shippers of theirs give up after their drain."""
+    yield
+    while RUNNERS:
+        process = RUNNERS.pop()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
 async def start(folder: Path, module: str = "runner", *more: str) -> asyncio.subprocess.Process:
     argv = [sys.executable, "-m", f"mosaic_workerkit.{module}", "--run-dir", str(folder), *more]
     with (folder / f"{module}.err").open("ab") as log:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *argv, stdin=subprocess.DEVNULL, stderr=log, start_new_session=True
         )
+    RUNNERS.append(process)
+    return process
 
 
 async def until(claim: Any, timeout_s: float = 20.0) -> Any:

@@ -1,6 +1,7 @@
 """What is done on one connection: publish the outbox from the committed mark on, listen, and say how the trainer is."""
 
 import asyncio
+import json
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 TICK_S = 0.1
 WATCHED_TICK_S = 0.02
+_NO_RESPONDERS = "503"
 _WINDOW_MESSAGES = 64
 _WINDOW_BYTES = 16 * 2**20
 _ACK_S = 5.0
@@ -49,6 +51,10 @@ _STALL_S = 5.0
 _LONGEST_STALL_S = 60.0
 
 
+class BatchRefused(RuntimeError):
+    """The broker answered that it does not take a batch now."""
+
+
 class ShipmentRefused(RuntimeError):
     """The connection ended, or the broker did not take a batch."""
 
@@ -59,7 +65,7 @@ class _Sent:
     size: int
     at: float
     """Monotonic."""
-    ack: "asyncio.Future[object]"
+    ack: "asyncio.Future[None]"
 
 
 class Session:
@@ -71,7 +77,11 @@ class Session:
         self._closed = closed
         self._run_id = courier.launch.run_id
         self._subject = subjects.events(self._run_id)
-        self._js = connection.jetstream()
+        self._acks = connection.new_inbox()
+        """Replies of the broker come to `<this>.<number>`: not by nats-py's publish_async, which (2.16) raises in
+        its own reader when the broker refuses a message, so that the waiting future never ends."""
+        self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._number = 0
         self._compress = zstandard.ZstdCompressor(level=1).compress
         self._in_flight: deque[_Sent] = deque()
         self._in_flight_bytes = 0
@@ -93,6 +103,7 @@ class Session:
         run = self._run_id
         await self._connection.subscribe(subjects.committed(run), cb=self._on_committed)
         await self._connection.subscribe(subjects.control(run), cb=self._on_control)
+        await self._connection.subscribe(f"{self._acks}.*", cb=self._on_ack)
         self._courier.acked_seq = self._courier.mark.seq
         self._courier.reader.seek(self._courier.mark.seq + 1)
         tasks = {
@@ -155,7 +166,11 @@ class Session:
             BATCH_HEADER: head.header(),
             ENCODING_HEADER: ENCODING_ZSTD,
         }
-        ack = await self._js.publish_async(self._subject, data, headers=headers)
+        self._number += 1
+        reply = f"{self._acks}.{self._number}"
+        ack: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[reply] = ack
+        await self._connection.publish(self._subject, data, reply=reply, headers=headers)
         self._in_flight.append(_Sent(region.seq0 + region.n - 1, len(data), time.monotonic(), ack))
         self._in_flight_bytes += len(data)
 
@@ -185,7 +200,7 @@ class Session:
 
     async def _stand_back(self, refusal: Exception) -> None:
         """The stream is full or not made yet: go back to what is acknowledged and try a little later."""
-        self._note = f"{type(refusal).__name__}: {refusal}"
+        self._note = str(refusal)
         say("batch.refused", error=self._note, **self._courier.standing())
         self._rewind(self._courier.acked_seq)
         await asyncio.sleep(self._refusal_s)
@@ -205,8 +220,23 @@ class Session:
         for sent in self._in_flight:
             if not sent.ack.cancel() and not sent.ack.cancelled():
                 sent.ack.exception()  # looked at, or asyncio would complain
+        self._waiting.clear()
         self._in_flight.clear()
         self._in_flight_bytes = 0
+
+    async def _on_ack(self, message: Msg) -> None:
+        ack = self._waiting.pop(message.subject, None)
+        if ack is None or ack.done():
+            return  # of a batch that was given up
+        if message.headers and message.headers.get("Status") == _NO_RESPONDERS:
+            ack.set_exception(BatchRefused("no stream takes events yet; the recorder makes it"))
+            return
+        told = json.loads(message.data)
+        if "error" in told:
+            error = told["error"]
+            ack.set_exception(BatchRefused(f"{error.get('description')} ({error.get('err_code')})"))
+        else:
+            ack.set_result(None)
 
     async def _beat(self) -> None:
         subject = subjects.heartbeat(self._run_id)
