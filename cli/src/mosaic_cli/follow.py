@@ -77,7 +77,7 @@ class RunFollower:
             words.append(f"return {number(mean, 1)}")
         if self.run.sps is not None:
             words.append(f"{number(self.run.sps, 0)} steps/s")
-        if self.run.eta_s is not None and not self.run.state.is_final:
+        if self.run.eta_s and not self.run.state.is_final:
             words.append(f"{duration(self.run.eta_s)} left")
         return words
 

@@ -8,6 +8,7 @@ import typer
 from mosaic_cli.errors import CliError
 from mosaic_cli.exit_code import EPILOG, ExitCode, code_of_problem
 from mosaic_cli.output import err, say
+from mosaic_cli.reference import nearest_hint
 from mosaic_cli.verbs import demo, doctor, logs, run, runs, stack, telemetry, workers
 from mosaic_client import ClientError, MosaicProblem
 from mosaic_contracts.problems import Problem
@@ -70,11 +71,9 @@ def problem_text(problem: Problem) -> str:
     lines = [f"{problem.title.rstrip('.')}. {problem.detail}".strip()]
     for finding in problem.fields:
         where, message = finding.get("where"), str(finding.get("message", ""))
-        nearest = [str(name) for name in finding.get("nearest") or []]
-        hint = f" Did you mean {' or '.join(nearest[:3])}?" if nearest else ""
-        line = f"  {where}: {message}{hint}"
-        if message not in lines[0] or hint.strip() not in lines[0]:
-            lines.append(line)
+        hint = nearest_hint(finding.get("nearest") or [], lines[0] + message)
+        if message not in lines[0] or hint:
+            lines.append(f"  {where}: {message}{hint}")
     if problem.retry_after_s:
         lines.append(f"Try again in {problem.retry_after_s:.0f} s.")
     return "\n".join(lines)

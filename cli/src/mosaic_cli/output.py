@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +10,15 @@ from typing import Any
 from pydantic import BaseModel
 from rich.console import Console
 
-out = Console(highlight=False)
+PIPE_WIDTH = 160
+"""Columns of a table that goes to a file or another program; a terminal's own elsewhere."""
+
+
+def _width() -> int | None:
+    return None if sys.stdout.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
+
+
+out = Console(highlight=False, width=_width())
 err = Console(stderr=True, highlight=False)
 
 

@@ -113,6 +113,14 @@ def did_you_mean(text: str, known: Iterable[str]) -> str:
     return f"Did you mean {' or '.join(nearest)}?" if nearest else ""
 
 
+def nearest_hint(nearest: Iterable[object], said: str) -> str:
+    """The same for names that the stack found, unless its own words have them already."""
+    names = [str(name) for name in nearest]
+    if not names or names[0] in said:
+        return ""
+    return f" Did you mean {' or '.join(names[:3])}?"
+
+
 def no_such(kind: str, name: str, known: list[str], hint: str) -> NothingFound:
     """The error for a name that a run does not have."""
     words = [f"There is no {kind} {name!r}.", did_you_mean(name, known), hint]

@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli.wording import STATE_STYLE, duration, number, run_duration, step_and_total, what
 from mosaic_contracts.runs import ArtifactRow, RunSummary, RunView
+from mosaic_contracts.states import RunState
+
+_BAD_ENDS = (RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT)
 
 
 def run_result(run: RunView) -> dict[str, Any]:
@@ -33,14 +35,11 @@ def run_result(run: RunView) -> dict[str, Any]:
 
 def print_summary(console: Console, run: RunView, artifacts: list[ArtifactRow], home: Path) -> None:
     """A short table: how it ended, how good it got, what is stored, where it lies."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    for name, value in rows(run, artifacts, home):
-        table.add_row(name, value)
     console.print()
-    console.print(table)
-    if run.end and run.end.last_lines and run.state.value != "succeeded":
+    for name, value in rows(run, artifacts, home):
+        # no table: a path that is cut into pieces cannot be copied
+        console.print(Text.assemble((f"{name:<12} ", "dim"), value), soft_wrap=True)
+    if run.end and run.end.last_lines and run.state in _BAD_ENDS:
         console.print("\nIts last words:", style="dim")
         for line in run.end.last_lines[-12:]:
             console.print(f"  {line}", markup=False, soft_wrap=True)
@@ -60,16 +59,23 @@ def rows(run: RunView, artifacts: list[ArtifactRow], home: Path) -> list[tuple[s
         ("steps", Text(f"{step_and_total(run)[0]:,}")),
         ("episodes", Text(_returns(summary))),
         ("stored", Text(_stored(run, summary))),
-        ("folder", Text(str(home / run.run_dir))),
+        ("folder", Text(str(_shown(home / run.run_dir)))),
     ]
+    folder = _shown(home / run.run_dir)
     by_kind = {row.kind: row for row in artifacts}
     if (board := by_kind.get("tensorboard")) is not None:
-        found.append(("TensorBoard", Text(str(home / run.run_dir / board.path))))
+        found.append(("TensorBoard", Text(str(folder / board.path))))
     checkpoints = [row for row in artifacts if row.kind == "checkpoint" and row.exists]
     if checkpoints:
         last = max(checkpoints, key=lambda row: row.step or 0)
-        found.append(("checkpoint", Text(str(home / run.run_dir / last.path))))
+        found.append(("checkpoint", Text(str(folder / last.path))))
     return found
+
+
+def _shown(path: Path) -> Path:
+    """Relative to the current folder where it lies below: shorter, and as good to type."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _speed(run: RunView) -> str:

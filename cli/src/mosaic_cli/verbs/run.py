@@ -12,7 +12,7 @@ from mosaic_cli.errors import ValueRefused
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, plain, say
-from mosaic_cli.reference import parse_duration, parse_parameters
+from mosaic_cli.reference import nearest_hint, parse_duration, parse_parameters
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary, run_result
 from mosaic_client import Client, connect
@@ -168,7 +168,7 @@ def _check(client: Client, spec: RunSpec, json: bool) -> None:
 def _print_report(report: CheckReport) -> None:
     findings = Table(box=None, pad_edge=False, show_header=False)
     for finding in report.findings:
-        hint = f" Did you mean {' or '.join(finding.nearest[:3])}?" if finding.nearest else ""
+        hint = nearest_hint(finding.nearest, finding.message)
         findings.add_row(
             Text(finding.level, LEVEL_STYLE[finding.level]),
             Text(finding.where),

@@ -94,7 +94,7 @@ def runs_table(runs: list[RunView]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("RUN", no_wrap=True)
     table.add_column("WHAT", overflow="ellipsis", no_wrap=True)
-    table.add_column("STATE", overflow="fold")
+    table.add_column("STATE", no_wrap=True)
     for heading in ("STEPS", "BEST", "TOOK", "BEGAN"):
         table.add_column(heading, justify="right", no_wrap=True)
     length = _id_length([run.run_id for run in runs])

@@ -18,7 +18,7 @@ from mosaic_cli.sparkline import sparkline
 from mosaic_cli.wording import number, plural
 from mosaic_client import Client, ConnectionLost, connect
 from mosaic_contracts.live import Events
-from mosaic_contracts.runs import Curve, CurveBucket, EpisodeRow
+from mosaic_contracts.runs import Curve, CurveBucket, EpisodeRow, RunView
 
 EPISODE_PAGE = 500
 CURVE_ROWS = 12
@@ -72,17 +72,22 @@ def episodes(
     if order not in ("newest", "oldest"):
         raise ValueRefused(f"--order is newest or oldest, not {order}.")
     with connect() as client:
-        run_id = find_run(client, run).run_id
-        rows = _read_episodes(client, run_id, limit, "desc" if order == "newest" else "asc")
+        view = find_run(client, run)
+        rows = _read_episodes(
+            client, view.run_id, limit, "newest" if order == "newest" else "begun"
+        )
     if json:
         emit(rows)
         return
     if not rows:
-        say(f"{run_id} has no episodes stored.")
+        say(f"{view.run_id} has no episodes stored{_yet(view)}.")
         return
-    out.print(_episode_table(rows))
-    returns = [row.episode_return for row in (reversed(rows) if order == "newest" else rows)]
-    out.print(f"return {sparkline(returns)}  (oldest to newest shown)", style="dim")
+    out.print(_episode_table(rows, view))
+    ended = [row.episode_return for row in rows if row.length is not None]
+    if order == "newest":
+        ended.reverse()
+    if ended:
+        out.print(f"return {sparkline(ended)}  (oldest to newest)", style="dim")
 
 
 def metrics(
@@ -95,9 +100,10 @@ def metrics(
 ) -> None:
     """List a run's metrics, or show the curve of one."""
     with connect() as client:
-        run_id = find_run(client, run).run_id
+        view = find_run(client, run)
+        run_id = view.run_id
         if tag is None:
-            _list_metrics(client, run_id, json)
+            _list_metrics(client, view, json)
             return
         names = [metric.name for metric in client.metrics(run_id)]
         if tag not in names:
@@ -131,6 +137,10 @@ def export(
     say(f"{plural(count, 'event')} of {view.run_id} written to {output or 'stdout'}.")
 
 
+def _yet(view: RunView) -> str:
+    return "" if view.state.is_final else " yet"
+
+
 def _followed(client: Client, run_id: str, types: list[str] | None) -> Any:
     for item in client.follow(run_id, "", types or ["*"]):
         if isinstance(item, Events):
@@ -157,13 +167,12 @@ def _read_episodes(client: Client, run_id: str, limit: int, order: str) -> list[
     return rows[:limit]
 
 
-def _episode_table(rows: list[EpisodeRow]) -> Table:
+def _episode_table(rows: list[EpisodeRow], view: RunView) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("EPISODE", "ENV", "LENGTH", "RETURN", "AT STEP", "RECORDED"):
         table.add_column(heading, justify="right")
     table.add_column("END")
     for row in rows:
-        ended = "terminated" if row.terminated else "truncated" if row.truncated else "running"
         table.add_row(
             str(row.episode) if row.attempt == 1 else f"{row.attempt}/{row.episode}",
             str(row.env),
@@ -171,18 +180,24 @@ def _episode_table(rows: list[EpisodeRow]) -> Table:
             number(row.episode_return),
             number(row.global_step),
             f"{row.recorded_steps:,}",
-            ended if row.length is not None else "running",
+            _episode_end(row, view),
         )
     return table
 
 
-def _list_metrics(client: Client, run_id: str, json: bool) -> None:
-    found = client.metrics(run_id)
+def _episode_end(row: EpisodeRow, view: RunView) -> str:
+    if row.length is None:
+        return "cut off by the run's end" if view.state.is_final else "running"
+    return "terminated" if row.terminated else "truncated" if row.truncated else "ended"
+
+
+def _list_metrics(client: Client, view: RunView, json: bool) -> None:
+    found = client.metrics(view.run_id)
     if json:
         emit(found)
         return
     if not found:
-        raise NothingFound(f"{run_id} has no metrics stored.")
+        raise NothingFound(f"{view.run_id} has no metrics stored{_yet(view)}.")
     table = Table(box=None, pad_edge=False)
     table.add_column("METRIC")
     for heading in ("POINTS", "LAST STEP", "LAST"):
