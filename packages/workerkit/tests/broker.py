@@ -71,7 +71,9 @@ class Recorder:
     Keeps records in memory, so "committed" here outlives the broker but not the test.
     """
 
-    def __init__(self, url: str, run_id: str, *, commits: bool = True, max_bytes: int = 2**30) -> None:
+    def __init__(
+        self, url: str, run_id: str, *, commits: bool = True, max_bytes: int = 2**30
+    ) -> None:
         self._url = url
         self._run_id = run_id
         self._commits = commits

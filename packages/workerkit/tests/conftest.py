@@ -1,13 +1,10 @@
-"""Makes the modules beside the tests importable under import-mode importlib, and mounts a small disk."""
+"""A small disk, for what happens when one is full."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

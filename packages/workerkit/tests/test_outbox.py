@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.run_folder import MIB, RUN_ID
 
 from mosaic_contracts.spec import FullOutboxPolicy
 from mosaic_contracts.wire import BatchHead, Metric, decode_batch, encode_record, join_batch
@@ -21,7 +22,6 @@ from mosaic_workerkit.errors import (
 )
 from mosaic_workerkit.outbox import CommittedMark, OutboxReader, OutboxWriter
 from mosaic_workerkit.outbox.segment import WAITING_FILE, segment_name, segment_seqs
-from run_folder import MIB, RUN_ID
 
 QUOTA = 16 * MIB
 
@@ -42,7 +42,8 @@ def read_all(folder: Path, start: int = 1) -> list[Metric]:
     records: list[Metric] = []
     while region := reader.read():
         head = BatchHead(RUN_ID, 1, "worker", region.seq0, region.n)
-        records += decode_batch(join_batch(head, region.t0_us, region.records)).records
+        batch = decode_batch(join_batch(head, region.t0_us, region.records))
+        records += [record for record in batch.records if isinstance(record, Metric)]
     return records
 
 
@@ -224,9 +225,13 @@ def test_forked_child_cannot_write(tmp_path: Path) -> None:
 def test_full_disk_is_a_clear_error(small_disk: Path) -> None:
     """ENOSPC comes as an error at a segment's start; everything appended before is readable."""
     writer = open_writer(small_disk / "w", quota=64 * MIB)
+
+    def fill() -> None:
+        while True:
+            writer.append(metric(writer.next_seq, pad=8000))
+
     with pytest.raises(OutboxWriteFailed, match="free space"):
-        for seq in range(1, 100_000):
-            writer.append(metric(seq, pad=8000))
+        fill()
     last = writer.next_seq - 1
     assert last > 500
     with pytest.raises(OutboxWriteFailed):

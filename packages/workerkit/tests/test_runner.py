@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.run_folder import make_run_folder
 
 from mosaic_contracts.launch import ExitReport, Launch, RunnerInfo
 from mosaic_workerkit import runner as runner_module
-from run_folder import make_run_folder
 
 QUIET_SHIPPER = [
     sys.executable,
@@ -116,9 +116,7 @@ def test_polite_stop(tmp_path: Path) -> None:
         "def stop(*_):\n    print('helper', helper.poll(), flush=True)\n    sys.exit(0)\n"
         "signal.signal(signal.SIGTERM, stop)\nprint('ready', flush=True)\nsignal.pause()"
     )
-    folder = make_run_folder(
-        tmp_path / "run", worker_argv=python(code), shipper_argv=QUIET_SHIPPER
-    )
+    folder = make_run_folder(tmp_path / "run", worker_argv=python(code), shipper_argv=QUIET_SHIPPER)
     process = start(folder)
     log = folder / "logs/worker.log"
     until(lambda: log.exists() and "ready" in log.read_text())
@@ -162,7 +160,7 @@ def test_stop_during_start(tmp_path: Path) -> None:
             shipper_argv=QUIET_SHIPPER,
         )
         process = start(folder)
-        until(lambda f=folder: (f / "control/runner.lock").exists())
+        until((folder / "control/runner.lock").exists)
         time.sleep(delay_ms / 1000)
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0

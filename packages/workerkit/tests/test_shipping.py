@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.broker import Broker, Recorder
+from tests.run_folder import MIB, RUN_ID, make_run_folder
 
 from mosaic_contracts import subjects
 from mosaic_contracts.launch import ExitReport
@@ -22,8 +24,6 @@ from mosaic_contracts.wire import Lifecycle, Record
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.outbox.segment import segment_seqs
 from mosaic_workerkit.testing.synthetic import expected_record
-from broker import Broker, Recorder
-from run_folder import MIB, RUN_ID, make_run_folder
 
 pytestmark = pytest.mark.broker
 
@@ -37,9 +37,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
     server.kill()
 
 
-def make_run(
-    tmp_path: Path, broker: Broker, worker: tuple[str, ...] = WORKER, **more: Any
-) -> Path:
+def make_run(tmp_path: Path, broker: Broker, worker: tuple[str, ...] = WORKER, **more: Any) -> Path:
     folder = tmp_path / "run"
     argv = [sys.executable, *worker, str(folder)]
     return make_run_folder(folder, worker_argv=argv, broker_url=broker.url, **more)
@@ -71,7 +69,7 @@ async def start(folder: Path, module: str = "runner", *more: str) -> asyncio.sub
 
 async def until(claim: Any, timeout_s: float = 20.0) -> Any:
     async with asyncio.timeout(timeout_s):
-        while not (result := claim()):
+        while not (result := claim()):  # noqa: ASYNC110 - no event crosses from the processes watched
             await asyncio.sleep(0.02)
     return result
 
@@ -90,7 +88,9 @@ def spec_of(folder: Path) -> StoredSpec:
 
 def same(got: Record, want: Record) -> bool:
     """Equal in every field but the time; by bytes, for NaN is not equal to itself."""
-    return msgspec.msgpack.encode(msgspec.structs.replace(got, dt=0)) == msgspec.msgpack.encode(want)
+    return msgspec.msgpack.encode(msgspec.structs.replace(got, dt=0)) == msgspec.msgpack.encode(
+        want
+    )
 
 
 def check_values(records: dict[int, Record], spec: StoredSpec, ended: bool = True) -> int:
@@ -100,7 +100,9 @@ def check_values(records: dict[int, Record], spec: StoredSpec, ended: bool = Tru
     body = last - 1 if ended else last
     if ended:
         assert isinstance(records[last], Lifecycle)
-    wrong = [seq for seq in range(1, body + 1) if not same(records[seq], expected_record(seq, spec))]
+    wrong = [
+        seq for seq in range(1, body + 1) if not same(records[seq], expected_record(seq, spec))
+    ]
     assert wrong == []
     return last
 
@@ -220,7 +222,11 @@ async def test_stray_of_a_worker(tmp_path: Path, broker: Broker) -> None:
         assert await asyncio.wait_for(runner.wait(), 30) == 0
     got = report(folder)
     assert (got.code, got.strays, got.phase) == (4, 1, "drained")
-    assert not Path(f"/proc/{(folder / 'stray.pid').read_text()}").exists()
+    assert not _stray_lives(folder)
+
+
+def _stray_lives(folder: Path) -> bool:
+    return Path("/proc", (folder / "stray.pid").read_text()).exists()
 
 
 async def test_outage_fills_the_quota(tmp_path: Path, broker: Broker) -> None:
@@ -284,7 +290,7 @@ with Telemetry.open(folder) as telemetry:
 
 
 async def test_full_stream_waits(tmp_path: Path, broker: Broker) -> None:
-    """A stream at its limit refuses batches: nothing is dropped, the heartbeat says why, and it goes on after a purge."""
+    """A stream at its limit refuses batches: nothing is dropped, the heartbeat says why, a purge lets it go on."""
     folder = make_run(tmp_path, broker, parameters={"events": 60_000, "rate": 0}, drain_s=30)
     async with Recorder(broker.url, RUN_ID, max_bytes=200_000) as recorder:
         runner = await start(folder)

@@ -60,7 +60,9 @@ def inside_run(run_dir: Path, path: str | Path) -> str:
     root = run_dir.resolve()
     full = (root / path).resolve()
     if full == root or not full.is_relative_to(root):
-        raise ArtifactPathRefused(f"{path} is not inside the run folder; write run files below {root}")
+        raise ArtifactPathRefused(
+            f"{path} is not inside the run folder; write run files below {root}"
+        )
     if not full.exists():
         raise ArtifactPathRefused(f"{path} does not exist; announce a file when it is complete")
     return full.relative_to(root).as_posix()

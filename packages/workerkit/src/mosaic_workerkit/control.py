@@ -138,7 +138,9 @@ def ask_trainer(run_dir: Path, request: dict[str, Any], timeout_s: float = 2.0) 
             peer.sendall(json.dumps(request).encode() + b"\n")
             answer: dict[str, Any] = json.loads(_read_line(peer))
     except (OSError, ValueError) as error:
-        raise TrainerUnreachable(f"no trainer answers at {path} ({error}); it may have ended") from error
+        raise TrainerUnreachable(
+            f"no trainer answers at {path} ({error}); it may have ended"
+        ) from error
     return answer
 
 

@@ -115,9 +115,7 @@ def _train(worker: Worker, run_dir: Path) -> int:
     stop = StopFlag().install()
     os.chdir(run_dir)
     with Telemetry.open(run_dir) as telemetry:
-        context = TrainContext(
-            run_dir=run_dir, spec=telemetry.spec, telemetry=telemetry, stop=stop
-        )
+        context = TrainContext(run_dir=run_dir, spec=telemetry.spec, telemetry=telemetry, stop=stop)
         with TrainerControl(run_dir, stop, lambda: {"last_seq": telemetry.next_seq - 1}):
             return _guarded_train(worker, context)
 

@@ -205,7 +205,12 @@ class Runner:
 
     def _take_exit(self, start_error: str | None) -> None:
         """Learn how the worker ended, end what outlived it, and only then reap it."""
-        end: dict[str, Any] = {"code": None, "signal": None, "oom": None, "start_error": start_error}
+        end: dict[str, Any] = {
+            "code": None,
+            "signal": None,
+            "oom": None,
+            "start_error": start_error,
+        }
         ended_at = time.time()
         spared = {self._pid, *own_ancestors()}
         if self._shipper is not None:
@@ -284,7 +289,9 @@ class Runner:
             "started_at": self._started_at,
             "attempt": self._launch["attempt"],
         }
-        _replace(self._run_dir / "control/runner.json", info, self._run_dir / "control/.runner.json")
+        _replace(
+            self._run_dir / "control/runner.json", info, self._run_dir / "control/.runner.json"
+        )
 
     def _write_exit(self, phase: str, reserve: int) -> None:
         report = {"phase": phase, **self._end}
@@ -348,7 +355,7 @@ def _has_grown(before: int | None, after: int | None) -> bool | None:
 def _say(event: str, **fields: Any) -> None:
     line = json.dumps({"event": event, "t": time.time(), **fields})
     try:
-        print(line, file=sys.stderr, flush=True)
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the log
     except OSError:
         return  # a full disk must not cost the exit report
 

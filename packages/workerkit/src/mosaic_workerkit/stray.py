@@ -25,7 +25,9 @@ def end_strays(run_id: str, runner: int, worker: int | None, spared: set[int]) -
         stat = _stat(pid)
         if pid in spared or pid == worker or stat is None or stat[0] in "ZX":
             return False
-        return stat[1] == runner or (worker is not None and stat[2] == worker) or _has_mark(pid, mark)
+        return (
+            stat[1] == runner or (worker is not None and stat[2] == worker) or _has_mark(pid, mark)
+        )
 
     ended: set[int] = set()
     for _ in range(_ROUNDS):

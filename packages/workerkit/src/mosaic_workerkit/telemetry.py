@@ -105,7 +105,7 @@ class Telemetry:
         action: Any,
         reward: float,
         flags: int,
-        hash: bytes,  # noqa: A002 - the wire's name of the field
+        hash: bytes,
         actor: int = Actor.POLICY,
         observation: Any = None,
     ) -> None:
@@ -135,7 +135,9 @@ class Telemetry:
         if observation is not None and type(observation) is not bytes:
             observation = act_value(observation)
         if type(hash) is not bytes:
-            raise ContractViolation("a step's hash is 8 bytes: use step_hash(observation, reward, flags)")
+            raise ContractViolation(
+                "a step's hash is 8 bytes: use step_hash(observation, reward, flags)"
+            )
         dt = (_monotonic_ns() - self._t0_ns) // 1000
         record = Step(
             outbox.next_seq, dt, env, episode, step, action, reward, flags, hash, actor, observation
@@ -156,7 +158,7 @@ class Telemetry:
         env: int,
         episode: int,
         reset: Mapping[str, Any],
-        hash: bytes,  # noqa: A002 - the wire's name of the field
+        hash: bytes,
         observation: Any = None,
     ) -> None:
         """A reset; `reset` says how to rebuild it, `hash` is `step_hash(observation)`."""
@@ -179,7 +181,15 @@ class Telemetry:
         """An episode's end; `episode_return` sums raw rewards, `global_step` counts over all sub-environments."""
         self._ready("episode")
         total, duration = float(episode_return), float(duration_s)
-        counts = (int(env), int(episode), int(length), total, int(flags), duration, int(global_step))
+        counts = (
+            int(env),
+            int(episode),
+            int(length),
+            total,
+            int(flags),
+            duration,
+            int(global_step),
+        )
         self._fact(Episode(self.next_seq, self._dt(), *counts))
 
     def config(self, data: Mapping[str, Any]) -> None:
@@ -213,7 +223,7 @@ class Telemetry:
             self.ended = phase
             self._may_step = False
 
-    def extra(self, type: str, data: Mapping[str, Any]) -> None:  # noqa: A002 - the wire's name
+    def extra(self, type: str, data: Mapping[str, Any]) -> None:
         """A namespaced event of your own, e.g. `bdi.intention`."""
         self._ready("extra")
         if _EXTRA_TYPE.fullmatch(type) is None:
@@ -232,7 +242,9 @@ class Telemetry:
         where = inside_run(self.run_dir, path)
         digest, size = sha256_of(self.run_dir / where), size_of(self.run_dir / where)
         facts = (where, int(step), digest, size, reason, dict(data or {}))
-        self._list(where, kind="checkpoint", size=size, digest=digest, step=int(step), reason=reason)
+        self._list(
+            where, kind="checkpoint", size=size, digest=digest, step=int(step), reason=reason
+        )
         self._fact(Checkpoint(self.next_seq, self._dt(), *facts))
 
     def write_checkpoint(
@@ -253,9 +265,7 @@ class Telemetry:
             write(draft)
         self.checkpoint(path, step, reason, data)
 
-    def artifact(
-        self, path: str | Path, kind: str, data: Mapping[str, Any] | None = None
-    ) -> None:
+    def artifact(self, path: str | Path, kind: str, data: Mapping[str, Any] | None = None) -> None:
         """Announce another file or folder of the run; a folder, which may grow, has no digest.
 
         Raises:
@@ -266,9 +276,7 @@ class Telemetry:
         full = self.run_dir / where
         digest, size = sha256_of(full) if full.is_file() else None, size_of(full)
         self._list(where, kind=kind, size=size, digest=digest)
-        self._fact(
-            Artifact(self.next_seq, self._dt(), where, kind, size, digest, dict(data or {}))
-        )
+        self._fact(Artifact(self.next_seq, self._dt(), where, kind, size, digest, dict(data or {})))
 
     def artifact_pruned(self, path: str, reason: str) -> None:
         """Say that an announced file is gone on purpose."""
@@ -314,7 +322,9 @@ class Telemetry:
         try:
             self._outbox.append(_encode(record))
         except TypeError as error:
-            raise ContractViolation(f"{type(record).__name__}: {error}; give plain values") from error
+            raise ContractViolation(
+                f"{type(record).__name__}: {error}; give plain values"
+            ) from error
 
     def _fact(self, record: Record) -> None:
         """Write a record whose values came from outside: what the recorder would refuse is refused here."""
@@ -352,4 +362,3 @@ def read_run_file(run_dir: Path) -> RunFile:
         return RunFile.model_validate(json.loads(path.read_bytes()))
     except (OSError, ValueError) as error:
         raise RunFolderInvalid(f"{path} cannot be read ({error}); a placement writes it") from error
-

@@ -78,7 +78,9 @@ class OutboxReader:
                 damaged = self._header
                 self.close()
                 if not self._open():
-                    raise OutboxCorrupted(f"seq {self.next_seq} is damaged, in {damaged}; set it aside")
+                    raise OutboxCorrupted(
+                        f"seq {self.next_seq} is damaged, in {damaged}; set it aside"
+                    )
                 region = self._take(max_events, max_bytes)
         return region
 

@@ -99,7 +99,7 @@ class OutboxWriter:
         size = len(record)
         at = self._at
         end = at + size + FRAME_BYTES
-        if end > self._end:
+        if end > self._end or size > MAX_EVENT_BYTES:
             self._make_room(size, may_drop=False)
             at = self._at
             end = at + size + FRAME_BYTES
@@ -113,7 +113,7 @@ class OutboxWriter:
         size = len(record)
         at = self._at
         end = at + size + FRAME_BYTES
-        if end > self._end:
+        if end > self._end or size > MAX_EVENT_BYTES:
             if not self._make_room(size, may_drop=self._policy is FullOutboxPolicy.THIN):
                 self.thinned += 1
                 return False
@@ -253,7 +253,9 @@ def _lock(folder: Path) -> int:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(fd)
-        raise OutboxInUse(f"{folder} has a living writer; one process writes a run's events") from error
+        raise OutboxInUse(
+            f"{folder} has a living writer; one process writes a run's events"
+        ) from error
     if os.fstat(fd).st_size:
         os.close(fd)
         raise OutboxInUse(f"{folder} was written by an earlier process; start a new attempt")

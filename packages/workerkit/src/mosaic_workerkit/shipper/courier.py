@@ -159,7 +159,7 @@ class Courier:
     async def _watch_parent(self) -> None:
         """A runner that was killed has taken the worker along: what is left here is a drain."""
         parent = os.getppid()
-        while os.getppid() == parent:
+        while os.getppid() == parent:  # noqa: ASYNC110 - the kernel has no event for it
             await asyncio.sleep(_PARENT_CHECK_S)
         say("runner.gone")
         self.begin_drain()

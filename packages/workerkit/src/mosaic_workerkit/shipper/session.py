@@ -175,9 +175,7 @@ class Session:
         self._in_flight_bytes += len(data)
 
     def _is_window_full(self) -> bool:
-        return (
-            len(self._in_flight) >= _WINDOW_MESSAGES or self._in_flight_bytes >= _WINDOW_BYTES
-        )
+        return len(self._in_flight) >= _WINDOW_MESSAGES or self._in_flight_bytes >= _WINDOW_BYTES
 
     def _take_acks(self) -> Exception | None:
         """Move the acked mark over what is acknowledged in order; returns the first refusal.

@@ -1,0 +1,245 @@
+"""Telemetry: values arrive as they were given, and what breaks the contract is refused where it is made."""
+
+import errno
+import json
+import math
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mosaic_contracts.wire import (
+    Artifact,
+    BatchHead,
+    Checkpoint,
+    Config,
+    Episode,
+    EpisodeStart,
+    Extra,
+    Lifecycle,
+    Log,
+    Metric,
+    Record,
+    Step,
+    decode_batch,
+    join_batch,
+)
+from mosaic_workerkit.artifacts import read_manifest
+from mosaic_workerkit.errors import ArtifactPathRefused, ContractViolation, RunFolderInvalid
+from mosaic_workerkit.outbox import OutboxReader, outbox_dir
+from mosaic_workerkit.progress import read_progress
+from mosaic_workerkit.stephash import step_hash
+from mosaic_workerkit.telemetry import Telemetry
+from tests.run_folder import RUN_ID, make_run_folder
+
+HASH = b"12345678"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_run_folder(tmp_path / "run")
+
+
+@pytest.fixture
+def telemetry(folder: Path) -> Iterator[Telemetry]:
+    with Telemetry.open(folder) as opened:
+        yield opened
+
+
+def written(folder: Path) -> list[Record]:
+    reader = OutboxReader(outbox_dir(folder, 1))
+    records: list[Record] = []
+    while region := reader.read():
+        head = BatchHead(RUN_ID, 1, "worker", region.seq0, region.n)
+        records += decode_batch(join_batch(head, region.t0_us, region.records)).records
+    return records
+
+
+def test_values_arrive_plain(folder: Path, telemetry: Telemetry) -> None:
+    """numpy scalars and arrays become plain values and raw little-endian bytes; NaN and infinity stay."""
+    telemetry.config({"seed": np.int64(3), "rate": np.float32(0.5), "list": np.arange(2)})
+    telemetry.step(
+        np.int64(1),
+        2,
+        3,
+        np.int64(1),
+        np.float64(1.5),
+        True,
+        HASH,
+        observation=np.zeros(2, ">f4"),  # type: ignore[arg-type]
+    )
+    telemetry.step(0, 0, 1, np.array([1.5], "<f4"), math.nan, 0, HASH)
+    telemetry.metric("loss", np.int64(7), np.float32(0.25))  # type: ignore[arg-type]
+    telemetry.metric("loss", None, math.inf)
+    telemetry.episode_start(0, 1, {"way": "seed", "state": "1"}, HASH)
+    telemetry.episode(0, np.int64(1), 10, np.float64(9.0), 1, 0.5, 100)  # type: ignore[arg-type]
+    telemetry.log("info", "x" * 20_000, {"n": np.float64(1)})
+    telemetry.extra("bdi.intention", {"goal": "g"})
+    telemetry.lifecycle("done")
+    config, first, second, *rest = written(folder)
+    assert config == Config(1, config.dt, {"seed": 3, "rate": 0.5, "list": [0, 1]})
+    assert first == Step(2, first.dt, 1, 2, 3, 1, 1.5, 1, HASH, 0, bytes(8))
+    assert isinstance(second, Step)
+    assert second.action == np.array([1.5], "<f4").tobytes()
+    assert math.isnan(second.reward)
+    loss, infinite, start, end, log, extra, last = rest
+    assert loss == Metric(4, loss.dt, "loss", 7, 0.25)
+    assert infinite == Metric(5, infinite.dt, "loss", None, math.inf)
+    assert start == EpisodeStart(6, start.dt, 0, 1, {"way": "seed", "state": "1"}, HASH)
+    assert end == Episode(7, end.dt, 0, 1, 10, 9.0, 1, 0.5, 100)
+    assert isinstance(log, Log)
+    assert log.message.endswith("[cut: 20000 characters]")
+    assert extra == Extra(9, extra.dt, "bdi.intention", {"goal": "g"})
+    assert last == Lifecycle(10, last.dt, "done")
+    assert [record.dt for record in written(folder)] == sorted(r.dt for r in written(folder))
+
+
+def test_config_comes_first(telemetry: Telemetry) -> None:
+    """Anything before the config is refused, but an early error; a second config too."""
+    with pytest.raises(ContractViolation, match="call config"):
+        telemetry.metric("m", 1, 1.0)
+    with pytest.raises(ContractViolation, match="call config"):
+        telemetry.step(0, 0, 1, 0, 0.0, 0, HASH)
+    with pytest.raises(ContractViolation, match="call config"):
+        telemetry.lifecycle("training")
+    telemetry.config({})
+    with pytest.raises(ContractViolation, match="once"):
+        telemetry.config({})
+
+
+def test_early_error(folder: Path, telemetry: Telemetry) -> None:
+    """A worker that fails before its config can still say so."""
+    telemetry.lifecycle("error", {"message": "no such environment"})
+    assert [type(record) for record in written(folder)] == [Lifecycle]
+
+
+@pytest.mark.parametrize("phase", ["done", "stopped", "error"])
+def test_nothing_after_the_end(telemetry: Telemetry, phase: str) -> None:
+    """After a terminal lifecycle every event is refused."""
+    telemetry.config({})
+    telemetry.lifecycle(phase)
+    with pytest.raises(ContractViolation, match="terminal"):
+        telemetry.step(0, 0, 1, 0, 0.0, 0, HASH)
+    with pytest.raises(ContractViolation, match="terminal"):
+        telemetry.lifecycle("done")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t.step(0, 0, 1, object(), 0.0, 0, HASH),
+        lambda t: t.step(0, 0, 1, 0, 0.0, 0, "12345678"),
+        lambda t: t.episode_start(0, 0, {1: 2}, HASH),
+        lambda t: t.log("loud", "x"),
+        lambda t: t.log("info", 3),
+        lambda t: t.extra("nospace", {}),
+        lambda t: t.extra("big.one", {"data": "x" * 3_000_000}),
+        lambda t: t.lifecycle(7),
+    ],
+)
+def test_refused_values_leave_no_hole(folder: Path, telemetry: Telemetry, call: Any) -> None:
+    """A refused event consumes no seq, and the stream goes on decodable."""
+    telemetry.config({})
+    with pytest.raises((ContractViolation, TypeError)):
+        call(telemetry)
+    telemetry.metric("after", 1, 1.0)
+    assert [record.seq for record in written(folder)] == [1, 2]
+
+
+def test_checkpoint_and_artifact(folder: Path, telemetry: Telemetry) -> None:
+    """Announced files have digest and size, are in the manifest, and lie inside the run folder."""
+    telemetry.config({})
+    telemetry.write_checkpoint(
+        "checkpoints/a.bin",
+        lambda p: _write(p, b"abc"),
+        np.int64(5),
+        "periodic",  # type: ignore[arg-type]
+    )
+    (folder / "tensorboard").mkdir()
+    (folder / "tensorboard/events").write_bytes(b"12345")
+    telemetry.artifact("tensorboard", "tensorboard", {"writer": "x"})
+    _, checkpoint, artifact = written(folder)
+    digest = sha256(b"abc").hexdigest()
+    facts = ("checkpoints/a.bin", 5, digest, 3, "periodic")
+    assert checkpoint == Checkpoint(2, checkpoint.dt, *facts)
+    assert artifact == Artifact(
+        3, artifact.dt, "tensorboard", "tensorboard", 5, None, {"writer": "x"}
+    )
+    assert [entry["path"] for entry in read_manifest(folder)] == [
+        "checkpoints/a.bin",
+        "tensorboard",
+    ]
+    assert list((folder / "checkpoints").iterdir()) == [folder / "checkpoints/a.bin"]
+    (folder / "link").symlink_to("/etc/hostname")
+    for path in ("absent", "../outside", "/etc/hostname", "link", "."):
+        with pytest.raises(ArtifactPathRefused):
+            telemetry.artifact(path, "file")
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def test_checkpoint_on_a_full_disk(small_disk: Path) -> None:
+    """ENOSPC leaves the older checkpoint whole and no half file; nothing is announced."""
+    folder = make_run_folder(small_disk / "run")
+    with Telemetry.open(folder) as telemetry:
+        telemetry.config({})
+        telemetry.write_checkpoint("c.bin", lambda p: _write(p, b"old"), 1, "periodic")
+        (small_disk / "filler").unlink()
+        with pytest.raises(OSError, match="No space") as raised:
+            telemetry.write_checkpoint("c.bin", lambda p: _write(p, bytes(2**24)), 2, "final")
+        assert raised.value.errno == errno.ENOSPC
+        assert (folder / "c.bin").read_bytes() == b"old"
+        assert not list(folder.glob(".c.bin*"))
+        assert telemetry.next_seq == 3
+
+
+def test_progress_word(folder: Path, telemetry: Telemetry) -> None:
+    """Progress is read by another process of the host, with its age."""
+    telemetry.progress(12, 100)
+    telemetry.progress(np.int64(13))
+    word = read_progress(folder)
+    assert word is not None
+    assert (word.step, word.total) == (13, 100)
+    assert 0 <= word.age_s < 5
+
+
+def test_run_folder_without_spec(tmp_path: Path) -> None:
+    """A folder that no placement made is named in the error."""
+    with pytest.raises(RunFolderInvalid, match=r"spec\.json"):
+        Telemetry.open(tmp_path)
+
+
+def test_spec_of_a_newer_version(tmp_path: Path) -> None:
+    """A field that this version does not know does not keep a worker from training."""
+    folder = make_run_folder(tmp_path / "run")
+    run = json.loads((folder / "spec.json").read_text())
+    run["spec"]["from_the_future"] = 1
+    (folder / "spec.json").write_text(json.dumps(run))
+    with Telemetry.open(folder) as telemetry:
+        assert telemetry.spec.environment == "Synthetic-v0"
+
+
+def test_step_hash_is_the_contracts() -> None:
+    """blake2b of little-endian observation, float64 reward, one byte of flags; dicts by sorted key."""
+    import struct
+    from hashlib import blake2b
+
+    def want(observation: bytes, reward: float, flags: int) -> bytes:
+        data = observation + struct.pack("<dB", reward, flags)
+        return blake2b(data, digest_size=8).digest()
+
+    array = np.array([[1.5, 2.5], [3.5, 4.5]], "<f4")
+    assert step_hash(array, 1.0, 2) == want(array.tobytes(), 1.0, 2)
+    assert step_hash(array.astype(">f4"), 1.0, 2) == step_hash(array, 1.0, 2)
+    assert step_hash(array.T, 1.0, 2) == want(array.T.tobytes(), 1.0, 2)
+    for discrete in (7, np.int64(7), np.int32(7)):
+        assert step_hash(discrete, -1.0, 0) == want(struct.pack("<q", 7), -1.0, 0)
+    assert step_hash({"b": 1, "a": array}) == want(array.tobytes() + struct.pack("<q", 1), 0.0, 0)
+    assert step_hash((1, "é"), math.nan) == want(struct.pack("<q", 1) + "é".encode(), math.nan, 0)
+    with pytest.raises(TypeError, match="cannot hash"):
+        step_hash(object())
