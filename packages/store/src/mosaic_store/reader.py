@@ -145,6 +145,11 @@ class Reader:
         with self._pool.lend() as db:
             return read_quarantine(db, run_id)
 
+    def quarantined(self) -> int:
+        """Number of messages set aside, over all runs."""
+        with self._pool.lend() as db:
+            return int(db.execute("SELECT count(*) FROM quarantine").fetchone()[0])
+
     def plain_event(self, run_id: str, event: Mapping[str, Any]) -> dict[str, Any]:
         """A copy of an event without bytes (a live one, for one); a plain one stays as it is.
 

@@ -86,10 +86,6 @@ class Writer:
         """How far each source of a run is in the store; empty for a run that is not in it."""
         return read_marks(self._db, run_id)
 
-    def quarantined(self) -> int:
-        """Number of messages that were set aside."""
-        return int(self._db.execute("SELECT count(*) FROM quarantine").fetchone()[0])
-
     def prune_some(self, run_id: str) -> PruneStep:
         """Delete a part of a run in one small transaction; call again until it says `done`.
 

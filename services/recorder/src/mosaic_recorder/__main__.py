@@ -1,0 +1,52 @@
+"""`python -m mosaic_recorder`: the recorder as a service. SIGTERM finishes the transaction and exits 0."""
+
+import gc
+import sys
+
+from mosaic_recorder.disk import DiskGuard
+from mosaic_recorder.recorder import Recorder
+from mosaic_recorder.settings import RecorderSettings
+from mosaic_recorder.vault import Vault
+from mosaic_recorder.verbs import SERVICE, Verbs
+from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.errors import SettingsInvalid
+from mosaic_servicekit.lifecycle import Service, run_service
+from mosaic_servicekit.logging import configure_logging, get_log
+from mosaic_store import open_reader
+
+_GC_THRESHOLD = 100_000
+"""A decoded batch is thousands of live objects without cycles; the default looks at them all the time."""
+
+
+async def serve(service: Service) -> None:
+    """Connect, answer, record, until the service shall stop."""
+    settings = RecorderSettings.load()
+    configure_logging(SERVICE, settings.log_format)
+    gc.freeze()
+    gc.set_threshold(_GC_THRESHOLD, 20, 100)
+    bus = Bus(str(settings.broker_url), SERVICE, settings.creds)
+    vault = Vault(settings.store_path)
+    guard = DiskGuard(settings.store_path.parent, settings.disk_reserve_bytes)
+    recorder = Recorder(bus, vault, guard, service.stop)
+    with open_reader(settings.store_path) as reader:
+        await bus.start()
+        await bus.serve(SERVICE, Verbs(recorder, vault, reader, guard).table())
+        try:
+            await recorder.run()
+        finally:
+            await vault.close()
+            vault.stop()
+            await bus.close()
+
+
+def main() -> int:
+    """Run the service; the exit code."""
+    try:
+        return run_service(serve)
+    except SettingsInvalid as error:
+        get_log().error("settings.invalid", error=str(error))
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+"""Why a reading session ends. None of them ends the service."""
+
+
+class RecorderError(Exception):
+    """Base of the recorder's own errors."""
+
+
+class StreamMoved(RecorderError):
+    """The stream was deleted, made anew, or its sequence went back: read it anew from the right place."""
+
+
+class ConsumerLost(RecorderError):
+    """Messages may have been missed (consumer gone, connection renewed, silence): read anew from the cursor."""
+
+
+class DiskLow(RecorderError):
+    """Fewer free bytes than the reserve: nothing is taken until there are more."""

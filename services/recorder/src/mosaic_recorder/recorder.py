@@ -1,0 +1,190 @@
+"""The recorder's loop: stream into store, cursor in the store's transaction, stream purged behind it."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
+
+from mosaic_contracts import subjects
+from mosaic_contracts.services import Committed
+from mosaic_recorder.announcer import INTERVAL_S, Announcer
+from mosaic_recorder.disk import DiskGuard
+from mosaic_recorder.errors import ConsumerLost, DiskLow, StreamMoved
+from mosaic_recorder.puller import Puller
+from mosaic_recorder.stream import EventStream, StreamState, start_of
+from mosaic_recorder.vault import Commit, Vault
+from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.errors import BrokerUnavailable
+from mosaic_servicekit.logging import get_log
+from mosaic_store import StoreError, StoreForeign, StoreReplaced, StoreWalRefused
+
+COMMIT_INTERVAL_S = 0.05
+ENOUGH_BYTES = 2 * 2**20
+"""So much is committed at once, without waiting for the interval."""
+_CARE_INTERVAL_S = 1.0
+"""Between looks at stream, disk and file, and between purges."""
+_RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)
+"""Pauses between sessions that fail one after the other; the last one stays."""
+
+
+@dataclass(slots=True)
+class Situation:
+    """What the recorder says of itself."""
+
+    cursor: int = 0
+    stream_last: int = 0
+    reason: str | None = "starting"
+    """Why nothing is taken; None: all is well."""
+    healed: int = 0
+
+
+class Recorder:
+    """Runs until `stop` is set. Broker, store and disk may come and go; nothing but `stop` ends it."""
+
+    def __init__(self, bus: Bus, vault: Vault, guard: DiskGuard, stop: asyncio.Event) -> None:
+        self.situation = Situation()
+        self._bus = bus
+        self._vault = vault
+        self._guard = guard
+        self._stop = stop
+        self._stream = EventStream(bus)
+        self._announcer = Announcer(time.monotonic)
+        self._failures = 0
+        self._cared_at = 0.0
+        self._purged = 0
+
+    async def run(self) -> None:
+        """Read sessions one after the other until asked to stop.
+
+        Raises:
+            StoreForeign, StoreWalRefused: the store can never be used as it is.
+        """
+        while not self._stop.is_set():
+            try:
+                await self._session()
+            except (ConsumerLost, StreamMoved, NotFoundError) as error:
+                self._note(None, error)
+            except (BrokerUnavailable, NatsError, TimeoutError) as error:
+                self._note("the broker cannot be reached", error)
+            except StoreReplaced as error:
+                await self._vault.close()
+                self._note(str(error), error)
+            except DiskLow as error:
+                self._note(str(error), error)
+            except StoreError as error:
+                if is_final(error):
+                    raise
+                self._note(str(error), error)
+            await self._pause()
+        await self._finish()
+
+    async def _session(self) -> None:
+        cursor = await self._vault.open()
+        state = await self._stream.ensure()
+        self._guard.check()
+        start = start_of(cursor, state)
+        if start.healed is not None:
+            get_log().warning("stream.healed", why=start.healed, cursor=cursor)
+            self.situation.healed += 1
+        await self._stream.place_consumer(start.seq)
+        position = start.seq - 1
+        self._see(position, state.last)
+        self.situation.reason = None
+        self._purged = 0
+        puller = Puller(self._bus)
+        await puller.start()
+        get_log().info("session.started", start=start.seq, stream_last=state.last)
+        try:
+            await self._read(puller, state, position)
+        finally:
+            await puller.close()
+
+    async def _read(self, puller: Puller, state: StreamState, position: int) -> None:
+        committed_at = 0.0
+        while not self._stop.is_set():
+            gather_s = max(0.0, committed_at + COMMIT_INTERVAL_S - time.monotonic())
+            arrivals = await puller.take(INTERVAL_S, ENOUGH_BYTES, gather_s)
+            if arrivals:
+                committed_at = time.monotonic()
+                for commit in await self._vault.commit(arrivals, state.incarnation):
+                    self._report(commit)
+                position = arrivals[-1].stream_seq
+                self._failures = 0
+                self._see(position, position + puller.pending)
+            await self._announce()
+            if time.monotonic() - self._cared_at >= _CARE_INTERVAL_S:
+                await self._care(state, position)
+
+    async def _care(self, state: StreamState, position: int) -> None:
+        """What is looked after once a second."""
+        self._cared_at = time.monotonic()
+        self._guard.check()
+        await self._vault.check_in_place()
+        now = await self._stream.state()
+        if now.incarnation != state.incarnation:
+            raise StreamMoved("the broker's stream was made anew, or the broker was started again")
+        if now.last < position:
+            raise StreamMoved(f"the stream went back from {position} to {now.last}")
+        self._see(position, now.last)
+        if position > self._purged and position >= now.first:
+            # never beyond what this session has in the store
+            await self._stream.purge(position)
+            self._purged = position
+
+    async def _announce(self, last_call: bool = False) -> None:
+        due = self._announcer.take_due(last_call)
+        if not due:
+            return
+        for run_id, marks in (await self._vault.marks(due)).items():
+            told = Committed(run_id=run_id, marks=marks)
+            await self._bus.publish(subjects.committed(run_id), told.model_dump_json().encode())
+
+    def _report(self, commit: Commit) -> None:
+        self._announcer.note(commit.run_ids)
+        if commit.quarantined:
+            first = commit.quarantined[0]
+            get_log().warning(
+                "batch.set_aside",
+                count=len(commit.quarantined),
+                subject=first.subject,
+                stream_seq=first.stream_seq,
+                reason=first.reason[:500],
+            )
+
+    def _note(self, reason: str | None, error: Exception) -> None:
+        """Say why a session ended: once, however often it fails."""
+        if self._failures == 0 or self.situation.reason != reason:
+            get_log().warning("session.ended", reason=reason, error=repr(error))
+        self._failures += 1
+        self.situation.reason = reason
+
+    def _see(self, cursor: int, stream_last: int) -> None:
+        self.situation.cursor = cursor
+        self.situation.stream_last = stream_last
+
+    async def _pause(self) -> None:
+        """Wait before the next session; a connection that comes back ends the wait."""
+        if self._stop.is_set() or self._failures == 0:
+            return
+        seconds = _RETRY_S[min(self._failures, len(_RETRY_S)) - 1]
+        wakers = [asyncio.ensure_future(self._stop.wait())]
+        if not self._bus.connected.is_set():
+            # without a broker there is nothing to try
+            wakers.append(asyncio.ensure_future(self._bus.connected.wait()))
+            seconds = 60.0
+        await asyncio.wait(wakers, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for waker in wakers:
+            waker.cancel()
+
+    async def _finish(self) -> None:
+        if self._bus.connected.is_set():
+            await self._announce(last_call=True)
+        await self._vault.close()
+        get_log().info("recorder.stopped", cursor=self.situation.cursor)
+
+
+def is_final(error: StoreError) -> bool:
+    """Whether trying again is of no use."""
+    return isinstance(error, StoreForeign | StoreWalRefused)

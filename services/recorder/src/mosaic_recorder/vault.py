@@ -1,0 +1,117 @@
+"""The store's writer in a thread of its own, so that heartbeats of the connection go on while SQLite works."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from mosaic_contracts.runs import SourceMark
+from mosaic_recorder.intake import Arrival, read_arrival
+from mosaic_store import (
+    Quarantined,
+    StoredBatch,
+    StreamCursor,
+    Writer,
+    open_writer,
+)
+
+RAW_BYTES_PER_COMMIT = 16 * 2**20
+"""Unpacked bytes of one transaction: small frames may unpack to far more than was pulled."""
+
+T = TypeVar("T")
+
+
+class Commit(NamedTuple):
+    """What one transaction did."""
+
+    cursor: StreamCursor
+    events: int
+    run_ids: list[str]
+    quarantined: list[Quarantined]
+
+
+class Vault:
+    """Opens, fills and closes the store; every call runs in the one thread, in order."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._writer: Writer | None = None
+
+    async def open(self) -> StreamCursor | None:
+        """Open the store unless it is open, and return its cursor. Raises what `open_writer` raises."""
+        return await self._call(self._open)
+
+    async def commit(self, arrivals: Sequence[Arrival], incarnation: str) -> list[Commit]:
+        """Store messages, with the cursor at the last of them, in as few transactions as their size allows.
+
+        Raises:
+            StoreWriteFailed: the cursor says how much of it is in the store.
+        """
+        return await self._call(lambda: self._commit(arrivals, incarnation))
+
+    async def marks(self, run_ids: Sequence[str]) -> dict[str, list[SourceMark]]:
+        """Marks of runs."""
+        return await self._call(lambda: {run: self._open_writer().marks(run) for run in run_ids})
+
+    async def check_in_place(self) -> None:
+        """Raises StoreReplaced when the file was deleted or exchanged; `close` and `open` then make it anew."""
+        await self._call(lambda: self._open_writer().check_in_place())
+
+    async def prune(self, run_id: str) -> int:
+        """Delete a run, between commits, and return the bytes freed."""
+        freed = 0
+        done = False
+        while not done:
+            step = await self._call(lambda: self._open_writer().prune_some(run_id))
+            freed, done = freed + step.freed_bytes, step.done
+        return freed
+
+    async def close(self) -> None:
+        """Finish what runs and close the store."""
+        await self._call(self._close)
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()
+
+    async def _call(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _open(self) -> StreamCursor | None:
+        if self._writer is None:
+            self._writer = open_writer(self.path)
+        return self._writer.cursor()
+
+    def _open_writer(self) -> Writer:
+        if self._writer is None:
+            self._writer = open_writer(self.path)
+        return self._writer
+
+    def _close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _commit(self, arrivals: Sequence[Arrival], incarnation: str) -> list[Commit]:
+        commits: list[Commit] = []
+        batches: list[StoredBatch] = []
+        poison: list[Quarantined] = []
+        raw_bytes = 0
+        now_us = time.time_ns() // 1000
+        for arrival in arrivals:
+            read = read_arrival(arrival, now_us)
+            if isinstance(read, Quarantined):
+                poison.append(read)
+            else:
+                batches.append(read)
+                raw_bytes += read.raw_bytes
+            if raw_bytes > RAW_BYTES_PER_COMMIT or arrival is arrivals[-1]:
+                cursor = StreamCursor(incarnation, arrival.stream_seq)
+                run_ids = self._open_writer().apply(batches, cursor, poison)
+                events = sum(len(stored.batch.records) for stored in batches)
+                commits.append(Commit(cursor, events, run_ids, poison))
+                batches, poison, raw_bytes = [], [], 0
+        return commits

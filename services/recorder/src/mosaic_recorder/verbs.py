@@ -1,0 +1,90 @@
+"""What other services and shippers may ask: `svc.recorder.committed`, `.status`, `.prune`."""
+
+import asyncio
+from importlib.metadata import version
+
+from mosaic_contracts.models import PeerModel
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.services import Committed, CommittedRequest, RecorderStatus, RunRequest
+from mosaic_recorder.disk import DiskGuard
+from mosaic_recorder.recorder import Recorder
+from mosaic_recorder.vault import Vault
+from mosaic_servicekit.bus import Verb
+from mosaic_servicekit.logging import get_log
+from mosaic_store import Reader, StoreError, StoreMissing
+
+SERVICE = "recorder"
+
+
+class Pruned(PeerModel):
+    """Reply of `recorder.prune`."""
+
+    run_id: str
+    freed_bytes: int
+
+
+class Verbs:
+    """Answers from the store and from what the recorder says of itself."""
+
+    def __init__(self, recorder: Recorder, vault: Vault, reader: Reader, guard: DiskGuard) -> None:
+        self._recorder = recorder
+        self._vault = vault
+        self._reader = reader
+        self._guard = guard
+
+    def table(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {
+            "committed": (CommittedRequest, self.committed),
+            "status": (None, self.status),
+            "prune": (RunRequest, self.prune),
+        }
+
+    async def committed(self, request: CommittedRequest) -> Committed:
+        """How far the sources of a run are in the store."""
+        try:
+            marks = await asyncio.to_thread(self._reader.marks, request.run_id)
+        except StoreError as error:
+            raise _unavailable(error) from error
+        return Committed(run_id=request.run_id, marks=marks)
+
+    async def status(self) -> RecorderStatus:
+        """How the recorder is."""
+        now = self._recorder.situation
+        return RecorderStatus(
+            version=version("mosaic-recorder"),
+            cursor=now.cursor,
+            stream_last=now.stream_last,
+            lag=max(0, now.stream_last - now.cursor),
+            accepting=now.reason is None,
+            reason=now.reason,
+            quarantined=await self._quarantined(),
+            disk_free_bytes=self._guard.free,
+            healed=now.healed,
+        )
+
+    async def prune(self, request: RunRequest) -> Pruned:
+        """Delete a run from the store; whether it still lives is for the scheduler to know."""
+        try:
+            freed = await self._vault.prune(request.run_id)
+        except StoreError as error:
+            raise _unavailable(error) from error
+        get_log().info("run.pruned", run_id=request.run_id, freed_bytes=freed)
+        return Pruned(run_id=request.run_id, freed_bytes=freed)
+
+    async def _quarantined(self) -> int:
+        try:
+            return await asyncio.to_thread(self._reader.quarantined)
+        except StoreMissing:
+            return 0
+
+
+def _unavailable(error: StoreError) -> ProblemError:
+    return ProblemError(
+        Problem(
+            code=ProblemCode.STORE_UNAVAILABLE,
+            title="The telemetry store cannot be used now",
+            detail=str(error),
+            retry_after_s=1.0,
+        )
+    )
