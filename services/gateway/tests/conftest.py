@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,8 +40,6 @@ from mosaic_servicekit.testing import TestBroker, free_port
 from mosaic_store import StreamCursor, Writer, open_writer, read_batch
 from mosaic_store.testing import Message
 
-pytest_plugins = ["mosaic_servicekit.testing.fixtures"]
-
 CURSOR = StreamCursor("2026-01-01T00:00:00Z", 1)
 
 
@@ -67,6 +66,7 @@ class Peers:
         self.writer = writer
         self.records: dict[str, RunRecord] = {}
         self.submitted: list[dict[str, Any]] = []
+        self.committed: set[str] = set()
 
     async def serve(self) -> None:
         """Answer the verbs that the gateway uses."""
@@ -88,6 +88,7 @@ class Peers:
 
     async def commit(self, messages: Sequence[Message]) -> None:
         """As the recorder."""
+        self.committed.add(messages[0].head.run_id)
         stored = [read_batch(m.payload, m.encoding) for m in messages]
         await asyncio.to_thread(self.writer.apply, stored, CURSOR)
         await self.say_committed(messages[0].head.run_id)
@@ -134,7 +135,7 @@ class Peers:
 class Gateway:
     """A gateway process."""
 
-    def __init__(self, home: Path, broker_url: str) -> None:
+    def __init__(self, home: Path, broker_url: str, **environment: str) -> None:
         self.home = home
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -145,6 +146,7 @@ class Gateway:
             "MOSAIC_BROKER_URL": broker_url,
             "MOSAIC_GATEWAY_PORT": str(self.port),
             "MOSAIC_DISK_RESERVE_BYTES": "0",
+            **environment,
         }
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -210,27 +212,31 @@ class Gateway:
             return await http.get(f"/api/v1{path}", headers=self.headers, timeout=10, **options)
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A data root."""
-    folder = tmp_path / "mosaic"
-    folder.mkdir()
-    return folder
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root for all tests that break nothing; each cleans up its runs."""
+    return tmp_path_factory.mktemp("mosaic")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestBroker]:
+    """A broker for all tests that break nothing."""
+    with TestBroker(tmp_path_factory.mktemp("broker")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def gateway(home: Path, broker: TestBroker) -> Iterator[Gateway]:
-    """A running gateway."""
+    """A gateway for all tests that break nothing: its start takes a second, of which there are too many."""
     process = Gateway(home, broker.url)
     process.start()
     yield process
-    if process.is_running:
-        assert process.stop() == 0, process.log.read_text()
+    assert process.stop() == 0, process.log.read_text()
 
 
 @pytest.fixture
 async def peers(home: Path, broker: TestBroker) -> AsyncIterator[Peers]:
-    """Stand-ins on the broker."""
+    """Stand-ins on the broker, over an empty store."""
     bus = Bus(broker.url, "peers")
     await bus.start()
     await bus.connected.wait()
@@ -239,6 +245,9 @@ async def peers(home: Path, broker: TestBroker) -> AsyncIterator[Peers]:
         await peers.serve()
         yield peers
         await bus.close()
+        for run_id in peers.committed:
+            writer.prune(run_id)
+    shutil.rmtree(home / "runs", ignore_errors=True)
 
 
 Receive = Callable[[ClientConnection], Any]
@@ -265,3 +274,9 @@ def frames() -> Callable[..., Any]:
 def record() -> Callable[..., RunRecord]:
     """`record(run_id, state, revision)` makes a run's record."""
     return make_record
+
+
+@pytest.fixture(scope="session")
+def gateway_process() -> type[Gateway]:
+    """`gateway_process(home, broker_url, **environment)` is a gateway that is not started yet."""
+    return Gateway

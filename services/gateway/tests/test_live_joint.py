@@ -62,9 +62,7 @@ async def test_twenty_clients_attach_anywhere_and_each_sees_every_event_once(
         async with gateway.live(subprotocol) as socket:
             cursor = f"1.worker.{start}" if start else ""
             await socket.send(
-                json.dumps(
-                    {"op": "subscribe", "run_id": RUN_ID, "cursor": cursor, "types": ["*"]}
-                )
+                json.dumps({"op": "subscribe", "run_id": RUN_ID, "cursor": cursor, "types": ["*"]})
             )
             return await collect(socket, start, last)
 

@@ -1,0 +1,307 @@
+"""Requests over a real gateway process, broker and store."""
+
+import asyncio
+import json
+import math
+import os
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+import zstandard
+
+from mosaic_contracts.wire import (
+    ENCODING_ZSTD,
+    BatchHead,
+    Metric,
+    encode_record,
+    join_batch,
+)
+from mosaic_store.testing import METRIC, RUN_ID, Message, messages
+
+pytestmark = pytest.mark.broker
+OTHER = "01JGXSYNTHET1CRVN000000001"
+UNKNOWN = "01JGXSYNTHET1CRVN00000000Z"
+
+
+def strictly(reply: httpx.Response) -> Any:
+    """The body, parsed as a strict parser does."""
+
+    def refuse(word: str) -> Any:
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(reply.content, parse_constant=refuse)
+
+
+def metric_batch(values: list[float]) -> Message:
+    """One batch of a metric."""
+    head = BatchHead(RUN_ID, 1, "worker", 1, len(values))
+    body = b"".join(
+        encode_record(Metric(seq, 0, "loss", seq, value)) for seq, value in enumerate(values, 1)
+    )
+    return Message(head, zstandard.compress(join_batch(head, 0, body), 1), ENCODING_ZSTD)
+
+
+async def test_everything_of_a_run_can_be_asked_for(gateway: Any, peers: Any, record: Any) -> None:
+    """Run, metrics, curve, episodes, steps and events of a stored run come back whole and in strict JSON."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    await peers.commit(list(messages(2001, 100)))
+    run = strictly(await gateway.get(f"/runs/{RUN_ID}"))
+    assert (run["summary"]["events"], run["state"]) == (2001, "running")
+    names = strictly(await gateway.get(f"/runs/{RUN_ID}/metrics"))
+    assert [name["name"] for name in names] == [METRIC]
+    query = {"name": METRIC, "buckets": 10}
+    curve = strictly(await gateway.get(f"/runs/{RUN_ID}/curve", params=query))
+    assert sum(bucket["n"] for bucket in curve["buckets"]) == curve["points"] == 100
+    assert sum(bucket["nan"] for bucket in curve["buckets"]) == 2
+    last = strictly(
+        await gateway.get(f"/runs/{RUN_ID}/curve", params={"name": METRIC, "last": 100})
+    )
+    assert last["values"].count("NaN") == 2
+    assert last["values"].count("Infinity") == 2
+    page = strictly(await gateway.get(f"/runs/{RUN_ID}/episodes", params={"limit": 7}))
+    assert [e["episode"] for e in page["episodes"]] == list(range(7))
+    assert page["episodes"][0]["return"] == 0.0
+    newest = {"limit": 1, "order": "newest"}
+    newest_page = strictly(await gateway.get(f"/runs/{RUN_ID}/episodes", params=newest))
+    assert newest_page["episodes"][0]["episode"] == 99
+    steps = strictly(await gateway.get(f"/runs/{RUN_ID}/episodes/1/0/3/steps"))
+    assert [e["type"] for e in steps["events"]] == ["episode_start"] + ["step"] * 17
+
+
+async def test_events_are_read_page_by_page(gateway: Any, peers: Any, record: Any) -> None:
+    """A follower that passes the cursor back reads every event once, and filters by type."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    await peers.commit(list(messages(2001, 100)))
+    cursor, seqs, more = "", [], True
+    while more:
+        query = {"cursor": cursor, "limit": 333}
+        page = strictly(await gateway.get(f"/runs/{RUN_ID}/events", params=query))
+        seqs += [event["seq"] for event in page["events"]]
+        cursor, more = page["cursor"], page["has_more"]
+    assert seqs == list(range(1, 2002))
+    query = {"types": "metric,config", "limit": 5000}
+    page = strictly(await gateway.get(f"/runs/{RUN_ID}/events", params=query))
+    assert {event["type"] for event in page["events"]} == {"metric", "config"}
+    assert len(page["events"]) == 101
+
+
+async def test_values_of_a_curve_are_never_changed(gateway: Any, peers: Any, record: Any) -> None:
+    """NaN, infinities and the largest floats of a metric arrive as they were written."""
+    values = [1.0, math.nan, math.inf, -math.inf, 1.7976931348623157e308, 5e-324]
+    peers.records[RUN_ID] = record(RUN_ID)
+    await peers.commit([metric_batch(values)])
+    query = {"name": "loss", "last": 10}
+    curve = strictly(await gateway.get(f"/runs/{RUN_ID}/curve", params=query))
+    words = ["NaN", "Infinity", "-Infinity"]
+    assert curve["values"] == [1.0, *words, 1.7976931348623157e308, 5e-324]
+
+
+async def test_runs_are_paged_newest_first_with_their_summaries(
+    gateway: Any, peers: Any, record: Any
+) -> None:
+    """The list merges the scheduler's records with what the store knows and ends without a cursor."""
+    ids = [f"01JGXSYNTHET1CRVN00000000{n}" for n in range(5)]
+    for run_id in ids:
+        peers.records[run_id] = record(run_id)
+    await peers.commit(list(messages(101, 100, run_id=ids[3])))
+    first = strictly(await gateway.get("/runs", params={"limit": 3}))
+    assert [run["run_id"] for run in first["runs"]] == ids[:1:-1]
+    assert [run["summary"] is not None for run in first["runs"]] == [False, True, False]
+    rest = strictly(await gateway.get("/runs", params={"limit": 3, "cursor": first["next_cursor"]}))
+    assert [run["run_id"] for run in rest["runs"]] == ids[1::-1]
+    assert rest["next_cursor"] is None
+    done = strictly(await gateway.get("/runs", params={"state": "succeeded"}))
+    assert done["runs"] == []
+
+
+async def test_what_does_not_exist_is_told_by_its_own_code(
+    gateway: Any, peers: Any, record: Any
+) -> None:
+    """Unknown runs, metrics, episodes, artifacts and bad cursors have each their code and a hint."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    await peers.commit(list(messages(101, 100)))
+    for path, status, code in [
+        (f"/runs/{UNKNOWN}", 404, "run_unknown"),
+        (f"/runs/{UNKNOWN}/events", 404, "run_unknown"),
+        ("/runs/..%2f..%2fetc", 404, "not_found"),
+        ("/runs/nonsense/log", 404, "run_unknown"),
+        (f"/runs/{RUN_ID}/curve?name=nothing", 404, "metric_unknown"),
+        (f"/runs/{RUN_ID}/episodes/1/0/99/steps", 404, "episode_unknown"),
+        (f"/runs/{RUN_ID}/artifacts/nothing.zip", 404, "artifact_unknown"),
+        (f"/runs/{RUN_ID}/events?cursor=x", 422, "cursor_invalid"),
+        (f"/runs/{RUN_ID}/episodes?cursor=x", 422, "cursor_invalid"),
+        (f"/runs/{RUN_ID}/events?limit=0", 422, "request_invalid"),
+        (f"/runs/{RUN_ID}/events?limits=5", 422, "request_invalid"),
+        (f"/runs/{RUN_ID}/curve?name=a&last=5&buckets=3", 422, "request_invalid"),
+        ("/runs?state=sleeping", 422, "request_invalid"),
+        ("/workers/nobody", 404, "worker_unknown"),
+    ]:
+        reply = await gateway.get(path)
+        got = strictly(reply)
+        assert (reply.status_code, got["code"]) == (status, code), path
+        assert reply.headers["content-type"] == "application/problem+json"
+        assert got["title"]
+        if code == "request_invalid":
+            assert got["fields"], path
+
+
+async def test_a_run_that_the_store_does_not_know_yet_is_empty(
+    gateway: Any, peers: Any, record: Any
+) -> None:
+    """A run that has just been queued has empty answers, not errors."""
+    peers.records[OTHER] = record(OTHER, "queued")
+    assert strictly(await gateway.get(f"/runs/{OTHER}/events"))["events"] == []
+    assert strictly(await gateway.get(f"/runs/{OTHER}/metrics")) == []
+    assert strictly(await gateway.get(f"/runs/{OTHER}/episodes"))["episodes"] == []
+    assert strictly(await gateway.get(f"/runs/{OTHER}/artifacts")) == []
+    log = await gateway.get(f"/runs/{OTHER}/log")
+    assert (log.text, log.headers["x-next-offset"]) == ("", "0")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"seed": NaN}', b'{"seed": 1e400}', b'{"a": 1, "a": 2}', b"[" * 200_000, b"", b"[]", b"\xff",
+     b'{"a": "\\ud800"}', b'"x"', b'{"a":' * 30_000, b"x" * (2 * 2**20)],
+)  # fmt: skip
+async def test_a_body_that_is_not_strict_json_is_refused(
+    gateway: Any, peers: Any, body: bytes
+) -> None:
+    """Bodies with NaN, overflow, doubled keys, deep nesting or no JSON are 422, and never reach the scheduler."""
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        for path in ("/api/v1/runs", "/api/v1/runs/check"):
+            reply = await http.post(path, content=body, headers=gateway.headers)
+            assert (reply.status_code, reply.json()["code"]) == (422, "request_invalid")
+    assert peers.submitted == []
+
+
+async def test_a_spec_reaches_the_scheduler_as_it_was_sent(gateway: Any, peers: Any) -> None:
+    """Submit passes the raw object on, for the scheduler validates it; the reply names the new run's address."""
+    spec = {"worker": "cleanrl", "parameters": {"näme": 1.5}, "unknown": [1]}
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        reply = await http.post("/api/v1/runs", json=spec, headers=gateway.headers)
+        checked = await http.post("/api/v1/runs/check", json=spec, headers=gateway.headers)
+    assert reply.status_code == 201
+    assert reply.headers["location"] == f"/api/v1/runs/{reply.json()['run_id']}"
+    assert peers.submitted == [spec]
+    assert checked.json()["ok"] is True
+
+
+async def test_a_whole_stack_is_ready(gateway: Any, peers: Any) -> None:
+    """With broker, scheduler, recorder and store in order the gateway is ready and finds nothing."""
+    stack = strictly(await gateway.get("/stack"))
+    assert stack["findings"] == []
+    assert stack["ready"]
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        assert (await http.get("/readyz")).status_code == 200
+
+
+async def test_the_published_schema_is_whole(gateway: Any) -> None:
+    """The OpenAPI document lists the routes with their models, and no page is offered that loads foreign scripts."""
+    schema = strictly(await gateway.get("/openapi.json"))
+    body = schema["paths"]["/api/v1/runs"]["post"]["requestBody"]["content"]["application/json"]
+    assert "algorithm" in body["schema"]["properties"]
+    assert "RunView" in schema["components"]["schemas"]
+    for path in ("/docs", "/redoc"):
+        assert (await gateway.get(path)).status_code == 404
+
+
+async def test_the_log_is_read_by_offset_and_from_its_end(
+    gateway: Any, peers: Any, record: Any
+) -> None:
+    """Pieces joined give the file, characters are not cut, and a tail shows progress bars as a terminal does."""
+    folder = gateway.home / "runs" / RUN_ID / "logs"
+    folder.mkdir(parents=True)
+    text = "start é🙂\n" * 50 + "10%\r50%\r100%\ndone\n"
+    (folder / "worker.log").write_bytes(text.encode() + b"\xff\xfe")
+    offset, data = 0, b""
+    while True:
+        query = {"offset": offset, "limit_bytes": 13}
+        reply = await gateway.get(f"/runs/{RUN_ID}/log", params=query)
+        if not reply.content:
+            break
+        if reply.content.isascii() or offset < 600:
+            reply.content.decode()
+        data += reply.content
+        offset = int(reply.headers["x-next-offset"])
+    assert data == text.encode() + b"\xff\xfe"
+    (folder / "worker.log").write_bytes(text.encode())
+    tail = await gateway.get(f"/runs/{RUN_ID}/log", params={"tail": 2})
+    assert tail.text == "100%\ndone\n"
+    assert int(tail.headers["x-next-offset"]) == len(text.encode())
+    beyond = await gateway.get(f"/runs/{RUN_ID}/log", params={"offset": 10**9})
+    assert (beyond.content, int(beyond.headers["x-next-offset"])) == (b"", len(text.encode()))
+
+
+async def test_an_artifact_keeps_its_name_and_gives_ranges(gateway: Any, peers: Any) -> None:
+    """A file with a name beyond ASCII is downloaded under it, whole or in part, and never sniffed."""
+    folder = gateway.home / "runs" / RUN_ID / "videos"
+    folder.mkdir(parents=True)
+    for name in ("каталог-é-🙂.mp4", 'a "b" ;c.txt', "a%2fb.bin", "plain.html", "x?y#z"):
+        (folder / name).write_bytes(b"0123456789")
+        reply = await gateway.get(f"/runs/{RUN_ID}/artifacts/videos/{quote(name)}")
+        assert (reply.status_code, reply.content) == (200, b"0123456789"), name
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert reply.headers["content-disposition"].startswith("attachment")
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        url = f"/api/v1/runs/{RUN_ID}/artifacts/videos/plain.html"
+        part = await http.get(url, headers={**gateway.headers, "Range": "bytes=2-4"})
+        assert (part.status_code, part.content) == (206, b"234")
+        bad = await http.get(url, headers={**gateway.headers, "Range": "bytes=50-60"})
+        assert (bad.status_code, bad.json()["code"]) == (416, "request_invalid")
+
+
+async def test_a_file_that_grows_while_it_is_sent_stays_whole(gateway: Any, peers: Any) -> None:
+    """A download of a file that its writer appends to has exactly the announced bytes."""
+    folder = gateway.home / "runs" / RUN_ID
+    folder.mkdir(parents=True)
+    file = folder / "events.out"
+    file.write_bytes(b"x" * 50_000_000)
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        url = f"/api/v1/runs/{RUN_ID}/artifacts/events.out"
+        async with http.stream("GET", url, headers=gateway.headers) as reply:
+            with file.open("ab") as appended:
+                appended.write(b"y" * 5_000_000)
+            size = 0
+            async for chunk in reply.aiter_bytes():
+                size += len(chunk)
+    assert size == 50_000_000
+
+
+def get_as_written(gateway: Any, path: str) -> tuple[int, str]:
+    """GET an artifact by a path that no client has made tidy."""
+    connection = HTTPConnection("127.0.0.1", gateway.port, timeout=10)
+    url = f"/api/v1/runs/{RUN_ID}/artifacts/{path}"
+    connection.request("GET", url, headers=gateway.headers)
+    reply = connection.getresponse()
+    text = reply.read().decode()
+    connection.close()
+    return reply.status, text
+
+
+async def test_no_path_leads_out_of_the_run_folder(gateway: Any, peers: Any) -> None:
+    """Dots, encodings, absolute paths, links and the private parts give 404 without a word about what is there."""
+    run = gateway.home / "runs" / RUN_ID
+    for folder in ("control", "outbox/1/worker", "videos"):
+        (run / folder).mkdir(parents=True)
+    (run / "control" / "broker.creds").write_text("secret")
+    (run / "outbox" / "1" / "worker" / "0").write_text("secret")
+    secret = gateway.home / "secret.txt"
+    secret.write_text("secret")
+    (run / "out").symlink_to(secret)
+    (run / "up").symlink_to(gateway.home)
+    (run / "round").symlink_to(run / "round")
+    (run / "creds").symlink_to(run / "control" / "broker.creds")
+    os.mkfifo(run / "pipe")
+    for path in [
+        "../../secret.txt", "..%2f..%2fsecret.txt", "%2e%2e/%2e%2e/secret.txt", "videos/../../../secret.txt",
+        "%2fetc%2fpasswd", "/etc/passwd", "out", "up/secret.txt", "round", "creds", "control/broker.creds",
+        "./control/broker.creds", "videos/..%2fcontrol/broker.creds", "outbox/1/worker/0", "pipe", "videos",
+        "", ".", "a%00b", "%ff%fe", "x" * 300, "/".join(["a"] * 500), "..\\..\\secret.txt",
+        f"{run.resolve()}/control/broker.creds", "control", "videos/", "out?x=1", "control/broker.creds#x",
+    ]:  # fmt: skip
+        status, text = await asyncio.to_thread(get_as_written, gateway, path)
+        assert status == 404, path
+        assert "secret" not in text.replace("secret.txt", "")
