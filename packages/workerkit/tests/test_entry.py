@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.run_folder import make_run_folder
+from tests.test_telemetry import written
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.wire import Lifecycle
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl, ask_trainer
 from mosaic_workerkit.errors import TrainerUnreachable
-from tests.run_folder import make_run_folder
-from tests.test_telemetry import written
 
 WORKER = [sys.executable, "-m", "mosaic_workerkit.testing.synthetic"]
 

@@ -20,7 +20,7 @@ from mosaic_contracts import subjects
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.services import Heartbeat, Reply
-from mosaic_contracts.wire import Lifecycle, Record
+from mosaic_contracts.wire import Extra, Lifecycle, Record, Step
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.outbox.segment import segment_seqs
 from mosaic_workerkit.testing.synthetic import expected_record
@@ -262,11 +262,11 @@ async def test_thinning_is_counted(tmp_path: Path, broker: Broker) -> None:
         assert await asyncio.wait_for(runner.wait(), 50) == 0
         records = recorder.records
     assert sorted(records) == list(range(1, max(records) + 1))
-    kept = sum(type(record).__name__ == "Step" for record in records.values())
-    thinned = [r.data["steps"] for r in records.values() if type(r).__name__ == "Extra"]
+    kept = sum(isinstance(record, Step) for record in records.values())
+    thinned = [r.data["steps"] for r in records.values() if isinstance(r, Extra)]
     assert sum(thinned) > 0
     assert kept + sum(thinned) == int((folder / "made").read_text())
-    assert type(records[max(records)]).__name__ == "Lifecycle"
+    assert isinstance(records[max(records)], Lifecycle)
 
 
 THIN_WORKER = """

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.run_folder import RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import (
     Artifact,
@@ -33,7 +34,6 @@ from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.progress import read_progress
 from mosaic_workerkit.stephash import step_hash
 from mosaic_workerkit.telemetry import Telemetry
-from tests.run_folder import RUN_ID, make_run_folder
 
 HASH = b"12345678"
 
@@ -60,22 +60,24 @@ def written(folder: Path) -> list[Record]:
 
 def test_values_arrive_plain(folder: Path, telemetry: Telemetry) -> None:
     """numpy scalars and arrays become plain values and raw little-endian bytes; NaN and infinity stay."""
+    float32: Any = np.float32
+    integer: Any = np.int64  # what scripts hand out, whatever the annotation says
     telemetry.config({"seed": np.int64(3), "rate": np.float32(0.5), "list": np.arange(2)})
     telemetry.step(
-        np.int64(1),
+        integer(1),
         2,
         3,
         np.int64(1),
         np.float64(1.5),
         True,
         HASH,
-        observation=np.zeros(2, ">f4"),  # type: ignore[arg-type]
+        observation=np.zeros(2, ">f4"),
     )
     telemetry.step(0, 0, 1, np.array([1.5], "<f4"), math.nan, 0, HASH)
-    telemetry.metric("loss", np.int64(7), np.float32(0.25))  # type: ignore[arg-type]
+    telemetry.metric("loss", integer(7), float32(0.25))
     telemetry.metric("loss", None, math.inf)
     telemetry.episode_start(0, 1, {"way": "seed", "state": "1"}, HASH)
-    telemetry.episode(0, np.int64(1), 10, np.float64(9.0), 1, 0.5, 100)  # type: ignore[arg-type]
+    telemetry.episode(0, integer(1), 10, np.float64(9.0), 1, 0.5, 100)
     telemetry.log("info", "x" * 20_000, {"n": np.float64(1)})
     telemetry.extra("bdi.intention", {"goal": "g"})
     telemetry.lifecycle("done")
@@ -155,8 +157,8 @@ def test_checkpoint_and_artifact(folder: Path, telemetry: Telemetry) -> None:
     telemetry.write_checkpoint(
         "checkpoints/a.bin",
         lambda p: _write(p, b"abc"),
-        np.int64(5),
-        "periodic",  # type: ignore[arg-type]
+        5,
+        "periodic",
     )
     (folder / "tensorboard").mkdir()
     (folder / "tensorboard/events").write_bytes(b"12345")

@@ -1,0 +1,108 @@
+"""Strict on what a person sends, lenient on what a peer or the disk sends."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from mosaic_contracts.events import ExtraEvent, StepEvent, event_adapter
+from mosaic_contracts.launch import ExitReport, Launch
+from mosaic_contracts.live import ClientFrame, Subscribe
+from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.services import Heartbeat
+from mosaic_contracts.spec import RecordLevel, RunSpec
+from mosaic_contracts.worker import WorkerManifest
+
+RUN = "01K5ZZZZZZZZZZZZZZZZZZZZZZ"
+SPEC: dict[str, Any] = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sed": 1},
+        {"seed": -1},
+        {"seed": 2**32},
+        {"steps": 0},
+        {"outbox_bytes": 1024},
+        {"grace_s": -1},
+        {"wall_time_s": float("inf")},
+        {"worker": "Clean RL"},
+        {"record": "everything"},
+        {"when_outbox_full": "drop"},
+        {"parent": "../x"},
+        {"cpus": 0},
+    ],
+)
+def test_spec_refuses(wrong: dict[str, Any]) -> None:
+    """An unknown field or a value out of range is an error that names the field."""
+    with pytest.raises(ValidationError) as refused:
+        RunSpec.model_validate(SPEC | wrong)
+    assert refused.value.errors()[0]["loc"][0] == next(iter(wrong))
+
+
+def test_spec_read_back() -> None:
+    """A stored spec with a field of a newer version is read, and the field is kept."""
+    stored = StoredSpec.model_validate(SPEC | {"from_the_future": 1})
+    assert json.loads(stored.model_dump_json())["from_the_future"] == 1
+    with pytest.raises(ValidationError):
+        RunSpec.model_validate(SPEC | {"from_the_future": 1})
+
+
+def test_parameters_keep_their_type() -> None:
+    """Booleans, whole numbers, fractions and texts of parameters stay what they were."""
+    given = {"a": True, "b": 1, "c": 1.0, "d": "1", "e": None}
+    spec = RunSpec.model_validate(SPEC | {"parameters": given})
+    back = RunSpec.model_validate_json(spec.model_dump_json()).parameters
+    assert [(type(v), v) for v in back.values()] == [(type(v), v) for v in given.values()]
+
+
+@pytest.mark.parametrize("model", [Heartbeat, Launch, ExitReport])
+def test_peers_may_be_newer(model: type[Heartbeat | Launch | ExitReport]) -> None:
+    """An unknown field of a peer is kept."""
+    assert model.model_construct(new=1).model_extra is not None
+    assert model.model_config["extra"] == "allow"
+
+
+def test_frames_of_a_client() -> None:
+    """A client's frame is read by its op; an unknown op or field is refused."""
+    adapter: TypeAdapter[Any] = TypeAdapter(ClientFrame)
+    assert isinstance(adapter.validate_python({"op": "subscribe", "run_id": RUN}), Subscribe)
+    for wrong in ({"op": "dance"}, {"op": "ping", "x": 1}, {"op": "subscribe", "run_id": "*"}):
+        with pytest.raises(ValidationError):
+            adapter.validate_python(wrong)
+
+
+def test_manifest_refuses_unknown_keys() -> None:
+    """A typing error in a worker.toml is told."""
+    with pytest.raises(ValidationError):
+        WorkerManifest.model_validate({"id": "x", "title": "X", "command": ["x"], "devise": "none"})
+
+
+def test_unknown_events_are_kept() -> None:
+    """A namespaced event passes as an extra; a plain unknown type does not."""
+    envelope = {"run_id": RUN, "attempt": 1, "source": "worker", "seq": 1, "t": 0.0}
+    event = event_adapter.validate_python({**envelope, "type": "bdi.intention", "data": {"g": 1}})
+    assert isinstance(event, ExtraEvent)
+    with pytest.raises(ValidationError):
+        event_adapter.validate_python({**envelope, "type": "mystery", "data": {}})
+    step = {"env": 0, "episode": 0, "step": 1, "action": 1, "reward": 1, "flags": 0, "hash": "ab"}
+    event = event_adapter.validate_python({**envelope, "type": "step", **step, "new": 5})
+    assert isinstance(event, StepEvent)
+    assert event.model_extra == {"new": 5}
+
+
+@pytest.mark.parametrize(
+    ("level", "claims"),
+    [
+        ("metrics", (False, False, False)),
+        ("episodes", (True, False, False)),
+        ("replay", (True, True, False)),
+        ("full", (True, True, True)),
+    ],
+)
+def test_record_levels(level: str, claims: tuple[bool, bool, bool]) -> None:
+    """Each level records what the one below does, and more."""
+    kept = RecordLevel(level)
+    assert (kept.has_episodes, kept.has_steps, kept.has_observations) == claims
