@@ -14,7 +14,12 @@ from tests.run_events import RUN_ID, read_events
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+ENVIRONMENT = {
+    **os.environ,
+    "OMP_NUM_THREADS": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+    "PYTHONPATH": str(Path(__file__).parents[1]),  # for the odd script beside the tests
+}
 
 
 @dataclass(frozen=True)
@@ -28,13 +33,15 @@ class Finished:
     events: list[dict[str, Any]]
 
 
-def start_run(folder: Path, spec: RunSpec) -> subprocess.Popen[str]:
+def start_run(
+    folder: Path, spec: RunSpec, module: str = "mosaic_worker_cleanrl"
+) -> subprocess.Popen[str]:
     """Start a worker process in a run folder."""
     (folder / "control").mkdir(parents=True)
     run = {"run_id": RUN_ID, "attempt": 1, "spec": spec.model_dump(mode="json")}
     (folder / "spec.json").write_text(json.dumps(run))
     return subprocess.Popen(
-        [sys.executable, "-m", "mosaic_worker_cleanrl", "train", "--run-dir", str(folder)],
+        [sys.executable, "-m", module, "train", "--run-dir", str(folder)],
         cwd=folder,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
@@ -49,9 +56,9 @@ def finish(process: subprocess.Popen[str], folder: Path) -> Finished:
     return Finished(folder, process.returncode, out, err, read_events(folder))
 
 
-def run(folder: Path, spec: RunSpec) -> Finished:
+def run(folder: Path, spec: RunSpec, module: str = "mosaic_worker_cleanrl") -> Finished:
     """Run a spec to its end."""
-    return finish(start_run(folder, spec), folder)
+    return finish(start_run(folder, spec, module), folder)
 
 
 def wait_for_event(folder: Path, kind: str, process: subprocess.Popen[str]) -> None:

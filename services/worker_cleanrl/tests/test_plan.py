@@ -48,6 +48,7 @@ def test_steps_that_make_no_whole_batch_are_told(make_spec: Any) -> None:
 @pytest.mark.parametrize(
     ("fields", "where", "code", "says", "nearest"),
     [
+        ({"kind": "evaluate"}, "kind", "spec_invalid", "no mode 'evaluate'", None),
         ({"algorithm": "pqo"}, "algorithm", "algorithm_unknown", "ppo, dqn", "ppo"),
         (
             {"environment": "CartPol-v1"},
@@ -209,3 +210,23 @@ def test_gymnasium_from_1_on_is_refused(
     finding: Finding = report.findings[0]
     assert finding.where == "packages.gymnasium"
     assert version in finding.message
+
+
+@pytest.mark.parametrize(
+    ("gpus", "torch", "level", "says"),
+    [(1, "2.13.0+cpu", "blocking", "CPU only"), (2, "2.13.0+cu130", "warning", "stand idle")],
+)
+def test_gpus_that_cannot_be_used_are_told(
+    make_spec: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    gpus: int,
+    torch: str,
+    level: str,
+    says: str,
+) -> None:
+    """Asking for a GPU that the installed torch or the script cannot use is said before anything starts."""
+    versions = {"gymnasium": "0.29.1", "torch": torch}
+    monkeypatch.setattr(plan_module, "installed_packages", lambda: versions)
+    findings = check_run(make_spec(steps=512, gpus=gpus)).findings
+    assert [(f.level, f.where) for f in findings] == [(level, "gpus")]
+    assert says in findings[0].message

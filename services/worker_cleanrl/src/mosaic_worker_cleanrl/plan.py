@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_contracts.worker import CheckReport, Finding
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script, nearest_algorithms
 from mosaic_worker_cleanrl.description import ENVIRONMENT, SEED, STEPS
@@ -108,6 +108,7 @@ def make_plan(spec: RunSpec) -> Plan:
     """
     plan = Plan()
     _check_packages(plan)
+    _check_request(spec, plan)
     plan.script = _pick_script(spec, plan)
     plan.probe = _pick_environment(spec, plan)
     if plan.script is None:
@@ -129,6 +130,24 @@ def _check_packages(plan: Plan) -> None:
             "ever reporting an episode. Make the environment again: ./mosaic sync worker_cleanrl",
             ProblemCode.WORKER_NOT_READY,
         )
+
+
+def _check_request(spec: RunSpec, plan: Plan) -> None:
+    if spec.kind is not RunKind.TRAIN:
+        plan.block(
+            "kind",
+            f"This worker trains; it has no mode {spec.kind.value!r}.",
+            ProblemCode.SPEC_INVALID,
+        )
+    torch = installed_packages().get("torch", "")
+    if spec.gpus and torch.endswith("+cpu"):
+        plan.block(
+            "gpus",
+            f"torch {torch} is a build for the CPU only. Ask for gpus 0, or make the environment with a CUDA build.",
+            ProblemCode.RESOURCES_IMPOSSIBLE,
+        )
+    elif spec.gpus > 1:
+        plan.warn("gpus", f"The script uses one GPU; {spec.gpus - 1} would stand idle.")
 
 
 def _pick_script(spec: RunSpec, plan: Plan) -> Script | None:

@@ -6,6 +6,7 @@ import time
 from typing import Any, SupportsFloat
 
 import gymnasium
+import numpy as np
 
 from mosaic_worker_cleanrl.launch.session import Session
 from mosaic_workerkit.spaces import encode_value, space_of
@@ -29,6 +30,7 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         # not `_action_space`: gymnasium keeps the wrapped space under that name
         self._action_form = space_of(env.action_space)
         self._observation_form = space_of(env.observation_space)
+        self._box_dtype = np.dtype(self._observation_form.get("dtype", "V0"))
         self._is_discrete = self._action_form["kind"] == "discrete"
         # Bound once: the step is the hot path, a few microseconds beside an environment's twenty.
         self._inner_step = env.step
@@ -113,4 +115,6 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _shown(self, observation: Any) -> Any:
         if not self._has_observations:
             return None
+        if observation.__class__ is np.ndarray and observation.dtype == self._box_dtype:
+            return observation.tobytes()  # what encode_value would do, in a tenth of the time
         return encode_value(self._observation_form, observation)

@@ -62,7 +62,7 @@ def _old_infos(infos: dict[str, Any], terminated: Any, truncated: Any) -> list[d
         result[index] = _old_final_info(infos["final_info"][index])
         result[index]["terminal_observation"] = infos["final_observation"][index]
         if truncated[index]:
-            result[index]["TimeLimit.truncated"] = not terminated[index]
+            result[index]["TimeLimit.truncated"] = not bool(terminated[index])
     return result
 
 

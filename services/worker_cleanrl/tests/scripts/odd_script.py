@@ -1,0 +1,41 @@
+"""A script in the form of CleanRL's that can be told to misbehave."""
+
+# ruff: noqa: T201 - scripts of this form print
+import argparse
+from distutils.util import strtobool
+
+import gymnasium as gym
+import torch
+from torch.utils.tensorboard import SummaryWriter
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--writer", type=lambda x: bool(strtobool(x)), default=True, nargs="?", const=True
+    )
+    parser.add_argument(
+        "--network", type=lambda x: bool(strtobool(x)), default=True, nargs="?", const=True
+    )
+    parser.add_argument(
+        "--step", type=lambda x: bool(strtobool(x)), default=True, nargs="?", const=True
+    )
+    # Algorithm specific arguments
+    parser.add_argument("--env-id", type=str, default="Endless-v0")
+    parser.add_argument("--total-timesteps", type=int, default=25000)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    args = parse_args()
+    if args.writer:
+        writer = SummaryWriter("runs/odd")
+    if args.network:
+        network = torch.nn.Linear(4, 2)
+    envs = gym.vector.SyncVectorEnv([lambda: gym.make(args.env_id)])
+    envs.reset(seed=args.seed)
+    if args.step:
+        for _ in range(args.total_timesteps):
+            envs.step([0])
+    print("the end")

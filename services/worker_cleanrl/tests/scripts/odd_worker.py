@@ -1,0 +1,37 @@
+"""This worker with one more algorithm and environment, for what the real ones never do."""
+
+import sys
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
+from mosaic_worker_cleanrl.worker import CleanrlWorker
+from mosaic_workerkit.entry import main
+
+
+class Endless(gymnasium.Env[Any, Any]):
+    """Never ends."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (4,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return np.zeros(4, np.float32), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return np.zeros(4, np.float32), 0.0, False, False, {}
+
+
+if __name__ == "__main__":
+    gymnasium.register("Endless-v0", lambda **_: Endless())
+    SCRIPTS["odd"] = Script(
+        id="odd",
+        module="tests.scripts.odd_script",
+        title="Odd",
+        summary="",
+        action_spaces=("discrete",),
+    )
+    sys.exit(main(CleanrlWorker()))

@@ -1,0 +1,76 @@
+"""A hook that is missing or silent is an error with a reason, never a run without events."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.real_run import run
+from tests.run_events import of_type
+
+from mosaic_worker_cleanrl.errors import HookNotInstalled
+from mosaic_worker_cleanrl.launch.patch import replaced
+
+ODD = "tests.scripts.odd_worker"
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "says"),
+    [
+        ("writer", "no SummaryWriter was made"),
+        ("step", "no SyncVectorEnv was stepped"),
+        ("network", "holds no network"),
+    ],
+)
+def test_a_script_that_is_not_heard_fails(
+    tmp_path: Path, make_spec: Any, parameter: str, says: str
+) -> None:
+    """A script that ends well but was not heard is a failed run that says what was missing."""
+    spec = make_spec(
+        algorithm="odd", environment="Endless-v0", steps=100, parameters={parameter: False}
+    )
+    finished = run(tmp_path / "run", spec, ODD)
+    assert "the end" in finished.stdout
+    assert finished.code == 1
+    assert says in finished.stderr
+    errors = [e for e in of_type(finished.events, "log") if e["level"] == "error"]
+    assert says in errors[0]["message"]
+    assert finished.events[-1]["phase"] == "error"
+
+
+def test_a_run_without_episodes_warns(tmp_path: Path, make_spec: Any) -> None:
+    """After many steps without one episode's end there is one warning, and the run goes on to its end."""
+    spec = make_spec(algorithm="odd", environment="Endless-v0", record="episodes")
+    finished = run(tmp_path / "run", spec, ODD)
+    assert finished.code == 0, finished.stderr
+    warnings = [e for e in of_type(finished.events, "log") if e["level"] == "warning"]
+    assert len(warnings) == 1
+    assert "Not one episode has ended in 20000 steps" in warnings[0]["message"]
+    assert of_type(finished.events, "checkpoint")[-1]["step"] == 25000
+
+
+def test_a_missing_place_to_listen_is_an_error() -> None:
+    """Where there is no such function the hook is refused, with the name and what to do."""
+    with (
+        pytest.raises(HookNotInstalled, match="has no make"),
+        replaced(SimpleNamespace(), "make", lambda original: original),
+    ):
+        raise AssertionError("the block must not run")
+
+
+def test_a_replaced_function_is_put_back() -> None:
+    """After the block everything is as before, also where the function was inherited."""
+
+    class Base:
+        def step(self) -> int:
+            return 1
+
+    class Derived(Base):
+        pass
+
+    with replaced(Derived, "step", lambda original: lambda self: original(self) + 1):
+        assert Derived().step() == 2
+        assert Base().step() == 1
+    assert Derived().step() == 1
+    assert "step" not in vars(Derived)
