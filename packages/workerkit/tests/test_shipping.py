@@ -231,7 +231,7 @@ def _stray_lives(folder: Path) -> bool:
 
 async def test_outage_fills_the_quota(tmp_path: Path, broker: Broker) -> None:
     """Without a recorder the worker waits at its quota and says so; afterwards everything arrives."""
-    parameters = {"events": 400_000, "rate": 0}
+    parameters = {"events": 20_000, "rate": 0, "pad": 1200}
     folder = make_run(tmp_path, broker, parameters=parameters, outbox_bytes=16 * MIB)
     async with Recorder(broker.url, RUN_ID, commits=False) as silent:
         runner = await start(folder)
@@ -241,7 +241,7 @@ async def test_outage_fills_the_quota(tmp_path: Path, broker: Broker) -> None:
         assert sum(p.stat().st_size for p in outbox.glob("*.seg")) <= 16 * MIB
     async with Recorder(broker.url, RUN_ID) as recorder:
         assert await asyncio.wait_for(runner.wait(), 50) == 0
-        assert check_values(recorder.records, spec_of(folder)) == 400_003
+        assert check_values(recorder.records, spec_of(folder)) == 20_003
     assert report(folder).phase == "drained"
 
 
@@ -273,16 +273,18 @@ THIN_WORKER = """
 import sys
 from pathlib import Path
 from mosaic_workerkit.telemetry import Telemetry
-folder = Path(sys.argv[1])
+folder, pad = Path(sys.argv[1]), bytes(2000)
 with Telemetry.open(folder) as telemetry:
     telemetry.config({})
     made = after = 0
-    while after < 50_000:
-        telemetry.step(0, 0, made, 1, 1.0, 0, b"12345678")
+    thinning = False
+    while after < 5_000:
+        telemetry.step(0, 0, made, 1, 1.0, 0, b"12345678", observation=pad)
         made += 1
         if telemetry._outbox.thinned:
-            (folder / "thinning").touch()
-        elif (folder / "thinning").exists() and made % 100 == 0 or after:
+            thinning or (folder / "thinning").touch()
+            thinning = True
+        elif thinning:
             after += 1
     (folder / "made").write_text(str(made))
     telemetry.lifecycle("done")

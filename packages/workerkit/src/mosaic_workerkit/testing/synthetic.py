@@ -1,7 +1,7 @@
 """A worker that only writes events, whose every value follows from its seq: tests can check each field.
 
-Parameters: `rate` (events a second, 0: as fast as possible), `events` (how many between config and end; also by
-`steps`), `seconds` (end after that long instead), `metrics` (share of metric events, 0 to 1), `exit_code`, `hang`
+Parameters: see `PARAMETERS`; `steps` of the spec sets `events`.
+`steps`), `seconds` (end after that long instead), `metrics` (share of metric events, 0 to 1), `pad` (bytes of observation in each step), `exit_code`, `hang`
 (ignore stops, sleep for ever at the end), `fork_stray` (leave a process behind in its own session), `crash` (SIGSEGV
 at the end), `fail` (raise at the end).
 """
@@ -41,6 +41,7 @@ PARAMETERS: dict[str, Any] = {
     "events": {"type": "integer", "default": 10_000, "description": "Events in all."},
     "seconds": {"type": "number", "default": 0.0, "description": "End after that long; 0: never."},
     "metrics": {"type": "number", "default": 0.1, "description": "Share of metric events."},
+    "pad": {"type": "integer", "default": 0, "description": "Bytes of observation a step."},
     "exit_code": {"type": "integer", "default": 0, "description": "Exit code."},
     "hang": {"type": "boolean", "default": False, "description": "Ignore stops, never end."},
     "fork_stray": {"type": "boolean", "default": False, "description": "Leave a process behind."},
@@ -87,7 +88,9 @@ def expected_record(seq: int, spec: StoredSpec) -> Record:
         value = math.nan if seq % 97 == 0 else math.inf if seq % 89 == 0 else seq / 7
         return Metric(seq, 0, f"losses/m{seq % 3}", seq, value)
     flags = int(StepFlag.TERMINATED) if place == steps else 0
-    return Step(seq, 0, 0, episode, place, seq % 4, seq / 3, flags, step_hash)
+    pad = int(str(spec.parameters.get("pad", 0)))
+    seen = seq.to_bytes(8, "little") * (pad // 8) or None
+    return Step(seq, 0, 0, episode, place, seq % 4, seq / 3, flags, step_hash, 0, seen)
 
 
 def write_record(telemetry: Telemetry, record: Record) -> None:
@@ -97,6 +100,7 @@ def write_record(telemetry: Telemetry, record: Record) -> None:
             telemetry.step(
                 *(record.env, record.episode, record.step, record.action),
                 *(record.reward, record.flags, record.hash),
+                observation=record.observation,
             )
         case Metric():
             telemetry.metric(record.name, record.step, record.value)
