@@ -1,9 +1,6 @@
 """A worker that only writes events, whose every value follows from its seq: tests can check each field.
 
 Parameters: see `PARAMETERS`; `steps` of the spec sets `events`.
-`steps`), `seconds` (end after that long instead), `metrics` (share of metric events, 0 to 1), `pad` (bytes of observation in each step), `exit_code`, `hang`
-(ignore stops, sleep for ever at the end), `fork_stray` (leave a process behind in its own session), `crash` (SIGSEGV
-at the end), `fail` (raise at the end).
 """
 
 import math
