@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import psutil
 
-from mosaic_client import Client, Location
+from mosaic_client import Client, Location, MosaicProblem, StackUnreachable
 from mosaic_contracts import launch, stack
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunSpec
@@ -132,7 +132,8 @@ class StackUnderTest:
         kill9(self.run_pid(run_id, part))
 
     def submit(self, worker: str, algorithm: str, environment: str, **fields: object) -> RunView:
-        """Submit a run through the gateway."""
+        """Submit a run through the gateway, once everything behind it is ready."""
+        self.wait_ready()
         spec = RunSpec.model_validate(
             {"worker": worker, "algorithm": algorithm, "environment": environment, **fields}
         )
@@ -140,9 +141,32 @@ class StackUnderTest:
             return client.submit(spec)
 
     def run(self, run_id: str) -> RunView:
-        """The run as a client sees it."""
-        with self.client() as client:
-            return client.run(run_id)
+        """The run as a client sees it; waits for a gateway that restarts."""
+
+        def view() -> RunView | None:
+            try:
+                with self.client() as client:
+                    return client.run(run_id)
+            except StackUnreachable:
+                return None  # a gateway that was killed comes back on the same port
+            except MosaicProblem as refused:
+                if refused.problem.status != 503:
+                    raise
+                return None  # the scheduler or the broker that was killed comes back
+
+        return until(view, "the gateway answers", 30)
+
+    def wait_ready(self) -> None:
+        """Wait until every service is up and answers; after a kill that takes the supervisor a moment."""
+
+        def ready() -> bool:
+            try:
+                with self.client() as client:
+                    return client.ready().ready
+            except StackUnreachable:
+                return False
+
+        until(ready, "the whole stack is ready", 30)
 
     def wait_final(self, run_id: str, within_s: float = 120) -> RunView:
         """Wait for the run's end with everything stored; survives a gateway that restarts."""
