@@ -24,6 +24,7 @@ from mosaic_contracts.services import (
 )
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.placement import proc
+from mosaic_scheduler.placement.protocol import RunProcess
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.testing import TestBroker
 
@@ -42,16 +43,26 @@ async def until(holds: Callable[[], Awaitable[bool]], deadline_s: float = DEADLI
             await asyncio.sleep(0.02)
 
 
+async def file_exists(path: Path) -> None:
+    """Wait until another process has written a file."""
+
+    async def exists() -> bool:
+        return await asyncio.to_thread(path.exists)
+
+    await until(exists)
+
+
 class SmallRecorder:
     """Keeps what the stream says in memory and tells how far it is, as the real recorder does."""
 
     def __init__(self, broker: TestBroker) -> None:
-        self._bus = Bus(broker.url, "recorder", broker.creds("recorder"))
+        self._broker = broker
         self._marks: dict[tuple[str, int, str], int] = {}
         self.events: dict[str, list[dict[str, Any]]] = {}
 
     async def open(self) -> None:
-        """Make the stream and listen."""
+        """Make the stream and listen. What it has it keeps over `close` and `open`, as a store does."""
+        self._bus = Bus(self._broker.url, "recorder", self._broker.creds("recorder"))
         await self._bus.start()
         await asyncio.wait_for(self._bus.connected.wait(), DEADLINE_S)
         js = self._bus.jetstream()
@@ -148,7 +159,7 @@ class Stack:
                 },
                 stderr=log,
             )
-        await until(self._answers)
+        await until(self.answers)
 
     async def kill_scheduler(self, number: signal.Signals = signal.SIGKILL) -> int | None:
         """End it; returns its exit code."""
@@ -206,7 +217,7 @@ class Stack:
         await until(ended)
         return [event["phase"] for event in events]
 
-    def processes(self, run_id: str | None = None) -> list[proc.RunProcess]:
+    def processes(self, run_id: str | None = None) -> list[RunProcess]:
         """Live processes of this home's runs."""
         return [
             process
@@ -214,7 +225,7 @@ class Stack:
             if process.run_dir.parent == self.home / "runs" and run_id in (None, process.run_id)
         ]
 
-    def process(self, run_id: str, module: str) -> proc.RunProcess:
+    def process(self, run_id: str, module: str) -> RunProcess:
         """The process of a run that executes this module."""
         (found,) = [p for p in self.processes(run_id) if module in p.argv]
         return found
@@ -223,7 +234,8 @@ class Stack:
         """A file of a run."""
         return self.home / "runs" / run_id / name
 
-    async def _answers(self) -> bool:
+    async def answers(self) -> bool:
+        """Whether the scheduler answers."""
         if self._process is not None and self._process.returncode is not None:
             log = (self.home / "scheduler.log").read_text()
             raise RuntimeError(f"the scheduler ended: {log[-3000:]}")

@@ -9,11 +9,13 @@ import signal
 import time
 
 import pytest
-from tests.stack import Stack, until
+from tests.stack import SPEC, Stack, file_exists, until
 
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import ListRequest, RunRecords, SubmitRequest, WorkerEntries
 from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.worker import CheckReport
 from mosaic_scheduler.placement import proc
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
@@ -33,6 +35,27 @@ async def running(stack: Stack, **spec: object) -> RunRecord:
 def cause_of(record: RunRecord) -> EndCause | None:
     """Why it ended."""
     return record.end.cause if record.end else None
+
+
+def mute_worker(stack: Stack, then: str) -> None:
+    """A worker that describes itself, records nothing, and then does `then`."""
+    manifest = stack.home / "workers.d" / "mute.toml"
+    description = {
+        "worker": "mute",
+        "version": "1",
+        "title": "Mute",
+        "record_levels": ["replay"],
+        "algorithms": [{"id": "a", "title": "A", "parameters": {}}],
+        "environments": [],
+    }
+    script = stack.home / "mute.py"
+    script.write_text(
+        "import signal, sys\n"
+        f"print({json.dumps(json.dumps(description))}) if sys.argv[1] == 'describe' else {then}\n"
+    )
+    manifest.write_text(
+        f'id = "mute"\ntitle = "Mute"\nroom = "synthetic"\ncommand = ["{{python}}", "{script}"]\n'
+    )
 
 
 async def test_a_run_goes_its_whole_way(stack: Stack) -> None:
@@ -188,23 +211,7 @@ async def test_a_worker_that_records_nothing_meets_the_start_deadline(
     stack: Stack,
 ) -> None:
     """No event within the start deadline: `timed_out / start_deadline`, whatever the process does."""
-    manifest = stack.home / "workers.d" / "mute.toml"
-    description = {
-        "worker": "mute",
-        "version": "1",
-        "title": "Mute",
-        "record_levels": ["replay"],
-        "algorithms": [{"id": "a", "title": "A", "parameters": {}}],
-        "environments": [],
-    }
-    script = stack.home / "mute.py"
-    script.write_text(
-        "import signal, sys\n"
-        f"print({json.dumps(json.dumps(description))}) if sys.argv[1] == 'describe' else signal.pause()\n"
-    )
-    manifest.write_text(
-        f'id = "mute"\ntitle = "Mute"\nroom = "synthetic"\ncommand = ["{{python}}", "{script}"]\n'
-    )
+    mute_worker(stack, then="signal.pause()")
     run = await stack.submit(worker="mute", algorithm="a", start_deadline_s=1.0, grace_s=1.0)
     ended = await stack.wait_end(run.run_id)
     assert (ended.state, cause_of(ended)) == (RunState.TIMED_OUT, EndCause.START_DEADLINE)
@@ -307,29 +314,29 @@ async def test_a_broker_outage_costs_neither_run_nor_events(stack: Stack) -> Non
     stack.broker.kill()
     stack.broker.wipe_store()
     exit_file = stack.worker_file(run.run_id, "control/exit.json")
-
-    async def worker_ended() -> bool:
-        return exit_file.exists()
-
-    await until(worker_ended)
+    await file_exists(exit_file)
     stack.broker.start()
     await stack.recorder.close()
-    stack.recorder = type(stack.recorder)(stack.broker)
     await stack.recorder.open()
-    await asyncio.wait_for(stack.bus.connected.wait(), 5)
+    await until(stack.answers)
     ended = await stack.wait_end(run.run_id, deadline_s=60)
     assert ended.state is RunState.SUCCEEDED
-    assert (await stack.wait_phases(run.run_id))[-1] == "succeeded"
+    await stack.wait(run.run_id, lambda record: not record.telemetry_pending)
+    assert await stack.wait_phases(run.run_id) == ["queued", "starting", "running", "succeeded"]
+    worker = stack.recorder.of(run.run_id, "worker")
+    assert [event["seq"] for event in worker] == list(range(1, 304))
 
 
 async def test_a_worker_suspended_by_hand_is_told(stack: Stack) -> None:
-    """SIGSTOP of the worker shows as a note while it lasts, with its progress kept."""
+    """SIGSTOP of the worker shows as a note, after 15 s as unresponsive; SIGCONT takes both back."""
     run = await running(stack)
     worker = stack.process(run.run_id, WORKER)
     proc.send_signal(worker, signal.SIGSTOP)
     noted = await stack.wait(run.run_id, lambda r: any("SIGSTOP" in n for n in r.notes), 10)
-    assert noted.state is RunState.RUNNING
+    assert noted.progress is not None
+    await stack.wait(run.run_id, lambda r: r.unresponsive, 25)
     proc.send_signal(worker, signal.SIGCONT)
+    await stack.wait(run.run_id, lambda r: not r.unresponsive, 5)
     await stack.stop(run.run_id)
     await stack.wait_end(run.run_id)
 
@@ -339,3 +346,108 @@ async def _gone(pid: int) -> None:
         return proc.start_ticks(pid) is None
 
     await until(is_gone)
+
+
+async def refusal(stack: Stack, **spec: object) -> ProblemError:
+    """What a submit is refused with."""
+    with pytest.raises(ProblemError) as refused:
+        await stack.submit(**spec)
+    return refused.value
+
+
+async def test_what_cannot_run_is_refused_at_submit(stack: Stack) -> None:
+    """Unknown worker, parameter, too many cores: refused with code and words, and no run exists."""
+    assert (await refusal(stack, worker="syntetic")).problem.code == ProblemCode.WORKER_UNKNOWN
+    too_many = await refusal(stack, cpus=8)
+    assert too_many.problem.code == ProblemCode.RESOURCES_IMPOSSIBLE
+    assert "needs 8 cores, this machine gives 2" in too_many.problem.detail
+    typo = await refusal(stack, parameters={"exit_cod": 1})
+    assert typo.problem.code == ProblemCode.PARAMETER_UNKNOWN
+    assert typo.problem.fields[0]["nearest"] == ["exit_code"]
+    runs = await stack.bus.request("scheduler", "list", ListRequest(), RunRecords)
+    assert runs.runs == []
+
+
+async def test_a_dry_run_starts_nothing(stack: Stack) -> None:
+    """`dry_run` answers with the worker's plan, or with what is wrong."""
+    good = SubmitRequest(spec={**SPEC, "worker": "fake_worker"}, dry_run=True)
+    report = await stack.bus.request("scheduler", "submit", good, CheckReport, timeout_s=20)
+    assert report.ok
+    bad = SubmitRequest(spec={**SPEC, "environment": "Sinthetic-v0"}, dry_run=True)
+    report = await stack.bus.request("scheduler", "submit", bad, CheckReport, timeout_s=20)
+    assert not report.ok
+    assert report.findings[0].nearest == ["Synthetic-v0"]
+    assert (await stack.status()).queued == 0
+    assert stack.processes() == []
+
+
+async def test_a_full_disk_refuses_new_runs(stack: Stack) -> None:
+    """With less free space than is kept, submit says DISK_LOW and what to do."""
+    await stack.kill_scheduler()
+    stack.environment["MOSAIC_DISK_RESERVE_BYTES"] = str(2**60)
+    await stack.start_scheduler()
+    refused = await refusal(stack)
+    assert refused.problem.code == ProblemCode.DISK_LOW
+    assert "MOSAIC_DISK_RESERVE_BYTES" in refused.problem.detail
+
+
+async def test_pages_of_runs_are_newest_first(stack: Stack) -> None:
+    """`list` pages by run id, filters by state, and knows the workers."""
+    runs = [await stack.submit(cpus=2) for _ in range(4)]
+    ids = [run.run_id for run in reversed(runs)]
+    page = await stack.bus.request("scheduler", "list", ListRequest(limit=2), RunRecords)
+    assert [run.run_id for run in page.runs] == ids[:2]
+    rest = ListRequest(before=ids[1], states=["queued"])
+    page = await stack.bus.request("scheduler", "list", rest, RunRecords)
+    assert [run.run_id for run in page.runs if run.run_id != ids[3]] == [ids[2]]
+    entries = await stack.bus.request("scheduler", "workers", None, WorkerEntries)
+    assert [(entry.manifest.id, entry.ready) for entry in entries.workers] == [("synthetic", True)]
+    for run_id in ids:
+        await stack.stop(run_id)
+    for run_id in ids:
+        assert (await stack.wait_end(run_id)).state is RunState.CANCELLED
+
+
+async def test_a_worker_whose_environment_is_missing_is_told(stack: Stack) -> None:
+    """Submit says `worker_not_ready` and the command that makes the environment."""
+    (stack.home / "workers.d" / "far.toml").write_text(
+        'id = "far"\ntitle = "Far"\nroom = "far"\ncommand = ["{python}"]\n'
+    )
+    refused = await refusal(stack, worker="far")
+    assert refused.problem.code == ProblemCode.WORKER_NOT_READY
+    assert "./mosaic sync far" in refused.problem.detail
+
+
+async def test_exit_zero_without_events_is_failed(stack: Stack) -> None:
+    """A worker that ends well but recorded nothing: `failed / no_events`."""
+    mute_worker(stack, then="sys.exit(0)")
+    run = await stack.submit(worker="mute", algorithm="a")
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.FAILED, EndCause.NO_EVENTS)
+
+
+async def test_a_run_stopped_from_outside_is_cancelled(stack: Stack) -> None:
+    """SIGTERM to the runner by hand: `cancelled`, and the message says that it came from outside."""
+    run = await running(stack)
+    proc.send_signal(stack.process(run.run_id, RUNNER), signal.SIGTERM)
+    ended = await stack.wait_end(run.run_id)
+    assert ended.state is RunState.CANCELLED
+    assert ended.end is not None
+    assert "outside" in ended.end.message
+
+
+async def test_runs_without_a_broker_get_their_state_and_their_events_later(stack: Stack) -> None:
+    """The scheduler is killed and the broker away while a run ends; both come back: nothing is missing."""
+    run = await running(stack, parameters={"rate": 200.0, "events": 300})
+    await stack.kill_scheduler()
+    stack.broker.kill()
+    await file_exists(stack.worker_file(run.run_id, "control/exit.json"))
+    proc.send_signal(stack.process(run.run_id, RUNNER), signal.SIGKILL)
+    stack.broker.start()
+    await asyncio.wait_for(stack.bus.connected.wait(), 5)
+    await stack.start_scheduler()
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.SUCCEEDED, EndCause.COMPLETED)
+    await stack.wait(run.run_id, lambda record: not record.telemetry_pending)
+    worker = stack.recorder.of(run.run_id, "worker")
+    assert [event["seq"] for event in worker] == list(range(1, 304))

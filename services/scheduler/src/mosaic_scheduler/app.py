@@ -1,6 +1,7 @@
 """Puts the parts of the scheduler together."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from nats.aio.msg import Msg
 from pydantic import ValidationError
@@ -12,7 +13,7 @@ from mosaic_contracts.services import Committed, CommittedRequest, Heartbeat
 from mosaic_contracts.stack import SCHEDULER_DB
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.drain import TelemetryDrain
-from mosaic_scheduler.errors import WorkerNotReady
+from mosaic_scheduler.errors import DatabaseUnavailable, WorkerNotReady
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.placement.process import ProcessPlacement
@@ -29,6 +30,9 @@ from mosaic_servicekit.credentials import RENEW_AFTER_S, RunSigner
 from mosaic_servicekit.lifecycle import Service
 from mosaic_servicekit.logging import get_log
 
+DATABASE_RETRY_S = 0.5
+RECORDER_TIMEOUT_S = 1.0
+"""The reconciler waits for this answer; others' runs must not wait long with it."""
 PROGRESS_S = 1.0
 """How often the progress of runs that live is announced."""
 
@@ -82,16 +86,16 @@ class SchedulerApp:
         await self._bus.subscribe(subjects.COMMITTED_ALL, self._on_committed)
         await self._bus.serve("scheduler", self._service.verbs())
         loops = {
-            "reconciler": self._reconciler.run(),
-            "publisher": self._publisher.run(),
-            "drain": self._drain.run(),
-            "renewal": self._renew_all(),
-            "progress": self._announce_progress(),
-            "losses": self._watch_connection(),
-            "warm_up": self._warm_up(),
+            "reconciler": self._reconciler.run,
+            "publisher": self._publisher.run,
+            "drain": self._drain.run,
+            "renewal": self._renew_all,
+            "progress": self._announce_progress,
+            "losses": self._watch_connection,
+            "warm_up": self._warm_up,
         }
         for name, work in loops.items():
-            service.spawn(name, work)
+            service.spawn(name, _persist(name, work))
         get_log().info("scheduler.started", cores=self._settings.cores)
         await service.stop.wait()
         await service.end_tasks()
@@ -179,7 +183,11 @@ class SchedulerApp:
     async def _ask_events(self, record: RunRecord) -> bool | None:
         try:
             committed = await self._bus.request(
-                "recorder", "committed", CommittedRequest(run_id=record.run_id), Committed
+                "recorder",
+                "committed",
+                CommittedRequest(run_id=record.run_id),
+                Committed,
+                RECORDER_TIMEOUT_S,
             )
         except ProblemError as error:
             get_log().info("recorder.silent", run_id=record.run_id, error=str(error))
@@ -209,3 +217,15 @@ class SchedulerApp:
                 if now[view.run_id] != said.get(view.run_id):
                     await self._bus.publish(subjects.RUN_CHANGED, view.model_dump_json().encode())
             said = now
+
+
+async def _persist(name: str, loop: Callable[[], Awaitable[None]]) -> None:
+    """Run a loop again when the database was away: states follow from facts, so that nothing is missed."""
+    while True:
+        try:
+            await loop()
+        except DatabaseUnavailable as error:
+            get_log().warning("database.unavailable", loop=name, error=str(error))
+            await asyncio.sleep(DATABASE_RETRY_S)
+        else:
+            return

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
+from mosaic_scheduler.errors import DatabaseUnavailable
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -56,11 +58,18 @@ class Database:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        """Run `work(connection, ...)`. Raises sqlite3.OperationalError when the file stays locked."""
+        """Run `work(connection, ...)`.
+
+        Raises:
+            DatabaseUnavailable: the file stays locked, or the disk is full.
+        """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._thread, lambda: work(self._connect(), *args, **kwargs)
-        )
+        try:
+            return await loop.run_in_executor(
+                self._thread, lambda: work(self._connect(), *args, **kwargs)
+            )
+        except sqlite3.OperationalError as error:
+            raise DatabaseUnavailable(str(error)) from error
 
     async def close(self) -> None:
         """Close the file."""

@@ -1,5 +1,21 @@
 """What can go wrong inside the scheduler. What a user sees is made in `problem`."""
 
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+
+
+class DatabaseUnavailable(ProblemError):
+    """The database file stays locked by somebody else, or its disk is full."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            Problem(
+                code=ProblemCode.STORE_UNAVAILABLE,
+                title="The scheduler's database cannot be used just now",
+                detail=f"SQLite says: {why}. Close other programs that have it open; see the free disk space.",
+                retry_after_s=1.0,
+            )
+        )
+
 
 class RunTransitionInvalid(RuntimeError):
     """A transition that the state machine does not have was asked for: a fault of the scheduler."""

@@ -4,6 +4,7 @@ import secrets
 from datetime import UTC, datetime
 
 from mosaic_contracts import VERSION
+from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord, StoredSpec
 from mosaic_contracts.services import (
     ListRequest,
@@ -158,6 +159,18 @@ class SchedulerService:
         self, worker: RegisteredWorker, spec: RunSpec, findings: list[Finding]
     ) -> CheckReport:
         """Our findings, and the worker's own when ours do not make it pointless to ask."""
+        try:
+            await self._require(spec)
+        except ProblemError as error:
+            where = "disk" if error.problem.code == ProblemCode.DISK_LOW else "parent"
+            findings.append(
+                Finding(
+                    level="blocking",
+                    where=where,
+                    message=error.problem.detail,
+                    code=error.problem.code,
+                )
+            )
         if findings:
             return CheckReport(ok=False, findings=findings)
         try:

@@ -9,6 +9,7 @@ from nats.js.errors import Error as JetStreamError
 
 from mosaic_contracts import wire
 from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.runs import SourceMark
 from mosaic_contracts.services import Committed, CommittedRequest
 from mosaic_contracts.subjects import events as events_subject
 from mosaic_scheduler.database import Database
@@ -43,16 +44,11 @@ class EventPublisher:
         self._wake.set()
 
     async def on_committed(self, committed: Committed) -> None:
-        """The recorder says what is in the store."""
+        """The recorder says what is in the store. It does so four times a second; only news costs a write."""
+        waiting = {attempt for run_id, attempt in self._acked if run_id == committed.run_id}
         for mark in committed.marks:
-            if mark.source != wire.SOURCE_SUPERVISOR:
-                continue
-            await self._database.call(
-                outbox.delete_committed, committed.run_id, mark.attempt, mark.next_seq
-            )
-            acked = self._acked.get((committed.run_id, mark.attempt))
-            if acked is not None and acked[0] < mark.next_seq:
-                del self._acked[(committed.run_id, mark.attempt)]
+            if mark.source == wire.SOURCE_SUPERVISOR and mark.attempt in waiting:
+                await self._forget(committed.run_id, mark)
 
     async def run(self) -> None:
         """Publish for ever."""
@@ -77,20 +73,30 @@ class EventPublisher:
         events = await self._database.call(outbox.pending, _PAGE)
         grouped = itertools.groupby(events, lambda event: (event.run_id, event.attempt))
         for key, group in grouped:
-            await self._publish_run(key, list(group))
+            if not await self._publish_run(key, list(group)):
+                break  # the next would fare no better; the retry begins with the oldest again
         return bool(events)
 
-    async def _publish_run(self, key: _Key, events: list[outbox.PendingEvent]) -> None:
+    async def _publish_run(self, key: _Key, events: list[outbox.PendingEvent]) -> bool:
+        """Return whether broker and recorder did what was asked of them."""
         acked, at = self._acked.get(key, (0, 0.0))
         if acked and time.monotonic() - at > RESEND_AFTER_S:
             if not await self._ask(key[0]):
-                return
+                return False
             # What the recorder has is deleted by now; the rest goes again.
             acked = 0
         due = [event for event in events if event.seq > acked][: wire.MAX_BATCH_EVENTS]
-        if not due or not await self._publish(due):
-            return
-        self._acked[key] = (due[-1].seq, time.monotonic())
+        if due:
+            if not await self._publish(due):
+                return False
+            self._acked[key] = (due[-1].seq, time.monotonic())
+        return True
+
+    async def _forget(self, run_id: str, mark: SourceMark) -> None:
+        await self._database.call(outbox.delete_committed, run_id, mark.attempt, mark.next_seq)
+        acked = self._acked.get((run_id, mark.attempt))
+        if acked is not None and acked[0] < mark.next_seq:
+            del self._acked[(run_id, mark.attempt)]
 
     async def _ask(self, run_id: str) -> bool:
         try:
@@ -100,7 +106,9 @@ class EventPublisher:
         except ProblemError as error:
             self._complain("recorder.silent", str(error))
             return False
-        await self.on_committed(committed)
+        for mark in committed.marks:
+            if mark.source == wire.SOURCE_SUPERVISOR:
+                await self._forget(run_id, mark)
         return True
 
     async def _publish(self, events: list[outbox.PendingEvent]) -> bool:

@@ -9,6 +9,8 @@ from mosaic_contracts.services import Heartbeat
 
 UNRESPONSIVE_AFTER_S = 15.0
 """Fifteen heartbeats; less would call a machine that swaps unresponsive."""
+SUSPENDED = ("T", "t")
+"""States of /proc/<pid>/stat: stopped by a signal, or by a debugger."""
 
 
 @dataclass
@@ -41,12 +43,17 @@ class HeartbeatTracker:
         """Take a heartbeat. Return whether the state of the run may change because of it."""
         now = self._now()
         known = self._sightings.get(beat.run_id)
-        is_news = known is None or known.attempt != beat.attempt or self._is_silent(known)
+        if known is not None and known.attempt != beat.attempt:
+            known = None
+        is_news = known is None or self._is_silent(known)
         moved = (
             known is None or known.beat is None or known.beat.progress.step != beat.progress.step
         )
         moved_at = now if moved or known is None else known.moved_at
-        self._sightings[beat.run_id] = Sighting(beat.attempt, now, beat, moved_at)
+        # The word about a worker that is suspended is no sign of its life.
+        is_alive = beat.worker_state not in SUSPENDED or known is None
+        heard_at = now if is_alive or known is None else known.heard_at
+        self._sightings[beat.run_id] = Sighting(beat.attempt, heard_at, beat, moved_at)
         if beat.last_seq > 0:
             is_news |= self.note_events(beat.run_id, beat.attempt)
         return is_news

@@ -135,8 +135,10 @@ class ProcessPlacement:
         """See `Placement.drain`."""
         folder = self._folder(ref)
         order = folder.read_launch()
+        if order is None and (folder.path / launch.LAUNCH_FILE).exists():
+            raise PlacementFailed(f"{folder.path / launch.LAUNCH_FILE} cannot be read")
         if order is None:
-            return True  # nothing was ever started, so nothing was ever recorded
+            return True  # never started, or its folder was deleted: there is nothing to ship
         argv = [*order.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
         with (folder.path / launch.SHIPPER_LOG).open("ab") as log:
             try:

@@ -15,6 +15,8 @@ from mosaic_servicekit.logging import get_log
 
 RUNNER_MODULE = "mosaic_workerkit.runner"
 SHIPPER_MODULE = "mosaic_workerkit.shipper"
+DRAIN_S = 30.0
+"""For the shipper after the worker's end; what is left by then is shipped later."""
 _STOP_MARK = "control/stop.sent"
 _THREADS = (
     "OMP_NUM_THREADS",
@@ -122,6 +124,7 @@ class RunFolder:
             },
             broker_url=order.broker_url,
             grace_s=order.spec.grace_s,
+            drain_s=DRAIN_S,
             outbox_bytes=order.spec.outbox_bytes,
             when_outbox_full=order.spec.when_outbox_full,
         )

@@ -7,12 +7,11 @@ from mosaic_contracts.runs import RunEnd, RunRecord
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.heartbeats.tracker import UNRESPONSIVE_AFTER_S
 from mosaic_scheduler.placement.protocol import Placed, PlacedKind
+from mosaic_scheduler.placement.run_folder import DRAIN_S
 from mosaic_scheduler.runs import ending
 
 MAX_ATTEMPTS = 2
 """One retry, and only when the placement failed before the first event: no data can be mixed."""
-DRAIN_S = 30.0
-"""As `Launch.drain_s`: the runner gives its shipper so long."""
 KILL_MARGIN_S = 15.0
 """Beyond grace and drain; a runner that still lives then does not work."""
 EVENTS_ANSWER_S = 60.0

@@ -1,7 +1,6 @@
 """The scheduler's loop: load, decide, apply. Woken by whatever may change a run, and by a slow tick as a net."""
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -73,20 +72,12 @@ class Reconciler:
     load: Load = field(default_factory=Load)
     on_pending: Callable[[], None] = lambda: None
     _watches: dict[str, _Watch] = field(default_factory=dict)
-    _busy_said: bool = False
 
     async def run(self) -> None:
         """Reconcile for ever."""
         while True:
             self.wake.clear()
-            try:
-                await self.pass_once()
-                self._busy_said = False
-            except sqlite3.OperationalError as error:
-                # Locked for longer than the timeout. States follow from facts, so the next pass catches up.
-                if not self._busy_said:
-                    get_log().warning("database.busy", error=str(error))
-                self._busy_said = True
+            await self.pass_once()
             try:
                 async with asyncio.timeout(TICK_S):
                     await self.wake.wait()

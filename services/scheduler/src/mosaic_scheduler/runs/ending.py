@@ -36,6 +36,9 @@ def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | Non
     """The worker has ended. `has_events` None: it could not be found out."""
     if record.stop_requested is not None:
         return ending_of_stop(record, report)
+    if report.stop_signal_sent:
+        message = "Its runner was asked to stop (SIGTERM) by somebody outside MOSAIC."
+        return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message, report)
     if report.start_error is not None:
         message = f"The worker could not be started: {report.start_error}"
         return RunState.FAILED, _end(EndCause.PLACEMENT_FAILED, message, report)

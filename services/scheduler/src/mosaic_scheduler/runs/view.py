@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.heartbeats.tracker import SUSPENDED, HeartbeatTracker
 from mosaic_scheduler.queue.fifo import Place
-
-_STOPPED_STATES = ("T", "t")
 
 
 class RunViews:
@@ -63,6 +61,6 @@ class RunViews:
             notes.append(
                 "waiting for the outbox: it is full, and recorder or broker do not take more"
             )
-        if beat is not None and beat.worker_state in _STOPPED_STATES:
+        if beat is not None and beat.worker_state in SUSPENDED:
             notes.append("the worker is suspended (SIGSTOP); SIGCONT lets it go on")
         return notes

@@ -1,0 +1,226 @@
+"""What the reconciler decides, case by case."""
+
+import signal
+
+import pytest
+from tests.records import NOW, make_record, make_report
+
+from mosaic_contracts.launch import ExitPhase
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.states import EndCause, RunState
+from mosaic_scheduler.placement.protocol import ABSENT, Placed, PlacedKind
+from mosaic_scheduler.reconcile.decision import (
+    KEEP,
+    Action,
+    AskEvents,
+    Cancel,
+    End,
+    Facts,
+    Kill,
+    Launch,
+    MarkRunning,
+    MarkUnresponsive,
+    Requeue,
+    Stop,
+    decide,
+)
+
+STARTING = make_record(RunState.STARTING)
+RUNNING = make_record(RunState.RUNNING, first_event_at=NOW)
+STOPPING = make_record(RunState.STOPPING, stop_requested=EndCause.STOPPED_BY_USER)
+LIMITED = make_record(
+    RunState.RUNNING,
+    first_event_at=NOW,
+    spec=make_record().spec.model_copy(update={"wall_time_s": 10.0}),
+)
+ALIVE = Placed(PlacedKind.ALIVE)
+WORKER_GONE = Placed(PlacedKind.ALIVE, make_report())
+REFUSED = Placed(PlacedKind.REFUSED, detail="no such interpreter")
+
+
+@pytest.mark.parametrize(
+    ("record", "facts", "action"),
+    [
+        pytest.param(STARTING, Facts(ABSENT), Launch(), id="decided but never started"),
+        pytest.param(STARTING, Facts(ALIVE), KEEP, id="no event yet"),
+        pytest.param(STARTING, Facts(ALIVE, has_events=True), MarkRunning(), id="first event"),
+        pytest.param(
+            STARTING,
+            Facts(ALIVE, start_age_s=121),
+            Stop(EndCause.START_DEADLINE),
+            id="start deadline",
+        ),
+        pytest.param(
+            STARTING,
+            Facts(WORKER_GONE, start_age_s=121),
+            KEEP,
+            id="a worker that has ended has no deadline",
+        ),
+        pytest.param(STARTING, Facts(REFUSED), Requeue("no such interpreter"), id="one retry"),
+        pytest.param(RUNNING, Facts(ALIVE, silence_s=1.0), KEEP, id="all is well"),
+        pytest.param(
+            RUNNING, Facts(ALIVE, silence_s=16.0), MarkUnresponsive(True), id="unresponsive"
+        ),
+        pytest.param(
+            RUNNING.model_copy(update={"unresponsive": True}),
+            Facts(ALIVE, silence_s=0.1),
+            MarkUnresponsive(False),
+            id="responsive again",
+        ),
+        pytest.param(
+            RUNNING.model_copy(update={"unresponsive": True}),
+            Facts(ALIVE, silence_s=None),
+            KEEP,
+            id="without a broker the flag stays",
+        ),
+        pytest.param(
+            LIMITED, Facts(ALIVE, start_age_s=11), Stop(EndCause.WALL_TIME), id="wall time"
+        ),
+        pytest.param(LIMITED, Facts(ALIVE, start_age_s=9), KEEP, id="within the wall time"),
+        pytest.param(STOPPING, Facts(ALIVE, stop_age_s=1), Cancel(), id="stop is passed on"),
+        pytest.param(STOPPING, Facts(ALIVE, stop_age_s=66), Kill(), id="a runner that hangs"),
+        pytest.param(
+            STARTING,
+            Facts(Placed(PlacedKind.ENDED, make_report())),
+            AskEvents(),
+            id="exit 0, unknown whether anything was recorded",
+        ),
+    ],
+)
+def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Action) -> None:
+    """Record and facts lead to this action."""
+    assert decide(record, facts) == action
+
+
+@pytest.mark.parametrize(
+    ("record", "facts", "state", "cause", "pending"),
+    [
+        pytest.param(
+            RUNNING,
+            Facts(Placed(PlacedKind.ENDED, make_report())),
+            RunState.SUCCEEDED,
+            EndCause.COMPLETED,
+            False,
+            id="exit 0 after events",
+        ),
+        pytest.param(
+            STARTING,
+            Facts(Placed(PlacedKind.ENDED, make_report()), events_denied=True),
+            RunState.FAILED,
+            EndCause.NO_EVENTS,
+            False,
+            id="exit 0 without any event",
+        ),
+        pytest.param(
+            STARTING,
+            Facts(Placed(PlacedKind.ENDED, make_report()), end_age_s=61),
+            RunState.SUCCEEDED,
+            EndCause.COMPLETED,
+            False,
+            id="exit 0, and the recorder never answered",
+        ),
+        pytest.param(
+            STARTING,
+            Facts(Placed(PlacedKind.ENDED, make_report(phase=ExitPhase.NOT_DRAINED))),
+            RunState.SUCCEEDED,
+            EndCause.COMPLETED,
+            True,
+            id="what could not be shipped was recorded",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(Placed(PlacedKind.ENDED, make_report(3))),
+            RunState.FAILED,
+            EndCause.EXIT_CODE,
+            False,
+            id="exit 3",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(Placed(PlacedKind.ENDED, make_report(None, signal=signal.SIGSEGV))),
+            RunState.CRASHED,
+            EndCause.SIGNAL,
+            False,
+            id="a signal",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(Placed(PlacedKind.ENDED, make_report(None, signal=9, oom=True))),
+            RunState.CRASHED,
+            EndCause.OUT_OF_MEMORY,
+            False,
+            id="out of memory",
+        ),
+        pytest.param(
+            STARTING,
+            Facts(Placed(PlacedKind.ENDED, make_report(None, start_error="no such file"))),
+            RunState.FAILED,
+            EndCause.PLACEMENT_FAILED,
+            False,
+            id="the worker cannot be executed",
+        ),
+        pytest.param(
+            STOPPING,
+            Facts(Placed(PlacedKind.ENDED, make_report(None, signal=9, oom=True))),
+            RunState.CANCELLED,
+            EndCause.STOPPED_BY_USER,
+            False,
+            id="a stop explains every exit",
+        ),
+        pytest.param(
+            STOPPING.model_copy(update={"stop_requested": EndCause.WALL_TIME}),
+            Facts(Placed(PlacedKind.ENDED, make_report())),
+            RunState.TIMED_OUT,
+            EndCause.WALL_TIME,
+            False,
+            id="stopped for wall time",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(Placed(PlacedKind.LOST)),
+            RunState.CRASHED,
+            EndCause.RUNNER_LOST,
+            True,
+            id="the runner was killed",
+        ),
+        pytest.param(
+            STOPPING,
+            Facts(Placed(PlacedKind.LOST)),
+            RunState.CANCELLED,
+            EndCause.STOPPED_BY_USER,
+            True,
+            id="the runner was killed during a stop",
+        ),
+        pytest.param(
+            STOPPING,
+            Facts(ABSENT),
+            RunState.CANCELLED,
+            EndCause.STOPPED_BY_USER,
+            False,
+            id="stopped before anything was started",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(ABSENT),
+            RunState.CRASHED,
+            EndCause.RUNNER_LOST,
+            False,
+            id="its folder was deleted",
+        ),
+        pytest.param(
+            STARTING.model_copy(update={"attempt": 2}),
+            Facts(REFUSED),
+            RunState.FAILED,
+            EndCause.PLACEMENT_FAILED,
+            False,
+            id="the second attempt fails too",
+        ),
+    ],
+)
+def test_a_run_that_has_ended(
+    record: RunRecord, facts: Facts, state: RunState, cause: EndCause, pending: bool
+) -> None:
+    """Record and facts lead to this end."""
+    action = decide(record, facts)
+    assert isinstance(action, End)
+    assert (action.state, action.end.cause, action.telemetry_pending) == (state, cause, pending)

@@ -1,0 +1,157 @@
+"""What is refused before anything starts, and in which words."""
+
+from typing import Any
+
+import pytest
+
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.worker import Algorithm, Environment, WorkerDescription, WorkerManifest
+from mosaic_scheduler.placement.protocol import Inventory
+from mosaic_scheduler.workers.preflight import check_spec, parse_spec
+
+MANIFEST = WorkerManifest(id="w", title="W", command=["w"])
+DESCRIPTION = WorkerDescription(
+    worker="w",
+    version="1",
+    title="W",
+    record_levels=["metrics", "replay"],
+    algorithms=[
+        Algorithm(
+            id="ppo",
+            title="PPO",
+            steps_parameter="total_timesteps",
+            seed_parameter="seed",
+            parameters={
+                "properties": {
+                    "learning_rate": {"type": "number", "exclusiveMinimum": 0},
+                    "num_envs": {"type": "integer", "minimum": 1, "maximum": 64},
+                    "anneal_lr": {"type": "boolean"},
+                    "target_kl": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+                    "clip": {"type": ["number", "null"]},
+                    "mode": {"enum": ["a", "b"]},
+                    "total_timesteps": {"type": "integer"},
+                    "seed": {"type": "integer"},
+                }
+            },
+        )
+    ],
+    environments=[Environment(id="CartPole-v1"), Environment(id="Acrobot-v1")],
+)
+GOOD: dict[str, Any] = {"worker": "w", "algorithm": "ppo", "environment": "CartPole-v1"}
+
+
+def _findings(changes: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
+    spec, findings = parse_spec({**GOOD, **changes})
+    if spec is not None:
+        findings = check_spec(spec, MANIFEST, DESCRIPTION, Inventory(cpus=2))
+    return [(f.where, f.code, f.message, f.nearest) for f in findings]
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "code", "says", "nearest"),
+    [
+        ({"sed": 1}, "sed", ProblemCode.SPEC_INVALID, "did you mean 'seed'", "seed"),
+        ({"seed": -1}, "seed", ProblemCode.SPEC_INVALID, "greater than or equal to 0", None),
+        ({"algorithm": "pp"}, "algorithm", ProblemCode.ALGORITHM_UNKNOWN, "'ppo'", "ppo"),
+        (
+            {"environment": "Cartpole-v1"},
+            "environment",
+            ProblemCode.ENVIRONMENT_UNKNOWN,
+            "did you mean 'CartPole-v1'",
+            "CartPole-v1",
+        ),
+        (
+            {"parameters": {"learning-rat": 0.1}},
+            "parameters.learning-rat",
+            ProblemCode.PARAMETER_UNKNOWN,
+            "did you mean 'learning_rate'",
+            "learning_rate",
+        ),
+        (
+            {"parameters": {"num_envs": "four"}},
+            "parameters.num_envs",
+            ProblemCode.PARAMETER_INVALID,
+            "must be integer, not 'four'",
+            None,
+        ),
+        (
+            {"parameters": {"num_envs": True}},
+            "parameters.num_envs",
+            ProblemCode.PARAMETER_INVALID,
+            "must be integer",
+            None,
+        ),
+        (
+            {"parameters": {"num_envs": 65}},
+            "parameters.num_envs",
+            ProblemCode.PARAMETER_INVALID,
+            "at most 64",
+            None,
+        ),
+        (
+            {"parameters": {"learning_rate": 0}},
+            "parameters.learning_rate",
+            ProblemCode.PARAMETER_INVALID,
+            "greater than 0",
+            None,
+        ),
+        (
+            {"parameters": {"target_kl": "x"}},
+            "parameters.target_kl",
+            ProblemCode.PARAMETER_INVALID,
+            "must be number, not 'x' or must be null",
+            None,
+        ),
+        (
+            {"parameters": {"mode": "c"}},
+            "parameters.mode",
+            ProblemCode.PARAMETER_INVALID,
+            "one of 'a', 'b'",
+            None,
+        ),
+        (
+            {"steps": 10, "parameters": {"total_timesteps": 20}},
+            "parameters.total_timesteps",
+            ProblemCode.PARAMETER_INVALID,
+            "set by `steps` already",
+            None,
+        ),
+        (
+            {"parameters": {"seed": 20}},
+            "parameters.seed",
+            ProblemCode.PARAMETER_INVALID,
+            "set by `seed`",
+            None,
+        ),
+        (
+            {"cpus": 8},
+            "cpus",
+            ProblemCode.RESOURCES_IMPOSSIBLE,
+            "needs 8 cores, this machine gives 2",
+            None,
+        ),
+        ({"gpus": 1}, "gpus", ProblemCode.RESOURCES_IMPOSSIBLE, "next issue", None),
+        ({"record": "full"}, "record", ProblemCode.SPEC_INVALID, "metrics, replay", None),
+        ({"kind": "play"}, "kind", ProblemCode.SPEC_INVALID, "one of train", None),
+    ],
+)
+def test_one_mistake_is_one_finding(
+    changes: dict[str, Any], where: str, code: str, says: str, nearest: str | None
+) -> None:
+    """A spec with one mistake is refused with its place, code, words and the nearest name."""
+    ((found_where, found_code, message, found_nearest),) = _findings(changes)
+    assert (found_where, found_code) == (where, code)
+    assert says in message
+    assert (found_nearest[0] if found_nearest else None) == nearest
+
+
+def test_a_good_spec_has_no_finding() -> None:
+    """Everything a person may say, said right."""
+    parameters: dict[str, Any] = {"learning_rate": 1e-3, "num_envs": 4, "anneal_lr": False}
+    parameters |= {"target_kl": None, "clip": None, "mode": "a"}
+    assert _findings({"steps": 10, "parameters": parameters, "cpus": 2}) == []
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    """Two mistakes are two findings."""
+    assert len(_findings({"algorithm": "x", "cpus": 99})) == 2

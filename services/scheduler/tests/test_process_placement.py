@@ -1,0 +1,71 @@
+"""The process placement, by the conformance suite and in what is its own."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from tests.placement_conformance import PlacementConformance
+
+from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.placement import proc
+from mosaic_scheduler.placement.process import ProcessPlacement
+from mosaic_scheduler.placement.protocol import (
+    LaunchOrder,
+    PlacedKind,
+    PlacedRef,
+    Placement,
+    RunProcess,
+)
+from mosaic_servicekit.testing import TestBroker
+
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
+
+
+class TestProcessPlacement(PlacementConformance):
+    """Real runners and workers; the drain is cut short, for most tests have no recorder."""
+
+    @pytest.fixture(autouse=True)
+    def short_drain(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nobody takes the events here: do not wait half a minute for it."""
+        monkeypatch.setattr("mosaic_scheduler.placement.run_folder.DRAIN_S", 1.0)
+
+    def make(self, home: Path) -> Placement:
+        """On two cores."""
+        return ProcessPlacement(home, cores=2)
+
+    def order(self, ref: PlacedRef, broker: TestBroker, spec: RunSpec) -> LaunchOrder:
+        """With the interpreter of the tests."""
+        return LaunchOrder(
+            ref=ref,
+            spec=spec,
+            nonce="n",
+            python=sys.executable,
+            worker_command=[sys.executable, "-m", "mosaic_workerkit.testing.synthetic"],
+            broker_url=broker.url,
+            write_creds=None,
+        )
+
+    def kill_runner(self, home: Path, ref: PlacedRef) -> None:
+        """By its pid file, as a careless person would."""
+        info = json.loads((home / "runs" / ref.run_id / "control" / "runner.json").read_text())
+        process = proc.run_process(info["runner_pid"])
+        assert process is not None
+        proc.send_signal(process, signal.SIGKILL)
+
+    async def test_a_runner_that_cannot_begin_is_refused(
+        self, placement: Placement, broker: TestBroker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An environment without workerkit: refused, with what the interpreter said."""
+        monkeypatch.delenv("PYTHONPATH")
+        ref = await self.submit(placement, broker)
+        placed = await self.ended(placement, ref)
+        assert placed.kind is PlacedKind.REFUSED
+        assert "mosaic_workerkit" in placed.detail
+
+
+def test_a_pid_of_another_process_is_never_signalled() -> None:
+    """When the start time does not fit, nothing is sent."""
+    own = RunProcess(pid=1, start_ticks=-1, run_id="x", run_dir=Path("/"), attempt=1, argv=[])
+    assert not proc.send_signal(own, signal.SIGKILL)

@@ -1,0 +1,117 @@
+"""Names, log tails, queue places, heartbeats: small things that are pure."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.records import RUN_ID
+
+from mosaic_contracts.runs import Progress
+from mosaic_contracts.services import Heartbeat
+from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.queue.fifo import Claim, queue_places
+from mosaic_scheduler.runs.log_tail import last_lines
+from mosaic_scheduler.runs.name import display_name
+from mosaic_servicekit.logging import redactor
+
+
+def test_a_name_is_fit_for_a_file() -> None:
+    """A slash in an environment's id does not reach the name; a given name is kept."""
+    spec = RunSpec(worker="w", algorithm="ppo", environment="ALE/Pong-v5", seed=7)
+    name = display_name(spec, datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC))
+    assert name.startswith("ALE-Pong-v5__ppo__7__2030010")
+    assert display_name(spec.model_copy(update={"name": "mine"}), datetime.now(UTC)) == "mine"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (b"one\ntwo\n", ["one", "two"]),
+        (b"10%\r50%\r100%\r\nend\n", ["100%", "end"]),
+        (b"\x1b[31mred\x1b[0m \x1b]0;title\x07text\n", ["red text"]),
+        (b"bad \xff\xfe utf-8\n", ["bad \ufffd\ufffd utf-8"]),
+        (b"key=canary-secret-1 here\n", ["key=[hidden] here"]),
+        (b"\n\n  \nlast", ["last"]),
+        (b"x" * 600, ["x" * 500 + "…"]),
+        (b"\n".join(b"%d" % n for n in range(50)), [str(n) for n in range(30, 50)]),
+    ],
+)
+def test_last_lines_are_fit_to_show(tmp_path: Path, written: bytes, shown: list[str]) -> None:
+    """Bars collapse, colours and secrets vanish, broken text survives, the rest is bounded."""
+    redactor.hide("canary-secret-1")
+    path = tmp_path / "worker.log"
+    path.write_bytes(written)
+    assert last_lines(path) == shown
+
+
+def test_a_missing_log_has_no_lines(tmp_path: Path) -> None:
+    """A worker that never started has written nothing."""
+    assert last_lines(tmp_path / "none") == []
+
+
+def test_the_queue_is_first_come_first_served() -> None:
+    """A run that needs many cores holds back the small ones behind it."""
+    claims = [Claim("a", 1), Claim("b", 4), Claim("c", 1)]
+    places = queue_places(claims, in_use=0, limit=4)
+    assert [(p.run_id, p.starts, p.position, p.reason) for p in places] == [
+        ("a", True, None, None),
+        ("b", False, 1, "needs 4 cores; 3 of 4 free"),
+        ("c", False, 2, "behind 1 run in the queue"),
+    ]
+
+
+class Clock:
+    """A monotonic clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _beat(step: int, last_seq: int = 0) -> Heartbeat:
+    return Heartbeat(run_id=RUN_ID, attempt=1, progress=Progress(step=step), last_seq=last_seq)
+
+
+def test_age_is_measured_on_our_clock() -> None:
+    """Progress ages since its step last changed, silence since the last word."""
+    clock = Clock()
+    tracker = HeartbeatTracker(clock)
+    tracker.on_connection(True)
+    tracker.on_heartbeat(_beat(5))
+    clock.now += 3
+    tracker.on_heartbeat(_beat(5))
+    clock.now += 1
+    progress = tracker.progress(RUN_ID, 1)
+    assert progress is not None
+    assert (progress.step, progress.age_s) == (5, 4.0)
+    assert tracker.silence_s(RUN_ID, 1) == 1.0
+
+
+def test_a_broker_outage_is_not_a_workers_silence() -> None:
+    """Without a broker silence is unknown; afterwards it counts from the reconnect."""
+    clock = Clock()
+    tracker = HeartbeatTracker(clock)
+    tracker.on_connection(True)
+    tracker.on_heartbeat(_beat(1))
+    tracker.on_connection(False)
+    clock.now += 60
+    assert tracker.silence_s(RUN_ID, 1) is None
+    tracker.on_connection(True)
+    clock.now += 2
+    assert tracker.silence_s(RUN_ID, 1) == 2.0
+
+
+def test_only_news_wakes_the_scheduler() -> None:
+    """The first word and the first event are news; the same again is not; a word after silence is."""
+    clock = Clock()
+    tracker = HeartbeatTracker(clock)
+    assert tracker.on_heartbeat(_beat(0))
+    assert not tracker.on_heartbeat(_beat(1))
+    assert tracker.on_heartbeat(_beat(2, last_seq=1))
+    assert tracker.has_events(RUN_ID, 1)
+    assert not tracker.on_heartbeat(_beat(3, last_seq=2))
+    clock.now += 20
+    assert tracker.on_heartbeat(_beat(3, last_seq=2))

@@ -1,0 +1,91 @@
+"""Workers: manifests, environments that are missing, answers that are remembered."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
+from mosaic_scheduler.workers.probe import WorkerProbe
+from mosaic_scheduler.workers.registry import WorkerRegistry
+
+
+@pytest.fixture
+def registry(home: Path, venvs: Path) -> WorkerRegistry:
+    """The synthetic worker, and whatever a test adds."""
+    return WorkerRegistry(home, home, venvs)
+
+
+def _add(home: Path, name: str, body: str) -> Path:
+    path = home / "workers.d" / f"{name}.toml"
+    path.write_text(f'id = "{name}"\ntitle = "T"\n{body}\n')
+    return path
+
+
+def test_an_alias_is_found_and_a_typo_helped(registry: WorkerRegistry) -> None:
+    """The old name leads to the worker; a wrong one to the nearest."""
+    assert registry.find("fake_worker").manifest.id == "synthetic"
+    with pytest.raises(WorkerUnknown) as unknown:
+        registry.find("syntetic")
+    assert unknown.value.nearest == ["synthetic"]
+
+
+def test_a_missing_environment_says_what_to_do(registry: WorkerRegistry, home: Path) -> None:
+    """The message has the interpreter that is not there and the command that makes it."""
+    _add(home, "lost", 'room = "nowhere"\ncommand = ["{python}", "-m", "x"]')
+    with pytest.raises(WorkerNotReady, match=r"nowhere/bin/python.*mosaic sync nowhere"):
+        _ = registry.find("lost").command
+
+
+def test_a_broken_manifest_hides_no_other(registry: WorkerRegistry, home: Path) -> None:
+    """A file that is no manifest is left out; the others are there."""
+    (home / "workers.d" / "broken.toml").write_text("id = [")
+    assert [worker.manifest.id for worker in registry.workers()] == ["synthetic"]
+
+
+async def test_a_description_is_remembered_until_the_environment_changes(
+    registry: WorkerRegistry, home: Path
+) -> None:
+    """Asked twice, also by a new scheduler, the worker starts once; a changed manifest asks it again."""
+    description = {
+        "worker": "own",
+        "version": "1",
+        "title": "Own",
+        "record_levels": [],
+        "algorithms": [],
+        "environments": [],
+    }
+    counter, script = home / "count", home / "own.sh"
+    script.write_text(f"#!/bin/sh\necho x >> {counter}\necho '{json.dumps(description)}'\n")
+    script.chmod(0o755)
+    manifest = _add(home, "own", f'command = ["{script}"]')
+    for probe in (WorkerProbe(home), WorkerProbe(home)):
+        assert (await probe.describe(registry.find("own"))).title == "Own"
+        assert (await probe.describe(registry.find("own"))).title == "Own"
+    assert counter.read_text() == "x\n"
+    os.utime(manifest, ns=(1, 1))
+    await WorkerProbe(home).describe(registry.find("own"))
+    assert counter.read_text() == "x\nx\n"
+
+
+async def test_a_worker_that_fails_says_why(registry: WorkerRegistry, home: Path) -> None:
+    """Exit code and the end of its stderr are in the message."""
+    _add(home, "bad", 'command = ["sh", "-c", "echo no module named torch >&2; exit 4", "sh"]')
+    with pytest.raises(WorkerNotReady, match=r"exit code 4: no module named torch"):
+        await WorkerProbe(home).describe(registry.find("bad"))
+
+
+async def test_a_worker_that_chats_is_not_understood(registry: WorkerRegistry, home: Path) -> None:
+    """Anything but JSON on stdout is refused."""
+    _add(home, "chatty", 'command = ["echo", "hello"]')
+    with pytest.raises(WorkerNotReady, match="something else than expected"):
+        await WorkerProbe(home).describe(registry.find("chatty"))
+
+
+async def test_a_worker_checks_a_spec(registry: WorkerRegistry, home: Path) -> None:
+    """The real synthetic worker answers `check` with its plan."""
+    spec = RunSpec(worker="synthetic", algorithm="synthetic", environment="Synthetic-v0")
+    report = await WorkerProbe(home).check(registry.find("synthetic"), spec)
+    assert report.ok
