@@ -29,9 +29,10 @@ async def serve(service: Service) -> None:
     guard = DiskGuard(settings.store_path.parent, settings.disk_reserve_bytes)
     recorder = Recorder(bus, vault, guard, service.stop)
     with open_reader(settings.store_path) as reader:
-        await bus.start()
-        await bus.serve(SERVICE, Verbs(recorder, vault, reader, guard).table())
         try:
+            await recorder.open_store()
+            await bus.start()
+            await bus.serve(SERVICE, Verbs(recorder, vault, reader, guard).table())
             await recorder.run()
         finally:
             await vault.close()

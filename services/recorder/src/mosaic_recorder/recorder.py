@@ -2,7 +2,9 @@
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
@@ -27,6 +29,9 @@ _CARE_INTERVAL_S = 1.0
 """Between looks at stream, disk and file, and between purges."""
 _RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)
 """Pauses between sessions that fail one after the other; the last one stays."""
+
+
+_NO_BROKER = "the broker cannot be reached"
 
 
 @dataclass(slots=True)
@@ -55,19 +60,32 @@ class Recorder:
         self._cared_at = 0.0
         self._purged = 0
 
+    async def open_store(self) -> None:
+        """Open the store before anything else, so that one that can never be used is told at once.
+
+        Raises:
+            StoreForeign, StoreWalRefused: as said.
+        """
+        try:
+            await self._vault.open()
+        except StoreError as error:
+            if is_final(error):
+                raise
+            self._note(str(error), error)
+
     async def run(self) -> None:
         """Read sessions one after the other until asked to stop.
 
         Raises:
             StoreForeign, StoreWalRefused: the store can never be used as it is.
         """
-        while not self._stop.is_set():
+        while await self._wait_connected():
             try:
                 await self._session()
             except (ConsumerLost, StreamMoved, NotFoundError) as error:
                 self._note(None, error)
             except (BrokerUnavailable, NatsError, TimeoutError) as error:
-                self._note("the broker cannot be reached", error)
+                self._note(_NO_BROKER, error)
             except StoreReplaced as error:
                 await self._vault.close()
                 self._note(str(error), error)
@@ -83,14 +101,14 @@ class Recorder:
     async def _session(self) -> None:
         cursor = await self._vault.open()
         state = await self._stream.ensure()
-        self._guard.check()
         start = start_of(cursor, state)
+        position = start.seq - 1
+        self._see(position, state.last)
+        self._guard.check()
         if start.healed is not None:
             get_log().warning("stream.healed", why=start.healed, cursor=cursor)
             self.situation.healed += 1
         await self._stream.place_consumer(start.seq)
-        position = start.seq - 1
-        self._see(position, state.last)
         self.situation.reason = None
         self._purged = 0
         puller = Puller(self._bus)
@@ -164,16 +182,21 @@ class Recorder:
         self.situation.cursor = cursor
         self.situation.stream_last = stream_last
 
-    async def _pause(self) -> None:
-        """Wait before the next session; a connection that comes back ends the wait."""
-        if self._stop.is_set() or self._failures == 0:
-            return
-        seconds = _RETRY_S[min(self._failures, len(_RETRY_S)) - 1]
-        wakers = [asyncio.ensure_future(self._stop.wait())]
+    async def _wait_connected(self) -> bool:
+        """Wait for the broker; False when asked to stop."""
         if not self._bus.connected.is_set():
-            # without a broker there is nothing to try
-            wakers.append(asyncio.ensure_future(self._bus.connected.wait()))
-            seconds = 60.0
+            self.situation.reason = _NO_BROKER
+            await self._wait_stop(None, self._bus.connected.wait())
+        return not self._stop.is_set()
+
+    async def _pause(self) -> None:
+        """Wait before the next session when the last one failed."""
+        if self._failures:
+            await self._wait_stop(_RETRY_S[min(self._failures, len(_RETRY_S)) - 1])
+
+    async def _wait_stop(self, seconds: float | None, *others: Coroutine[Any, Any, Any]) -> None:
+        """Wait until asked to stop, for `seconds`, or until one of `others` is done."""
+        wakers = [asyncio.ensure_future(work) for work in (self._stop.wait(), *others)]
         await asyncio.wait(wakers, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for waker in wakers:
             waker.cancel()
