@@ -63,7 +63,7 @@ def parse_parameter(text: str) -> tuple[str, ParameterValue]:
     key, equals, raw = text.partition("=")
     if not equals or not key.strip():
         raise ValueRefused(
-            f"{text!r} is no parameter: write -p key=value, e.g. -p learning-rate=0.001."
+            f"{text!r} is no parameter: write -p key=value, e.g. -p learning_rate=0.001."
         )
     try:
         value = json.loads(raw, parse_constant=_refuse_constant)

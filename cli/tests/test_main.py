@@ -1,0 +1,284 @@
+"""The verbs as a person or a script meets them, against a small HTTP server in the gateway's place."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from mosaic_cli.exit_code import ExitCode
+from mosaic_cli.main import main
+
+RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+RUN = {
+    "run_id": RUN_ID,
+    "name": "a run",
+    "spec": {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"},
+    "state": "succeeded",
+    "revision": 1,
+    "created_at": "2026-01-01T00:00:00Z",
+    "run_dir": f"runs/{RUN_ID}",
+}
+OF_RUN = f"/api/v1/runs/{RUN_ID}"
+Answers = dict[str, Any]
+Mosaic = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def mosaic(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Mosaic:
+    """Runs a command line in this process: exit code, stdout, stderr."""
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["mosaic", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
+    """What the server answers, by path; a path that is missing is a run_unknown."""
+    known: Answers = {"/api/v1/runs": {"runs": [RUN]}, OF_RUN: RUN, f"{OF_RUN}/artifacts": []}
+
+    class Gateway(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            unknown = {"code": "run_unknown", "title": "There is no such run"}
+            body = known.get(urlsplit(self.path).path, unknown)
+            status = (
+                body.get("status", 404 if body is unknown else 200)
+                if isinstance(body, dict)
+                else 200
+            )
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"] or 0))
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    token = tmp_path / "token"
+    token.write_text("secret")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        monkeypatch.setenv("MOSAIC_URL", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("MOSAIC_TOKEN_FILE", str(token))
+        monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
+        yield known
+        server.shutdown()
+        thread.join(5)
+
+
+def strict(text: str) -> Any:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize(
+    "verb", ["ps", "status", "run x y z", "show last", "stop last", "describe"]
+)
+def test_without_a_stack_the_exit_code_is_3(
+    verb: str, mosaic: Mosaic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message says how to start one; stdout stays empty and no traceback is shown."""
+    monkeypatch.delenv("MOSAIC_URL", raising=False)
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
+    code, out, err = mosaic(*verb.split())
+    assert (code, out) == (3, "")
+    assert "./mosaic up -d" in err
+    assert "Traceback" not in err
+
+
+def test_an_empty_list_says_how_to_begin(mosaic: Mosaic, answers: Answers) -> None:
+    """A person reads what to try, a script reads an empty array."""
+    answers["/api/v1/runs"] = {"runs": []}
+    assert mosaic("ps") == (0, "", "No runs yet. Try: ./mosaic demo\n")
+    code, out, err = mosaic("ps", "--json")
+    assert (code, strict(out), err) == (0, [], "")
+
+
+def test_json_is_the_only_thing_on_stdout(mosaic: Mosaic, answers: Answers) -> None:
+    """`--json` gives the models as they are, found by prefix or by `last`."""
+    for reference in ("last", RUN_ID[:8].lower(), RUN_ID):
+        code, out, _ = mosaic("show", reference, "--json")
+        assert (code, strict(out)["run_id"]) == (0, RUN_ID)
+
+
+def test_numbers_that_are_none_are_strict_json(mosaic: Mosaic, answers: Answers) -> None:
+    """NaN and infinities are words in JSON and visible in the table."""
+    answers[f"{OF_RUN}/metrics"] = [
+        {"name": "loss", "points": 2, "last_step": 1, "last_value": "NaN"},
+        {"name": "other", "points": 2, "last_step": None, "last_value": "-Infinity"},
+    ]
+    _, out, _ = mosaic("metrics", "last", "--json")
+    assert [row["last_value"] for row in strict(out)] == ["NaN", "-Infinity"]
+    _, out, _ = mosaic("metrics", "last")
+    assert "NaN" in out
+    assert "-Infinity" in out
+
+
+def test_a_curve_marks_what_is_not_finite(mosaic: Mosaic, answers: Answers) -> None:
+    """A bucket with NaN has a mark in the line and a count in the table."""
+    answers[f"{OF_RUN}/metrics"] = [{"name": "loss", "points": 3, "last_step": 3, "last_value": 1}]
+    bucket = {"n": 1, "min": 1.0, "max": 1.0, "mean": 1.0, "last": 1.0}
+    lost = {"n": 1, "min": None, "max": None, "mean": None, "last": "NaN", "nan": 1}
+    answers[f"{OF_RUN}/curve"] = {
+        "run_id": RUN_ID,
+        "name": "loss",
+        "points": 2,
+        "buckets": [bucket | {"step0": 1, "step1": 1}, lost | {"step0": 2, "step1": 2}],
+    }
+    _, out, _ = mosaic("metrics", "last", "loss")
+    assert "▄×" in out
+    assert "1 NaN" in out
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "exit_code"),
+    [
+        ("spec_invalid", 422, ExitCode.USAGE),
+        ("algorithm_unknown", 422, ExitCode.USAGE),
+        ("unauthorized", 401, ExitCode.NO_STACK),
+        ("run_unknown", 404, ExitCode.UNKNOWN),
+        ("artifact_unknown", 404, ExitCode.UNKNOWN),
+        ("broker_unavailable", 503, ExitCode.NOT_NOW),
+        ("disk_low", 507, ExitCode.NOT_NOW),
+        ("worker_not_ready", 409, ExitCode.NOT_NOW),
+    ],
+)
+def test_a_problem_has_its_exit_code(
+    code: str, status: int, exit_code: ExitCode, mosaic: Mosaic, answers: Answers
+) -> None:
+    """What the stack refuses ends with the documented code and its own words."""
+    answers["/api/v1/runs"] = {
+        "code": code,
+        "status": status,
+        "title": "No",
+        "detail": "Because of it.",
+    }
+    assert mosaic("run", "cleanrl", "ppo", "CartPole-v1") == (
+        exit_code,
+        "",
+        "mosaic: No. Because of it.\n",
+    )
+
+
+def test_findings_name_the_nearest(mosaic: Mosaic, answers: Answers) -> None:
+    """The field, the message and the nearest known names are all there."""
+    fields = [{"where": "parameters.gama", "message": "unknown", "nearest": ["gamma", "gae"]}]
+    answers["/api/v1/runs"] = {
+        "code": "parameter_unknown",
+        "status": 422,
+        "title": "No",
+        "fields": fields,
+    }
+    _, _, err = mosaic("run", "cleanrl", "ppo", "CartPole-v1", "-p", "gama=1")
+    assert "parameters.gama: unknown Did you mean gamma or gae?" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["statsu"], ["run", "cleanrl"], ["ps", "--limit", "0"], ["show", "not-an-id"], ["ps", "--state", "x"],
+     ["run", "cleanrl", "ppo", "X", "--wall-time", "soon"], ["run", "cleanrl", "ppo", "X", "--seed", "-1"]],
+)  # fmt: skip
+def test_wrong_usage_is_2(arguments: list[str], mosaic: Mosaic, answers: Answers) -> None:
+    """Whatever is wrong with the command line, one code says so and stdout stays empty."""
+    code, out, err = mosaic(*arguments)
+    assert (code, out) == (2, "")
+    assert err
+
+
+def test_an_unknown_verb_names_the_nearest(mosaic: Mosaic) -> None:
+    """A slip is answered with the verb that was meant."""
+    assert "status" in mosaic("statsu")[2]
+
+
+def test_the_help_lists_every_exit_code(mosaic: Mosaic) -> None:
+    """Scripts can be written from `--help` alone."""
+    for arguments in (["--help"], ["run", "--help"]):
+        _, out, _ = mosaic(*arguments)
+        assert all(code.meaning in out for code in ExitCode)
+
+
+def test_a_check_that_blocks_is_1(mosaic: Mosaic, answers: Answers) -> None:
+    """`check` and `run --dry-run` give the report and its verdict."""
+    finding = {"level": "blocking", "where": "environment", "message": "missing"}
+    answers["/api/v1/runs/check"] = {"ok": False, "findings": [finding]}
+    code, out, _ = mosaic("check", "cleanrl", "ppo", "X", "--json")
+    assert (code, strict(out)["ok"]) == (1, False)
+    assert mosaic("run", "cleanrl", "ppo", "X", "--dry-run")[0] == 1
+    answers["/api/v1/runs/check"] = {"ok": True, "findings": []}
+    assert mosaic("check", "cleanrl", "ppo", "X")[0] == 0
+
+
+def test_stopping_what_has_ended_is_done(mosaic: Mosaic, answers: Answers) -> None:
+    """The wish is fulfilled already, and the state is said."""
+    code, _, err = mosaic("stop", "last")
+    assert code == 0
+    assert "had ended already: succeeded" in err
+
+
+def test_an_unknown_metric_is_4_and_names_the_nearest(mosaic: Mosaic, answers: Answers) -> None:
+    """Tags are long; a slip in one is met with the tag."""
+    answers[f"{OF_RUN}/metrics"] = [
+        {"name": "charts/SPS", "points": 1, "last_step": 1, "last_value": 1}
+    ]
+    code, _, err = mosaic("metrics", "last", "charts/SPs")
+    assert code == 4
+    assert "Did you mean charts/SPS?" in err
+
+
+def test_an_export_is_whole_or_absent(mosaic: Mosaic, answers: Answers, tmp_path: Path) -> None:
+    """The file has every event as a line; a folder that does not take it is named and nothing is left there."""
+    events = [
+        {"attempt": 1, "source": "worker", "seq": n, "type": "metric", "value": "NaN"}
+        for n in (1, 2)
+    ]
+    answers[f"{OF_RUN}/events"] = {"events": events, "cursor": "1.worker.2", "has_more": False}
+    target = tmp_path / "all.jsonl"
+    code, out, err = mosaic("export", "last", "--jsonl", "-o", str(target))
+    assert (code, out) == (0, "")
+    assert "2 events" in err
+    assert [strict(line) for line in target.read_text().splitlines()] == events
+    code, _, err = mosaic("export", "last", "-o", str(tmp_path / "missing" / "x"))
+    assert code == 2
+    assert "cannot be written" in err
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_down_without_a_stack_is_done(
+    mosaic: Mosaic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is down already needs no error."""
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
+    code, out, _ = mosaic("down", "--json")
+    assert (code, strict(out)["was_up"]) == (0, False)
+
+
+def test_doctor_says_what_to_do(
+    mosaic: Mosaic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Missing environments block and come with the command that makes them."""
+    monkeypatch.delenv("MOSAIC_URL", raising=False)
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
+    monkeypatch.setenv("MOSAIC_VENVS", str(tmp_path / "venvs"))
+    code, out, _ = mosaic("doctor", "--json")
+    report = strict(out)
+    assert (code, report["ok"]) == (1, False)
+    assert any("./mosaic sync gateway" in finding["message"] for finding in report["findings"])

@@ -1,0 +1,149 @@
+"""What a person types for parameters, durations and runs."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from mosaic_cli.errors import RunUnknown, ValueRefused
+from mosaic_cli.reference import (
+    did_you_mean,
+    find_run,
+    parse_duration,
+    parse_parameter,
+    parse_parameters,
+)
+from mosaic_client import Client
+
+IDS = [
+    "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    "01ARZ3NDEKTSV4RRFFQ69G5FAT",
+    "01ARA3NDEKTSV4RRFFQ69G5FAV",
+]
+
+
+class Runs:
+    """Stands in for a client that knows three runs, newest first."""
+
+    def __init__(self, ids: list[str]) -> None:
+        self._runs: list[Any] = [SimpleNamespace(run_id=run_id) for run_id in ids]
+
+    def runs(self, limit: int) -> SimpleNamespace:
+        return SimpleNamespace(runs=self._runs[:limit])
+
+    def each_run(self) -> list[Any]:
+        return self._runs
+
+    def run(self, run_id: str) -> SimpleNamespace:
+        return SimpleNamespace(run_id=run_id)
+
+
+def find(text: str, ids: list[str] = IDS) -> str:
+    return find_run(cast(Client, Runs(ids)), text).run_id
+
+
+@pytest.mark.parametrize(
+    ("text", "run_id"),
+    [
+        ("last", IDS[0]),
+        ("LAST", IDS[0]),
+        (IDS[1].lower(), IDS[1]),
+        ("01ara", IDS[2]),
+        (IDS[0][:-1] + "V", IDS[0]),
+    ],
+)
+def test_a_run_is_found(text: str, run_id: str) -> None:
+    """By id in either case, by an unambiguous beginning, and as `last`."""
+    assert find(text) == run_id
+
+
+def test_an_ambiguous_beginning_names_the_candidates() -> None:
+    """The person sees which runs they may have meant, and nothing is chosen for them."""
+    with pytest.raises(ValueRefused, match=rf"2 runs .*{IDS[0]}, {IDS[1]}"):
+        find("01ARZ")
+
+
+@pytest.mark.parametrize("text", ["01B", "7"])
+def test_an_unknown_beginning_is_unknown(text: str) -> None:
+    """A beginning that no run has is said to be that, with where to look."""
+    with pytest.raises(RunUnknown, match="mosaic ps"):
+        find(text)
+
+
+def test_the_last_of_no_runs_says_how_to_begin() -> None:
+    """An empty stack is no error of the person's, so the message helps."""
+    with pytest.raises(RunUnknown, match=r"\./mosaic demo"):
+        find("last", [])
+
+
+def test_a_text_that_is_no_id_is_refused() -> None:
+    """A name is not searched for page by page."""
+    with pytest.raises(ValueRefused, match="no run"):
+        find("CartPole")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a=1", 1),
+        ("a=0.5", 0.5),
+        ("a=1e-3", 0.001),
+        ("a=true", True),
+        ("a=null", None),
+        ('a="1"', "1"),
+        ("a=relu", "relu"),
+        ("a=", ""),
+        ("a=b=c", "b=c"),
+        ("a=NaN", "NaN"),
+        ("a=True", "True"),
+    ],
+)
+def test_a_value_is_a_json_scalar_or_text(text: str, value: object) -> None:
+    """Numbers and the JSON words have their type; everything else is the text as typed."""
+    assert parse_parameter(text) == ("a", value)
+    assert type(parse_parameter(text)[1]) is type(value)
+
+
+@pytest.mark.parametrize("text", ["gamma", "=1", "a=[1]", 'a={"b":1}'])
+def test_what_is_no_parameter_is_refused(text: str) -> None:
+    """No key, no value, or more than one value."""
+    with pytest.raises(ValueRefused):
+        parse_parameter(text)
+
+
+def test_a_key_may_stand_once() -> None:
+    """Twice the same key is an oversight, and the later one does not silently win."""
+    with pytest.raises(ValueRefused, match="gamma is given twice"):
+        parse_parameters(["gamma=1", "gamma=2"])
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("45", 45),
+        ("45s", 45),
+        ("30m", 1800),
+        ("1h30m", 5400),
+        ("2d", 172800),
+        ("1.5s", 1.5),
+        ("5 min", 300),
+    ],
+)
+def test_a_duration_is_read(text: str, seconds: float) -> None:
+    """Units may be combined, largest first; a bare number is seconds."""
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "0", "m", "-5", "30m1h"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(ValueRefused):
+        parse_duration(text)
+
+
+def test_the_nearest_name_is_named() -> None:
+    """A slip of the fingers is answered with what was probably meant, and nothing with nothing."""
+    assert (
+        did_you_mean("charts/sps", ["losses/entropy", "charts/SPS"]) == "Did you mean charts/SPS?"
+    )
+    assert did_you_mean("xyz", ["ppo"]) == ""

@@ -1,0 +1,61 @@
+"""Output of workers made fit for a terminal."""
+
+import pytest
+
+from mosaic_cli.sparkline import sparkline
+from mosaic_cli.terminal_text import MAX_LINE, LineCollector, clean_line
+
+INF, NAN = float("inf"), float("nan")
+
+
+def collect(*parts: str) -> list[str]:
+    collector = LineCollector()
+    return [line for part in parts for line in collector.feed(part)] + collector.finish()
+
+
+@pytest.mark.parametrize(
+    ("parts", "lines"),
+    [
+        (("a\nb\n",), ["a", "b"]),
+        (("a", "b\nc"), ["ab", "c"]),
+        (("10%\r20%\r", "100%\ndone\n"), ["100%", "done"]),
+        (("windows\r\n",), ["windows"]),
+        (("\x1b[32mgreen\x1b[0m \x1b]0;title\x07\x1b[2Kx\x07\n",), ["green x"]),
+        (("", "\n"), [""]),
+    ],
+)
+def test_lines_are_as_on_a_screen(parts: tuple[str, ...], lines: list[str]) -> None:
+    """Redrawn bars show their last state, control sequences are gone, pieces are joined."""
+    assert collect(*parts) == lines
+
+
+def test_a_bar_that_never_ends_its_line_stays_small() -> None:
+    """A day of redraws is held in the space of one line, and its last state survives."""
+    collector = LineCollector()
+    for percent in range(2000):
+        assert collector.feed(f"\r{percent:>100}") == []
+    assert len(collector._rest) <= MAX_LINE + 200
+    assert collector.finish() == [f"{1999:>100}"]
+
+
+def test_a_very_long_line_is_cut_with_a_mark() -> None:
+    """Nobody reads 64 KiB of one line, and the mark says that there was more."""
+    assert clean_line("x" * (MAX_LINE + 1)) == "x" * MAX_LINE + " [cut]"
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ([0.0, 1.0], "▁█"),
+        ([1.0, NAN, 2.0], "▁×█"),
+        ([None, 5.0], "×▄"),
+        ([INF, 0.0, -INF, 1.0], "█▁▁█"),
+        ([3.0, 3.0], "▄▄"),
+        ([NAN, NAN], "××"),
+        ([], ""),
+        ([-1e308, 1e308], "▁█"),
+    ],
+)
+def test_a_sparkline_shows_what_is_not_a_number(values: list[float | None], line: str) -> None:
+    """NaN has a mark of its own, infinities are at the edges, a constant is flat."""
+    assert sparkline(values) == line
