@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -234,8 +235,8 @@ def gateway(home: Path, broker: TestBroker) -> Iterator[Gateway]:
     assert process.stop() == 0, process.log.read_text()
 
 
-@pytest.fixture
-async def peers(home: Path, broker: TestBroker) -> AsyncIterator[Peers]:
+@asynccontextmanager
+async def running_peers(home: Path, broker: TestBroker) -> AsyncIterator[Peers]:
     """Stand-ins on the broker, over an empty store."""
     bus = Bus(broker.url, "peers")
     await bus.start()
@@ -248,6 +249,19 @@ async def peers(home: Path, broker: TestBroker) -> AsyncIterator[Peers]:
         for run_id in peers.committed:
             writer.prune(run_id)
     shutil.rmtree(home / "runs", ignore_errors=True)
+
+
+@pytest.fixture
+async def peers(home: Path, broker: TestBroker) -> AsyncIterator[Peers]:
+    """Stand-ins that are there from the start."""
+    async with running_peers(home, broker) as peers:
+        yield peers
+
+
+@pytest.fixture
+def make_peers() -> Any:
+    """`async with make_peers(home, broker)` for stand-ins that come later."""
+    return running_peers
 
 
 Receive = Callable[[ClientConnection], Any]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -11,12 +12,48 @@ from typing import Any
 
 import httpx
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from mosaic_servicekit.testing import TestBroker
-from mosaic_store.testing import RUN_ID, messages
+from mosaic_store import StreamCursor, read_batch
+from mosaic_store.testing import RUN_ID, Message, message, messages
 
 pytestmark = pytest.mark.broker
 UNKNOWN = "01JGXSYNTHET1CRVN00000000Z"
+CURSOR = StreamCursor("2026-01-01T00:00:00Z", 1)
+
+
+def stored(batches: list[Message]) -> list[Any]:
+    """As the recorder reads them."""
+    return [read_batch(b.payload, b.encoding) for b in batches]
+
+
+async def subscribe(socket: Any, cursor: str = "") -> None:
+    """Ask for every event of the synthetic run."""
+    frame = {"op": "subscribe", "run_id": RUN_ID, "cursor": cursor, "types": ["*"]}
+    await socket.send(json.dumps(frame))
+
+
+async def snapshot(socket: Any, frames: Any) -> None:
+    """Wait for the snapshot: from then on nothing that is published is lost."""
+    while (await frames(socket))["op"] != "snapshot":
+        pass
+
+
+async def read_for_ever(socket: Any) -> None:
+    """Read until the connection is closed."""
+    while True:
+        await socket.recv()
+
+
+async def events_until(socket: Any, frames: Any, seq: int) -> list[int]:
+    """Seqs of all events until `seq` was seen."""
+    seqs: list[int] = []
+    while not seqs or seqs[-1] < seq:
+        frame = await frames(socket)
+        if frame["op"] == "events":
+            seqs += [event["seq"] for event in frame["events"]]
+    return seqs
 
 
 @pytest.fixture
@@ -100,3 +137,92 @@ def test_the_token_never_reaches_the_log(gateway: Any) -> None:
     assert gateway.stop() == 0
     assert gateway.token not in gateway.log.read_text()
     assert json.loads(gateway.log.read_text().splitlines()[0])["event"]
+
+
+async def test_clients_outlive_the_broker(
+    gateway: Any, peers: Any, record: Any, frames: Any, broker: TestBroker
+) -> None:
+    """When the broker dies a client is told and stays; after its return events go on without gap or double."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    async with gateway.live() as socket:
+        await subscribe(socket)
+        await snapshot(socket, frames)
+        await peers.publish(message(1, 10))
+        seqs = await events_until(socket, frames, 10)
+        await asyncio.to_thread(broker.kill)
+        frame = await frames(socket)
+        while frame["op"] != "problem":
+            frame = await frames(socket)
+        assert frame["problem"]["code"] == "broker_unavailable"
+        await asyncio.to_thread(peers.writer.apply, stored([message(1, 30)]), CURSOR)
+        broker.start()
+        await asyncio.wait_for(peers.bus.connected.wait(), 10)
+        seqs += await events_until(socket, frames, 30)
+        # A shipper sends again what was not committed, with other bounds.
+        await peers.publish(message(25, 45))
+        await peers.publish(message(46, 50))
+        seqs += await events_until(socket, frames, 50)
+    assert seqs == list(range(1, 51))
+
+
+async def test_a_subscription_waits_for_the_scheduler(
+    gateway: Any, frames: Any, broker: TestBroker, home: Path, record: Any, make_peers: Any
+) -> None:
+    """Without a scheduler the client is told why it waits, and gets its snapshot when there is one."""
+    async with gateway.live() as socket:
+        await subscribe(socket)
+        await frames(socket)
+        frame = await frames(socket)
+        # The gateway may not have reached the broker yet.
+        assert frame["problem"]["code"] in ("service_unavailable", "broker_unavailable")
+        assert frame["run_id"] == RUN_ID
+        async with make_peers(home, broker) as peers:
+            peers.records[RUN_ID] = record(RUN_ID)
+            while frame["op"] != "snapshot":
+                frame = await frames(socket)
+
+
+async def test_a_polite_end_closes_streams_first(
+    gateway: Any, peers: Any, record: Any, frames: Any
+) -> None:
+    """SIGTERM closes every WebSocket with 1001, also beside one that reads nothing, and the gateway exits 0 in time."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    async with gateway.live() as reading, gateway.live(max_queue=1) as stalled:
+        await subscribe(reading)
+        await subscribe(stalled)
+        await snapshot(reading, frames)
+        stalled.transport.pause_reading()
+        for first in range(1, 40_000, 1000):
+            await peers.publish(message(first, first + 999))
+        await events_until(reading, frames, 1000)
+        began = time.monotonic()
+        ending = asyncio.create_task(asyncio.to_thread(gateway.stop))
+        with pytest.raises(ConnectionClosed) as closed:
+            await read_for_ever(reading)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1001
+        assert await ending == 0
+        assert time.monotonic() - began < 8
+        stalled.transport.abort()
+    assert "Traceback" not in gateway.log.read_text()
+
+
+async def test_a_client_goes_on_after_the_gateway_was_killed(
+    gateway: Any, peers: Any, record: Any, frames: Any
+) -> None:
+    """After kill -9 of the gateway a client that comes back with its cursor misses and doubles nothing."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    async with gateway.live() as socket:
+        await subscribe(socket)
+        await snapshot(socket, frames)
+        await peers.publish(message(1, 50))
+        assert await events_until(socket, frames, 50) == list(range(1, 51))
+    await asyncio.to_thread(gateway.stop, signal.SIGKILL)
+    await peers.publish(message(51, 100))
+    await peers.commit([message(1, 100)])
+    await asyncio.to_thread(gateway.start)
+    async with gateway.live() as socket:
+        await subscribe(socket, "1.worker.50")
+        await snapshot(socket, frames)
+        await peers.publish(message(101, 120))
+        assert await events_until(socket, frames, 120) == list(range(51, 121))

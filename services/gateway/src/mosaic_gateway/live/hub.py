@@ -204,14 +204,14 @@ class Hub:
 
     async def _tell_broker(self) -> None:
         """Say once that the broker is away; who stays connected goes on by itself when it is back."""
-        was_connected = True
+        told_of = 0
         while True:
-            is_connected = self._bus.connected.is_set()
-            if was_connected and not is_connected:
+            # Counted, for a connection may come and go between two looks.
+            if not self._bus.connected.is_set() and self._bus.connects != told_of:
+                told_of = self._bus.connects
                 problem = BrokerUnavailable(self._bus.url).problem
                 for client in list(self._clients):
                     client.tell(problem)
-            was_connected = is_connected
             await asyncio.sleep(BROKER_LOOK_S)
 
     def _on_connected(self) -> None:
