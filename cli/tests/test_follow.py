@@ -88,11 +88,13 @@ def test_news_is_told_once() -> None:
     for revision in (2, 3):
         follower.take(RunChanged(run=view(revision=revision, notes=["waiting for the outbox"])))
     follower.take(ConnectionLost("reset", 0.4))
+    follower.take(ConnectionLost("refused", 0.8))
+    follower.take(episodes(1.0))
     with Display(on) as display:
         display.show(follower, 0)
         display.show(follower, 1)
     assert shown(on).count("waiting for the outbox") == 1
-    assert "connection lost (reset); again in 0.4 s" in shown(on)
+    assert "connection lost (reset); trying again\nconnected again\n" in shown(on)
 
 
 def test_an_older_record_does_not_overwrite_a_newer_one() -> None:

@@ -32,19 +32,22 @@ class RunFollower:
     """Sentences that were not shown yet."""
     _returns: list[float] = field(default_factory=list)
     _best: float | None = None
+    _is_lost: bool = False
     _told: set[str] = field(default_factory=set)
 
     def take(self, item: LiveItem) -> None:
         """Learn from one frame."""
+        if isinstance(item, ConnectionLost):
+            self._lose(item.reason)
+            return
+        if self._is_lost:
+            self._is_lost = False
+            self.news.append("connected again")
         if isinstance(item, Snapshot | RunChanged):
             self._take_run(item.run)
         elif isinstance(item, Events):
             for event in item.events:
                 self._take_event(event)
-        elif isinstance(item, ConnectionLost):
-            self.news.append(
-                f"connection lost ({item.reason}); again in {duration(item.retry_in_s)}"
-            )
         elif isinstance(item, Missed):
             self.news.append(
                 f"{plural(item.count, 'event')} could not be shown here; they are in the store"
@@ -80,6 +83,11 @@ class RunFollower:
         if self.run.eta_s and not self.run.state.is_final:
             words.append(f"{duration(self.run.eta_s)} left")
         return words
+
+    def _lose(self, reason: str) -> None:
+        if not self._is_lost:  # every further try would say the same
+            self._is_lost = True
+            self.news.append(f"connection lost ({reason}); trying again")
 
     def _take_run(self, run: RunView) -> None:
         if run.revision < self.run.revision:

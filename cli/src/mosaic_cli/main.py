@@ -1,6 +1,5 @@
 """The command line: the verbs, and the one place where faults become messages and exit codes."""
 
-import os
 import sys
 
 import typer
@@ -60,10 +59,6 @@ def main() -> None:
         _end(str(error), ExitCode.NO_STACK)
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # the reader (`| head`) has what it wanted; nothing may be written at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ExitCode.DONE)
 
 
 def problem_text(problem: Problem) -> str:

@@ -22,7 +22,7 @@ READY_TIMEOUT_S = 90.0
 LOOK_EVERY_S = 0.05
 DOWN_TIMEOUT_S = 90.0
 """Above the sum of what the services may take to end."""
-MANY_RESTARTS = 6
+MANY_RESTARTS = 5
 """A service that crashed so often before the stack was ever ready will not get better by waiting."""
 
 Watch = Callable[[StackFile], None]
