@@ -62,6 +62,26 @@ def test_reads_what_was_written(tmp_path: Path) -> None:
     assert len(read_all(tmp_path / "w")) == 3000
 
 
+def test_seek_back(tmp_path: Path) -> None:
+    """A reader goes back and forth over segments, also after it forgot places and segments were freed."""
+    folder = tmp_path / "w"
+    writer = open_writer(folder, quota=64 * MIB)
+    for seq in range(1, 4001):
+        writer.append(metric(seq, pad=8000))
+    reader, mark = OutboxReader(folder), CommittedMark(folder)
+    for step, start in enumerate((1, 3999, 2, 2500, 2100, 2777, 4001, 3000, 2600)):
+        if step == 4:
+            mark.move(2099)
+            reader.forget_below(2100)
+        reader.seek(start)
+        seen = start
+        while region := reader.read(max_events=300):
+            assert region.seq0 == seen
+            seen += region.n
+        assert seen == 4001
+    writer.close()
+
+
 def test_tail_sees_each_new_record(tmp_path: Path) -> None:
     """A reader at the end gets what is appended next, without opening anew."""
     writer = open_writer(tmp_path / "w")

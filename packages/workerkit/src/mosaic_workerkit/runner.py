@@ -114,6 +114,7 @@ class Runner:
                 _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
                 if os.getppid() != runner:
                     os._exit(127)  # the runner died before the line above
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
         child = subprocess.Popen(
@@ -202,6 +203,7 @@ class Runner:
     def _keep_shipper(self) -> None:
         if self._shipper_due is not None and time.monotonic() >= self._shipper_due:
             self._start_shipper([])
+            self._write_info()
 
     def _take_exit(self, start_error: str | None) -> None:
         """Learn how the worker ended, end what outlived it, and only then reap it."""

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from bisect import bisect_right
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
@@ -47,6 +48,8 @@ class OutboxReader:
         """Bytes read from the segment at `_at` on."""
         self._used = 0
         """How much of `_ahead` was taken."""
+        self._places: list[tuple[int, int, int]] = []
+        """Where regions ended: next seq, first seq of the segment, offset. A way back without walking."""
 
     def seek(self, seq: int) -> None:
         """Go to `seq`, or to the oldest one kept when that is later."""
@@ -54,11 +57,23 @@ class OutboxReader:
         firsts = segment_seqs(self.folder)
         below = [first for first in firsts if first <= seq]
         self.next_seq = below[-1] if below else (firsts[0] if firsts else seq)
+        self._jump(seq)
         while self.next_seq < seq:
             if self.read(max_events=min(MAX_BATCH_EVENTS, seq - self.next_seq)) is None:
                 # Everything below is stored and gone; the writer goes on from there.
                 self.close()
                 self.next_seq = seq
+
+    def forget_below(self, seq: int) -> None:
+        """Nobody will seek before `seq` any more."""
+        del self._places[: max(0, bisect_right(self._places, (seq,)) - 1)]
+
+    def _jump(self, seq: int) -> None:
+        """Go to the last place that is known at or below `seq`, if it is in the segment of `next_seq`."""
+        del self._places[bisect_right(self._places, (seq + 1,)) :]
+        if not self._places or self._places[-1][1] != self.next_seq or not self._open():
+            return
+        self.next_seq, _, self._at = self._places[-1]
 
     def read(
         self, max_events: int = MAX_BATCH_EVENTS, max_bytes: int = MAX_BATCH_BYTES
@@ -100,7 +115,8 @@ class OutboxReader:
 
     def is_waited_for(self) -> bool:
         """Whether the trainer stands still at its quota."""
-        return (self.folder / WAITING_FILE).exists()
+        # One that was killed while it waited leaves the file.
+        return (self.folder / WAITING_FILE).exists() and not self.writer_is_dead()
 
     def unfreed_bytes(self) -> int:
         """Bytes of the outbox: whole segments, and of the one being read what was read."""
@@ -148,6 +164,7 @@ class OutboxReader:
             return None
         region = Region(self.next_seq, len(records), self._header.t0_us, b"".join(records))
         self.next_seq += len(records)
+        self._places.append((self.next_seq, self._header.seq0, self._at + self._used))
         return region
 
     def _collect(self, records: list[bytes], max_events: int, max_bytes: int) -> int:

@@ -75,6 +75,7 @@ class Courier:
             if seq > self.mark.seq:
                 self.moved_at = time.monotonic()
                 self.mark.move(seq)
+                self.reader.forget_below(seq + 1)
                 self.acked_seq = max(self.acked_seq, seq)
                 self.wake.set()
 
