@@ -1,5 +1,6 @@
 """The runner: real processes, real signals, the true exit in `exit.json`."""
 
+import fcntl
 import json
 import os
 import signal
@@ -224,6 +225,25 @@ def test_one_runner(tmp_path: Path) -> None:
     assert start(folder).wait(10) == 75
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
+
+
+def test_a_look_at_the_lock_stops_nobody(tmp_path: Path) -> None:
+    """A scheduler that holds the lock shared for an instant, to look, does not make the runner give up."""
+    folder = make_run_folder(
+        tmp_path / "run", worker_argv=python("pass"), shipper_argv=QUIET_SHIPPER
+    )
+    with (folder / "control/runner.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        process = start(folder)
+        until(lambda: _has_open(process.pid, "runner.lock"))
+    assert process.wait(10) == 0
+
+
+def _has_open(pid: int, name: str) -> bool:
+    try:
+        return name in [link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir()]
+    except FileNotFoundError:
+        return False  # one was closed while we looked
 
 
 def test_shipper_is_restarted_and_can_fail(tmp_path: Path) -> None:
