@@ -1,10 +1,12 @@
-"""Start real runs of this worker, as the runner would."""
+"""Real runs of this worker, each in a process of its own."""
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,23 @@ from tests.run_events import RUN_ID, read_events
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
+from mosaic_worker_cleanrl.worker import CleanrlWorker
+from mosaic_workerkit.entry import main
 
-ENVIRONMENT = {
-    **os.environ,
-    "OMP_NUM_THREADS": "1",
-    "CUDA_VISIBLE_DEVICES": "",
-    "PYTHONPATH": str(Path(__file__).parents[1]),  # for the odd script beside the tests
-}
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+TIMEOUT_S = 120
+
+# Imports cost a run five times what its training does. Children of this server have them already, and nothing else:
+# it is started fresh and never trains.
+_server = multiprocessing.get_context("forkserver")
+_server.set_forkserver_preload(
+    [
+        "mosaic_worker_cleanrl.worker",
+        "stable_baselines3.common.buffers",
+        "torch._dynamo",
+        "torch.utils.tensorboard",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -27,21 +39,40 @@ class Finished:
     """A run that has ended."""
 
     folder: Path
-    code: int
+    code: int | None
     stdout: str
     stderr: str
     events: list[dict[str, Any]]
 
 
-def start_run(
-    folder: Path, spec: RunSpec, module: str = "mosaic_worker_cleanrl"
-) -> subprocess.Popen[str]:
-    """Start a worker process in a run folder."""
-    (folder / "control").mkdir(parents=True)
-    run = {"run_id": RUN_ID, "attempt": 1, "spec": spec.model_dump(mode="json")}
-    (folder / "spec.json").write_text(json.dumps(run))
+def run(folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None) -> Finished:
+    """Run a spec to its end, in a child of a process that has imported torch; `prepare` is called there first."""
+    _make_folder(folder, spec)
+    child = _server.Process(target=_serve, args=(folder, prepare))
+    child.start()
+    child.join(TIMEOUT_S)
+    if child.exitcode is None:
+        child.kill()
+        child.join()
+    out, err = ((folder / name).read_text() for name in ("stdout", "stderr"))
+    return Finished(folder, child.exitcode, out, err, read_events(folder))
+
+
+def _serve(folder: Path, prepare: Callable[[], None] | None) -> None:
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        with (folder / name).open("wb") as file:
+            os.dup2(file.fileno(), number)
+    os.environ.update(ENVIRONMENT)
+    if prepare is not None:
+        prepare()
+    sys.exit(main(CleanrlWorker(), ["train", "--run-dir", str(folder)]))
+
+
+def start_run(folder: Path, spec: RunSpec) -> subprocess.Popen[str]:
+    """Start a run as the runner would, from the very beginning, imports included."""
+    _make_folder(folder, spec)
     return subprocess.Popen(
-        [sys.executable, "-m", module, "train", "--run-dir", str(folder)],
+        [sys.executable, "-m", "mosaic_worker_cleanrl", "train", "--run-dir", str(folder)],
         cwd=folder,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
@@ -52,23 +83,24 @@ def start_run(
 
 def finish(process: subprocess.Popen[str], folder: Path) -> Finished:
     """Wait for the end of a run and read what it wrote."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=TIMEOUT_S)
     return Finished(folder, process.returncode, out, err, read_events(folder))
-
-
-def run(folder: Path, spec: RunSpec, module: str = "mosaic_worker_cleanrl") -> Finished:
-    """Run a spec to its end."""
-    return finish(start_run(folder, spec, module), folder)
 
 
 def wait_for_event(folder: Path, kind: str, process: subprocess.Popen[str]) -> None:
     """Wait until the run has written an event of a type; it is polled, for a file has no other signal."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + TIMEOUT_S / 2
     while time.monotonic() < deadline and process.poll() is None:
         if (folder / "outbox").exists() and any(e["type"] == kind for e in read_events(folder)):
             return
         time.sleep(0.05)
     raise AssertionError(f"no event of type {kind} was written in time")
+
+
+def _make_folder(folder: Path, spec: RunSpec) -> None:
+    (folder / "control").mkdir(parents=True)
+    file = {"run_id": RUN_ID, "attempt": 1, "spec": spec.model_dump(mode="json")}
+    (folder / "spec.json").write_text(json.dumps(file))
 
 
 def run_bare(folder: Path, module: str, argv: list[str], *, with_shim: bool) -> str:

@@ -14,7 +14,7 @@ from tests.run_events import of_type
 
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
@@ -63,6 +63,21 @@ def test_a_failing_script_is_told(tmp_path: Path, make_spec: Any) -> None:
     assert "range() arg 3 must not be zero" in log[0]["message"]
     assert "ppo.py" in log[0]["data"]["traceback"]
     assert "ppo.py" in finished.stderr
+    assert finished.events[-1]["phase"] == "error"
+
+
+def test_a_refusing_disk_costs_checkpoints_and_not_the_training(
+    tmp_path: Path, make_spec: Any
+) -> None:
+    """A periodic checkpoint that cannot be written is a warning; a final one that cannot is a failed run."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "checkpoints").write_text("a file where the folder should be")
+    finished = run(folder, make_spec(steps=1024, checkpoint_every_steps=512, record="episodes"))
+    warnings = [e for e in of_type(finished.events, "log") if e["level"] == "warning"]
+    assert [e["data"]["global_step"] for e in warnings] == [512]
+    assert of_type(finished.events, "metric")[-1]["step"] == 1024
+    assert finished.code == 1
     assert finished.events[-1]["phase"] == "error"
 
 

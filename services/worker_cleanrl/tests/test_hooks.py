@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from tests.real_run import run
 from tests.run_events import of_type
+from tests.scripts.odd import add_odd_script
 
 from mosaic_worker_cleanrl.errors import HookNotInstalled
 from mosaic_worker_cleanrl.launch.patch import replaced
 
-ODD = "tests.scripts.odd_worker"
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_script_that_is_not_heard_fails(
     spec = make_spec(
         algorithm="odd", environment="Endless-v0", steps=100, parameters={parameter: False}
     )
-    finished = run(tmp_path / "run", spec, ODD)
+    finished = run(tmp_path / "run", spec, add_odd_script)
     assert "the end" in finished.stdout
     assert finished.code == 1
     assert says in finished.stderr
@@ -42,7 +42,7 @@ def test_a_script_that_is_not_heard_fails(
 def test_a_run_without_episodes_warns(tmp_path: Path, make_spec: Any) -> None:
     """After many steps without one episode's end there is one warning, and the run goes on to its end."""
     spec = make_spec(algorithm="odd", environment="Endless-v0", record="episodes")
-    finished = run(tmp_path / "run", spec, ODD)
+    finished = run(tmp_path / "run", spec, add_odd_script)
     assert finished.code == 0, finished.stderr
     warnings = [e for e in of_type(finished.events, "log") if e["level"] == "warning"]
     assert len(warnings) == 1

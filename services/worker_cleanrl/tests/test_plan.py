@@ -230,3 +230,11 @@ def test_gpus_that_cannot_be_used_are_told(
     findings = check_run(make_spec(steps=512, gpus=gpus)).findings
     assert [(f.level, f.where) for f in findings] == [(level, "gpus")]
     assert says in findings[0].message
+
+
+def test_a_run_that_would_learn_nothing_is_told(make_spec: Any) -> None:
+    """DQN that ends before its first update may run, but the person hears that it learns nothing."""
+    report = check_run(make_spec(algorithm="dqn", steps=5000))
+    assert report.ok
+    assert [f.where for f in report.findings] == ["parameters.learning_starts"]
+    assert check_run(make_spec(algorithm="dqn", steps=20000)).findings == []

@@ -22,7 +22,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "dqn": {"learning_starts": 400, "buffer_size": 1000},
 }
 FLAGS = {"ppo": [], "dqn": ["--learning-starts=400", "--buffer-size=1000"]}
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture(scope="module")

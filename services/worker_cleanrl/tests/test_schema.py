@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from mosaic_contracts.worker import WorkerManifest
 from mosaic_worker_cleanrl.algorithm import SCRIPTS
 from mosaic_worker_cleanrl.errors import ArgumentsRefused, SchemaUnreadable
 from mosaic_worker_cleanrl.schema.document import parameter_schema
@@ -55,7 +57,8 @@ def test_what_the_script_refuses_is_refused(argv: list[str]) -> None:
     [
         ("x = 1\n", "no function parse_args"),
         ("def parse_args():\n    return elsewhere.parse()\n", "elsewhere"),
-        ("def parse_args():\n    return argparse.ArgumentParser()\n", "never calls"),
+        ("def parse_args():\n    return argparse.Other()\n", "Other"),
+        ("def parse_args() -> Any:\n    return argparse.ArgumentParser()\n", "never calls"),
     ],
 )
 def test_an_unreadable_script_is_said(tmp_path: Path, text: str, why: str) -> None:
@@ -84,3 +87,12 @@ def test_describe_needs_no_torch() -> None:
     assert kinds["CartPole-v1"] == "discrete"
     assert kinds["Pendulum-v1"] == "box"
     assert description["packages"]["gymnasium"] == "0.29.1"
+
+
+def test_the_manifest_names_this_worker() -> None:
+    """`worker.toml` is a valid manifest whose command starts this package in this room's environment."""
+    text = (Path(__file__).parents[1] / "worker.toml").read_text()
+    manifest = WorkerManifest.model_validate(tomllib.loads(text))
+    assert manifest.id == "cleanrl"
+    assert manifest.room == "worker_cleanrl"
+    assert manifest.command == ["{python}", "-m", "mosaic_worker_cleanrl"]

@@ -279,5 +279,11 @@ def _count_steps(spec: RunSpec, script: Script, plan: Plan) -> None:
             )
         total -= total % batch
     plan.total_steps = total
+    starts = plan.arguments.get("learning_starts")
+    if starts is not None and starts >= total:
+        plan.warn(
+            "parameters.learning_starts",
+            f"{script.title} plays at random up to step {starts}; with {total} steps in all it learns nothing.",
+        )
     # Rounded up, so that the last periodic one does not fall just before the final one.
     plan.checkpoint_every_steps = spec.checkpoint_every_steps or -(-total // DEFAULT_CHECKPOINTS)

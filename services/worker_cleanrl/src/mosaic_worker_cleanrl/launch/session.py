@@ -58,7 +58,7 @@ class Session:
             return
         if self.global_step >= self._next_checkpoint:
             self._next_checkpoint = self.global_step + self.plan.checkpoint_every_steps
-            self.save("periodic")
+            self._save_periodic()
         if self.global_step >= self._patience_steps:
             self._complain()
         self.global_step += envs.num_envs
@@ -94,6 +94,18 @@ class Session:
             },
         )
         return True
+
+    def _save_periodic(self) -> None:
+        """A disk that is full now may have room later: that costs a checkpoint and not the training."""
+        try:
+            self.save("periodic")
+        except OSError as error:
+            self.telemetry.log(
+                "warning",
+                f"The checkpoint at step {self.global_step} could not be written: {error}. Make room on the disk; "
+                f"the next one is tried at step {self._next_checkpoint}.",
+                {"global_step": self.global_step},
+            )
 
     def _stop_here(self) -> None:
         if not self.save("stop"):

@@ -76,6 +76,7 @@ def read_arguments(path: Path) -> ArgumentSource:
     """
     text = path.read_text(encoding="utf-8")
     function = _find_parse_args(ast.parse(text), path)
+    function.returns = None  # evaluated when the function is made, from names that are not here
     code = compile(ast.Module([function], []), str(path), "exec")
 
     def call(parser: type[argparse.ArgumentParser]) -> argparse.Namespace:
@@ -94,7 +95,7 @@ def read_arguments(path: Path) -> ArgumentSource:
         call(_ReportingParser)
     except _Reported as reported:
         actions = tuple(a for a in reported.actions if a.dest != "help")
-    except NameError as error:
+    except (NameError, AttributeError) as error:
         raise SchemaUnreadable(path, str(error)) from error
     else:
         raise SchemaUnreadable(path, "its parse_args() never calls the parser's parse_args()")

@@ -1,14 +1,11 @@
 """This worker with one more algorithm and environment, for what the real ones never do."""
 
-import sys
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
-from mosaic_worker_cleanrl.worker import CleanrlWorker
-from mosaic_workerkit.entry import main
 
 
 class Endless(gymnasium.Env[Any, Any]):
@@ -25,7 +22,8 @@ class Endless(gymnasium.Env[Any, Any]):
         return np.zeros(4, np.float32), 0.0, False, False, {}
 
 
-if __name__ == "__main__":
+def add_odd_script() -> None:
+    """Make the odd script and its environment known to this worker."""
     gymnasium.register("Endless-v0", lambda **_: Endless())
     SCRIPTS["odd"] = Script(
         id="odd",
@@ -34,4 +32,3 @@ if __name__ == "__main__":
         summary="",
         action_spaces=("discrete",),
     )
-    sys.exit(main(CleanrlWorker()))
