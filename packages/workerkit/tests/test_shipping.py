@@ -57,11 +57,13 @@ async def _nothing_stays() -> AsyncIterator[None]:
             await process.wait()
 
 
-async def start(folder: Path, module: str = "runner", *more: str) -> asyncio.subprocess.Process:
+async def start(
+    folder: Path, module: str = "runner", *more: str, env: dict[str, str] | None = None
+) -> asyncio.subprocess.Process:
     argv = [sys.executable, "-m", f"mosaic_workerkit.{module}", "--run-dir", str(folder), *more]
     with (folder / f"{module}.err").open("ab") as log:
         process = await asyncio.create_subprocess_exec(
-            *argv, stdin=subprocess.DEVNULL, stderr=log, start_new_session=True
+            *argv, stdin=subprocess.DEVNULL, stderr=log, start_new_session=True, env=env
         )
     RUNNERS.append(process)
     return process
@@ -207,6 +209,14 @@ async def test_runner_killed(tmp_path: Path, broker: Broker) -> None:
         check_values(recorder.records, spec_of(folder), ended=False)
     assert not (folder / "control/exit.json").exists()
     assert segment_seqs(outbox_dir(folder, 1)) == []
+
+
+async def test_runner_killed_before_the_shipper_looked(tmp_path: Path, broker: Broker) -> None:
+    """A shipper whose runner died while it was still starting ends by itself all the same."""
+    folder = make_run(tmp_path, broker, drain_s=0.5)
+    environment = os.environ | {"MOSAIC_RUNNER_PID": "1"}
+    shipper = await start(folder, "shipper", env=environment)
+    assert await asyncio.wait_for(shipper.wait(), 15) == 0
 
 
 def _is_zombie(pid: int) -> bool:

@@ -140,6 +140,8 @@ class Runner:
             "MOSAIC_RUN_DIR": str(self._run_dir),
             "MOSAIC_ATTEMPT": str(self._launch["attempt"]),
             "PYTHONUNBUFFERED": "1",
+            # Told, for a shipper may come to look after the runner's death.
+            "MOSAIC_RUNNER_PID": str(self._pid),
         }
 
     def _watch_worker(self) -> None:

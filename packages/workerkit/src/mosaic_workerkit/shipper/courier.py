@@ -22,6 +22,8 @@ _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 1.0
 _CONNECT_S = 5.0
 _PARENT_CHECK_S = 1.0
+_ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
+"""Set by the runner; without it whoever started this process counts."""
 
 
 class Courier:
@@ -159,7 +161,7 @@ class Courier:
 
     async def _watch_parent(self) -> None:
         """A runner that was killed has taken the worker along: what is left here is a drain."""
-        parent = os.getppid()
+        parent = int(os.environ.get(_ENV_RUNNER_PID, os.getppid()))
         while os.getppid() == parent:  # noqa: ASYNC110 - the kernel has no event for it
             await asyncio.sleep(_PARENT_CHECK_S)
         say("runner.gone")
