@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mosaic_contracts.cursor import Cursor
-from mosaic_contracts.wire import TYPE_OF, Batch, Kind, Record, event_type, to_event
+from mosaic_contracts.wire import TYPE_OF, Batch, Extra, Record, event_type, to_event
 from mosaic_store.blocks import read_blocks
 from mosaic_store.fold import kind_of
 
@@ -15,8 +15,9 @@ _MAX_PAGE_BYTES = 8 * 2**20
 """Raw bytes after which a page ends: events with observations are large."""
 _MAX_SCANNED = 100_000
 """Records after which a page ends although few were wanted: a page is a short read."""
-_KIND_OF = {name: kind_of(record) for record, name in TYPE_OF.items()}
-_ALL_KINDS = -1
+_CLASS_OF = {name: record for record, name in TYPE_OF.items()}
+_Item = tuple[int, tuple[int, str], int, Batch, Record | None]
+"""Time, source, seq, batch, and the record unless only the seq counts."""
 
 
 class _Source(NamedTuple):
@@ -44,17 +45,16 @@ def read_page(
 ) -> RawPage:
     """Up to `limit` events behind `cursor`, each source in order of seq, sources merged by time."""
     sources = _sources(db, run_id, contiguous)
-    wanted = None if types is None else frozenset(types)
-    kinds = _ALL_KINDS if wanted is None else _kind_bits(wanted)
+    wanted = _Wanted(types)
     position = dict(cursor)
     budget = _Budget()
     streams = [
-        _records(db, source, position.get(source.key, 0), kinds, budget) for source in sources
+        _records(db, source, position.get(source.key, 0), wanted, budget) for source in sources
     ]
     events: list[dict[str, Any]] = []
-    for _, key, batch, record in heapq.merge(*streams, key=lambda item: item[0]):
-        position[key] = record.seq
-        if wanted is None or event_type(record) in wanted:
+    for _, key, seq, batch, record in heapq.merge(*streams, key=lambda item: item[0]):
+        position[key] = seq
+        if record is not None:
             events.append(to_event(batch, record))
         if len(events) >= limit or budget.is_spent:
             break
@@ -63,6 +63,29 @@ def read_page(
         position |= {s.key: max(s.end, position.get(s.key, 0)) for s in sources if s.end}
     has_more = any(position.get(source.key, 0) < source.end for source in sources)
     return RawPage(events, position, has_more)
+
+
+class _Wanted:
+    """Which records a page is to give."""
+
+    def __init__(self, types: Sequence[str] | None) -> None:
+        self.kinds = -1
+        self._types = frozenset(types or ())
+        self._classes: frozenset[type] | None = None
+        if types is not None:
+            # every type that is not one of ours is a namespaced extra
+            self._classes = frozenset(_CLASS_OF.get(name, Extra) for name in types)
+            self.kinds = sum(1 << kind_of(record) for record in self._classes)
+
+    def pick(self, records: list[Record]) -> list[Record]:
+        """Those of `records` that are wanted."""
+        classes = self._classes
+        if classes is None:
+            return records
+        picked = [record for record in records if type(record) in classes]
+        if Extra in classes:
+            picked = [record for record in picked if event_type(record) in self._types]
+        return picked
 
 
 class _Budget:
@@ -94,19 +117,12 @@ def _sources(db: sqlite3.Connection, run_id: str, contiguous: bool) -> list[_Sou
 
 
 def _records(
-    db: sqlite3.Connection, source: _Source, after: int, kinds: int, budget: _Budget
-) -> Iterator[tuple[float, tuple[int, str], Batch, Record]]:
-    for batch, raw_bytes in read_blocks(db, source.id, after + 1, source.end, kinds):
+    db: sqlite3.Connection, source: _Source, after: int, wanted: _Wanted, budget: _Budget
+) -> Iterator[_Item]:
+    for batch, raw_bytes in read_blocks(db, source.id, after + 1, source.end, wanted.kinds):
         budget.spend(len(batch.records), raw_bytes)
-        for record in batch.records[max(0, after + 1 - batch.seq0) :]:
-            if record.seq > source.end:
-                return
-            yield batch.t0_us + record.dt, source.key, batch, record
-
-
-def _kind_bits(types: frozenset[str]) -> int:
-    bits = 0
-    for name in types:
-        # every type that is not one of ours is a namespaced extra
-        bits |= 1 << _KIND_OF.get(name, Kind.EXTRA)
-    return bits
+        records = batch.records[max(0, after + 1 - batch.seq0) : source.end + 1 - batch.seq0]
+        for record in wanted.pick(records):
+            yield batch.t0_us + record.dt, source.key, record.seq, batch, record
+        # so that a cursor moves over blocks in which nothing is wanted
+        yield batch.t0_us + records[-1].dt, source.key, records[-1].seq, batch, None

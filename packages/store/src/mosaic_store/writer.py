@@ -15,6 +15,8 @@ from mosaic_store.ingest import Ingest, Quarantined
 from mosaic_store.marks import read_marks
 from mosaic_store.prune import PruneStep, prune_step
 
+_PAGES_GIVEN_BACK = 1000
+
 
 class StreamCursor(NamedTuple):
     """How far the broker's stream is in the store."""
@@ -87,31 +89,24 @@ class Writer:
         return read_marks(self._db, run_id)
 
     def prune_some(self, run_id: str) -> PruneStep:
-        """Delete a part of a run in one small transaction; call again until it says `done`.
+        """Delete a part of a run, or give freed pages back to the file system, in one small transaction.
+
+        Call it again until it says `done`.
 
         Raises:
             StoreWriteFailed: this part was not deleted.
         """
         with self._transaction():
             step = prune_step(self._db, run_id)
-        if step.done:
-            self.give_back_pages()
-        return step
+        return step if not step.done else PruneStep(step.freed_bytes, self._give_back_pages())
 
     def prune(self, run_id: str) -> int:
         """Delete a run's rows and return the bytes that were freed in the file."""
-        freed = 0
-        while not (step := self.prune_some(run_id)).done:
-            freed += step.freed_bytes
-        return freed + step.freed_bytes
-
-    def give_back_pages(self) -> None:
-        """Shrink the file by its free pages."""
-        try:
-            self._db.execute("PRAGMA incremental_vacuum").fetchall()
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        except sqlite3.Error as error:
-            raise StoreWriteFailed(f"cannot shrink {self.path}: {error}") from error
+        freed, done = 0, False
+        while not done:
+            step = self.prune_some(run_id)
+            freed, done = freed + step.freed_bytes, step.done
+        return freed
 
     def check_in_place(self) -> None:
         """Find out whether the path still leads to the open file.
@@ -125,6 +120,18 @@ class Writer:
             raise StoreReplaced(f"{self.path} was deleted while it was open") from error
         if (stat.st_dev, stat.st_ino) != self._file:
             raise StoreReplaced(f"{self.path} was exchanged for another file while it was open")
+
+    def _give_back_pages(self) -> bool:
+        """Shrink the file by some free pages; True when there are no more."""
+        try:
+            # executescript, for execute would take only the first of the statement's empty rows: one page
+            self._db.executescript(f"PRAGMA incremental_vacuum({_PAGES_GIVEN_BACK})")
+            done = self._db.execute("PRAGMA freelist_count").fetchone()[0] == 0
+            if done:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.Error as error:
+            raise StoreWriteFailed(f"cannot shrink {self.path}: {error}") from error
+        return bool(done)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -1,0 +1,193 @@
+"""The file itself: permissions, format, version, one writer."""
+
+import multiprocessing
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from mosaic_store import (
+    StoreForeign,
+    StoreLocked,
+    StoreMissing,
+    StoreReplaced,
+    StoreWalRefused,
+    StoreWriteFailed,
+    StreamCursor,
+    Writer,
+    open_reader,
+    open_writer,
+    read_batch,
+    schema,
+)
+from mosaic_store.testing import RUN_ID, message
+
+CURSOR = StreamCursor("one", 1)
+
+
+def test_file_and_folder_are_the_owners_only(writer: Writer) -> None:
+    """Nobody else on the machine reads a store, its log or its index."""
+    writer.apply([read_batch(*message(1, 5)[1:])], CURSOR)
+    assert stat.S_IMODE(writer.path.parent.stat().st_mode) == 0o700
+    files = list(writer.path.parent.glob("telemetry.sqlite3*"))
+    assert len(files) == 4
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_file_has_the_format_agreed_on(writer: Writer) -> None:
+    """WAL, incremental vacuum from the start, our application id and version."""
+    with sqlite3.connect(writer.path) as db:
+        pragmas = {
+            name: db.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("journal_mode", "auto_vacuum", "application_id", "user_version")
+        }
+    db.close()
+    assert pragmas == {
+        "journal_mode": "wal",
+        "auto_vacuum": 2,
+        "application_id": schema.APPLICATION_ID,
+        "user_version": schema.SCHEMA_VERSION,
+    }
+
+
+def test_newer_version_is_refused_and_left_alone(path: Path) -> None:
+    """A store of a newer MOSAIC is neither read nor written nor deleted."""
+    open_writer(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
+    db.close()
+    content = path.read_bytes()
+    with pytest.raises(StoreForeign, match="update MOSAIC"):
+        open_writer(path)
+    with open_reader(path) as reader, pytest.raises(StoreForeign, match="update MOSAIC"):
+        reader.summary(RUN_ID)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 100, None], ids=["text", "sqlite"])
+def test_foreign_file_is_refused_and_left_alone(path: Path, content: bytes | None) -> None:
+    """What is no store of ours is refused, whatever it is."""
+    path.parent.mkdir()
+    if content is None:
+        with sqlite3.connect(path) as db:
+            db.execute("CREATE TABLE theirs (a)")
+        db.close()
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    with pytest.raises(StoreForeign):
+        open_writer(path)
+    with open_reader(path) as reader, pytest.raises(StoreForeign):
+        reader.summary(RUN_ID)
+    assert path.read_bytes() == before
+
+
+def test_migration_that_fails_leaves_the_store_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failing step is rolled back, and the store still opens with the version that it has."""
+    with open_writer(path) as writer:
+        writer.apply([read_batch(*message(1, 5)[1:])], CURSOR)
+    with monkeypatch.context() as patched:
+        steps = (*schema.MIGRATIONS, "CREATE TABLE added (a);\nCREATE TABLE run (a);\n")
+        patched.setattr(schema, "MIGRATIONS", steps)
+        patched.setattr(schema, "SCHEMA_VERSION", 2)
+        with pytest.raises(StoreWriteFailed):
+            open_writer(path)
+    with open_writer(path) as writer, open_reader(path) as reader:
+        assert reader.summary(RUN_ID).events == 5
+        assert writer.cursor() == CURSOR
+
+
+def test_older_version_is_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer migrates; until it has, a reader says what it waits for."""
+    open_writer(path).close()
+    steps = (*schema.MIGRATIONS, "CREATE TABLE added (a);\n")
+    monkeypatch.setattr(schema, "MIGRATIONS", steps)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr("mosaic_store.database.SCHEMA_VERSION", 2)
+    with open_reader(path) as reader:
+        with pytest.raises(StoreMissing, match="when it starts"):
+            reader.summary(RUN_ID)
+        open_writer(path).close()
+        assert reader.summary(RUN_ID).events == 0
+
+
+def test_file_system_without_wal_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where SQLite keeps another journal, the store says so instead of being slow and unsafe."""
+    real = sqlite3.connect
+
+    def without_shared_memory(name: Path, **_: object) -> sqlite3.Connection:
+        # this VFS has no shared memory, as some network file systems have none
+        return real(f"file:{name}?vfs=unix-dotfile", isolation_level=None, uri=True)
+
+    monkeypatch.setattr(sqlite3, "connect", without_shared_memory)
+    with pytest.raises(StoreWalRefused, match="MOSAIC_HOME"):
+        open_writer(path)
+
+
+def _open_and_say(path: Path, answers: "multiprocessing.Queue[str]") -> None:
+    try:
+        open_writer(path).close()
+        answers.put("opened")
+    except StoreLocked as error:
+        answers.put(str(error))
+
+
+def test_second_writer_is_refused(writer: Writer) -> None:
+    """Two recorders never write one store."""
+    spawn = multiprocessing.get_context("spawn")
+    answers = spawn.Queue()
+    process = spawn.Process(target=_open_and_say, args=(writer.path, answers))
+    process.start()
+    answer = answers.get(timeout=30)
+    process.join()
+    assert "another recorder writes" in answer
+
+
+def test_missing_store_is_told_and_found_when_it_comes(path: Path) -> None:
+    """A reader may be opened before the recorder ever ran, and outlives a store that is made anew."""
+    with open_reader(path) as reader:
+        with pytest.raises(StoreMissing, match="recorder"):
+            reader.summary(RUN_ID)
+        for last in (5, 7):
+            with open_writer(path) as writer:
+                writer.apply([read_batch(*message(1, last)[1:])], CURSOR)
+                assert reader.summary(RUN_ID).events == last
+            for file in path.parent.glob("telemetry.sqlite3*"):
+                file.unlink()
+
+
+def test_writer_notices_that_its_file_is_gone(writer: Writer) -> None:
+    """A writer whose file was deleted or exchanged does not go on writing for nobody."""
+    writer.check_in_place()
+    writer.path.rename(writer.path.with_name("moved"))
+    with pytest.raises(StoreReplaced, match="deleted"):
+        writer.check_in_place()
+    writer.path.write_bytes(b"")
+    with pytest.raises(StoreReplaced, match="exchanged"):
+        writer.check_in_place()
+
+
+def test_failed_transaction_leaves_nothing_and_may_be_tried_again(
+    writer: Writer, path: Path
+) -> None:
+    """After a write error the same batches, applied again, give what one success would have given."""
+    stored = [read_batch(*message(first, first + 29)[1:]) for first in (1, 31, 61)]
+    blocker = sqlite3.connect(path, isolation_level=None)
+    blocker.execute(
+        "CREATE TRIGGER full BEFORE UPDATE ON run BEGIN SELECT RAISE(ABORT, 'full'); END"
+    )
+    with pytest.raises(StoreWriteFailed, match="full"):
+        writer.apply(stored, CURSOR)
+    with open_reader(path) as reader:
+        assert reader.summary(RUN_ID).events == 0
+        assert writer.cursor() is None
+        blocker.execute("DROP TRIGGER full")
+        blocker.close()
+        writer.apply(stored, CURSOR)
+        summary = reader.summary(RUN_ID)
+        assert (summary.events, summary.episodes, summary.steps) == (90, 4, 76)
+        episodes = reader.episodes(RUN_ID).episodes
+        assert [episode.recorded_steps for episode in episodes] == [17, 17, 17, 17, 8]

@@ -1,0 +1,70 @@
+"""Bytes of actions and observations become what the space says, or say that they are bytes."""
+
+import math
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mosaic_store.plain import plain_value
+from mosaic_store.strict_json import strict_json
+
+BOX = {"kind": "box", "dtype": "<f4", "shape": [2]}
+IMAGE = {"kind": "box", "dtype": "|u1", "shape": [1, 2, 1]}
+PAIR = struct.pack("<2f", 1.5, -2.0)
+
+
+@pytest.mark.parametrize(
+    ("raw", "space", "plain"),
+    [
+        (PAIR, BOX, [1.5, -2.0]),
+        (b"\x01\xff", IMAGE, [[[1], [255]]]),
+        (struct.pack("<q", -3), {"kind": "discrete", "n": 5}, -3),
+        (b"\x02", {"kind": "discrete", "n": 5}, 2),
+        (np.array([1, 2], "<i8").tobytes(), {"kind": "multi_discrete", "nvec": [3, 3]}, [1, 2]),
+        (b"\x01\x02", {"kind": "multi_discrete", "nvec": [3, 3]}, [1, 2]),
+        ({"a": PAIR}, {"kind": "dict", "spaces": {"a": BOX}}, {"a": [1.5, -2.0]}),
+        (
+            b"\x01\xff" + PAIR,
+            {"kind": "dict", "spaces": {"z": BOX, "a": IMAGE}},
+            {"a": [[[1], [255]]], "z": [1.5, -2.0]},
+        ),
+        ([0.5, PAIR], BOX, [0.5, "base64:AADAPwAAAMA="]),
+    ],
+)
+def test_bytes_are_explained_by_the_space(raw: Any, space: dict[str, Any], plain: Any) -> None:
+    """Little-endian, C order, as dtype and shape say."""
+    assert plain_value(raw, space) == plain
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        None,
+        {"kind": "other", "repr": "Tuple(...)"},
+        {"kind": "box", "dtype": "<f4", "shape": [3]},
+        {"kind": "box", "dtype": "O", "shape": [1]},
+        {"kind": "box", "dtype": "nonsense", "shape": [2]},
+        {"kind": "box", "dtype": "<f4", "shape": [-1]},
+        {"kind": "box", "dtype": "<f4", "shape": "x"},
+        {"kind": "box"},
+        {"kind": "multi_discrete", "nvec": [2, 2, 2]},
+        {"kind": "multi_discrete", "nvec": 5},
+        {"kind": "dict", "spaces": {"a": BOX, "b": BOX}},
+        {"kind": "dict", "spaces": {"a": {"kind": "other"}}},
+        {"kind": ["box"]},
+    ],
+)
+def test_what_no_space_explains_is_marked_text(space: dict[str, Any] | None) -> None:
+    """A space that does not fit, or is nonsense, never raises and never guesses."""
+    assert plain_value(PAIR, space) == "base64:AADAPwAAAMA="
+
+
+def test_strict_json_writes_words_for_what_is_no_number() -> None:
+    """Non-finite floats are words at any depth, finite ones are untouched, text stays text."""
+    value = {"a": [math.nan, {"b": (math.inf, -math.inf)}], "é": 1e308, "n": None, "t": True}
+    assert strict_json(value).decode() == (
+        '{"a":["NaN",{"b":["Infinity","-Infinity"]}],"é":1e+308,"n":null,"t":true}'
+    )
+    assert strict_json([1, "NaN"]) == b'[1,"NaN"]'
