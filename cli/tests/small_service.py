@@ -42,7 +42,7 @@ def main() -> None:
     if (HOME / f"crash.{name}").exists():
         sys.exit(f"{name} says why it cannot start")
     deaf = (HOME / f"deaf.{name}").exists()
-    signal.signal(signal.SIGTERM, signal.SIG_IGN if deaf else lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if deaf else lambda *_: os._exit(0))
     if name == "broker":
         serve(int(pathlib.Path(argv[1]).read_text()))
     if name == "gateway":

@@ -1,5 +1,6 @@
 """The supervisor, with real processes: they crash, hang, are killed, and its own death leaves none behind."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -21,11 +22,11 @@ from mosaic_cli.errors import (
 from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import StackLock, lock_holder
-from mosaic_cli.stack.plan import plan_stack
+from mosaic_cli.stack.plan import StackPlan, plan_stack
 from mosaic_cli.stack.ports import Ports, choose_ports
 from mosaic_cli.stack.process import Process, current
 from mosaic_cli.stack.state import running_stack
-from mosaic_cli.stack.supervisor import StartOptions
+from mosaic_cli.stack.supervisor import StartOptions, Supervisor
 from mosaic_contracts.stack import ServiceEntry, StackFile
 
 ANY = StartOptions()
@@ -180,3 +181,21 @@ def test_a_home_that_cannot_be_used_is_said_first(layout: Layout) -> None:
     blocked.home.write_text("")
     with pytest.raises(HomeUnusable, match="MOSAIC_HOME"):
         blocked.prepare_home()
+
+
+def test_the_end_is_an_end(layout: Layout) -> None:
+    """Told to stop at any moment of its own checks, the supervisor leaves no task that keeps it alive."""
+    layout.prepare_home()
+
+    async def is_ready() -> bool:
+        return True
+
+    async def run_and_stop(after_s: float) -> None:
+        supervisor = Supervisor(layout, StackPlan(Ports(1, 2, 3), [], is_ready))
+        asyncio.get_running_loop().call_later(after_s, supervisor.stop)
+        await supervisor.run()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not left
+
+    for milliseconds in range(0, 40, 2):
+        asyncio.run(run_and_stop(milliseconds / 1000))

@@ -99,10 +99,12 @@ class Keeper:
         self._change(UP)
 
     async def _end(self, process: Process, ended: "asyncio.Task[int]") -> None:
-        process.send_signal(signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it may end by itself this moment
+            process.send_signal(signal.SIGTERM)
         await asyncio.wait([ended], timeout=self.plan.stop_s)
         if not ended.done():
-            process.kill()
+            with suppress(ProcessLookupError):
+                process.kill()
             await ended
 
     def _describe_exit(self, code: int) -> str:

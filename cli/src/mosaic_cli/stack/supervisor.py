@@ -62,6 +62,7 @@ class Supervisor:
         checking = asyncio.create_task(self._check_readiness())
         await self._stopping.wait()
         checking.cancel()
+        await asyncio.wait([checking])
         self.stack.ready = False
         self._changed()
         # the door first, the transport last: nothing new comes in, and what is under way can still be told
@@ -70,7 +71,8 @@ class Supervisor:
             await task
 
     async def _check_readiness(self) -> None:
-        while True:
+        # asks the event itself: a wait_for that is cancelled as its event comes true swallows the cancellation
+        while not self._stopping.is_set():
             ready = await self._plan.probe()
             if ready != self.stack.ready:
                 self.stack.ready = ready
