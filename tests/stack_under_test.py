@@ -100,12 +100,11 @@ class StackUnderTest:
 
     def kill_broker_and_its_store(self) -> None:
         """kill -9 the broker and delete everything it had stored."""
+        pid = self.service_pid("broker")
         supervisor = self.stack_file().supervisor_pid
         # Stopped for this moment, so that the next broker cannot start on half a folder.
         os.kill(supervisor, signal.SIGSTOP)
         try:
-            pid = next(s.pid for s in self.stack_file().services if s.name == "broker")
-            assert pid is not None
             kill9(pid)
             shutil.rmtree(self.home / "nats" / "jetstream")
         finally:
