@@ -54,3 +54,20 @@ def test_an_error_of_main_is_not_swallowed() -> None:
 
     assert run_service(main) == 1
     assert cancelled
+
+
+def test_a_task_that_swallows_a_cancellation_is_cancelled_again() -> None:
+    """As `wait_for` of Python 3.11 does when a result is there at the same time: the service ends all the same."""
+
+    async def deaf_once() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.Event().wait()
+
+    async def main(service: Service) -> None:
+        service.spawn("deaf", deaf_once())
+        await asyncio.sleep(0)
+        await service.end_tasks()
+
+    assert run_service(main) == 0

@@ -23,6 +23,7 @@ from mosaic_contracts import subjects
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.services import Reply
 from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
+from mosaic_servicekit.lifecycle import cancel_all
 from mosaic_servicekit.logging import get_log
 
 RETRY_S = 0.25
@@ -121,8 +122,7 @@ class Bus:
         """Flush what was published and end the connection."""
         self._stopping = True
         if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.gather(self._keeper, return_exceptions=True)
+            await cancel_all([self._keeper])
         if self._client is not None and not self._client.is_closed:
             if self._client.is_connected:
                 try:

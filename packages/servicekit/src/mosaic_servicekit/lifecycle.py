@@ -2,13 +2,14 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 from mosaic_servicekit.logging import get_log
 
 CLOSE_DEADLINE_S = 10.0
 """Time for `main` to return after the stop event, before it is cancelled."""
+CANCEL_AGAIN_S = 0.1
 
 
 class Service:
@@ -39,9 +40,20 @@ class Service:
 
     async def end_tasks(self) -> None:
         """Cancel what still runs beside `main` and wait for it."""
-        for task in list(self._tasks):
+        await cancel_all(self._tasks)
+
+
+async def cancel_all(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancel tasks and wait until they have ended, whatever they raise.
+
+    Repeated, because `asyncio.wait_for` of Python 3.11 swallows a cancellation that meets a result (nats-py uses
+    it in every request); the task would go on as if nothing had been asked. Python 3.12 does not do that.
+    """
+    pending = {task for task in tasks if not task.done()}
+    while pending:
+        for task in pending:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN_S)
 
 
 Main = Callable[[Service], Awaitable[None]]
@@ -61,7 +73,7 @@ async def serve_until_stopped(main: Main) -> int:
             await asyncio.wait({running}, timeout=CLOSE_DEADLINE_S)
         if not running.done():
             get_log().error("service.close_timed_out", seconds=CLOSE_DEADLINE_S)
-            running.cancel()
+            await cancel_all([running])
         outcome = (await asyncio.gather(running, return_exceptions=True))[0]
     finally:
         stopping.cancel()
