@@ -8,6 +8,7 @@ from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from mosaic_contracts import subjects
+from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.live import RunChanged
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
@@ -30,7 +31,6 @@ WATCH_TTL_S = 10.0
 """Twice the interval: one request may be lost."""
 PROGRESS_S = 0.5
 """Between two `run` frames of one run that only tell progress."""
-BROKER_LOOK_S = 0.25
 _RECORDS = 1000
 """Records of runs that nobody follows, kept for those who follow the run list."""
 
@@ -134,7 +134,9 @@ class Hub:
         self._remember(record)
         if watched is not None:
             watched.see(record)
-        self._dirty[record.run_id] = record
+        # The scheduler tells progress with an unchanged revision.
+        is_new = known is None or record.revision > known.revision
+        (self._dirty if is_new else self._dirty_progress)[record.run_id] = record
         self._has_dirty.set()
 
     def _remember(self, record: RunRecord) -> None:
@@ -146,8 +148,12 @@ class Hub:
     async def _on_heartbeat(self, message: Msg) -> None:
         try:
             beat = Heartbeat.model_validate_json(message.data)
-        except ValidationError as error:
+            parse_run_id(beat.run_id)
+        except ValueError as error:
             get_log().warning("heartbeat.invalid", error=str(error)[:300])
+            return
+        if message.subject != subjects.heartbeat(beat.run_id):
+            # A run may publish on its own subject only; the body it could make up.
             return
         self._rates.add(beat.run_id, beat.progress.step)
         if not any(client.follows(beat.run_id) for client in self._clients):
@@ -204,15 +210,12 @@ class Hub:
 
     async def _tell_broker(self) -> None:
         """Say once that the broker is away; who stays connected goes on by itself when it is back."""
-        told_of = 0
         while True:
-            # Counted, for a connection may come and go between two looks.
-            if not self._bus.connected.is_set() and self._bus.connects != told_of:
-                told_of = self._bus.connects
-                problem = BrokerUnavailable(self._bus.url).problem
-                for client in list(self._clients):
-                    client.tell(problem)
-            await asyncio.sleep(BROKER_LOOK_S)
+            await self._bus.connected.wait()
+            await self._bus.lost.wait()
+            problem = BrokerUnavailable(self._bus.url).problem
+            for client in list(self._clients):
+                client.tell(problem)
 
     def _on_connected(self) -> None:
         self._spawn(self._refresh())

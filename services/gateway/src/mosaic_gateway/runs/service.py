@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.ids import parse_run_id
-from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunPage, RunRecord, RunSummary, RunView
 from mosaic_contracts.states import RunState
 from mosaic_contracts.worker import CheckReport
@@ -27,11 +26,12 @@ class Runs:
 
     def view(self, record: RunRecord, summary: RunSummary | None) -> RunView:
         """Merge what is known of one run."""
-        if record.state.is_final:
-            sps = overall_sps(record, summary)
-            return RunView(**_fields(record), summary=summary, sps=sps)
-        sps = self._rates.sps(record.run_id)
-        return RunView(**_fields(record), summary=summary, sps=sps, eta_s=eta_s(record, sps))
+        is_final = record.state.is_final
+        sps = overall_sps(record, summary) if is_final else self._rates.sps(record.run_id)
+        to_go = None if is_final else eta_s(record, sps)
+        # Attributes, not a dump: nested models are taken over as they are.
+        known = {**dict(record), **(record.model_extra or {})}
+        return RunView.model_validate({**known, "summary": summary, "sps": sps, "eta_s": to_go})
 
     async def get(self, run_id: str) -> RunView:
         """One run. Raises ProblemError: unknown, or the scheduler does not answer."""
@@ -92,13 +92,3 @@ class Runs:
         if not await self._history.marks(run_id):
             await self._scheduler.get(run_id)
         return run_id
-
-
-def _fields(record: RunRecord) -> dict[str, Any]:
-    # Attributes, not a dump: nested models are taken over as they are.
-    return {**dict(record), **(record.model_extra or {})}
-
-
-def is_unknown(error: ProblemError) -> bool:
-    """Whether a problem says that the run does not exist, as against that nobody answered."""
-    return error.problem.code is ProblemCode.RUN_UNKNOWN
