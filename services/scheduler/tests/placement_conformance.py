@@ -6,6 +6,7 @@ Whoever writes a placement (docker, an engine of a cluster) runs these against t
 import asyncio
 import signal
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,15 @@ class PlacementConformance(ABC):
     def kill_runner(self, home: Path, ref: PlacedRef) -> None:
         """SIGKILL what holds the attempt together."""
 
+    @abstractmethod
+    def end_all(self, home: Path) -> None:
+        """End whatever a test left behind on this MOSAIC_HOME."""
+
     @pytest.fixture
-    def placement(self, home: Path) -> Placement:
+    def placement(self, home: Path) -> Iterator[Placement]:
         """The placement under test."""
-        return self.make(home)
+        yield self.make(home)
+        self.end_all(home)
 
     async def submit(
         self, placement: Placement, broker: TestBroker, **parameters: Any

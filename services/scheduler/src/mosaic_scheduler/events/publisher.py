@@ -36,6 +36,7 @@ class EventPublisher:
         self._wake = asyncio.Event()
         self._acked: dict[_Key, tuple[int, float]] = {}
         """Highest seq that the broker acknowledged and when (monotonic)."""
+        self._resends = 0
         self._complained = False
         bus.on_connected(self._start_over)
 
@@ -83,7 +84,9 @@ class EventPublisher:
         if acked and time.monotonic() - at > RESEND_AFTER_S:
             if not await self._ask(key[0]):
                 return False
-            # What the recorder has is deleted by now; the rest goes again.
+            # What the recorder has is deleted by now; the rest goes again, under another Msg-Id: within its
+            # duplicate window the broker would swallow the same one, although nothing of it is stored any more.
+            self._resends += 1
             acked = 0
         due = [event for event in events if event.seq > acked][: wire.MAX_BATCH_EVENTS]
         if due:
@@ -114,7 +117,7 @@ class EventPublisher:
     async def _publish(self, events: list[outbox.PendingEvent]) -> bool:
         head, data = outbox.to_batch(events)
         headers = {
-            wire.MSG_ID_HEADER: head.msg_id(events[0].nonce),
+            wire.MSG_ID_HEADER: head.msg_id(f"{events[0].nonce}.{self._resends}"),
             wire.BATCH_HEADER: head.header(),
             wire.ENCODING_HEADER: wire.ENCODING_IDENTITY,
         }
