@@ -13,7 +13,15 @@ from websockets.typing import Subprotocol
 from mosaic_contracts import subjects
 from mosaic_contracts.live import SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK, TOKEN_SUBPROTOCOL_PREFIX
 from mosaic_contracts.services import Heartbeat
-from mosaic_store.testing import RUN_ID, message, messages
+from mosaic_contracts.wire import (
+    ENCODING_IDENTITY,
+    SOURCE_SUPERVISOR,
+    BatchHead,
+    Lifecycle,
+    encode_record,
+    join_batch,
+)
+from mosaic_store.testing import RUN_ID, T0_US, Message, message, messages
 
 pytestmark = pytest.mark.broker
 LISTED = "01JGXSYNTHET1CRVN000000001"
@@ -68,6 +76,31 @@ async def test_a_subscription_begins_with_the_state_and_ends_with_the_run(
         seqs = [e["seq"] for f in rest if f["op"] == "events" for e in f["events"]]
         assert seqs == list(range(151, 201))
         assert rest[-1]["cursor"] == "1.worker.200"
+
+
+def supervisor_message(phase: str) -> Message:
+    """The scheduler's word of a state."""
+    head = BatchHead(RUN_ID, 1, SOURCE_SUPERVISOR, 1, 1)
+    raw = join_batch(head, T0_US, encode_record(Lifecycle(1, 0, phase)))
+    return Message(head, raw, ENCODING_IDENTITY)
+
+
+async def test_the_end_waits_for_the_schedulers_own_last_event(
+    gateway: Any, peers: Any, record: Any, frames: Any
+) -> None:
+    """The lifecycle event that is stored a moment after the final state comes before `end`, not after it or never."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    await peers.commit([message(1, 50)])
+    async with gateway.live() as socket:
+        await subscribe(socket, types=["*"])
+        assert await events_until(socket, frames, 50) == list(range(1, 51))
+        await peers.change(record(RUN_ID, "succeeded", 10))
+        await asyncio.sleep(0.4)
+        await peers.commit([supervisor_message("succeeded")])
+        got = await until(socket, frames, "end")
+    events = [event for frame in got if frame["op"] == "events" for event in frame["events"]]
+    assert [(event["source"], event["phase"]) for event in events] == [("supervisor", "succeeded")]
+    assert got[-1]["cursor"] == "1.supervisor.1~1.worker.50"
 
 
 async def test_an_ended_run_is_told_from_any_cursor(

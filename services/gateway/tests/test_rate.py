@@ -55,6 +55,16 @@ def test_a_step_that_goes_back_starts_anew() -> None:
     assert rates.sps("run") == pytest.approx(100)
 
 
+def test_the_time_before_the_first_step_does_not_count() -> None:
+    """A run that imports for ten seconds does not look slow once it steps."""
+    clock = Clock()
+    rates = RateTracker(clock)
+    for step in [0] * 10 + [1000, 2000]:
+        clock.now += 1
+        rates.add("run", step)
+    assert rates.sps("run") == pytest.approx(1000)
+
+
 def test_an_ended_run_has_its_overall_rate(record: Any) -> None:
     """Steps over the time from first event to end; time to go needs a total and a rate."""
     began = datetime(2026, 1, 1, tzinfo=UTC)

@@ -23,7 +23,9 @@ class RateTracker:
         """Note that the trainer is at `step` now. A step that goes back (a new attempt) starts a new window."""
         now = self._clock()
         points = self._points.setdefault(run_id, deque())
-        if points and step < points[-1][1]:
+        # Until its first step a run imports and sets up: that time says nothing about its speed.
+        is_idle = step == 0 and bool(points) and points[-1][1] == 0
+        if is_idle or (points and step < points[-1][1]):
             points.clear()
         points.append((now, step))
         while len(points) > 2 and points[1][0] < now - WINDOW_S:

@@ -1,0 +1,62 @@
+"""What the server does beside serving."""
+
+import asyncio
+import socket
+import time
+from typing import Any
+
+import pytest
+import uvicorn
+from websockets.asyncio.client import connect
+
+from mosaic_gateway.errors import PortTaken
+from mosaic_gateway.server import LiveProtocol, Server, bind
+from mosaic_servicekit.testing import free_port
+
+
+async def test_a_peer_that_reads_nothing_is_dropped() -> None:
+    """A client whose buffers are full and that answers no ping loses its connection, and the sender goes on."""
+    ended = asyncio.Event()
+
+    async def flood(_scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        try:
+            while True:
+                await send({"type": "websocket.send", "bytes": b"x" * 2**20})
+        except OSError:
+            ended.set()
+
+    port = free_port()
+    options: dict[str, Any] = {"ws": LiveProtocol, "ws_ping_interval": 0.2, "ws_ping_timeout": 0.2}
+    config = uvicorn.Config(flood, lifespan="off", log_config=None, **options)
+    server = Server(config)
+    listener = bind(port)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    async with connect(
+        f"ws://127.0.0.1:{port}/", max_queue=1, ping_interval=None, proxy=None
+    ) as client:
+        client.transport.pause_reading()
+        await asyncio.wait_for(ended.wait(), 10)
+        client.transport.abort()
+    server.should_exit = True
+    await serving
+    listener.close()
+
+
+def test_answers_are_not_held_back() -> None:
+    """Accepted connections send small packets at once: without TCP_NODELAY every answer takes 40 ms."""
+    listener = bind(free_port())
+    assert listener.proto == socket.IPPROTO_TCP
+    listener.close()
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    """The error says which port, and what to do."""
+    port = free_port()
+    listener = bind(port)
+    began = time.monotonic()
+    with pytest.raises(PortTaken, match=f"port {port}.*MOSAIC_GATEWAY_PORT"):
+        bind(port)
+    assert time.monotonic() - began < 1
+    listener.close()
