@@ -102,8 +102,10 @@ def _run(
         part: psutil.Process(stack.run_pid(view.run_id, part)) for part in ("runner", "shipper")
     }
     used = dict.fromkeys(helpers, 0.0)
-    while any([_note(name, process, used) for name, process in helpers.items()]):  # all, each time
+    alive = True
+    while alive:
         time.sleep(WATCH_S)  # the last 50 ms of a process are not seen
+        alive = sum(_note(name, process, used) for name, process in helpers.items()) > 0
     final = stack.wait_final(view.run_id)
     took = time.perf_counter() - began
     if final.state != "succeeded" or final.summary is None or final.summary.gaps:

@@ -1,5 +1,6 @@
 """A real embedded stack in a folder of its own, for the benchmarks that measure across processes."""
 
+import signal
 import sys
 import tempfile
 import time
@@ -76,6 +77,7 @@ def until_stored(reader: Reader, run_id: str, events: int, within_s: float) -> R
 @contextmanager
 def warm_stack() -> Iterator[WarmStack]:
     """A stack that is up; nothing of it is left afterwards."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a stopped benchmark leaves nothing
     with tempfile.TemporaryDirectory(prefix="mosaic-bench-") as folder:
         warm = WarmStack(Path(folder))
         try:
