@@ -357,7 +357,7 @@ async def refusal(stack: Stack, **spec: object) -> ProblemError:
 
 async def test_what_cannot_run_is_refused_at_submit(stack: Stack) -> None:
     """Unknown worker, parameter, too many cores: refused with code and words, and no run exists."""
-    assert (await refusal(stack, worker="syntetic")).problem.code == ProblemCode.WORKER_UNKNOWN
+    assert (await refusal(stack, worker="synthetix")).problem.code == ProblemCode.WORKER_UNKNOWN
     too_many = await refusal(stack, cpus=8)
     assert too_many.problem.code == ProblemCode.RESOURCES_IMPOSSIBLE
     assert "needs 8 cores, this machine gives 2" in too_many.problem.detail

@@ -28,7 +28,7 @@ def test_an_alias_is_found_and_a_typo_helped(registry: WorkerRegistry) -> None:
     """The old name leads to the worker; a wrong one to the nearest."""
     assert registry.find("fake_worker").manifest.id == "synthetic"
     with pytest.raises(WorkerUnknown) as unknown:
-        registry.find("syntetic")
+        registry.find("synthetix")
     assert unknown.value.nearest == ["synthetic"]
 
 
