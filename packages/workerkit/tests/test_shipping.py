@@ -368,3 +368,19 @@ async def test_drain_gives_up(tmp_path: Path, broker: Broker) -> None:
         drain = await start(folder, "shipper", "--drain", "--timeout", "10")
         assert await asyncio.wait_for(drain.wait(), 15) == 0
         assert check_values(recorder.records, spec_of(folder)) == 503
+
+
+async def test_purged_stream_is_sent_again(tmp_path: Path, broker: Broker) -> None:
+    """Messages that are purged before they were stored go again, although broker and connection stay up and the
+    broker still remembers their ids."""
+    parameters = {"events": 5_000, "rate": 0}
+    folder = make_run(tmp_path, broker, parameters=parameters, drain_s=40.0)
+    async with Recorder(broker.url, RUN_ID, commits=False) as blind:
+        runner = await start(folder)
+        await blind.until(5_003)
+        assert blind.client is not None
+        await blind.client.jetstream().purge_stream(subjects.EVENTS_STREAM)
+    async with Recorder(broker.url, RUN_ID) as recorder:
+        assert await asyncio.wait_for(runner.wait(), 40) == 0
+        check_values(recorder.records, spec_of(folder))
+    assert report(folder).phase == "drained"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import secrets
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -90,6 +91,7 @@ class Session:
         self._stall_s = _STALL_S
         self._told_at = time.monotonic()
         self._must_rewind = False
+        self._nonce = courier.launch.nonce
         room = connection.max_payload - 8192
         # Below one event nothing would ever fit; the broker's own limit then says so.
         self._batch_bytes = max(MAX_EVENT_BYTES, min(MAX_BATCH_BYTES, room))
@@ -162,7 +164,7 @@ class Session:
         head = BatchHead(self._run_id, launch.attempt, SOURCE_WORKER, region.seq0, region.n)
         data = self._compress(join_batch(head, region.t0_us, region.records))
         headers = {
-            MSG_ID_HEADER: head.msg_id(launch.nonce),
+            MSG_ID_HEADER: head.msg_id(self._nonce),
             BATCH_HEADER: head.header(),
             ENCODING_HEADER: ENCODING_ZSTD,
         }
@@ -264,6 +266,8 @@ class Session:
                 # A recorder that is merely slow must not be given the same again and again.
                 self._stall_s = min(2 * self._stall_s, _LONGEST_STALL_S)
                 courier.moved_at = time.monotonic()
+                # The broker remembers ids of messages that it no longer has, and would swallow them.
+                self._nonce = f"{courier.launch.nonce}.{secrets.token_hex(4)}"
                 self._must_rewind = True
                 courier.wake.set()
 
