@@ -46,7 +46,8 @@ class RunRecord(PeerModel):
     spec: StoredSpec
     state: RunState
     revision: int
-    """Grows with every write; a reader keeps the highest."""
+    """Grows with every write of the state; progress, notes and queue place change under an equal revision, so a
+    reader takes what is equal or higher."""
     attempt: int = 1
     waiting_reason: str | None = None
     position: int | None = None

@@ -1,7 +1,7 @@
 """Request/reply between services (`mosaic.v1.svc.<service>.<verb>`), JSON payloads.
 
-scheduler: submit, get, list, stop, workers, describe, check, status.
-recorder: committed, status, prune.
+scheduler: submit (with `dry_run`: check), get, list, stop, workers, describe, status.
+recorder: committed, status, prune (RunRequest; `{"run_id", "freed_bytes"}`, idempotent: ask again after a time-out).
 Every reply is a `Reply`; `result` holds the model that the verb names.
 """
 

@@ -254,7 +254,7 @@ def decode_record(data: bytes | memoryview) -> Record:
     """
     try:
         return _record_decoder.decode(data)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         raise BatchInvalid(str(error)) from error
 
 
@@ -295,7 +295,7 @@ def decode_batch(data: bytes) -> Batch:
     """
     try:
         batch = _batch_decoder.decode(data)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         raise BatchInvalid(str(error)) from error
     if batch.v != WIRE_VERSION:
         raise BatchInvalid(f"batch version {batch.v} is not {WIRE_VERSION}")
@@ -305,7 +305,8 @@ def decode_batch(data: bytes) -> Batch:
         raise BatchInvalid(str(error)) from error
     if batch.source not in SOURCES or batch.attempt < 1 or batch.seq0 < 1 or not batch.records:
         raise BatchInvalid("batch has an unknown source, no attempt or no records")
-    if any(r.seq != seq for seq, r in enumerate(batch.records, batch.seq0)):
+    expected = range(batch.seq0, batch.seq0 + len(batch.records))
+    if [record.seq for record in batch.records] != list(expected):
         raise BatchInvalid("batch is not contiguous in seq")
     return batch
 
