@@ -43,10 +43,10 @@ VENVS = Path(os.environ.get("MOSAIC_VENVS") or ROOT / "var" / "venvs")
 RUN_ID = "01K5ZZZZZZZZZZZZZZZZZZZZZZ"
 ENVIRONMENT = "CartPole-v1"
 LEVELS = ("metrics", "episodes", "replay", "full")
-BLOCK_STEPS = {"ppo": (60_000, 16), "dqn": (20_000, 50)}
+BLOCK_STEPS = {"ppo": (60_000, 16), "dqn": (40_000, 50)}
 ROLLOUT_STEPS = 128
 """ppo's vector steps between two optimizations."""
-RUN_STEPS = {"ppo": 16_384, "dqn": 14_000}
+RUN_STEPS = {"ppo": 12_288, "dqn": 8_000}
 TARGET_PERCENT = {"episodes": 3.0, "full": 10.0}
 THREADS = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 

@@ -77,7 +77,8 @@ def until_stored(reader: Reader, run_id: str, events: int, within_s: float) -> R
 @contextmanager
 def warm_stack() -> Iterator[WarmStack]:
     """A stack that is up; nothing of it is left afterwards."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a stopped benchmark leaves nothing
+    # So that a stopped benchmark leaves nothing.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="mosaic-bench-") as folder:
         warm = WarmStack(Path(folder))
         try:

@@ -9,6 +9,7 @@ import pytest
 from audit import audit_synthetic, outbox_end
 from stack_under_test import StackUnderTest
 
+from mosaic_contracts import launch
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import EndCause, RunState
 
@@ -64,9 +65,13 @@ def judge(
     measured: Callable[[str], None],
 ) -> None:
     """One true final state, nothing lost or doubled, nothing left running."""
-    began = time.monotonic()
     view = stack.wait_final(run_id, within_s=90)
-    measured(f"killed {sorted(killed)}: final and stored {time.monotonic() - began:.1f} s later")
+    report = stack.run_dir(run_id) / launch.EXIT_FILE
+    if report.exists():  # a killed runner leaves none
+        ended_at = launch.ExitReport.model_validate_json(report.read_bytes()).ended_at
+        measured(
+            f"killed {sorted(killed)}: all stored {time.time() - ended_at:.1f} s after the worker's end"
+        )
     state, causes = expected_end(killed)
     assert view.end is not None
     assert (view.state, view.end.cause in causes) == (state, True), view.end

@@ -21,10 +21,11 @@ async def test_a_peer_that_reads_nothing_is_dropped() -> None:
     async def flood(_scope: Any, receive: Any, send: Any) -> None:
         await receive()
         await send({"type": "websocket.accept"})
+        await receive()
         try:
             while True:
                 await send({"type": "websocket.send", "bytes": b"x" * 2**20})
-        except OSError:
+        finally:
             ended.set()
 
     port = free_port()
@@ -37,6 +38,7 @@ async def test_a_peer_that_reads_nothing_is_dropped() -> None:
         f"ws://127.0.0.1:{port}/", max_queue=1, ping_interval=None, proxy=None
     ) as client:
         client.transport.pause_reading()
+        await client.send("go")
         await asyncio.wait_for(ended.wait(), 10)
         client.transport.abort()
     server.should_exit = True
