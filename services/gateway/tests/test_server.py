@@ -7,11 +7,17 @@ from typing import Any
 
 import pytest
 import uvicorn
-from websockets.asyncio.client import connect
 
 from mosaic_gateway.errors import PortTaken
 from mosaic_gateway.server import LiveProtocol, Server, bind
 from mosaic_servicekit.testing import free_port
+
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+GO = b"\x81\x82\0\0\0\0go"
+"""A masked text frame."""
 
 
 async def test_a_peer_that_reads_nothing_is_dropped() -> None:
@@ -34,13 +40,13 @@ async def test_a_peer_that_reads_nothing_is_dropped() -> None:
     server = Server(config)
     listener = bind(port)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    async with connect(
-        f"ws://127.0.0.1:{port}/", max_queue=1, ping_interval=None, proxy=None
-    ) as client:
-        client.transport.pause_reading()
-        await client.send("go")
-        await asyncio.wait_for(ended.wait(), 10)
-        client.transport.abort()
+    # A bare socket: a WebSocket client of a library goes on reading by itself.
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+    writer.write(UPGRADE)
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(GO)
+    await asyncio.wait_for(ended.wait(), 10)
+    writer.transport.abort()
     server.should_exit = True
     await serving
     listener.close()
