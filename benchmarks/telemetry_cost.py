@@ -1,6 +1,7 @@
 """Cost of telemetry for a training script: CPU of the training loop, bare script against the real worker.
 
     var/venvs/tests/bin/python benchmarks/telemetry_cost.py [blocks] [runs] [stack] [--rounds N]
+        [--levels episodes,full]
 
 CartPole-v1, ppo and dqn, one thread, one core for the trainer. Three methods, told apart by `method`:
 
@@ -46,7 +47,7 @@ LEVELS = ("metrics", "episodes", "replay", "full")
 BLOCK_STEPS = {"ppo": (60_000, 16), "dqn": (40_000, 50)}
 ROLLOUT_STEPS = 128
 """ppo's vector steps between two optimizations."""
-RUN_STEPS = {"ppo": 12_288, "dqn": 8_000}
+RUN_STEPS = {"ppo": 8_192, "dqn": 6_000}
 TARGET_PERCENT = {"episodes": 3.0, "full": 10.0}
 THREADS = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
@@ -207,12 +208,12 @@ def measure_blocks(algorithm: str, steps: int, block: int) -> dict[str, Any]:
     }
 
 
-def measure_runs(rounds: int) -> None:
-    """Whole trainings, bare and at every level."""
+def measure_runs(rounds: int, levels: list[str]) -> None:
+    """Whole trainings, bare and at each level."""
     zygote = Zygote()
     try:
         for algorithm, steps in RUN_STEPS.items():
-            seconds = measure(zygote, algorithm, steps, rounds, ["bare", *LEVELS])
+            seconds = measure(zygote, algorithm, steps, rounds, ["bare", *levels])
             print(json.dumps(result_of(algorithm, steps, seconds)), flush=True)
     finally:
         zygote.close()
@@ -245,6 +246,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("methods", nargs="*", metavar="METHOD", default=[])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--levels", default=",".join(LEVELS), help="for `runs`, comma-separated")
     options = parser.parse_args()
     methods = options.methods or ["blocks", "runs", "stack"]
     if unknown := set(methods) - {"blocks", "runs", "stack"}:
@@ -253,7 +255,7 @@ def main() -> None:
         for algorithm, (steps, block) in BLOCK_STEPS.items():
             print(json.dumps(measure_blocks(algorithm, steps, block)), flush=True)
     if "runs" in methods:
-        measure_runs(options.rounds)
+        measure_runs(options.rounds, options.levels.split(","))
     if "stack" in methods:
         measure_stack(options.rounds)
 
