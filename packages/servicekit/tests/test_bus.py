@@ -157,3 +157,16 @@ async def test_a_message_that_breaks_its_handler_does_not_end_the_subscription(
     await bus.publish(subjects.RUN_CHANGED, b"bad")
     await bus.publish(subjects.RUN_CHANGED, b"good")
     assert await asyncio.wait_for(seen.get(), 2) == b"good"
+
+
+async def test_an_answer_too_large_for_the_broker_is_told(make_bus: MakeBus) -> None:
+    """An answer that fits no message is `request_invalid` at once, not silence until the asker's time is over."""
+
+    async def shout(request: Echo) -> Echo:
+        return Echo(text=request.text * 2**24)
+
+    server, client = await make_bus("server"), await make_bus("client")
+    await server.serve("echo", {"shout": (Echo, shout)})
+    with pytest.raises(ProblemError) as raised:
+        await client.request("echo", "shout", Echo(text="x"), Echo)
+    assert raised.value.problem.code == ProblemCode.REQUEST_INVALID

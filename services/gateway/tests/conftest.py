@@ -67,6 +67,7 @@ class Peers:
         self.writer = writer
         self.records: dict[str, RunRecord] = {}
         self.submitted: list[dict[str, Any]] = []
+        self.page_limit = 1000
         self.committed: set[str] = set()
 
     async def serve(self) -> None:
@@ -114,7 +115,9 @@ class Peers:
         found = [self.records[i] for i in ids]
         if request.states:
             found = [r for r in found if r.state in request.states]
-        return RunRecords(runs=found[: request.limit])
+        asked = found[: request.limit]
+        runs = asked[: self.page_limit]
+        return RunRecords(runs=runs, cut=len(runs) < len(asked))
 
     async def _submit(self, request: SubmitRequest) -> RunRecord | CheckReport:
         if request.dry_run:

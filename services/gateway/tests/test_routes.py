@@ -117,6 +117,20 @@ async def test_runs_are_paged_newest_first_with_their_summaries(
     assert done["runs"] == []
 
 
+async def test_a_page_that_the_scheduler_cut_has_a_cursor(
+    gateway: Any, peers: Any, record: Any
+) -> None:
+    """Runs too large for one message come in several pages, and none of them is passed over."""
+    ids = [f"01JGXSYNTHET1CRVN00000000{n}" for n in range(3)]
+    for run_id in ids:
+        peers.records[run_id] = record(run_id)
+    peers.page_limit = 2
+    first = strictly(await gateway.get("/runs"))
+    assert [run["run_id"] for run in first["runs"]] == ids[:0:-1]
+    rest = strictly(await gateway.get("/runs", params={"cursor": first["next_cursor"]}))
+    assert ([run["run_id"] for run in rest["runs"]], rest["next_cursor"]) == (ids[:1], None)
+
+
 async def test_what_does_not_exist_is_told_by_its_own_code(
     gateway: Any, peers: Any, record: Any
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.worker import Algorithm, Environment, WorkerDescription, WorkerManifest
 from mosaic_scheduler.placement.protocol import Inventory
+from mosaic_scheduler.workers.parameter import MAX_FINDINGS
 from mosaic_scheduler.workers.preflight import check_spec, parse_spec
 
 MANIFEST = WorkerManifest(id="w", title="W", command=["w"])
@@ -155,3 +156,20 @@ def test_a_good_spec_has_no_finding() -> None:
 def test_all_mistakes_are_told_at_once() -> None:
     """Two mistakes are two findings."""
     assert len(_findings({"algorithm": "x", "cpus": 99})) == 2
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**400])
+@pytest.mark.parametrize("name", ["num_envs", "learning_rate", "target_kl", "mode"])
+def test_an_integer_beyond_64_bits_is_refused(name: str, value: int) -> None:
+    """No schema of a worker lets a number through that the run's own events could not hold."""
+    where, code, message, _ = _findings({"parameters": {name: value}})[0]
+    assert (where, code) == (f"parameters.{name}", ProblemCode.PARAMETER_INVALID)
+    assert "must fit 64 bits" in message
+
+
+def test_findings_are_bounded() -> None:
+    """However much is wrong, the answer stays small: it must fit one message and hold up nobody."""
+    unknown = {f"k{n}": 1 for n in range(5000)}
+    malformed: dict[str, list[int]] = {f"k{n}": [] for n in range(5000)}
+    assert len(_findings({"parameters": unknown})) == MAX_FINDINGS
+    assert len(_findings({"parameters": malformed})) == MAX_FINDINGS

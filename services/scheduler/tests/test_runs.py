@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.records import RUN_ID
+from tests.records import RUN_ID, make_record
 
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
@@ -13,6 +13,7 @@ from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.queue.fifo import Claim, queue_places
 from mosaic_scheduler.runs.log_tail import last_lines
 from mosaic_scheduler.runs.name import display_name
+from mosaic_scheduler.runs.page import PAGE_BYTES, first_that_fit
 from mosaic_servicekit.logging import redactor
 
 
@@ -115,3 +116,12 @@ def test_only_news_wakes_the_scheduler() -> None:
     assert not tracker.on_heartbeat(_beat(3, last_seq=2))
     clock.now += 20
     assert tracker.on_heartbeat(_beat(3, last_seq=2))
+
+
+def test_a_page_of_large_runs_is_cut() -> None:
+    """A page stays within its bytes, and one run is given however large it is: the next page goes on from it."""
+    large = make_record(notes=["x" * (PAGE_BYTES // 3)])
+    assert len(first_that_fit([large] * 5)) == 2
+    assert len(first_that_fit([make_record(notes=["x" * 2 * PAGE_BYTES])] * 2)) == 1
+    assert len(first_that_fit([make_record()] * 501)) == 501
+    assert first_that_fit([]) == []

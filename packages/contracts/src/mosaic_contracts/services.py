@@ -49,6 +49,8 @@ class RunRecords(PeerModel):
     """Reply of `scheduler.list`."""
 
     runs: list[RunRecord]
+    cut: bool = False
+    """Fewer than asked for, for more would not fit one message: ask on after the last one."""
 
 
 class WorkerRequest(PeerModel):

@@ -14,7 +14,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription as NatsSubscription
 from nats.errors import Error as NatsError
-from nats.errors import NoRespondersError
+from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from pydantic import BaseModel, ValidationError
@@ -328,8 +328,14 @@ class _Responder:
 
     async def respond(self, message: Msg) -> None:
         reply = await self._answer(message)
-        if message.reply:
+        if not message.reply:
+            return
+        try:
             await message.respond(reply.model_dump_json().encode())
+        except MaxPayloadError:
+            # Without an answer the asker would wait out its whole time and take us for dead.
+            get_log().warning("reply.too_large", subject=message.subject)
+            await message.respond(_too_large().model_dump_json().encode())
 
     async def _answer(self, message: Msg) -> Reply:
         try:
@@ -349,6 +355,16 @@ class _Responder:
                     detail=f"{type(error).__name__}. The service's log says more.",
                 )
             )
+
+
+def _too_large() -> Reply:
+    return Reply(
+        problem=Problem(
+            code=ProblemCode.REQUEST_INVALID,
+            title="The answer is too large",
+            detail="It does not fit one message of the broker. Ask for less, for example with a smaller `limit`.",
+        )
+    )
 
 
 def _parse(model: type[RequestT], data: bytes) -> RequestT:

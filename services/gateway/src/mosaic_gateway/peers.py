@@ -36,11 +36,11 @@ class Scheduler:
 
     async def list(
         self, before: str | None, limit: int, states: list[RunState] | None
-    ) -> list[RunRecord]:
+    ) -> RunRecords:
         """Runs, newest first."""
         names = [state.value for state in states] if states else None
         request = ListRequest(before=before, limit=limit, states=names)
-        return (await self._bus.request("scheduler", "list", request, RunRecords, QUICK_S)).runs
+        return await self._bus.request("scheduler", "list", request, RunRecords, QUICK_S)
 
     async def stop(self, run_id: str) -> RunRecord:
         """Ask a run to stop."""

@@ -27,6 +27,7 @@ from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
 from mosaic_scheduler.events import outbox
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.name import display_name
+from mosaic_scheduler.runs.page import first_that_fit
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.settings import SchedulerSettings
@@ -102,7 +103,8 @@ class SchedulerService:
         """Newest first."""
         limit = max(1, min(request.limit, MAX_PAGE))
         records = await self._store.newest(request.before, limit, request.states)
-        return RunRecords(runs=[self._views.view(record) for record in records])
+        runs = first_that_fit([self._views.view(record) for record in records])
+        return RunRecords(runs=runs, cut=len(runs) < len(records))
 
     async def stop(self, request: RunRequest) -> RunRecord:
         """Ask a run to stop, in whatever state it is. A second request changes nothing."""

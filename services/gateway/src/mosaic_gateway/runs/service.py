@@ -46,9 +46,9 @@ class Runs:
     async def page(self, cursor: str | None, limit: int, states: list[RunState] | None) -> RunPage:
         """One page, newest first; the cursor is the id of the last run of the page before."""
         before = self.parse(cursor) if cursor else None
-        records = await self._scheduler.list(before, limit + 1, states)
-        more = len(records) > limit
-        records = records[:limit]
+        found = await self._scheduler.list(before, limit + 1, states)
+        more = found.cut or len(found.runs) > limit
+        records = found.runs[:limit]
         ids = [record.run_id for record in records]
         none: dict[str, RunSummary] = {}
         summaries = await self._history.read(lambda r: r.summaries(ids), none)

@@ -13,7 +13,7 @@ from mosaic_contracts.worker import Algorithm, Finding
 
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "boolean": lambda v: isinstance(v, bool),
-    "integer": lambda v: _is_number(v) and float(v).is_integer(),
+    "integer": lambda v: _is_number(v) and (isinstance(v, int) or v.is_integer()),
     "number": lambda v: _is_number(v),
     "string": lambda v: isinstance(v, str),
     "null": lambda v: v is None,
@@ -24,6 +24,9 @@ _LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
     "exclusiveMinimum": ("greater than", lambda v, limit: v > limit),
     "exclusiveMaximum": ("less than", lambda v, limit: v < limit),
 }
+MAX_FINDINGS = 50
+"""More help nobody, and each costs a search for near names while every other request waits."""
+_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
 
 def check_parameters(
@@ -33,6 +36,8 @@ def check_parameters(
     known: dict[str, Any] = algorithm.parameters.get("properties", {})
     findings: list[Finding] = []
     for name, value in parameters.items():
+        if len(findings) >= MAX_FINDINGS:
+            break
         where = f"parameters.{name}"
         if name not in known:
             findings.append(_unknown(algorithm, name, list(known)))
@@ -68,6 +73,9 @@ def _owner(algorithm: Algorithm, name: str, steps_given: bool) -> str | None:
 
 def _mismatch(schema: dict[str, Any], value: Any) -> str | None:
     """What is wrong with `value`, in words."""
+    if isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX:
+        # The run's config event could not hold it, nor could any trainer.
+        return "must fit 64 bits"
     choices = schema.get("anyOf") or schema.get("oneOf")
     if choices:
         wrong = [_mismatch(choice, value) for choice in choices]

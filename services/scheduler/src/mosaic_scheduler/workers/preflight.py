@@ -15,7 +15,7 @@ from mosaic_contracts.worker import (
     WorkerManifest,
 )
 from mosaic_scheduler.placement.protocol import Inventory
-from mosaic_scheduler.workers.parameter import check_parameters
+from mosaic_scheduler.workers.parameter import MAX_FINDINGS, check_parameters
 
 
 def parse_spec(data: dict[str, Any]) -> tuple[RunSpec | None, list[Finding]]:
@@ -23,7 +23,7 @@ def parse_spec(data: dict[str, Any]) -> tuple[RunSpec | None, list[Finding]]:
     try:
         return RunSpec.model_validate(data), []
     except ValidationError as error:
-        return None, [_field_finding(entry) for entry in error.errors()]
+        return None, [_field_finding(entry) for entry in error.errors()[:MAX_FINDINGS]]
 
 
 def check_spec(
