@@ -1,6 +1,7 @@
 """A disk that fills up: stop before it is full, say so, lose nothing, go on by itself."""
 
 import asyncio
+import contextlib
 import os
 import resource
 import subprocess
@@ -107,3 +108,42 @@ async def test_failing_writes_roll_back_and_are_tried_again(
     with recorder.reader() as reader:
         check_values(reader, 40_000)
     assert recorder.stop() == 0
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(120)
+async def test_a_broker_whose_disk_was_full_is_healed(small_disk: Path, tmp_path: Path) -> None:
+    """A broker refuses for good after one write that its full disk refused: the stream is made anew, none is lost."""
+    with TestBroker(small_disk / "broker") as broker:
+        bus = Bus(broker.url, "test")
+        await bus.start()
+        await bus.connected.wait()
+        publisher = Publisher(bus)
+        await publisher.start()
+        recorder = RecorderProcess(tmp_path / "recorder", broker).start()
+        try:
+            await wait_status(bus, lambda status: status.accepting)
+            batches = list(messages(40_000, 100))
+            await publisher.ship(batches[:100])
+            ballast = small_disk / "ballast"
+            _fill(ballast)
+            shipping = asyncio.ensure_future(publisher.ship(batches))
+            await wait_status(bus, lambda status: status.healed > 0 or not status.accepting)
+            ballast.unlink()
+            await asyncio.wait_for(shipping, 60)
+            with recorder.reader() as reader:
+                check_values(reader, 40_000)
+            status = await wait_status(bus, lambda status: status.accepting)
+            assert status.healed > 0
+        finally:
+            recorder.kill()
+            await bus.close()
+
+
+def _fill(ballast: Path) -> None:
+    """Take every byte that the disk has left."""
+    with ballast.open("wb", buffering=0) as file:
+        for size in (MIB, 4096):
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(bytes(size))

@@ -105,6 +105,9 @@ class Recorder:
         position = start.seq - 1
         self._see(position, state.last)
         self._guard.check()
+        if not await self._stream.is_writable(state):
+            await self._stream.replace()
+            raise StreamMoved("the broker could not write to its stream any more; it was made anew")
         if start.healed is not None:
             get_log().warning("stream.healed", why=start.healed, cursor=cursor)
             self.situation.healed += 1

@@ -13,7 +13,7 @@ from nats.js.api import (
     StreamConfig,
     StreamInfo,
 )
-from nats.js.errors import APIError, NotFoundError
+from nats.js.errors import APIError, NotFoundError, ServerError
 
 from mosaic_contracts import subjects
 from mosaic_servicekit.bus import Bus
@@ -89,6 +89,23 @@ class EventStream:
     async def state(self) -> StreamState:
         """How the stream is. Raises NotFoundError when it was deleted."""
         return self._state(await self._bus.jetstream().stream_info(subjects.EVENTS_STREAM))
+
+    async def is_writable(self, state: StreamState) -> bool:
+        """Whether the broker still takes messages. After one failed write (a full disk) nats-server refuses for
+        good, room or not, until it is started again or the stream is made anew."""
+        try:
+            # Deletes nothing, and is refused as every other write is.
+            await self._bus.jetstream().purge_stream(subjects.EVENTS_STREAM, seq=state.first)
+        except ServerError as error:
+            get_log().warning("stream.broken", why=str(error))
+            return False
+        return True
+
+    async def replace(self) -> None:
+        """Delete the stream and make it anew. Loses nothing: outboxes are freed by us only, and send again."""
+        jetstream = self._bus.jetstream()
+        await jetstream.delete_stream(subjects.EVENTS_STREAM)
+        await jetstream.add_stream(stream_config())
 
     async def place_consumer(self, seq: int) -> None:
         """Delete the consumer and make it anew at `seq`. It acknowledges nothing: the cursor is in the store."""
