@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import time
 
@@ -454,3 +455,22 @@ async def test_runs_without_a_broker_get_their_state_and_their_events_later(stac
     await stack.wait(run.run_id, lambda record: not record.telemetry_pending)
     worker = stack.recorder.of(run.run_id, "worker")
     assert [event["seq"] for event in worker] == list(range(1, 304))
+
+
+async def test_a_run_whose_control_folder_is_gone_is_stopped_and_costs_no_other(
+    stack: Stack,
+) -> None:
+    """A worker may delete its folder: its stop comes through once, politely, and other runs go on."""
+    run = await running(stack, grace_s=10)
+    shutil.rmtree(stack.home / run.run_dir / "control")
+    assert (await stack.stop(run.run_id)).state is RunState.STOPPING
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.CANCELLED, EndCause.STOPPED_BY_USER)
+    other = await stack.submit(steps=100)
+    assert (await stack.wait_end(other.run_id)).state is RunState.SUCCEEDED
+
+    async def is_gone() -> bool:
+        return stack.processes(run.run_id) == []
+
+    # Its runner could not write its report and died of that; the shipper sees it and ends by itself.
+    await until(is_gone)

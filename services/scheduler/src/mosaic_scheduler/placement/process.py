@@ -53,6 +53,8 @@ class ProcessPlacement:
         self._cores = cores
         self._tracked: dict[PlacedRef, _Tracked] = {}
         self._refusals: dict[PlacedRef, str] = {}
+        self._stops_sent: set[PlacedRef] = set()
+        """Beside the note in the run's folder, which may not be writable: a second stop signal kills."""
         self._callbacks: list[Callable[[], None]] = []
 
     async def inventory(self) -> Inventory:
@@ -105,7 +107,8 @@ class ProcessPlacement:
         if kill:
             # The worker dies with its runner (PR_SET_PDEATHSIG).
             proc.send_signal(tracked.process, signal.SIGKILL)
-        elif self._folder(ref).mark_stop():
+        elif ref not in self._stops_sent and self._folder(ref).mark_stop():
+            self._stops_sent.add(ref)
             proc.send_signal(tracked.process, signal.SIGTERM)
 
     async def logs(self, ref: PlacedRef, lines: int) -> list[str]:
@@ -220,6 +223,7 @@ class ProcessPlacement:
         asyncio.get_running_loop().remove_reader(tracked.handle)
         os.close(tracked.handle)
         del self._tracked[ref]
+        self._stops_sent.discard(ref)
         code = tracked.child.returncode if tracked.child is not None else None
         if code is not None and code not in (0, _RUNNER_LOCKED):
             lines = last_lines(self._folder(ref).path / launch.RUNNER_LOG, 3)

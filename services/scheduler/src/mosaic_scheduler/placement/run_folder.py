@@ -106,6 +106,9 @@ class RunFolder:
             os.close(os.open(self.path / _STOP_MARK, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             return False
+        except OSError as error:
+            # A full disk, or a worker that deleted its own folder: the stop must come through all the same.
+            get_log().warning("stop.not_noted", run_id=self._ref.run_id, error=str(error))
         return True
 
     def _launch(self, order: LaunchOrder) -> Launch:

@@ -88,8 +88,15 @@ class Reconciler:
         """Look at every run that has not ended, once."""
         unfinished = await self.store.unfinished()
         for run in unfinished:
-            if run.record.state.has_process:
+            if not run.record.state.has_process:
+                continue
+            try:
                 await self._reconcile(run)
+            except OSError as error:
+                # A folder that its worker deleted or a full disk: the other runs must not wait for this one.
+                get_log().warning(
+                    "run.reconcile_failed", run_id=run.record.run_id, error=str(error)
+                )
         await self._start_waiting()
 
     async def _reconcile(self, run: StoredRun) -> None:
