@@ -6,10 +6,9 @@ import time
 from typing import Any
 
 import pytest
-import uvicorn
 
 from mosaic_gateway.errors import PortTaken
-from mosaic_gateway.server import LiveProtocol, Server, bind
+from mosaic_gateway.server import bind, make_server
 from mosaic_servicekit.testing import free_port
 
 UPGRADE = (
@@ -35,9 +34,7 @@ async def test_a_peer_that_reads_nothing_is_dropped() -> None:
             ended.set()
 
     port = free_port()
-    options: dict[str, Any] = {"ws": LiveProtocol, "ws_ping_interval": 0.2, "ws_ping_timeout": 0.2}
-    config = uvicorn.Config(flood, lifespan="off", log_config=None, **options)
-    server = Server(config)
+    server = make_server(flood, ping_s=0.3)
     listener = bind(port)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     # A bare socket: a WebSocket client of a library goes on reading by itself.

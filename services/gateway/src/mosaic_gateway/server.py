@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from mosaic_gateway.errors import PortTaken
@@ -61,12 +61,12 @@ def bind(port: int) -> socket.socket:
     return listener
 
 
-def make_server(app: FastAPI) -> Server:
+def make_server(app: ASGIApp, ping_s: float = PING_S) -> Server:
     """A server for `app`, not yet serving."""
     options: dict[str, Any] = {
         "ws": LiveProtocol,
-        "ws_ping_interval": PING_S,
-        "ws_ping_timeout": PING_S,
+        "ws_ping_interval": ping_s,
+        "ws_ping_timeout": ping_s,
         "ws_max_size": CLIENT_FRAME_BYTES,
         # On loopback compression only costs.
         "ws_per_message_deflate": False,
