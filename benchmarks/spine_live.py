@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from warm_stack import WarmStack
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -22,6 +23,7 @@ CLIENTS = 4
 CLIENTS_RATE = 20_000
 PHASE_S = 6.0
 PHASE_SETTLE_S = 2.0
+STALL_S = 10.0
 
 _decode = msgspec.msgpack.Decoder().decode
 
@@ -44,7 +46,9 @@ def measure_latency(stack: WarmStack, rounds: int) -> dict[str, Any]:
 
 def measure_stalled(stack: WarmStack, rounds: int) -> dict[str, Any]:
     """Rate of healthy clients beside one that never reads, over their rate without it."""
-    run_id = _paced_run(stack, CLIENTS_RATE, 60 + rounds * 4 * (PHASE_S + PHASE_SETTLE_S))
+    run_id = _paced_run(
+        stack, CLIENTS_RATE, 60 + rounds * (STALL_S + 4 * (PHASE_S + PHASE_SETTLE_S))
+    )
     clients = [Listener(stack, run_id) for _ in range(CLIENTS)]
     alone: list[float] = []
     beside: list[float] = []
@@ -53,6 +57,7 @@ def measure_stalled(stack: WarmStack, rounds: int) -> dict[str, Any]:
     for _ in range(rounds):
         alone += _rates(clients)
         stalled = _open(stack, run_id, receive_bytes=4096)
+        time.sleep(STALL_S)  # until the buffers of the sockets between are full
         beside += _rates(clients)
         missed += _missed_of(stalled)
     for client in clients:
@@ -107,7 +112,7 @@ def _rates(clients: list[Listener]) -> list[float]:
 
 
 def _missed_of(stalled: ClientConnection) -> int:
-    """Read at last what the stalled client was sent; what it is told to have missed.
+    """Read at last what the stalled client was sent; what it is told to have missed. 1: it was dropped instead.
 
     Raises:
         RuntimeError: it missed nothing, so it was never stalled.
@@ -117,6 +122,9 @@ def _missed_of(stalled: ClientConnection) -> int:
         try:
             frame = _decode(stalled.recv(timeout=2))
         except TimeoutError:
+            break
+        except ConnectionClosed:
+            count = 1
             break
         if frame["op"] == "missed":
             count = frame["count"]
