@@ -14,7 +14,7 @@ def run_unknown(run_id: str) -> ProblemError:
         Problem(
             code=ProblemCode.RUN_UNKNOWN,
             title="There is no such run",
-            detail=f"No run has the id {run_id!r}. `./mosaic ps --all` lists them.",
+            detail=f"No run has the id {run_id!r}. `./mosaic ps` lists them.",
         )
     )
 
