@@ -4,6 +4,7 @@ import json
 import math
 import types
 import typing
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -12,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mosaic_contracts import events, wire
-from mosaic_contracts.wire import BatchHead, BatchInvalid, Record, decode_batch, join_batch
+from mosaic_contracts.wire import (
+    BatchHead,
+    BatchInvalid,
+    Record,
+    decode_batch,
+    decode_record,
+    join_batch,
+)
 
 RUN = "01K5ZZZZZZZZZZZZZZZZZZZZZZ"
 T0_US = 1_795_000_000_000_000
@@ -253,3 +261,13 @@ def test_a_step_is_small() -> None:
     """A step without observation stays about 60 bytes, late in a long run too."""
     step = wire.Step(10**7, 3_600_000_000, 3, 9_999, 500, 1, 1.0, 0, b"12345678")
     assert len(wire.encode_record(step)) <= 60
+
+
+@pytest.mark.parametrize("decode", [decode_batch, decode_record])
+def test_deep_nesting_is_invalid(decode: Callable[[bytes], object]) -> None:
+    """A payload made to exhaust the reader is refused as invalid by every decoder, not by a RecursionError."""
+    record = b"\x9c\x01\x01\x00\x00\x00\x01" + b"\x91" * 100_000
+    head = BatchHead("01J9ZC3QW7Q0Z5V8T6X4M2N1AB", 1, "worker", 1, 1)
+    data = join_batch(head, 0, record) if decode is decode_batch else record
+    with pytest.raises(BatchInvalid, match="deep"):
+        decode(data)

@@ -254,8 +254,10 @@ def decode_record(data: bytes | memoryview) -> Record:
     """
     try:
         return _record_decoder.decode(data)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise BatchInvalid(str(error)) from error
+    except RecursionError as error:
+        raise BatchInvalid("a record is nested too deeply") from error
 
 
 def parse_batch_header(text: str) -> BatchHead:
@@ -295,8 +297,10 @@ def decode_batch(data: bytes) -> Batch:
     """
     try:
         batch = _batch_decoder.decode(data)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise BatchInvalid(str(error)) from error
+    except RecursionError as error:
+        raise BatchInvalid("a record is nested too deeply") from error
     if batch.v != WIRE_VERSION:
         raise BatchInvalid(f"batch version {batch.v} is not {WIRE_VERSION}")
     try:

@@ -52,8 +52,8 @@ def read_batch(payload: bytes, encoding: str) -> StoredBatch:
         raise BatchInvalid(f"encoding {encoding[:40]!r} is not known")
     try:
         batch = decode_batch(raw)
-    except (RecursionError, MemoryError) as error:
-        raise BatchInvalid(f"records are nested too deeply or too large: {error}") from error
+    except MemoryError as error:
+        raise BatchInvalid(f"records are too large: {error}") from error
     return StoredBatch(batch, body, len(raw), fold(batch, batch.records))
 
 

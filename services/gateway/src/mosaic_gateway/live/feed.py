@@ -178,7 +178,7 @@ class Feed:
             batch = decode_batch(raw)
             if batch.run_id != self.run_id or batch.run_id != head.run_id:
                 raise BatchInvalid("the batch is of another run")
-        except (BatchInvalid, RecursionError) as error:
+        except BatchInvalid as error:
             get_log().warning("batch.invalid", run_id=self.run_id, error=str(error)[:200])
             return None, 0
         return batch, len(raw)
