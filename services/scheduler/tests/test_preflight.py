@@ -22,6 +22,7 @@ DESCRIPTION = WorkerDescription(
             title="PPO",
             steps_parameter="total_timesteps",
             seed_parameter="seed",
+            action_spaces=["discrete"],
             parameters={
                 "properties": {
                     "learning_rate": {"type": "number", "exclusiveMinimum": 0},
@@ -36,7 +37,11 @@ DESCRIPTION = WorkerDescription(
             },
         )
     ],
-    environments=[Environment(id="CartPole-v1"), Environment(id="Acrobot-v1")],
+    environments=[
+        Environment(id="CartPole-v1", action_space="discrete"),
+        Environment(id="Pendulum-v1", action_space="box"),
+        Environment(id="Acrobot-v1"),
+    ],
 )
 GOOD: dict[str, Any] = {"worker": "w", "algorithm": "ppo", "environment": "CartPole-v1"}
 
@@ -132,6 +137,13 @@ def _findings(changes: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
             None,
         ),
         ({"gpus": 1}, "gpus", ProblemCode.RESOURCES_IMPOSSIBLE, "next issue", None),
+        (
+            {"environment": "Pendulum-v1"},
+            "environment",
+            ProblemCode.SPEC_INVALID,
+            "has a box action space, and ppo takes discrete only",
+            None,
+        ),
         ({"record": "full"}, "record", ProblemCode.SPEC_INVALID, "metrics, replay", None),
         ({"kind": "play"}, "kind", ProblemCode.SPEC_INVALID, "one of train", None),
     ],

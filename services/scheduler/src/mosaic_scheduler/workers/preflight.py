@@ -41,6 +41,7 @@ def check_spec(
         findings.append(_unknown("algorithm", spec.algorithm, known, ProblemCode.ALGORITHM_UNKNOWN))
     else:
         findings += _check_algorithm(spec, algorithm)
+        findings += _check_spaces(spec, algorithm, description)
     return findings
 
 
@@ -88,6 +89,28 @@ def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> list[Finding]:
         message = f"{algorithm.id} cannot be given a number of steps"
         findings.append(_blocking("steps", message, ProblemCode.SPEC_INVALID))
     return findings
+
+
+def _check_spaces(
+    spec: RunSpec, algorithm: Algorithm, description: WorkerDescription
+) -> list[Finding]:
+    """An algorithm in an environment where it cannot act or see; what a worker does not tell is not judged."""
+    environment = next((e for e in description.environments if e.id == spec.environment), None)
+    if environment is None:
+        return []
+    pairs = (
+        ("action", algorithm.action_spaces, environment.action_space),
+        ("observation", algorithm.observation_spaces, environment.observation_space),
+    )
+    return [
+        _blocking(
+            "environment",
+            f"{environment.id} has a {has} {what} space, and {algorithm.id} takes {' or '.join(takes)} only",
+            ProblemCode.SPEC_INVALID,
+        )
+        for what, takes, has in pairs
+        if takes and has is not None and has not in takes
+    ]
 
 
 def _unknown(where: str, name: str, known: list[str], code: ProblemCode) -> Finding:
