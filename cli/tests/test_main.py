@@ -1,6 +1,8 @@
 """The verbs as a person or a script meets them, against a small HTTP server in the gateway's place."""
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -260,6 +262,24 @@ def test_an_export_is_whole_or_absent(mosaic: Mosaic, answers: Answers, tmp_path
     assert code == 2
     assert "cannot be written" in err
     assert not list(tmp_path.glob(".*"))
+
+
+def test_down_tells_of_a_run_that_no_stack_watches(
+    mosaic: Mosaic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a stack a live run is named with how to stop it, and --stop-runs does not claim to have done it."""
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
+    folder = tmp_path / "runs" / RUN_ID
+    waits = "import sys; sys.stdin.read()"
+    command = [sys.executable, "-c", waits, "mosaic_workerkit.runner", "--run-dir", str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as runner:
+        code, _, said = mosaic("down")
+        assert (code, RUN_ID in said, "./mosaic up -d" in said) == (0, True, True)
+        assert mosaic("down", "--stop-runs")[0] == ExitCode.NOT_NOW
+        assert json.loads(mosaic("down", "--json")[1])["live_runs"] == [RUN_ID]
+        assert runner.stdin is not None
+        runner.stdin.close()
+    assert json.loads(mosaic("down", "--json")[1])["live_runs"] == []
 
 
 def test_down_without_a_stack_is_done(

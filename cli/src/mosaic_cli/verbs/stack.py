@@ -15,6 +15,7 @@ from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.lone_run import lone_runs
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import StartOptions, supervise
 from mosaic_cli.wording import duration, plural
@@ -76,7 +77,11 @@ def down(
     ] = False,
     json: option.Json = False,
 ) -> None:
-    """Take the stack down. Live runs go on by themselves unless --stop-runs is given."""
+    """Take the stack down. Live runs go on by themselves unless --stop-runs is given.
+
+    With --stop-runs the exit code is 6 when a run goes on all the same: it did not end in time, or no stack was up
+    that could have stopped it.
+    """
     layout = Layout.of_environment()
     running = running_stack(layout.home, layout.lock_file)
     live = _live_runs() if running else []
@@ -84,14 +89,17 @@ def down(
         live = _stop_runs(live)
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
+    going_on = [run.run_id for run in live] if was_up else lone_runs(layout.home)
     if json:
-        emit({"was_up": was_up, "live_runs": [run.run_id for run in live]})
+        emit({"was_up": was_up, "live_runs": going_on})
     elif not was_up:
         say("No stack was up.")
     else:
         say("The stack is down.")
-        if live:
-            say(_live_runs_text(live))
+    if going_on and not json:
+        say(_live_runs_text(going_on))
+    if going_on and stop_runs:
+        raise typer.Exit(ExitCode.NOT_NOW)
 
 
 def status(json: option.Json = False) -> None:
@@ -257,10 +265,10 @@ def _stop_runs(live: list[RunView]) -> list[RunView]:
     return live
 
 
-def _live_runs_text(live: list[RunView]) -> str:
-    names = ", ".join(run.run_id for run in live[:3]) + (" ..." if len(live) > 3 else "")
-    go = "goes" if len(live) == 1 else "go"
+def _live_runs_text(run_ids: list[str]) -> str:
+    names = ", ".join(run_ids[:3]) + (" ..." if len(run_ids) > 3 else "")
+    go = "goes" if len(run_ids) == 1 else "go"
     return (
-        f"{plural(len(live), 'run')} {go} on without it and will be shipped by the next stack: {names}\n"
-        "(`./mosaic up -d` picks them up again; `./mosaic down --stop-runs` would have stopped them)"
+        f"{plural(len(run_ids), 'run')} {go} on without it and will be shipped by the next stack: {names}\n"
+        "(`./mosaic up -d` picks them up again; after that `./mosaic down --stop-runs` stops them)"
     )
