@@ -65,19 +65,23 @@ def plain_values(home: Path, run_id: str) -> list[dict[str, Any]]:
     return kept
 
 
-def outbox_end(run_dir: Path, copy_to: Path, attempt: int = 1) -> int:
-    """Last whole frame of an outbox whose writer was killed just now.
-
-    The segments are linked away first: the shipper frees them as soon as they are stored.
-    """
-    source = outbox_dir(run_dir, attempt)
-    for segment in source.glob("*.seg"):
+def keep_outbox(run_dir: Path, kept: Path, attempt: int = 1) -> None:
+    """Link an outbox's segments to where the shipper does not free them. Before a kill of their writer, for a link
+    shows what is written later too, and once all is stored the shipper frees the last segment within moments."""
+    for segment in outbox_dir(run_dir, attempt).glob("*.seg"):
         try:
-            os.link(segment, copy_to / segment.name)
+            os.link(segment, kept / segment.name)
+        except FileExistsError:
+            continue  # linked before
         except FileNotFoundError:
-            continue  # freed meanwhile; it was not the last one
-    reader = OutboxReader(copy_to)
-    reader.seek(min(int(p.stem) for p in copy_to.glob("*.seg")))
+            continue  # freed meanwhile, so there is a later one
+
+
+def outbox_end(run_dir: Path, kept: Path) -> int:
+    """Last whole frame of an outbox whose writer was killed just now; `keep_outbox` came before."""
+    keep_outbox(run_dir, kept)  # a segment begun since
+    reader = OutboxReader(kept)
+    reader.seek(min(int(p.stem) for p in kept.glob("*.seg")))
     while reader.read() is not None:
         continue
     reader.close()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from audit import audit_synthetic, outbox_end
+from audit import audit_synthetic, keep_outbox, outbox_end
 from stack_under_test import StackUnderTest
 
 from mosaic_contracts.states import EndCause, RunState
@@ -44,6 +44,7 @@ def test_chaos_loses_nothing(
         time.sleep(
             dice.uniform(0.2, 1.5)
         )  # the chance that is being taken, not a wait for something
+    keep_outbox(stack.run_dir(view.run_id), tmp_path)
     stack.kill_run_part(view.run_id, "worker")
     written = outbox_end(stack.run_dir(view.run_id), tmp_path)
     began = time.monotonic()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from audit import audit_synthetic, outbox_end
+from audit import audit_synthetic, keep_outbox, outbox_end
 from stack_under_test import StackUnderTest
 
 from mosaic_contracts import launch
@@ -93,6 +93,7 @@ def test_killing_one_part_loses_nothing(
 ) -> None:
     """Whatever one part is killed: every event once with its values, one true end, nothing left running."""
     run_id = start(stack).run_id
+    keep_outbox(stack.run_dir(run_id), tmp_path)
     kill(stack, run_id, target)
     written = None
     if target in ("worker", "runner"):
@@ -111,6 +112,7 @@ def test_killing_two_parts_loses_nothing(
     if first in SERVICES:
         first, second = second, first  # the run's own parts first, while both are surely there
     run_id = start(stack).run_id
+    keep_outbox(stack.run_dir(run_id), tmp_path)
     kill(stack, run_id, first)
     kill(stack, run_id, second)
     written = None
