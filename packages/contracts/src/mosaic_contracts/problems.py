@@ -23,6 +23,13 @@ class ProblemCode(StrEnum):
     ARTIFACT_UNKNOWN = "artifact_unknown"
     NOT_FOUND = "not_found"
     RUN_ENDED = "run_ended"
+    RUN_LIVE = "run_live"
+    RUN_NOT_QUEUED = "run_not_queued"
+    IDEMPOTENCY_CONFLICT = "idempotency_conflict"
+    CONSENT_REQUIRED = "consent_required"
+    SECRET_UNKNOWN = "secret_unknown"
+    RANGE_INVALID = "range_invalid"
+    TICKET_INVALID = "ticket_invalid"
     CURSOR_INVALID = "cursor_invalid"
     REQUEST_INVALID = "request_invalid"
     UNAUTHORIZED = "unauthorized"
@@ -56,6 +63,13 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.ARTIFACT_UNKNOWN: 404,
     ProblemCode.NOT_FOUND: 404,
     ProblemCode.RUN_ENDED: 409,
+    ProblemCode.RUN_LIVE: 409,
+    ProblemCode.RUN_NOT_QUEUED: 409,
+    ProblemCode.IDEMPOTENCY_CONFLICT: 409,
+    ProblemCode.CONSENT_REQUIRED: 409,
+    ProblemCode.SECRET_UNKNOWN: 404,
+    ProblemCode.RANGE_INVALID: 416,
+    ProblemCode.TICKET_INVALID: 401,
     ProblemCode.CURSOR_INVALID: 422,
     ProblemCode.REQUEST_INVALID: 422,
     ProblemCode.UNAUTHORIZED: 401,

@@ -67,6 +67,14 @@ class RunRecord(PeerModel):
     worker_version: str | None = None
     notes: list[str] = Field(default_factory=list)
     """What the user should know, e.g. `waiting for the outbox`."""
+    tags: list[str] = Field(default_factory=list)
+    note: str = ""
+    """The user's own words."""
+    priority: int = 0
+    held: bool = False
+    """Waits in the queue until it is released."""
+    deleted_at: AwareDatetime | None = None
+    """Put away by the user: hidden from lists, and gone for good when its time is over (see `restore`)."""
 
 
 class SourceMark(PeerModel):

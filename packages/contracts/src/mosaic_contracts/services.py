@@ -1,13 +1,15 @@
 """Request/reply between services (`mosaic.v1.svc.<service>.<verb>`), JSON payloads.
 
-scheduler: submit (with `dry_run`: check), get, list, stop, workers, describe, status.
+scheduler: submit (with `dry_run`: check), get, list, stop, workers, describe, status, preflight (SubmitRequest;
+PreflightReport), patch, move, clone, retry, delete, restore, queue (RunRecords in the order of the queue), machine
+(MachineHistory), set_secret, delete_secret, secrets (SecretEntries).
 recorder: committed, status, prune (RunRequest; `{"run_id", "freed_bytes"}`, idempotent: ask again after a time-out).
 Every reply is a `Reply`; `result` holds the model that the verb names.
 """
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, SecretStr, field_serializer
 
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import Problem
@@ -28,12 +30,72 @@ class SubmitRequest(PeerModel):
     spec: dict[str, Any]
     dry_run: bool = False
     """True: reply with a CheckReport and start nothing."""
+    idempotency_key: str | None = None
+    """The same key and spec again within a day give the same run; another spec is `idempotency_conflict`."""
 
 
 class RunRequest(PeerModel):
-    """`scheduler.get`, `scheduler.stop`. Reply: RunRecord."""
+    """`scheduler.get`, `stop`, `retry`, `restore`. Reply: RunRecord."""
 
     run_id: str
+
+
+class PatchRequest(PeerModel):
+    """`scheduler.patch`. Reply: RunRecord."""
+
+    run_id: str
+    patch: dict[str, Any]
+    """A RunPatch, validated by the scheduler once."""
+
+
+class MoveRequest(PeerModel):
+    """`scheduler.move`. Reply: RunRecord."""
+
+    run_id: str
+    move: dict[str, Any]
+    """A QueuePatch."""
+
+
+class CloneOrder(PeerModel):
+    """`scheduler.clone`. Reply: RunRecord of the new run."""
+
+    run_id: str
+    clone: dict[str, Any]
+    """A CloneRequest."""
+    idempotency_key: str | None = None
+
+
+class DeleteRequest(PeerModel):
+    """`scheduler.delete`: of an ended run. Reply: RunRecord with `deleted_at`, for the last time when `now`."""
+
+    run_id: str
+    now: bool = False
+    """True: files and events go at once; otherwise after a day, and `restore` brings the run back until then."""
+
+
+class SetSecretRequest(PeerModel):
+    """`scheduler.set_secret`. Reply: SecretEntry."""
+
+    name: str
+    value: SecretStr
+
+    @field_serializer("value", when_used="json")
+    def _reveal(self, value: SecretStr) -> str:
+        """On the broker's loopback connection it must be readable; nowhere else is it written."""
+        return value.get_secret_value()
+
+
+class SecretRequest(PeerModel):
+    """`scheduler.delete_secret`."""
+
+    name: str
+
+
+class MachineRequest(PeerModel):
+    """`scheduler.machine`. Reply: MachineHistory."""
+
+    last: int = 1
+    """Number of samples."""
 
 
 class ListRequest(PeerModel):
@@ -43,6 +105,21 @@ class ListRequest(PeerModel):
     """Run id; only older runs."""
     limit: int = 100
     states: list[str] | None = None
+    workers: list[str] | None = None
+    algorithms: list[str] | None = None
+    environments: list[str] | None = None
+    kinds: list[str] | None = None
+    tags: list[str] | None = None
+    """Runs that carry all of them."""
+    text: str | None = None
+    """Part of name, id, note or tag, whatever its case."""
+    parent: str | None = None
+    run_ids: list[str] | None = None
+    """Only these."""
+    deleted: bool = False
+    """True: those that were put away, instead of the others."""
+    brief: bool = False
+    """True: reply with RunIds, all of them at once (for sorting by what the store knows)."""
 
 
 class RunRecords(PeerModel):
@@ -51,6 +128,12 @@ class RunRecords(PeerModel):
     runs: list[RunRecord]
     cut: bool = False
     """Fewer than asked for, for more would not fit one message: ask on after the last one."""
+
+
+class RunIds(PeerModel):
+    """Reply of a brief `scheduler.list`, newest first."""
+
+    run_ids: list[str]
 
 
 class WorkerRequest(PeerModel):

@@ -12,6 +12,21 @@ ParameterValue = bool | int | float | str | None
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
+Tag = Annotated[
+    str,
+    StringConstraints(
+        strip_whitespace=True, min_length=1, max_length=64, pattern=r"^[^,\x00-\x1f]+$"
+    ),
+]
+"""A word to find runs by: any text without commas and control characters."""
+Tags = Annotated[list[Tag], Field(max_length=32)]
+Note = Annotated[str, StringConstraints(max_length=16_384)]
+Priority = Annotated[int, Field(ge=-1000, le=1000)]
+"""Higher starts earlier; equal ones in the order of the queue."""
+
+SECRET_NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
+SecretName = Annotated[str, StringConstraints(pattern=SECRET_NAME_PATTERN)]
+
 
 class RunKind(StrEnum):
     """Everything that acts in an environment is a run; the kind says which."""
@@ -91,3 +106,15 @@ class RunSpec(UserModel):
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
     """Display name; None makes `<env>__<algo>__<seed>__<time>`."""
     parent: RunIdField | None = None
+    """The run that this one continues, repeats or varies."""
+    tags: Tags = Field(default_factory=list)
+    """Those it starts with; they may change later (`RunPatch`)."""
+    note: Note = ""
+    """The user's own words on the run; may change later."""
+    priority: Priority = 0
+    hold: bool = False
+    """Queue it, and start it only when it is released."""
+    secrets: Annotated[list[SecretName], Field(max_length=32)] = Field(default_factory=list)
+    """Names of secrets that the run is given as files; their values are in no spec."""
+    consent: Annotated[str, StringConstraints(max_length=100)] | None = None
+    """Digest of the preview (`PreflightReport.digest`) whose needs the user agrees to."""

@@ -105,3 +105,5 @@ class CheckReport(PeerModel):
     findings: list[Finding]
     plan: dict[str, Any] = Field(default_factory=dict)
     """What would run: script, argv, all parameters with their values, packages, record level."""
+    needs: list[str] = Field(default_factory=list)
+    """What the user must agree to first, in words: internet access and to whom, a script from outside."""

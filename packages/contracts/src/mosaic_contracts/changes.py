@@ -1,0 +1,42 @@
+"""What a user may change of a run after it was submitted."""
+
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.models import UserModel
+from mosaic_contracts.spec import Name, Note, Priority, Tags
+
+
+class RunPatch(UserModel):
+    """`PATCH /runs/{id}`: what is absent stays as it is."""
+
+    name: Name | None = None
+    tags: Tags | None = None
+    """The whole new list."""
+    note: Note | None = None
+
+
+class QueuePatch(UserModel):
+    """`PATCH /runs/{id}/queue`: of a run that waits."""
+
+    hold: bool | None = None
+    """True: do not start it; False: release it."""
+    priority: Priority | None = None
+    before: RunIdField | None = None
+    """Put it right before this waiting run (and take over its priority)."""
+    after: RunIdField | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if sum(place is not None for place in (self.priority, self.before, self.after)) > 1:
+            raise ValueError("give one of priority, before and after")
+        return self
+
+
+class CloneRequest(UserModel):
+    """`POST /runs/{id}/clone`: a new run like this one, with the parent set, but for what is given."""
+
+    overrides: dict[str, Any] = Field(default_factory=dict)
+    """Fields of a RunSpec. `parameters` is merged name by name, where null takes one away; others are replaced."""
