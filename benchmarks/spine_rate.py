@@ -18,7 +18,7 @@ from warm_stack import VENVS, WarmStack
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_servicekit.testing import TestBroker
-from mosaic_workerkit.testing.synthetic import FIRST_SEQ, expected_record
+from mosaic_workerkit.testing.synthetic import FIRST_SEQ, Formula
 
 EVENTS = 400_000
 WINDOW_EVENTS = 40_000
@@ -113,10 +113,10 @@ def _peer(way: str, url: str) -> float:
 
 async def _core(url: str) -> float:
     connection = await nats.connect(url)
-    encode = msgspec.json.Encoder().encode
+    encode, record = msgspec.json.Encoder().encode, Formula(SPEC).record
     began = time.perf_counter()
     for seq in range(FIRST_SEQ, FIRST_SEQ + EVENTS):
-        await connection.publish("peer.core", encode(expected_record(seq, SPEC)))
+        await connection.publish("peer.core", encode(record(seq)))
     await connection.flush(60)
     took = time.perf_counter() - began
     await connection.close()
@@ -127,11 +127,11 @@ async def _window(url: str) -> float:
     connection = await nats.connect(url)
     stream = connection.jetstream(publish_async_max_pending=WINDOW)
     await stream.add_stream(name=STREAM, subjects=["peer.window"])
-    encode = msgspec.json.Encoder().encode
+    encode, record = msgspec.json.Encoder().encode, Formula(SPEC).record
     began = time.perf_counter()
     acknowledged = []
     for seq in range(FIRST_SEQ, FIRST_SEQ + WINDOW_EVENTS):
-        payload = encode(expected_record(seq, SPEC))
+        payload = encode(record(seq))
         acknowledged.append(await stream.publish_async("peer.window", payload, wait_stall=10))
     await asyncio.gather(*acknowledged)
     took = time.perf_counter() - began
@@ -141,9 +141,10 @@ async def _window(url: str) -> float:
 
 
 def _formula() -> float:
+    record = Formula(SPEC).record
     began = time.perf_counter()
     for seq in range(FIRST_SEQ, FIRST_SEQ + EVENTS):
-        expected_record(seq, SPEC)
+        record(seq)
     return EVENTS / (time.perf_counter() - began)
 
 

@@ -11,7 +11,7 @@ from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.wire import SOURCE_WORKER, WIRE_VERSION, Batch, to_event
 from mosaic_store import open_reader
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
-from mosaic_workerkit.testing.synthetic import expected_record
+from mosaic_workerkit.testing.synthetic import Formula
 
 VOLATILE_METRICS = frozenset({"charts/SPS"})
 """Metrics of a real script that depend on the clock."""
@@ -36,12 +36,13 @@ def audit_synthetic(home: Path, run_id: str, spec: StoredSpec) -> int:
         AssertionError: an event is missing, doubled, out of order, or has a wrong value.
     """
     last = 0
+    record_of = Formula(spec).record
     for event in stored_events(home, run_id):
         last += 1
         assert event["seq"] == last, f"after seq {last - 1} comes {event['seq']}"
         if event["type"] == "lifecycle" and event["phase"] != "training":
             continue  # the worker's last word stands wherever it was stopped
-        record = expected_record(last, spec)
+        record = record_of(last)
         batch = Batch(WIRE_VERSION, run_id, 1, SOURCE_WORKER, last, 0, [record])
         expected = to_event(batch, record)
         wrong = {k: (event.get(k), v) for k, v in expected.items() if not _same(event.get(k), v, k)}

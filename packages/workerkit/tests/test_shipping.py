@@ -23,7 +23,7 @@ from mosaic_contracts.services import Heartbeat, Reply
 from mosaic_contracts.wire import Extra, Lifecycle, Record, Step
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.outbox.segment import segment_seqs
-from mosaic_workerkit.testing.synthetic import expected_record
+from mosaic_workerkit.testing.synthetic import Formula
 
 pytestmark = pytest.mark.broker
 
@@ -102,9 +102,8 @@ def check_values(records: dict[int, Record], spec: StoredSpec, ended: bool = Tru
     body = last - 1 if ended else last
     if ended:
         assert isinstance(records[last], Lifecycle)
-    wrong = [
-        seq for seq in range(1, body + 1) if not same(records[seq], expected_record(seq, spec))
-    ]
+    record_of = Formula(spec).record
+    wrong = [seq for seq in range(1, body + 1) if not same(records[seq], record_of(seq))]
     assert wrong == []
     return last
 

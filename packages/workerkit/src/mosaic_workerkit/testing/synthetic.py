@@ -64,30 +64,58 @@ def config_data(spec: StoredSpec) -> dict[str, Any]:
     }
 
 
-def expected_record(seq: int, spec: StoredSpec) -> Record:
-    """The record with this seq (from 1 on, the terminal lifecycle aside), with `dt` 0."""
-    if seq == 1:
-        return Config(1, 0, config_data(spec))
-    if seq == FIRST_SEQ - 1:
-        return Lifecycle(seq, 0, "training")
-    episode, place = divmod(seq - FIRST_SEQ, EPISODE_EVENTS)
-    metrics = round(float(str(spec.parameters.get("metrics", 0.1))) * (EPISODE_EVENTS - 2))
-    step_hash = (seq * 0x9E3779B97F4A7C15 % 2**64).to_bytes(8, "little")
-    steps = EPISODE_EVENTS - 2 - metrics
-    if place == 0:
-        reset = {"way": "generator", "state": str(seq)}
-        return EpisodeStart(seq, 0, 0, episode, reset, step_hash)
-    if place == EPISODE_EVENTS - 1:
-        total = float(seq % 500)
-        counts = (steps, total, int(StepFlag.TERMINATED), 0.25, steps * (episode + 1))
-        return Episode(seq, 0, 0, episode, *counts)
-    if place > steps:
+class Formula:
+    """Every event of one spec. Cheap, for a benchmark or a chaos run measures what comes after it."""
+
+    def __init__(self, spec: StoredSpec) -> None:
+        self._spec = spec
+        share = float(str(spec.parameters.get("metrics", 0.1)))
+        self._steps = EPISODE_EVENTS - 2 - round(share * (EPISODE_EVENTS - 2))
+        self._pad = int(str(spec.parameters.get("pad", 0))) // 8
+
+    def record(self, seq: int) -> Record:
+        """The record with this seq (from 1 on, the terminal lifecycle aside), with `dt` 0."""
+        if seq == 1:
+            return Config(1, 0, config_data(self._spec))
+        if seq == FIRST_SEQ - 1:
+            return Lifecycle(seq, 0, "training")
+        episode, place = divmod(seq - FIRST_SEQ, EPISODE_EVENTS)
+        steps = self._steps
+        if 0 < place <= steps:
+            flags = 1 if place == steps else 0  # StepFlag.TERMINATED
+            action, reward, step_hash, seen = self._step(seq)
+            return Step(seq, 0, 0, episode, place, action, reward, flags, step_hash, 0, seen)
+        if place == 0:
+            reset = {"way": "generator", "state": str(seq)}
+            return EpisodeStart(seq, 0, 0, episode, reset, _hash(seq))
+        if place == EPISODE_EVENTS - 1:
+            total = float(seq % 500)
+            counts = (steps, total, int(StepFlag.TERMINATED), 0.25, steps * (episode + 1))
+            return Episode(seq, 0, 0, episode, *counts)
         value = math.nan if seq % 97 == 0 else math.inf if seq % 89 == 0 else seq / 7
         return Metric(seq, 0, f"losses/m{seq % 3}", seq, value)
-    flags = int(StepFlag.TERMINATED) if place == steps else 0
-    pad = int(str(spec.parameters.get("pad", 0)))
-    seen = seq.to_bytes(8, "little") * (pad // 8) or None
-    return Step(seq, 0, 0, episode, place, seq % 4, seq / 3, flags, step_hash, 0, seen)
+
+    def write(self, telemetry: Telemetry, last: int) -> None:
+        """Write the next event and the rest of its episode, up to `last`, through the public door."""
+        seq = telemetry.next_seq
+        episode, place = divmod(seq - FIRST_SEQ, EPISODE_EVENTS)
+        steps, write, values = self._steps, telemetry.step, self._step
+        while 0 < place <= steps and seq <= last:
+            action, reward, step_hash, seen = values(seq)
+            flags = 1 if place == steps else 0
+            write(0, episode, place, action, reward, flags, step_hash, 0, seen)
+            seq, place = seq + 1, place + 1
+        if seq <= last:
+            write_record(telemetry, self.record(seq))
+
+    def _step(self, seq: int) -> tuple[int, float, bytes, bytes | None]:
+        """Action, reward, hash and observation."""
+        seen = seq.to_bytes(8, "little") * self._pad if self._pad else None
+        return seq & 3, seq / 3, _hash(seq), seen
+
+
+def _hash(seq: int) -> bytes:
+    return (seq * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little")
 
 
 def write_record(telemetry: Telemetry, record: Record) -> None:
@@ -163,7 +191,8 @@ class SyntheticWorker:
 
 
 def _write_events(context: TrainContext, asked: dict[str, Any]) -> None:
-    telemetry, stop, spec = context.telemetry, context.stop, context.spec
+    telemetry, stop = context.telemetry, context.stop
+    formula = Formula(context.spec)
     last = FIRST_SEQ - 1 + int(asked["events"])
     began = time.monotonic()
     until = began + asked["seconds"] if asked["seconds"] else math.inf
@@ -172,7 +201,7 @@ def _write_events(context: TrainContext, asked: dict[str, Any]) -> None:
         if asked["rate"]:
             due = min(last, 2 + int((time.monotonic() - began + _BURST_S) * asked["rate"]))
         while telemetry.next_seq <= due:
-            write_record(telemetry, expected_record(telemetry.next_seq, spec))
+            formula.write(telemetry, due)
             if stop.requested and not asked["hang"]:
                 return
         if asked["rate"]:
