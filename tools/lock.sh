@@ -26,7 +26,7 @@ lock_verb() {
   [ $differ = 0 ] || fail "locks differ from the project files; run ./mosaic lock ROOM and commit"
 }
 
-# compile SOURCE OUT [uv arguments]: runs where the source is, because uv reads a project's settings from there.
+# compile SOURCE OUT [uv arguments]: SOURCE is a file or --group=NAME. Runs where the source is, because uv reads a project's settings from there.
 # An OUT that exists is kept to as far as the source permits, so that a lock changes only where it must.
 compile() {
   env -u UV_FIND_LINKS -u UV_TORCH_BACKEND "$UV" pip compile "$1" -o "$2" "${@:3}" --quiet \
@@ -47,6 +47,10 @@ lock_room() (
   if grep -q '^dev = \[' pyproject.toml; then
     compile pyproject.toml "$2/requirements.dev.lock" --group dev -c "$2/requirements.lock" "${arguments[@]}"
   fi
+  # A bundle keeps to the versions of the room that it is put on top of.
+  for name in $(bundle_names .); do
+    compile "--group=bundle-$name" "$2/bundle-$name.lock" -c "$2/requirements.lock"
+  done
   # NAME.nodeps names a package whose own idea of its dependencies is not ours (cleanrl, bootstrap: uv itself).
   for source in *.nodeps; do
     [ ! -f "$source" ] || compile_nodeps "$source" "$2/${source%.nodeps}.lock"

@@ -31,6 +31,9 @@ find_room() {
   fail "there is no room called '$1'. Rooms: $(room_names)"
 }
 
+# Names of the room's bundles in folder $1: its dependency groups bundle-NAME, each with a lock of its own.
+bundle_names() { sed -n 's/^bundle-\([a-z0-9-]*\) = \[.*/\1/p' "$1/pyproject.toml"; }
+
 # Sets PACKAGES to the folders of our own packages that the room in folder $1 installs, itself last.
 find_packages() {
   local line

@@ -2,7 +2,8 @@
 # One environment per room under $MOSAIC_VENVS. A stamp, written last, says what an environment was made from;
 # one without its right stamp is made again, so that a half-made one is never used.
 
-# Sets REPLY to the digest of everything that an environment of kind $2 (run or dev) of the room in folder $1 is made from.
+# Sets REPLY to the digest of everything that an environment of kind $2 (run, dev or bundle-NAME) of the room in
+# folder $1 is made from.
 digest() {
   local files=() package
   find_packages "$1"
@@ -10,6 +11,7 @@ digest() {
   for package in "$1"/*.lock "$1/torch.txt"; do
     case $package in
       */requirements.dev.lock) [ "$2" != dev ] || files+=("$package") ;;
+      */bundle-*.lock) [ "${package##*/}" != "$2.lock" ] || files+=("$package") ;;
       */torch.txt) [ ! -f "$package" ] || files+=("$package") ;;
       *) files+=("$package") ;;
     esac
@@ -24,8 +26,39 @@ has_stamp() { # ENVIRONMENT KIND DIGEST
   [ -x "$1/bin/python" ] && [ -f "$1/mosaic-$2.stamp" ] && read -r stamp <"$1/mosaic-$2.stamp" && [ "$stamp" = "$3" ]
 }
 
+# Sets BUNDLES to those of the room $1 that its environment has or is to have: what was asked for once stays, also when
+# the environment is made again.
+find_bundles() {
+  local name
+  find_room "$1"
+  BUNDLES=("${ADD_BUNDLES[@]}")
+  [ -f "$MOSAIC_VENVS/.$1.bundles" ] || return 0
+  while read -r name; do
+    [ ! -f "$REPLY/bundle-$name.lock" ] || BUNDLES+=("$name") # one that the room no longer has is no loss
+  done <"$MOSAIC_VENVS/.$1.bundles"
+}
+ADD_BUNDLES=()
+
+# Makes the room $1 with the bundles that follow; they are remembered once they are installed.
+sync_bundles() { # KIND ROOM NAME...
+  local name known
+  find_room "$2"
+  known=$(bundle_names "$REPLY")
+  known=${known//$'\n'/, }
+  for name in "${@:3}"; do
+    case ", $known, " in
+      *", $name, "*) ADD_BUNDLES+=("$name") ;;
+      *) fail "$2 has no bundle '$name'. It has: ${known:-none}" ;;
+    esac
+  done
+  sync_rooms "$1" "$2"
+  find_bundles "$2"
+  printf '%s\n' "${BUNDLES[@]}" | sort -u >"$MOSAIC_VENVS/.$2.bundles.new"
+  mv "$MOSAIC_VENVS/.$2.bundles.new" "$MOSAIC_VENVS/.$2.bundles"
+}
+
 is_current() { # KIND ROOM
-  local folder
+  local folder name
   find_room "$2"
   folder=$REPLY
   digest "$folder" run
@@ -34,6 +67,11 @@ is_current() { # KIND ROOM
     digest "$folder" dev
     has_stamp "$MOSAIC_VENVS/$2" dev "$REPLY" || return 1
   fi
+  find_bundles "$2"
+  for name in "${BUNDLES[@]}"; do
+    digest "$folder" "bundle-$name"
+    has_stamp "$MOSAIC_VENVS/$2" "bundle-$name" "$REPLY" || return 1
+  done
 }
 
 # sync_rooms KIND ROOM...: silent and a few milliseconds a room when nothing is to do.
@@ -86,7 +124,7 @@ say_size() { # ROOM
 }
 
 make_room() { # KIND ROOM; `set -e` does not reach into a function called in a condition, hence the chains
-  local folder environment run
+  local folder environment run name
   environment="$MOSAIC_VENVS/$2"
   find_room "$2"
   folder=$REPLY
@@ -100,8 +138,15 @@ make_room() { # KIND ROOM; `set -e` does not reach into a function called in a c
   if [ "$1" = dev ] && [ -f "$folder/requirements.dev.lock" ]; then
     digest "$folder" dev
     install_locked "$folder" "$environment" requirements.dev.lock &&
-      printf '%s\n' "$REPLY" >"$environment/mosaic-dev.stamp"
+      printf '%s\n' "$REPLY" >"$environment/mosaic-dev.stamp" || return
   fi
+  find_bundles "$2"
+  for name in "${BUNDLES[@]}"; do
+    digest "$folder" "bundle-$name"
+    has_stamp "$environment" "bundle-$name" "$REPLY" && continue
+    install_locked "$folder" "$environment" "bundle-$name.lock" &&
+      printf '%s\n' "$REPLY" >"$environment/mosaic-bundle-$name.stamp" || return
+  done
 }
 
 install() { "$UV" pip install "$@"; }

@@ -92,6 +92,41 @@ def test_an_environment_without_its_stamp_is_not_taken_for_made(tmp_path: Path) 
     assert bash(check, **env).returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("worker_cleanrl --bundle mujocco", "no bundle 'mujocco'. It has: box2d, mujoco"),
+        ("contracts --bundle mujoco", "no bundle 'mujoco'. It has: none"),
+        ("--bundle mujoco", "goes with one room"),
+        ("worker_cleanrl --bundle", "needs a name"),
+    ],
+)
+def test_a_bundle_that_is_not_there_is_refused(tmp_path: Path, words: str, says: str) -> None:
+    """A misspelt bundle, or one without its room, makes nothing and says which there are."""
+    done = bash(f"./mosaic sync {words}", MOSAIC_VENVS=str(tmp_path / "venvs"))
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert not (tmp_path / "venvs").exists()
+
+
+def test_a_bundle_belongs_to_its_environment(tmp_path: Path) -> None:
+    """An environment lacks a bundle until its stamp is there, and those that never asked for it do not care."""
+    room = tmp_path / "worker_cleanrl"
+    (room / "bin").mkdir(parents=True)
+    (room / "bin" / "python").symlink_to("/bin/true")
+    env = {"MOSAIC_VENVS": str(tmp_path)}
+    stamp = f'{BARE} find_room worker_cleanrl; digest "$REPLY" KIND; echo "$REPLY"'
+    digests = {kind: bash(stamp.replace("KIND", kind)).stdout for kind in ("run", "bundle-mujoco")}
+    assert len(set(digests.values())) == 2
+    (room / "mosaic-run.stamp").write_text(digests["run"])
+    check = f"{BARE} is_current run worker_cleanrl"
+    assert bash(check, **env).returncode == 0
+    (tmp_path / ".worker_cleanrl.bundles").write_text("mujoco\nno-longer-there\n")
+    assert bash(check, **env).returncode == 1
+    (room / "mosaic-bundle-mujoco.stamp").write_text(digests["bundle-mujoco"])
+    assert bash(check, **env).returncode == 0
+
+
 def test_wheel_folders_told_to_pip_are_told_to_uv() -> None:
     """pip separates folders by spaces, uv by commas; what uv was told itself stands."""
     show = f'{BARE} echo "$UV_FIND_LINKS"'
