@@ -170,3 +170,16 @@ async def test_an_answer_too_large_for_the_broker_is_told(make_bus: MakeBus) -> 
     with pytest.raises(ProblemError) as raised:
         await client.request("echo", "shout", Echo(text="x"), Echo)
     assert raised.value.problem.code == ProblemCode.REQUEST_INVALID
+
+
+async def test_a_cancelled_subscription_is_forgotten(make_bus: MakeBus) -> None:
+    """Subscriptions that come and go leave nothing behind, on a connection that lasts."""
+    bus = await make_bus("client")
+
+    async def take(message: Msg) -> None:
+        """Nothing."""
+
+    kept = await bus.subscribe("kept", take)
+    for _ in range(50):
+        await (await bus.subscribe("passing", take)).cancel()
+    assert list(bus._subscriptions) == [kept]

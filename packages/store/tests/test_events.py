@@ -84,6 +84,20 @@ def test_types_are_filtered_and_the_cursor_moves_over_the_rest(filled: Reader, l
     assert cursor == "1.worker.1001"
 
 
+def test_all_extras_can_be_asked_for(writer: Writer, reader: Reader) -> None:
+    """`*.*` gives every namespaced extra beside the types that are named, and no other type."""
+    records: list[Record] = [
+        Log(1, 0, "info", "hello"), Extra(2, 0, "bdi.intention", {}), Metric(3, 0, "loss", 1, 0.5),
+        Extra(4, 0, "llm.prompt", {}),
+    ]  # fmt: skip
+    writer.apply([batch(records)], CURSOR)
+    seqs = {
+        types: [event["seq"] for event in reader.events(RUN_ID, types=types).events]
+        for types in (("*.*",), ("*.*", "log"), ("bdi.intention",), ("log",))
+    }
+    assert list(seqs.values()) == [[2, 4], [1, 2, 4], [2], [1]]
+
+
 def test_sources_are_merged_by_time(writer: Writer, reader: Reader) -> None:
     """What the supervisor said stands between the worker's events, and each source keeps its order."""
     worker = [Log(seq, seq * 10, "info", f"w{seq}") for seq in range(1, 6)]

@@ -246,12 +246,15 @@ async def running_peers(home: Path, broker: TestBroker) -> AsyncIterator[Peers]:
     await bus.connected.wait()
     with open_writer(home / "db" / "telemetry.sqlite3") as writer:
         peers = Peers(bus, writer)
-        await peers.serve()
-        yield peers
-        await bus.close()
-        for run_id in peers.committed:
-            writer.prune(run_id)
-    shutil.rmtree(home / "runs", ignore_errors=True)
+        try:
+            await peers.serve()
+            yield peers
+        finally:
+            # Also after a failure: a bus left open would go on and log into pytest's closed streams.
+            await bus.close()
+            for run_id in peers.committed:
+                writer.prune(run_id)
+            shutil.rmtree(home / "runs", ignore_errors=True)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import msgspec
@@ -17,7 +18,9 @@ from mosaic_contracts.wire import (
     ENCODING_IDENTITY,
     SOURCE_SUPERVISOR,
     BatchHead,
+    Extra,
     Lifecycle,
+    Log,
     encode_record,
     join_batch,
 )
@@ -236,6 +239,62 @@ async def test_what_neither_live_nor_store_has_is_told(
             "1.worker.10",
         )
         assert await events_until(socket, frames, 20) == list(range(11, 21))
+
+
+def worker_message(first: int, records: list[Any], t0_us: int = T0_US) -> Message:
+    """A batch of the worker from these records."""
+    head = BatchHead(RUN_ID, 1, "worker", first, len(records))
+    raw = join_batch(head, t0_us, b"".join(encode_record(record) for record in records))
+    return Message(head, raw, ENCODING_IDENTITY)
+
+
+def logs(first: int, last: int, t0_us: int = T0_US) -> Message:
+    """A batch of log events."""
+    return worker_message(
+        first, [Log(seq, 0, "info", f"{seq}") for seq in range(first, last + 1)], t0_us
+    )
+
+
+async def test_namespaced_extras_come_by_default(
+    gateway: Any, peers: Any, record: Any, frames: Any
+) -> None:
+    """Whoever names no types gets events of types that the gateway does not know, stored and live."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    await peers.commit([worker_message(1, [Extra(1, 0, "bdi.intention", {"goal": "a"})])])
+    async with gateway.live() as socket:
+        await subscribe(socket)
+        assert await events_until(socket, frames, 1) == [1]
+        await peers.publish(worker_message(2, [Extra(2, 0, "llm.prompt", {"text": "b"})]))
+        assert await events_until(socket, frames, 2) == [2]
+
+
+async def test_an_old_hole_delays_nobody(
+    gateway: Any, peers: Any, record: Any, frames: Any
+) -> None:
+    """What will never come is not waited for: a client that joins is told at once what lies behind the hole."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    await peers.commit([logs(1, 10), logs(21, 30)])
+    for last in (40, 50):
+        async with gateway.live() as socket, asyncio.timeout(1.5):
+            await subscribe(socket)
+            assert (await events_until(socket, frames, 30))[:20] == [*range(1, 11), *range(21, 31)]
+            await peers.publish(logs(last - 9, last))
+            assert await events_until(socket, frames, last) == list(range(last - 9, last + 1))
+        await peers.commit([logs(last - 9, last)])
+
+
+async def test_a_young_hole_is_waited_for(
+    gateway: Any, peers: Any, record: Any, frames: Any
+) -> None:
+    """A batch that was refused and is sent again reaches a client that joined meanwhile, in its place."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    now_us = int(time.time() * 1e6)
+    await peers.commit([logs(1, 10, now_us), logs(21, 30, now_us)])
+    async with gateway.live() as socket:
+        await subscribe(socket)
+        assert await events_until(socket, frames, 10) == list(range(1, 11))
+        await peers.commit([logs(11, 20, now_us)])
+        assert await events_until(socket, frames, 30) == list(range(11, 31))
 
 
 async def test_bad_messages_on_the_broker_harm_nobody(

@@ -23,6 +23,8 @@ SUBPROTOCOL_MSGPACK = "mosaic.msgpack.v1"
 TOKEN_SUBPROTOCOL_PREFIX = "mosaic.token."
 TICK_S = 0.05
 
+ALL_EXTRAS = "*.*"
+"""As an event type: every namespaced extra (`bdi.intention`, ...)."""
 DEFAULT_TYPES = (
     "config",
     "episode",
@@ -32,6 +34,7 @@ DEFAULT_TYPES = (
     "artifact_pruned",
     "log",
     "lifecycle",
+    ALL_EXTRAS,
 )
 
 
@@ -43,7 +46,7 @@ class Subscribe(UserModel):
     cursor: str | None = None
     """Where to go on (see `mosaic_contracts.cursor`); None: only what happens from now; `""`: from the start."""
     types: list[str] | None = None
-    """Event types; None: all but step and episode_start; `["*"]`: everything."""
+    """Event types; None: all but step and episode_start; `["*"]`: everything; `"*.*"` among them: all extras."""
 
 
 class Unsubscribe(UserModel):

@@ -44,11 +44,19 @@ Verb = tuple[type[BaseModel] | None, Callable[..., Awaitable[BaseModel | None]]]
 class Subscription:
     """One subscription of the bus; lives across reconnects until `cancel`."""
 
-    def __init__(self, subject: str, queue: str, handler: Handler, inline: bool) -> None:
+    def __init__(
+        self,
+        subject: str,
+        queue: str,
+        handler: Handler,
+        inline: bool,
+        forget: Callable[["Subscription"], None],
+    ) -> None:
         self.subject = subject
         self._queue = queue
         self._handler = handler
         self._inline = inline
+        self._forget = forget
         self._live: NatsSubscription | None = None
         self._running: set[asyncio.Task[None]] = set()
         self.cancelled = False
@@ -66,6 +74,7 @@ class Subscription:
     async def cancel(self) -> None:
         """End the subscription; what is being handled is finished."""
         self.cancelled = True
+        self._forget(self)
         if self._live is not None:
             try:
                 await self._live.unsubscribe()
@@ -108,7 +117,8 @@ class Bus:
         """How often a connection was made; a reader that sees it change knows that something may be lost."""
         self._creds = creds
         self._client: Client | None = None
-        self._subscriptions: list[Subscription] = []
+        self._subscriptions: dict[Subscription, None] = {}
+        """In the order in which they were made."""
         self._callbacks: list[Callable[[], None]] = []
         self._keeper: asyncio.Task[None] | None = None
         self._last_error = ""
@@ -169,8 +179,8 @@ class Bus:
         When it returns with a connection, the broker knows the subscription.
         `inline`: messages are handled one after the other, in order; otherwise each in a task of its own.
         """
-        subscription = Subscription(subject, queue, handler, inline)
-        self._subscriptions.append(subscription)
+        subscription = Subscription(subject, queue, handler, inline, self._forget)
+        self._subscriptions[subscription] = None
         if self._client is not None and not self._client.is_closed:
             try:
                 await subscription.attach(self._client)
@@ -230,16 +240,20 @@ class Bus:
             for name, verb in verbs.items()
         ]
 
+    def _forget(self, subscription: Subscription) -> None:
+        self._subscriptions.pop(subscription, None)
+
     async def _keep(self) -> None:
         while not self._stopping:
             closed = asyncio.Event()
             client = Client()
             await self._connect(client, closed)
-            self._subscriptions = [s for s in self._subscriptions if not s.cancelled]
             self._client = client
             try:
-                for subscription in self._subscriptions:
-                    await subscription.attach(client)
+                # A copy: one may be cancelled while another is attached.
+                for subscription in list(self._subscriptions):
+                    if not subscription.cancelled:
+                        await subscription.attach(client)
                 await _flush(client)
             except NatsError as error:
                 await self._on_error(error)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mosaic_contracts.cursor import Cursor
+from mosaic_contracts.live import ALL_EXTRAS
 from mosaic_contracts.wire import TYPE_OF, Batch, Extra, Record, event_type, to_event
 from mosaic_store.blocks import read_blocks
 from mosaic_store.fold import kind_of
@@ -83,7 +84,7 @@ class _Wanted:
         if classes is None:
             return records
         picked = [record for record in records if type(record) in classes]
-        if Extra in classes:
+        if Extra in classes and ALL_EXTRAS not in self._types:
             picked = [record for record in picked if event_type(record) in self._types]
         return picked
 

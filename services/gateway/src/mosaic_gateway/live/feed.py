@@ -1,14 +1,16 @@
 """One run's live events, shared by all clients that follow it: one subscription, one decode, one encode a tick."""
 
 import asyncio
+import time
 from collections.abc import Iterable
+from functools import partial
 from typing import Protocol
 
 from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from mosaic_contracts import subjects
-from mosaic_contracts.cursor import Cursor
+from mosaic_contracts.cursor import Cursor, format_cursor
 from mosaic_contracts.live import TICK_S
 from mosaic_contracts.runs import EventPage, SourceMark
 from mosaic_contracts.services import Committed
@@ -29,10 +31,16 @@ from mosaic_gateway.live.spaces import Spaces
 from mosaic_gateway.live.tick import Tick
 from mosaic_servicekit.bus import Bus, Subscription
 from mosaic_servicekit.logging import get_log
+from mosaic_store import Reader
 from mosaic_store.batch import unpack
 
 HOLE_WAIT_S = 0.25
 """How long a missing batch may still come live: a refused one is sent again at once. Then the store is asked."""
+OLD_HOLE_S = 2.0
+"""A hole in the store that was seen that long ago is not filled any more: a refused batch is sent again within this."""
+OLD_EVENT_S = 60.0
+"""The same of a hole that is seen for the first time, by the age of what follows it (the writer's clock): longer,
+for a shipper that works off its outbox may have been refused just now."""
 
 
 class Joined(Protocol):
@@ -65,6 +73,8 @@ class Feed:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._hole_timers: dict[Key, asyncio.TimerHandle] = {}
+        self._store_holes: dict[Key, tuple[int, float]] = {}
+        """First missing seq in the store, and when it was first seen (loop time)."""
         self._last_tick = 0.0
         self._closed = False
 
@@ -80,6 +90,8 @@ class Feed:
         )
         for event in configs.events:
             self._spaces.learn(event["attempt"], event["data"])
+        self._note_holes(marks)
+        await self._age_holes(marks)
         self.sequence.start({(mark.attempt, mark.source): mark.last_seq for mark in marks})
         self.started.set()
         self._schedule()
@@ -106,6 +118,12 @@ class Feed:
         marks = await self._history.marks(self.run_id)
         self._see_marks(marks)
         return {(mark.attempt, mark.source): mark.last_seq for mark in marks}
+
+    @property
+    def has_old_hole(self) -> bool:
+        """The store has a hole that will stay: who reads past it need not wait."""
+        now = self._loop.time()
+        return any(since + OLD_HOLE_S <= now for _, since in self._store_holes.values())
 
     def tick_of(self, pieces: Iterable[Piece], start: Cursor, end: Cursor) -> Tick:
         """A tick of a reader's own."""
@@ -189,8 +207,32 @@ class Feed:
             if isinstance(record, Config):
                 self._spaces.learn(batch.attempt, record.data)
 
+    def _note_holes(self, marks: list[SourceMark]) -> None:
+        known, now = self._store_holes, self._loop.time()
+        self._store_holes = {}
+        for mark in marks:
+            if mark.missing:
+                key = (mark.attempt, mark.source)
+                first, since = known.get(key, (mark.next_seq, now))
+                self._store_holes[key] = (mark.next_seq, since if first == mark.next_seq else now)
+
+    async def _age_holes(self, marks: list[SourceMark]) -> None:
+        """A hole that was there before anybody followed the run is as old as what the store has behind it."""
+        none = EventPage(events=[], cursor="", has_more=False)
+        for mark in marks:
+            key = (mark.attempt, mark.source)
+            if key not in self._store_holes:
+                continue
+            others = {(m.attempt, m.source): m.last_seq for m in marks}
+            behind = format_cursor({**others, key: mark.next_seq - 1})
+            first_behind = partial(Reader.events, run_id=self.run_id, cursor=behind, limit=1)
+            found = await self._history.read(first_behind, none)
+            if found.events and found.events[0]["t"] + OLD_EVENT_S < time.time():
+                self._store_holes[key] = (mark.next_seq, self._loop.time() - OLD_HOLE_S)
+
     def _see_marks(self, marks: list[SourceMark]) -> None:
         """The store is ahead of what came live: give the rest a moment, then send readers to the store."""
+        self._note_holes(marks)
         for mark in marks:
             key = (mark.attempt, mark.source)
             if mark.last_seq > self.sequence.position.get(key, 0):

@@ -139,6 +139,7 @@ class Follower:
         """Read store and feed until the feed has nothing that the client has not; then join it."""
         loop = asyncio.get_running_loop()
         stuck_since: float | None = None
+        self._passes_holes = self._passes_holes or self._feed.has_old_hole
         while not self._watched.ended.is_set():
             if is_joinable(self._feed, self._cursor):
                 pieces = self._feed.sequence.recent_after(self._cursor, PAGE_EVENTS)

@@ -5,13 +5,15 @@ from typing import Any, Protocol
 
 import msgspec
 
-from mosaic_contracts.live import SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK
+from mosaic_contracts.live import ALL_EXTRAS, SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK
 from mosaic_contracts.models import PeerModel
-from mosaic_contracts.wire import Metric, Step, event_type, to_event
+from mosaic_contracts.wire import TYPE_OF, Metric, Step, event_type, to_event
 from mosaic_gateway.live.columns import METRIC, STEP, event_columns, record_columns, step_columns
 from mosaic_gateway.live.sequence import Piece
 from mosaic_gateway.strict_json import read_json, write_json
 
+_OWN_TYPES = frozenset(TYPE_OF.values())
+"""All others are namespaced extras."""
 Payload = str | bytes
 Event = dict[str, Any]
 Plain = Callable[[Event], Event]
@@ -26,7 +28,9 @@ class Selection:
         self.types = None if types is None else frozenset(types)
 
     def __contains__(self, name: str) -> bool:
-        return self.types is None or name in self.types
+        if self.types is None or name in self.types:
+            return True
+        return ALL_EXTRAS in self.types and name not in _OWN_TYPES
 
     @property
     def names(self) -> list[str] | None:
