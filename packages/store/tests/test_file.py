@@ -3,11 +3,14 @@
 import multiprocessing
 import sqlite3
 import stat
+import time
 from pathlib import Path
 
 import pytest
 
 from mosaic_store import (
+    Reader,
+    ReadTooSlow,
     StoreForeign,
     StoreLocked,
     StoreMissing,
@@ -21,6 +24,7 @@ from mosaic_store import (
     read_batch,
     schema,
 )
+from mosaic_store.pool import ReadPool
 from mosaic_store.testing import RUN_ID, message
 
 CURSOR = StreamCursor("one", 1)
@@ -191,3 +195,18 @@ def test_failed_transaction_leaves_nothing_and_may_be_tried_again(
         assert (summary.events, summary.episodes, summary.steps) == (90, 4, 76)
         episodes = reader.episodes(RUN_ID).episodes
         assert [episode.recorded_steps for episode in episodes] == [17, 17, 17, 17, 8]
+
+
+def test_a_query_that_goes_on_is_interrupted(filled: Reader) -> None:
+    """A read beyond its bound ends by itself with a word for the user, and the next read is served."""
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    pool = ReadPool(filled._pool._path, timeout_s=0.5)
+    began = time.monotonic()
+    with pytest.raises(ReadTooSlow, match="longer than 0.5 s"), pool.lend() as db:
+        db.execute(endless).fetchone()
+    assert time.monotonic() - began < 5
+    time.sleep(0.6)
+    with pool.lend() as db:
+        in_time = endless.replace("FROM n)", "FROM n LIMIT 300000)")
+        assert db.execute(in_time).fetchone() == (300_000,)
+    pool.close()

@@ -4,6 +4,7 @@ from mosaic_store.batch import MAX_RAW_BYTES, StoredBatch, read_batch
 from mosaic_store.errors import (
     EpisodeUnknown,
     MetricUnknown,
+    ReadTooSlow,
     StoreError,
     StoreForeign,
     StoreLocked,
@@ -24,6 +25,7 @@ __all__ = [
     "MetricUnknown",
     "PruneStep",
     "Quarantined",
+    "ReadTooSlow",
     "Reader",
     "StoreError",
     "StoreForeign",

@@ -29,6 +29,10 @@ class StoreWriteFailed(StoreError):
     """A transaction could not be written (disk full, I/O error) and was rolled back as a whole."""
 
 
+class ReadTooSlow(StoreError):
+    """A read was interrupted because it took too long."""
+
+
 class EpisodeUnknown(StoreError):
     """The store has no event of that episode."""
 

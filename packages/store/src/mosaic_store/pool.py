@@ -2,21 +2,26 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from mosaic_store.database import open_for_reading
-from mosaic_store.errors import StoreMissing
+from mosaic_store.errors import ReadTooSlow, StoreMissing
 
 _KEPT = 4
+_CHECK_OPS = 2_000_000
+"""Steps of SQLite's machine between looks at the clock, some 20 ms: a short read is never asked, and a look that has to
+wait for the interpreter's lock costs little beside it."""
 
 
 class ReadPool:
     """Lends `query_only` connections, each inside one read transaction; safe from several threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, timeout_s: float) -> None:
         self._path = path
+        self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._idle: list[tuple[tuple[int, int], sqlite3.Connection]] = []
         self._closed = False
@@ -27,13 +32,24 @@ class ReadPool:
 
         Raises:
             StoreMissing, StoreForeign: see `open_for_reading`.
+            ReadTooSlow: a query went on for too long and was interrupted.
         """
         file = self._file()
         db = self._take(file) or open_for_reading(self._path)
+        deadline = time.monotonic() + self._timeout_s
         try:
+            db.set_progress_handler(lambda: time.monotonic() > deadline, _CHECK_OPS)
             db.execute("BEGIN")
             yield db
             db.execute("COMMIT")
+            db.set_progress_handler(None, 0)
+        except sqlite3.OperationalError as error:
+            db.close()
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_INTERRUPT:
+                raise
+            raise ReadTooSlow(
+                f"a read of {self._path.name} took longer than {self._timeout_s:g} s; ask for less at once"
+            ) from error
         except BaseException:
             db.close()
             raise

@@ -28,6 +28,8 @@ from mosaic_store.summaries import read_artifacts, read_quarantine, read_summari
 
 _CACHED_SPACES = 256
 _MAX_EPISODES = 1000
+READ_TIMEOUT_S = 10.0
+"""After which a query is interrupted. The slowest that belongs here takes tenths of a second."""
 
 Spaces = Mapping[str, Any]
 
@@ -36,11 +38,11 @@ class Reader:
     """Short reads of the store; safe from several threads.
 
     Every method raises StoreMissing until the recorder has made the store, and StoreForeign for a file that
-    is no store of this version. A run without events has an empty summary, no marks, empty pages.
+    is no store of this version, and ReadTooSlow for a query that was interrupted. A run without events has an empty summary, no marks, empty pages.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._pool = ReadPool(path.absolute())
+    def __init__(self, path: Path, timeout_s: float = READ_TIMEOUT_S) -> None:
+        self._pool = ReadPool(path.absolute(), timeout_s)
         self._spaces: dict[tuple[str, int], Spaces] = {}
         self._spaces_lock = threading.Lock()
 
@@ -187,9 +189,9 @@ class Reader:
         return known
 
 
-def open_reader(path: Path) -> Reader:
-    """Read the store at `path`, which need not be there yet."""
-    return Reader(path)
+def open_reader(path: Path, timeout_s: float = READ_TIMEOUT_S) -> Reader:
+    """Read the store at `path`, which need not be there yet. `timeout_s`: bound of one read."""
+    return Reader(path, timeout_s)
 
 
 def _clip(value: int, most: int) -> int:

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 from mosaic_contracts.runs import SourceMark
 from mosaic_gateway.errors import store_unavailable
-from mosaic_store import Reader, StoreForeign, StoreMissing, open_reader
+from mosaic_store import Reader, ReadTooSlow, StoreForeign, StoreMissing, open_reader
 
 READ_TIMEOUT_S = 5.0
-"""The slowest query that belongs here takes tenths of a second. The store bounds what one read touches, so a read that
-is given up ends by itself soon after."""
+"""The slowest query that belongs here takes tenths of a second. The store interrupts a query that takes longer, so
+that one which is given up does not keep its thread."""
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class History:
     def __init__(self, path: Path, threads: int, timeout_s: float = READ_TIMEOUT_S) -> None:
         self._name = path.name
         self._timeout_s = timeout_s
-        self._reader = open_reader(path)
+        self._reader = open_reader(path, timeout_s)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="history")
 
     async def read(self, work: Callable[[Reader], T], absent: T) -> T:
@@ -42,7 +42,7 @@ class History:
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await loop.run_in_executor(self._pool, work, self._reader)
-        except TimeoutError:
+        except (TimeoutError, ReadTooSlow):
             raise store_unavailable(
                 f"A read took longer than {self._timeout_s:g} s; ask for less at once."
             ) from None
