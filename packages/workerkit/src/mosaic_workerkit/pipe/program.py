@@ -1,0 +1,140 @@
+"""`program.toml`: which programs a worker has, with what arguments they are started."""
+
+import difflib
+import re
+import shutil
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from mosaic_contracts.ids import WorkerIdField
+from mosaic_contracts.models import UserModel
+from mosaic_contracts.spec import RunSpec
+from mosaic_workerkit.pipe.errors import ProgramFileInvalid, ProgramRefused
+
+_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+SEED, STEPS, ENVIRONMENT = "seed", "steps", "environment"
+HERE, RUN_DIR, RUN_ID = "here", "run_dir", "run_id"
+OF_THE_RUN = frozenset({SEED, STEPS, ENVIRONMENT, HERE, RUN_DIR, RUN_ID})
+"""Placeholders that are no parameters: fields of the run's spec, and where things lie."""
+
+
+class Program(UserModel):
+    """One program, which is one algorithm of the worker."""
+
+    command: list[str] = Field(min_length=1)
+    """argv. `{name}` is replaced, in each word by itself: no shell sees it."""
+    title: str = ""
+    summary: str = ""
+    directory: str = "{run_dir}"
+    """Where it is started; `{here}` is the folder of program.toml."""
+    steps: int | None = Field(default=None, gt=0)
+    """`{steps}` of a run that names none."""
+    parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """JSON Schema of each; `{name}` in the command is its value."""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> "Program":
+        used = {name for word in self.command for name in _PLACEHOLDER.findall(word)}
+        taken = sorted(OF_THE_RUN & set(self.parameters))
+        unknown = sorted(used - OF_THE_RUN - set(self.parameters))
+        unused = sorted(set(self.parameters) - used)
+        if taken:
+            raise ValueError(
+                f"parameter {taken[0]!r} has the name of a field of the run; rename it"
+            )
+        if unknown:
+            raise ValueError(f"the command has {{{unknown[0]}}}, which is no parameter; declare it")
+        if unused:
+            raise ValueError(f"parameter {unused[0]!r} is not in the command; add {{{unused[0]}}}")
+        return self
+
+    @property
+    def placeholders(self) -> set[str]:
+        """Names that the command asks for."""
+        return {name for word in self.command for name in _PLACEHOLDER.findall(word)}
+
+    def values(self, spec: RunSpec) -> dict[str, Any]:
+        """Value of each parameter in this run.
+
+        Raises:
+            ProgramRefused: an unknown one, or one without a default that was not given.
+        """
+        for name in spec.parameters:
+            if name not in self.parameters:
+                near = difflib.get_close_matches(name, self.parameters, n=1, cutoff=0.5)
+                hint = f"did you mean {near[0]!r}?" if near else f"it has {_list(self.parameters)}"
+                raise ProgramRefused(f"{spec.algorithm} has no parameter {name!r}; {hint}")
+        values = {name: s["default"] for name, s in self.parameters.items() if "default" in s}
+        values |= spec.parameters
+        missing = [name for name in self.parameters if values.get(name) is None]
+        if missing:
+            raise ProgramRefused(f"give a value for {missing[0]}: -p {missing[0]}=VALUE")
+        return values
+
+    def total_steps(self, spec: RunSpec) -> int | None:
+        """Environment steps that the run asks for, as far as that is known."""
+        return spec.steps or self.steps
+
+    def argv(self, spec: RunSpec, places: Mapping[str, str]) -> list[str]:
+        """What is executed, for `places` of `here`, `run_dir` and `run_id`.
+
+        Raises:
+            ProgramRefused: as `values`; or the number of steps is asked for and not known.
+        """
+        steps = self.total_steps(spec)
+        if STEPS in self.placeholders and steps is None:
+            raise ProgramRefused("say how many steps: --steps N (program.toml has no default)")
+        told = {SEED: spec.seed, STEPS: steps, ENVIRONMENT: spec.environment}
+        words = {
+            name: _word(value) for name, value in {**told, **places, **self.values(spec)}.items()
+        }
+        return [_PLACEHOLDER.sub(lambda found: words[found[1]], word) for word in self.command]
+
+
+class ProgramFile(UserModel):
+    """The file."""
+
+    id: WorkerIdField
+    """As in the worker.toml whose command names this file."""
+    title: str
+    summary: str = ""
+    environments: list[str] = Field(default_factory=list)
+    """Known ones; an empty list takes any name."""
+    algorithms: dict[str, Program] = Field(min_length=1)
+
+
+def read_program_file(path: Path) -> ProgramFile:
+    """Read a program.toml.
+
+    Raises:
+        ProgramFileInvalid: it cannot be read, or says something that cannot be.
+    """
+    try:
+        return ProgramFile.model_validate(tomllib.loads(path.read_text()))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ProgramFileInvalid(f"{path} cannot be read: {error}") from error
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+            for fault in error.errors(include_url=False)
+        ]
+        raise ProgramFileInvalid(f"{path}: {'; '.join(faults)}") from error
+
+
+def find_executable(argv: list[str], directory: str) -> str | None:
+    """Where the program lies, or None: on PATH, or relative to where it is started."""
+    if "/" in argv[0]:
+        return shutil.which(str(Path(directory) / argv[0]))
+    return shutil.which(argv[0])
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _list(names: Mapping[str, Any]) -> str:
+    return ", ".join(names) or "none"

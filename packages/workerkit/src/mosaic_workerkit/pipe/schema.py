@@ -1,0 +1,137 @@
+"""The lines that say which event they are: `{"type": "metric", ...}`. Unknown keys are kept, not refused."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
+
+RETURN_KEYS = ("return", "episode_return", "episodic_return")
+LENGTH_KEYS = ("length", "episode_length", "episodic_length")
+
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class MetricLine(_Line):
+    """One scalar."""
+
+    type: Literal["metric"]
+    name: Annotated[str, Field(min_length=1, max_length=500)]
+    value: float
+    """NaN and infinities too, bare or as "NaN", "Infinity", "-Infinity"."""
+    step: _Count | None = None
+
+
+class EpisodeStartLine(_Line):
+    """A reset; `reset` says how to rebuild it."""
+
+    type: Literal["episode_start"]
+    env: _Count = 0
+    episode: _Count | None = None
+    seed: int | None = None
+    reset: dict[str, Any] = {}
+    hash: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] | None = None
+    observation: Any = None
+
+
+class StepLine(_Line):
+    """One environment step; kept at levels `replay` and `full`."""
+
+    type: Literal["step"]
+    env: _Count = 0
+    episode: _Count | None = None
+    step: Annotated[int, Field(ge=1, lt=2**63)] | None = None
+    """Within the episode, from 1; None counts on."""
+    action: Any = None
+    reward: float
+    terminated: bool = False
+    truncated: bool = False
+    hash: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] | None = None
+    """16 hex digits; None: made of `observation`."""
+    observation: Any = None
+
+
+class EpisodeLine(_Line):
+    """An episode's end."""
+
+    type: Literal["episode"]
+    env: _Count = 0
+    episode: _Count | None = None
+    episode_return: Annotated[float, Field(validation_alias=AliasChoices(*RETURN_KEYS))]
+    length: Annotated[int, Field(ge=0, lt=2**63, validation_alias=AliasChoices(*LENGTH_KEYS))] = 0
+    """Steps; 0: not told."""
+    terminated: bool = False
+    truncated: bool = False
+    duration_s: Annotated[float, Field(ge=0)] | None = None
+    global_step: _Count | None = None
+
+
+class LogLine(_Line):
+    """A line worth keeping as an event; all lines are in the run's log anyway."""
+
+    type: Literal["log"]
+    message: str
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class CheckpointLine(_Line):
+    """A checkpoint that is complete on disk."""
+
+    type: Literal["checkpoint"]
+    path: str
+    """Relative to the run folder, or absolute and inside it."""
+    step: _Count
+    reason: str = "periodic"
+
+
+class ArtifactLine(_Line):
+    """Another file or folder of the run."""
+
+    type: Literal["artifact"]
+    path: str
+    kind: str = "file"
+
+
+class ProgressLine(_Line):
+    """How far the program is, for the bar; kept nowhere."""
+
+    type: Literal["progress"]
+    step: _Count
+    total: _Count | None = None
+
+
+class ConfigLine(_Line):
+    """What really runs; to be printed before every other event. Other keys are kept in the run's config."""
+
+    type: Literal["config"]
+    spaces: dict[str, Any] | None = None
+    """`{"observation": SPACE, "action": SPACE}` of docs/interfaces.md."""
+
+
+TypedLine = (
+    MetricLine
+    | EpisodeStartLine
+    | StepLine
+    | EpisodeLine
+    | LogLine
+    | CheckpointLine
+    | ArtifactLine
+    | ProgressLine
+    | ConfigLine
+)
+
+typed_line: TypeAdapter[TypedLine] = TypeAdapter(Annotated[TypedLine, Field(discriminator="type")])
+"""Validate one."""
+TYPES = frozenset(
+    {
+        *("metric", "episode_start", "step", "episode", "log"),
+        *("checkpoint", "artifact", "progress", "config"),
+    }
+)
+
+
+def line_schema() -> dict[str, Any]:
+    """JSON Schema of the lines with a `type`."""
+    return typed_line.json_schema()

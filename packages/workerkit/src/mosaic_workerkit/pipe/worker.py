@@ -1,0 +1,263 @@
+"""The worker that a `program.toml` makes: `describe`, `check`, `train` like any other."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.launch import ENV_RUN_DIR, ENV_RUN_ID
+from mosaic_contracts.spec import RecordLevel, RunSpec
+from mosaic_contracts.worker import (
+    Algorithm,
+    CheckReport,
+    Environment,
+    Finding,
+    WorkerDescription,
+)
+from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.pipe.child import Child, Ending
+from mosaic_workerkit.pipe.errors import ProgramNotStarted, ProgramRefused
+from mosaic_workerkit.pipe.lines import LineSplitter
+from mosaic_workerkit.pipe.program import (
+    ENVIRONMENT,
+    HERE,
+    RUN_DIR,
+    RUN_ID,
+    SEED,
+    STEPS,
+    Program,
+    ProgramFile,
+    find_executable,
+)
+from mosaic_workerkit.pipe.translation import Translator
+
+VERSION = "1"
+CONFIG_WAIT_S = 5.0
+"""So long a program may take to print its own config line before the run's config is told without it."""
+_FIELDS: dict[str, dict[str, Any]] = {
+    SEED: {"type": "integer", "minimum": 0, "description": "Seed of the run."},
+    STEPS: {"type": "integer", "minimum": 1, "description": "Environment steps in all."},
+    ENVIRONMENT: {"type": "string", "description": "Environment id."},
+}
+
+
+class PipeWorker:
+    """Runs the programs of one file.
+
+    Args:
+        here: folder of that file.
+    """
+
+    def __init__(self, file: ProgramFile, here: Path) -> None:
+        self._file = file
+        self._here = here
+        self.ending: Ending | None = None
+        """How the program ended, once it has."""
+
+    def describe(self) -> WorkerDescription:
+        """Answer from the file alone."""
+        return WorkerDescription(
+            worker=self._file.id,
+            version=VERSION,
+            title=self._file.title,
+            summary=self._file.summary,
+            record_levels=[level.value for level in RecordLevel],
+            algorithms=[
+                self._algorithm(name, program) for name, program in self._file.algorithms.items()
+            ],
+            environments=[Environment(id=name) for name in self._file.environments],
+        )
+
+    def check(self, spec: RunSpec) -> CheckReport:
+        """Answer what would be executed."""
+        try:
+            program = self._program(spec)
+            argv, directory = self._launch(program, spec, Path("<run>"), "<run id>")
+        except ProgramRefused as error:
+            return _blocked("parameters" if spec.parameters else "spec", str(error))
+        findings: list[Finding] = []
+        # A program inside the run folder would have to be made by the run itself.
+        found = find_executable(argv, directory)
+        if found is None and RUN_DIR not in program.command[0]:
+            message = (
+                f"{argv[0]} is not found or not executable; write its whole path, or {{here}}/NAME"
+            )
+            return _blocked("algorithm", message)
+        plan = {
+            "argv": argv,
+            "program": found,
+            "directory": directory,
+            "parameters": program.values(spec),
+            "record": spec.record.value,
+        }
+        return CheckReport(ok=True, findings=findings, plan=plan)
+
+    def train(self, context: TrainContext) -> None:
+        """Run the program to its end and tell what it printed.
+
+        Raises:
+            ProgramRefused: the spec is one that `check` calls blocking.
+            SystemExit: with the program's own exit code when that is not 0.
+        """
+        spec = context.spec
+        program = self._program(spec)
+        argv, directory = self._launch(program, spec, context.run_dir, _run_id())
+        config = _config(spec, argv, program.values(spec), program.total_steps(spec))
+        self.ending = run_program(context, argv, Path(directory), config)
+        _leave_as(self.ending)
+
+    def _program(self, spec: RunSpec) -> Program:
+        known = self._file.algorithms
+        if spec.algorithm not in known:
+            raise ProgramRefused(
+                f"there is no algorithm {spec.algorithm!r} here; known are {', '.join(known)}"
+            )
+        if self._file.environments and spec.environment not in self._file.environments:
+            raise ProgramRefused(
+                f"there is no environment {spec.environment!r} here; known are "
+                f"{', '.join(self._file.environments)}"
+            )
+        return known[spec.algorithm]
+
+    def _launch(
+        self, program: Program, spec: RunSpec, run_dir: Path, run_id: str
+    ) -> tuple[list[str], str]:
+        places = {HERE: str(self._here), RUN_DIR: str(run_dir), RUN_ID: run_id}
+        directory = program.directory
+        for name, place in places.items():
+            directory = directory.replace(f"{{{name}}}", place)
+        return program.argv(spec, places), directory
+
+    def _algorithm(self, name: str, program: Program) -> Algorithm:
+        fields = {key: dict(_FIELDS[key]) for key in _FIELDS if key in program.placeholders}
+        if STEPS in fields and program.steps is not None:
+            fields[STEPS]["default"] = program.steps
+        required = [key for key, schema in program.parameters.items() if "default" not in schema]
+        asked = program.placeholders
+        return Algorithm(
+            id=name,
+            title=program.title or name,
+            summary=program.summary,
+            parameters={
+                "type": "object",
+                "properties": {**fields, **program.parameters},
+                "required": required,
+                "additionalProperties": False,
+            },
+            default_environment=next(iter(self._file.environments), None),
+            steps_parameter=STEPS if STEPS in asked else None,
+            seed_parameter=SEED if SEED in asked else None,
+            environment_parameter=ENVIRONMENT if ENVIRONMENT in asked else None,
+        )
+
+
+class BareProgram:
+    """A command line that no file describes, for the run around it. It is executed as it stands."""
+
+    def __init__(self, argv: list[str], directory: Path) -> None:
+        self._argv = argv
+        self._directory = directory
+        self.ending: Ending | None = None
+
+    def describe(self) -> WorkerDescription:
+        """Nothing is known of it."""
+        raise ProgramRefused("only a worker with a program.toml can be described")
+
+    def check(self, spec: RunSpec) -> CheckReport:
+        """Nothing is known of it."""
+        raise ProgramRefused("only a worker with a program.toml can be checked")
+
+    def train(self, context: TrainContext) -> None:
+        """As `PipeWorker.train`."""
+        spec = context.spec
+        config = _config(spec, self._argv, dict(spec.parameters), spec.steps)
+        self.ending = run_program(context, self._argv, self._directory, config)
+        _leave_as(self.ending)
+
+
+def run_program(
+    context: TrainContext, argv: list[str], directory: Path, config: dict[str, Any]
+) -> Ending:
+    """Run a program as this run: its lines become events, and its end the run's terminal event.
+
+    Raises:
+        SystemExit: it could not be started; exit code 127 or 126.
+    """
+    translator = Translator(context.telemetry, config)
+    splitter = LineSplitter()
+    config_due = time.monotonic() + CONFIG_WAIT_S
+
+    def on_chunk(chunk: bytes) -> None:
+        for line in splitter.feed(chunk):
+            translator.take(line)
+
+    def on_idle() -> None:
+        if time.monotonic() > config_due:
+            translator.begin()
+
+    environment = {ENV_RUN_DIR: str(context.run_dir)}
+    child = Child(argv, directory, environment, context.stop, on_chunk, on_idle)
+    try:
+        ending = child.run()
+    except ProgramNotStarted as error:
+        print(f"mosaic-pipe: {error}", file=sys.stderr)  # noqa: T201 - the run's log
+        translator.begin()
+        context.telemetry.lifecycle("error", {"message": str(error)})
+        sys.exit(error.exit_code)
+    for line in splitter.finish():
+        translator.take(line)
+    _tell_end(context, translator, ending)
+    return ending
+
+
+def _tell_end(context: TrainContext, translator: Translator, ending: Ending) -> None:
+    if ending.is_left_open:
+        translator.refuse(
+            "output_left_open",
+            "the program ended, and a process that it left behind still holds its output open; what that prints "
+            "is not recorded. End helpers before the program ends",
+        )
+    if ending.lost_bytes:
+        translator.refuse(
+            "output_lost",
+            f"{ending.lost_bytes} bytes of output reached no log: the disk is full, or whoever read it was too slow",
+        )
+    translator.finish()
+    data = {"message": f"the program {ending.words}", "exit_code": ending.code}
+    if ending.code == 0:
+        context.telemetry.lifecycle("stopped" if context.stop.requested else "done", data)
+    else:
+        phase = "stopped" if context.stop.requested else "error"
+        context.telemetry.lifecycle(phase, {**data, "signal": ending.signal})
+
+
+def _config(
+    spec: RunSpec, argv: list[str], arguments: dict[str, Any], total_steps: int | None
+) -> dict[str, Any]:
+    return {
+        "algorithm": spec.algorithm,
+        "environment": spec.environment,
+        "seed": spec.seed,
+        "argv": argv,
+        "arguments": arguments,
+        "num_envs": 1,
+        "spaces": {},
+        "packages": {},
+        "record": spec.record.value,
+        "total_steps": total_steps,
+    }
+
+
+def _leave_as(ending: Ending) -> None:
+    """With the program's exit code; a signal is passed on when the telemetry is closed."""
+    if ending.code:
+        sys.exit(ending.code)
+
+
+def _run_id() -> str:
+    return os.environ.get(ENV_RUN_ID, "")
+
+
+def _blocked(where: str, message: str) -> CheckReport:
+    return CheckReport(ok=False, findings=[Finding(level="blocking", where=where, message=message)])
