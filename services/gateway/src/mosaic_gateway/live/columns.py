@@ -1,6 +1,9 @@
 """Steps and metrics as columns: one list a field, which is a third of the bytes and a tenth of the work of objects."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import attrgetter
+from types import NoneType
 from typing import Any
 
 from mosaic_contracts.wire import Batch
@@ -8,6 +11,9 @@ from mosaic_contracts.wire import Batch
 STEP = ("seq", "t", "env", "episode", "step", "action", "reward", "flags", "hash", "actor")
 """Keys as in `mosaic_contracts.wire.Step`, with `t` (seconds since the epoch) for `dt`; `observation` if any."""
 METRIC = ("seq", "t", "name", "step", "value")
+
+Part = tuple[int, list[Any]]
+"""Records of one kind and one batch, behind the batch's t0 in microseconds."""
 
 
 def event_columns(events: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
@@ -20,28 +26,29 @@ def event_columns(events: list[dict[str, Any]], names: tuple[str, ...]) -> dict[
     return table
 
 
-def record_columns(records: Sequence[tuple[int, Any]], names: tuple[str, ...]) -> dict[str, Any]:
-    """Columns of (t0 of its batch in microseconds, record)."""
-    return {
-        name: [(t0_us + record.dt) / 1e6 for t0_us, record in records]
-        if name == "t"
-        else [getattr(record, name) for _, record in records]
-        for name in names
+def record_columns(parts: Sequence[Part], names: tuple[str, ...]) -> dict[str, Any]:
+    """Columns of records."""
+    records = list(chain.from_iterable(part for _, part in parts))
+    # `map` with `attrgetter` stays in C: half the time of a comprehension for each field.
+    table: dict[str, Any] = {
+        name: list(map(attrgetter(name), records)) for name in names if name != "t"
     }
+    table["t"] = [(t0_us + record.dt) / 1e6 for t0_us, part in parts for record in part]
+    return table
 
 
 def step_columns(
     batch: Batch,
-    steps: Sequence[tuple[int, Any]],
+    parts: Sequence[Part],
     plain: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
     """Columns of steps; raw bytes of actions and observations become lists."""
-    table = record_columns(steps, STEP)
-    if any(step.observation is not None for _, step in steps):
-        table["observation"] = [step.observation for _, step in steps]
+    table = record_columns(parts, (*STEP, "observation"))
+    if set(map(type, table["observation"])) <= {NoneType}:
+        del table["observation"]
     head = {"type": "step", "attempt": batch.attempt, "source": batch.source}
     for name in ("action", "observation"):
         values = table.get(name, ())
-        if any(isinstance(value, bytes) for value in values):
+        if bytes in set(map(type, values)):
             table[name] = [plain({**head, name: value})[name] for value in values]
     return table

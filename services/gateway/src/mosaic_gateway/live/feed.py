@@ -67,7 +67,8 @@ class Feed:
         self._bus = bus
         self._history = history
         self._spaces = Spaces()
-        self._inbox: list[Msg] = []
+        self._inbox: list[tuple[Batch, int]] = []
+        """Batches that wait for the next tick, with their raw bytes."""
         self._joined: set[Joined] = set()
         self._subscriptions: list[Subscription] = []
         self._loop = asyncio.get_running_loop()
@@ -139,8 +140,11 @@ class Feed:
             return
 
     async def _on_events(self, message: Msg) -> None:
-        self._inbox.append(message)
-        self._schedule()
+        # Decoded as they come, so that a tick has nothing left to do but to order and to encode.
+        batch, raw_bytes = self._decode(message)
+        if batch is not None:
+            self._inbox.append((batch, raw_bytes))
+            self._schedule()
 
     async def _on_committed(self, message: Msg) -> None:
         try:
@@ -160,14 +164,12 @@ class Feed:
     def _tick(self) -> None:
         self._timer = None
         self._last_tick = self._loop.time()
-        messages, self._inbox = self._inbox, []
+        batches, self._inbox = self._inbox, []
         start = dict(self.sequence.position)
         pieces: list[Piece] = []
-        for message in messages:
-            batch, raw_bytes = self._decode(message)
-            if batch is not None:
-                self._learn_spaces(batch)
-                pieces += self.sequence.add(batch, raw_bytes)
+        for batch, raw_bytes in batches:
+            self._learn_spaces(batch)
+            pieces += self.sequence.add(batch, raw_bytes)
         self._give(pieces, start)
         for key in self.sequence.holes:
             self._wait_for(key)

@@ -8,12 +8,21 @@ import msgspec
 from mosaic_contracts.live import ALL_EXTRAS, SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.wire import TYPE_OF, Metric, Step, event_type, to_event
-from mosaic_gateway.live.columns import METRIC, STEP, event_columns, record_columns, step_columns
+from mosaic_gateway.live.columns import (
+    METRIC,
+    STEP,
+    Part,
+    event_columns,
+    record_columns,
+    step_columns,
+)
 from mosaic_gateway.live.sequence import Piece
 from mosaic_gateway.strict_json import read_json, write_json
 
 _OWN_TYPES = frozenset(TYPE_OF.values())
 """All others are namespaced extras."""
+_IN_COLUMNS = (Step, Metric)
+
 Payload = str | bytes
 Event = dict[str, Any]
 Plain = Callable[[Event], Event]
@@ -128,22 +137,20 @@ class MsgpackFormat:
         self, pieces: list[Piece], wanted: Selection, plain: Plain, cursor: str
     ) -> Payload | None:
         """See `WireFormat`."""
-        steps: list[tuple[int, Step]] = []
-        metrics: list[tuple[int, Metric]] = []
+        steps: list[Part] = []
+        metrics: list[Part] = []
         others: list[Event] = []
-        take_steps, take_metrics = "step" in wanted, "metric" in wanted
         for piece in pieces:
-            t0_us = piece.batch.t0_us
-            for record in piece.records:
-                kind = type(record)
-                if kind is Step:
-                    if take_steps:
-                        steps.append((t0_us, record))  # type: ignore[arg-type]  # `is` does not narrow
-                elif kind is Metric:
-                    if take_metrics:
-                        metrics.append((t0_us, record))  # type: ignore[arg-type]
-                elif event_type(record) in wanted:
-                    others.append(plain(to_event(piece.batch, record)))
+            t0_us, records = piece.batch.t0_us, piece.records
+            if "step" in wanted and (found := [r for r in records if type(r) is Step]):
+                steps.append((t0_us, found))
+            if "metric" in wanted and (scalars := [r for r in records if type(r) is Metric]):
+                metrics.append((t0_us, scalars))
+            others += [
+                plain(to_event(piece.batch, record))
+                for record in records
+                if type(record) not in _IN_COLUMNS and event_type(record) in wanted
+            ]
         if not (steps or metrics or others):
             return None
         first = pieces[0].batch
