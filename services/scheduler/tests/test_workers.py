@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,49 @@ def test_a_missing_environment_says_what_to_do(registry: WorkerRegistry, home: P
     _add(home, "lost", 'room = "nowhere"\ncommand = ["{python}", "-m", "x"]')
     with pytest.raises(WorkerNotReady, match=r"nowhere/bin/python.*mosaic sync nowhere"):
         _ = registry.find("lost").command
+
+
+def test_a_linked_folder_is_a_worker(
+    registry: WorkerRegistry, home: Path, venvs: Path, tmp_path: Path
+) -> None:
+    """A user links a folder, or its worker.toml; `{here}` is that folder, and its own program is started."""
+    own = tmp_path / "my worker"
+    (own / ".venv/bin").mkdir(parents=True)
+    program = own / ".venv/bin/python"
+    program.symlink_to(sys.executable)
+    (own / "worker.py").write_text("")
+    (own / "worker.toml").write_text(
+        'id = "mine"\ntitle = "T"\ncommand = ["{here}/.venv/bin/python", "{here}/worker.py"]\n'
+    )
+    (home / "workers.d/folder").symlink_to(own)
+    assert registry.find("mine").command == [str(program), str(own / "worker.py")]
+    (home / "workers.d/folder").unlink()
+    (home / "workers.d/file.toml").symlink_to(own / "worker.toml")
+    worker = registry.find("mine")
+    assert worker.command == [str(program), str(own / "worker.py")]
+    before = worker.stamp()
+    os.utime(own / "worker.py", ns=(1, 1))
+    assert worker.stamp() != before
+
+
+def test_a_worker_without_a_room_runs_beside_our_own_runner(
+    registry: WorkerRegistry, home: Path, venvs: Path
+) -> None:
+    """Its program needs nothing of ours: runner and shipper, and `{python}`, are the workerkit room's."""
+    _add(home, "shell", 'command = ["sh", "-c", "true"]')
+    _add(home, "piped", 'command = ["{python}", "-m", "mosaic_workerkit.pipe", "{here}/p.toml"]')
+    own = venvs / "workerkit/bin/python"
+    if not own.exists():
+        assert registry.find("shell").python == shutil.which("sh")
+        with pytest.raises(WorkerNotReady, match="mosaic sync workerkit"):
+            _ = registry.find("piped").command
+        own.parent.mkdir(parents=True)
+        own.symlink_to(sys.executable)
+    assert registry.find("shell").python == str(own)
+    assert registry.find("shell").command[0] == shutil.which("sh")
+    assert registry.find("piped").command == [
+        *(str(own), "-m", "mosaic_workerkit.pipe", str(home / "workers.d/p.toml")),
+    ]
 
 
 def test_a_broken_manifest_hides_no_other(registry: WorkerRegistry, home: Path) -> None:

@@ -12,7 +12,9 @@ from mosaic_contracts.worker import WorkerManifest
 from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
 from mosaic_servicekit.logging import get_log
 
-_PYTHON = "{python}"
+_PYTHON, _HERE = "{python}", "{here}"
+_OWN_ROOM = "workerkit"
+"""Environment whose interpreter runs the runner, and `{python}`, of a worker that names no room."""
 
 
 @dataclass(frozen=True)
@@ -24,38 +26,52 @@ class RegisteredWorker:
     venvs: Path
 
     @property
+    def here(self) -> Path:
+        """Folder of the manifest, through a link in `workers.d`: what `{here}` in its command stands for."""
+        return self.path.resolve().parent
+
+    @property
     def python(self) -> str:
-        """Interpreter of its environment.
+        """Interpreter of its environment: it runs the run's runner and shipper.
 
         Raises:
             WorkerNotReady: the environment is not there.
         """
-        if self.manifest.room is None:
-            found = shutil.which(self.manifest.command[0])
-            if found is None:
-                raise WorkerNotReady(
-                    f"{self.manifest.command[0]} cannot be found. {self.manifest.hint}".strip()
-                )
-            return found
-        interpreter = self.venvs / self.manifest.room / "bin" / "python"
-        if not interpreter.exists():
-            hint = self.manifest.hint or f"Make it with `./mosaic sync {self.manifest.room}`."
-            raise WorkerNotReady(f"Its environment is missing ({interpreter}). {hint}")
-        return str(interpreter)
+        room = self.manifest.room or _OWN_ROOM
+        interpreter = self.venvs / room / "bin" / "python"
+        if interpreter.exists():
+            return str(interpreter)
+        if self.manifest.room is None and _PYTHON not in self.manifest.command:
+            return self._executable(self.manifest.command[0])
+        hint = self.manifest.hint or f"Make it with `./mosaic sync {room}`."
+        raise WorkerNotReady(f"Its environment is missing ({interpreter}). {hint}")
 
     @property
     def command(self) -> list[str]:
         """argv before `describe`, `check`, `train`. Raises WorkerNotReady as `python` does."""
-        return [self.python if part == _PYTHON else part for part in self.manifest.command]
+        first, *more = self.manifest.command
+        program = self.python if first == _PYTHON else self._executable(first)
+        here = str(self.here)
+        return [
+            program,
+            *(self.python if part == _PYTHON else part.replace(_HERE, here) for part in more),
+        ]
 
     def stamp(self) -> str:
         """Changes when the worker, its environment or its source does; what it said before is then forgotten."""
-        files = [self.path, *sorted(self.path.parent.glob("src/**/*.py"))]
+        files = [self.path, *sorted(self.here.glob("src/**/*.py"))]
+        files += [Path(part.replace(_HERE, str(self.here))) for part in self.manifest.command]
         if self.manifest.room is not None:
             folder = self.venvs / self.manifest.room
             files += [folder / "bin" / "python", *sorted(folder.glob("*.stamp"))]
-        times = [f"{file}:{file.stat().st_mtime_ns}" for file in files if file.exists()]
+        times = [f"{file}:{file.stat().st_mtime_ns}" for file in files if file.is_file()]
         return "|".join(times)
+
+    def _executable(self, name: str) -> str:
+        found = shutil.which(name.replace(_HERE, str(self.here)))
+        if found is None:
+            raise WorkerNotReady(f"{name} cannot be found. {self.manifest.hint}".strip())
+        return found
 
 
 class WorkerRegistry:
@@ -72,6 +88,7 @@ class WorkerRegistry:
         paths = [
             *sorted(self._root.glob("services/worker_*/worker.toml")),
             *sorted(self._home.glob("workers.d/*.toml")),
+            *sorted(self._home.glob("workers.d/*/worker.toml")),
         ]
         found: dict[str, RegisteredWorker] = {}
         for path in paths:
