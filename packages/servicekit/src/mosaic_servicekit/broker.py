@@ -1,9 +1,10 @@
-"""`python -m mosaic_servicekit.broker init`: keys, credentials and configuration of the embedded broker."""
+"""`python -m mosaic_servicekit.broker init`: keys, credentials and configuration of the broker."""
 
 import argparse
 import json
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from mosaic_servicekit import jwt
 from mosaic_servicekit.credentials import (
@@ -23,8 +24,16 @@ MAX_STORE_BYTES = 2 * 2**30
 """Fixed: left alone, the server takes three quarters of the free disk as its limit at each start."""
 
 
-def init_broker(home: Path, port: int, monitor_port: int) -> Path:
+LOOPBACK = "127.0.0.1"
+
+
+def init_broker(
+    home: Path, port: int, monitor_port: int, host: str = LOOPBACK, store: Path | None = None
+) -> Path:
     """Make what is missing below `home` and return the path of the server's configuration.
+
+    The server listens on `host` (in a container: every address of its own networks) and keeps its streams in
+    `store`, by default `home/nats`.
 
     Keys are made once and kept: credentials of runs that live must outlast a restart of the stack. JWTs and
     the configuration are written anew, for ports and permissions may have changed.
@@ -39,7 +48,8 @@ def init_broker(home: Path, port: int, monitor_port: int) -> Path:
         write_secret(creds_path(home, name), jwt.creds_text(token, keys[name]))
     write_secret(home / SIGNER_FILE, json.dumps({"account": account, "seed": keys["run_signer"]}))
     config = home / CONFIG_FILE
-    write_secret(config, _config(home, keys, port, monitor_port))
+    places = _Places(f"{host}:{port}", f"{host}:{monitor_port}", store or home / "nats")
+    write_secret(config, _config(keys, places))
     return config
 
 
@@ -70,21 +80,26 @@ def _load_keys(home: Path) -> dict[str, str]:
     return keys
 
 
-def _config(home: Path, keys: dict[str, str], port: int, monitor_port: int) -> str:
+class _Places(NamedTuple):
+    listen: str
+    monitor: str
+    store: Path
+
+
+def _config(keys: dict[str, str], places: _Places) -> str:
     account = jwt.public_key(keys["account"])
     system = jwt.public_key(keys["system"])
     scope = (jwt.public_key(keys["run_signer"]), run_template())
     account_jwt = jwt.account_jwt(keys["operator"], account, "mosaic", scope)
     system_jwt = jwt.account_jwt(keys["operator"], system, "system", None)
-    store = json.dumps(str(home / "nats"))
     return f"""\
 # Written by mosaic_servicekit.broker at every start; changes here are lost.
 server_name: mosaic
-listen: "127.0.0.1:{port}"
-http: "127.0.0.1:{monitor_port}"
+listen: {json.dumps(places.listen)}
+http: {json.dumps(places.monitor)}
 max_payload: {MAX_PAYLOAD_BYTES}
 jetstream {{
-  store_dir: {store}
+  store_dir: {json.dumps(str(places.store))}
   max_file_store: {MAX_STORE_BYTES}
   max_memory_store: 0
 }}
@@ -104,10 +119,18 @@ def main() -> None:
     verbs = parser.add_subparsers(dest="verb", required=True)
     init = verbs.add_parser("init", help="make keys, credentials and the server's configuration")
     init.add_argument("--home", type=Path, required=True, help="MOSAIC_HOME")
-    init.add_argument("--port", type=int, required=True, help="port for clients on 127.0.0.1")
+    init.add_argument("--port", type=int, required=True, help="port for clients")
     init.add_argument("--monitor-port", type=int, required=True, help="port for /healthz")
+    init.add_argument("--host", default=LOOPBACK, help=f"address to listen on ({LOOPBACK})")
+    init.add_argument("--store", type=Path, help="folder of the streams (HOME/nats)")
     arguments = parser.parse_args()
-    config = init_broker(arguments.home.absolute(), arguments.port, arguments.monitor_port)
+    config = init_broker(
+        arguments.home.absolute(),
+        arguments.port,
+        arguments.monitor_port,
+        arguments.host,
+        arguments.store,
+    )
     sys.stdout.write(json.dumps({"config": str(config)}) + "\n")
 
 

@@ -111,6 +111,7 @@ def _scheduler() -> tuple[list[str], list[str]]:
         subjects.EVENTS_ALL,
         subjects.RUN_CHANGED,
         subjects.service_all("recorder"),
+        subjects.service("scheduler", "status"),  # its own health check
         *_named([subjects.control(_ANY)], "*"),
     ]
     subscribe = [
@@ -137,6 +138,7 @@ def _recorder() -> tuple[list[str], list[str]]:
         f"$JS.ACK.{_STREAM}.>",
         subjects.COMMITTED_ALL,
         subjects.service_all("scheduler"),
+        subjects.service("recorder", "status"),  # its own health check
     ]
     return publish, [subjects.service_all("recorder"), subjects.RUN_CHANGED]
 

@@ -1,0 +1,63 @@
+"""`python -m mosaic_servicekit.probe NAME`: whether a service answers over the broker. Exit 0: it does.
+
+What a container's health check runs, with the service's own settings and credentials.
+"""
+
+import argparse
+import asyncio
+import sys
+
+import nats
+import nats.errors
+
+from mosaic_contracts import subjects
+from mosaic_contracts.services import Reply
+from mosaic_servicekit.settings import ServiceSettings
+
+TIMEOUT_S = 4.0
+
+
+async def ask_status(name: str, settings: ServiceSettings) -> str | None:
+    """Ask `svc.<name>.status`; what is wrong in words, or None."""
+    options = {} if settings.creds is None else {"user_credentials": str(settings.creds)}
+    try:
+        client = await nats.connect(
+            str(settings.broker_url),
+            name=f"probe-{name}",
+            inbox_prefix=subjects.inbox_prefix(name),
+            allow_reconnect=False,
+            max_reconnect_attempts=1,
+            reconnect_time_wait=0,
+            connect_timeout=2,
+            error_cb=_ignore,  # it comes back as the exception below
+            **options,
+        )
+        try:
+            answer = await client.request(
+                subjects.service(name, "status"), b"{}", timeout=TIMEOUT_S / 2
+            )
+        finally:
+            await client.close()
+    except (OSError, TimeoutError, nats.errors.Error) as error:
+        return f"{type(error).__name__}: {error}"
+    problem = Reply.model_validate_json(answer.data).problem
+    return None if problem is None else problem.title
+
+
+async def _ignore(_error: Exception) -> None:
+    return
+
+
+def main() -> int:
+    """Entry point."""
+    parser = argparse.ArgumentParser(prog="python -m mosaic_servicekit.probe")
+    parser.add_argument("name", choices=["scheduler", "recorder"])
+    name = parser.parse_args().name
+    wrong = asyncio.run(ask_status(name, ServiceSettings.load()))
+    if wrong is not None:
+        sys.stderr.write(f"{name} does not answer: {wrong}\n")
+    return 0 if wrong is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
