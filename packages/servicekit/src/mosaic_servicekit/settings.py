@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AnyUrl, Field, UrlConstraints, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from mosaic_servicekit.errors import SettingsInvalid
@@ -41,9 +42,11 @@ class ServiceSettings(BaseSettings):
         try:
             return cls()
         except ValidationError as error:
-            prefix = cls.model_config["env_prefix"]
-            lines = [
-                f"{prefix}{'_'.join(map(str, e['loc'])).upper()}={e['input']!r}: {e['msg']}"
-                for e in error.errors()
-            ]
-            raise SettingsInvalid("; ".join(lines)) from error
+            raise SettingsInvalid("; ".join(map(cls._told, error.errors()))) from error
+
+    @classmethod
+    def _told(cls, error: ErrorDetails) -> str:
+        if not error["loc"]:  # of several settings together: the message names them
+            return error["msg"].removeprefix("Value error, ")
+        name = cls.model_config["env_prefix"] + "_".join(map(str, error["loc"])).upper()
+        return f"{name}={error['input']!r}: {error['msg']}"

@@ -1,11 +1,11 @@
 """What other services and shippers may ask: `svc.recorder.committed`, `.status`, `.prune`."""
 
 import asyncio
-from importlib.metadata import version
 
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.services import Committed, CommittedRequest, RecorderStatus, RunRequest
+from mosaic_recorder import VERSION
 from mosaic_recorder.disk import DiskGuard
 from mosaic_recorder.recorder import Recorder
 from mosaic_recorder.vault import Vault
@@ -52,7 +52,7 @@ class Verbs:
         """How the recorder is."""
         now = self._recorder.situation
         return RecorderStatus(
-            version=version("mosaic-recorder"),
+            version=VERSION,
             cursor=now.cursor,
             stream_last=now.stream_last,
             lag=max(0, now.stream_last - now.cursor),
