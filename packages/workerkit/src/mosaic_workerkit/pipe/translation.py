@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -41,10 +42,12 @@ class Translator:
 
     Args:
         config: what is known of the run before the program says anything.
+        directory: where the program was started; files that it names are looked for there first.
     """
 
-    def __init__(self, telemetry: Telemetry, config: Fields) -> None:
+    def __init__(self, telemetry: Telemetry, config: Fields, directory: Path) -> None:
         self._telemetry = telemetry
+        self._directory = directory
         self._config = config
         self._has_begun = False
         self._episodes: Counter[int] = Counter()
@@ -262,10 +265,16 @@ class Translator:
         self._telemetry.log(line.level, storable(line.message), _more(line))
 
     def _checkpoint(self, line: schema.CheckpointLine) -> None:
-        self._telemetry.checkpoint(line.path, line.step, storable(line.reason), _more(line))
+        self._telemetry.checkpoint(
+            self._place(line.path), line.step, storable(line.reason), _more(line)
+        )
 
     def _artifact(self, line: schema.ArtifactLine) -> None:
-        self._telemetry.artifact(line.path, storable(line.kind), _more(line))
+        self._telemetry.artifact(self._place(line.path), storable(line.kind), _more(line))
+
+    def _place(self, path: str) -> Path:
+        beside = self._directory / path
+        return beside if beside.exists() else Path(path)
 
     def _told_progress(self, line: schema.ProgressLine) -> None:
         self._global_step = line.step

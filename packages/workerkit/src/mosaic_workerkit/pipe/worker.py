@@ -184,7 +184,7 @@ def run_program(
     Raises:
         SystemExit: it could not be started; exit code 127 or 126.
     """
-    translator = Translator(context.telemetry, config)
+    translator = Translator(context.telemetry, config, directory)
     splitter = LineSplitter()
     config_due = time.monotonic() + CONFIG_WAIT_S
 

@@ -1,0 +1,141 @@
+"""The worker under judgement: its manifest, and asking it one question at a time."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from mosaic_contracts.worker import WorkerManifest
+from mosaic_workerkit.conformance.errors import ManifestUnusable
+
+MANIFEST = "worker.toml"
+_SHOWN = 600
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A worker and how it is started."""
+
+    manifest: WorkerManifest
+    command: list[str]
+    """argv before `describe`, `check`, `train`."""
+
+    @property
+    def fault(self) -> str | None:
+        """Why it cannot be started at all, in words."""
+        if shutil.which(self.command[0]) is not None:
+            return None
+        return f"{self.command[0]} is not there or cannot be executed. {self.manifest.hint}".strip()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one call gave."""
+
+    argv: list[str]
+    code: int | None
+    """Negative for a signal; None when it did not end in time."""
+    stdout: bytes
+    stderr: bytes
+    timeout_s: float
+
+    @property
+    def fault(self) -> str | None:
+        """Why this is no answer, in words."""
+        how = f"`{' '.join(self.argv)}`"
+        if self.code is None:
+            return f"{how} had not ended after {self.timeout_s:g} s{self._tail()}"
+        if self.code:
+            by = f"signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
+            return f"{how} ended with {by}{self._tail()}"
+        return None
+
+    def json(self) -> Any:
+        """The one document on stdout.
+
+        Raises:
+            ValueError: something else is there.
+        """
+        try:
+            return json.loads(self.stdout, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            shown = self.stdout[:200].decode(errors="replace")
+            raise ValueError(f"stdout is not one JSON document ({error}): {shown!r}") from error
+
+    def _tail(self) -> str:
+        tail = self.stderr.decode(errors="replace").strip()[-_SHOWN:]
+        return f"; it said:\n{tail}" if tail else "; it said nothing"
+
+
+def read_candidate(path: Path, venvs: Path) -> Candidate:
+    """The worker at a folder with `worker.toml`, or at a manifest itself.
+
+    Args:
+        venvs: environments of the rooms.
+
+    Raises:
+        ManifestUnusable: there is none, or it is not valid.
+    """
+    file = path / MANIFEST if path.is_dir() else path
+    try:
+        manifest = WorkerManifest.model_validate(tomllib.loads(file.read_text()))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ManifestUnusable(f"{file} cannot be read: {error}") from error
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            for fault in error.errors(include_url=False)
+        )
+        raise ManifestUnusable(f"{file} is no worker manifest: {faults}") from error
+    here = str(file.resolve().parent)
+    # Absolute, for a training has another current folder; unresolved, or it would be the bare interpreter.
+    python = str((venvs / (manifest.room or "workerkit") / "bin" / "python").absolute())
+    command = [
+        python if part == "{python}" else part.replace("{here}", here) for part in manifest.command
+    ]
+    return Candidate(manifest, command)
+
+
+def ask(candidate: Candidate, verb: str, given: bytes, timeout_s: float) -> Answer:
+    """Call the worker as the scheduler does, in a session of its own that does not outlive the question."""
+    argv = [*candidate.command, verb]
+    process = subprocess.Popen(
+        argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=clean_environment(),
+        start_new_session=True,
+    )
+    code: int | None
+    try:
+        stdout, stderr = process.communicate(given, timeout_s)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        _kill_group(process.pid)
+        stdout, stderr = process.communicate()
+        code = None
+    return Answer(argv, code, stdout, stderr, timeout_s)
+
+
+def clean_environment() -> Mapping[str, str]:
+    """Ours without what a run or a stack around us has set; no device is claimed by a question."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("MOSAIC_")}
+    return {**kept, "CUDA_VISIBLE_DEVICES": ""}
+
+
+def _kill_group(pid: int) -> None:
+    # The leader is not reaped yet, so the group is still its.
+    os.killpg(pid, signal.SIGKILL)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,117 @@
+"""Judges the answer of `describe`."""
+
+from collections import Counter
+from typing import Any
+
+from pydantic import ValidationError
+
+from mosaic_contracts.spec import RecordLevel
+from mosaic_contracts.worker import Algorithm, WorkerDescription
+from mosaic_workerkit.conformance.candidate import Answer, Candidate
+from mosaic_workerkit.conformance.verdict import Judgement
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "null": (type(None),),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def judge_description(
+    candidate: Candidate, answer: Answer, judgement: Judgement
+) -> WorkerDescription | None:
+    """Judge it; returns the description when there is one."""
+    if not judgement.rule("describe.answers", answer.fault):
+        return None
+    try:
+        document = answer.json()
+    except ValueError as error:
+        judgement.rule("describe.json", str(error))
+        return None
+    judgement.rule("describe.json", None)
+    try:
+        description = WorkerDescription.model_validate(document)
+    except ValidationError as error:
+        judgement.rule("describe.valid", str(error))
+        return None
+    judgement.rule("describe.valid", None)
+    told = description.worker
+    other = f"worker.toml says {candidate.manifest.id!r}, describe says {told!r}"
+    judgement.rule("describe.id", None if told == candidate.manifest.id else other)
+    judgement.rule("describe.levels", _levels_fault(description))
+    for algorithm in description.algorithms:
+        judgement.rule("describe.parameters", parameters_fault(algorithm.parameters), algorithm.id)
+        judgement.rule("describe.fields", _fields_fault(algorithm, description), algorithm.id)
+    return description
+
+
+def parameters_fault(schema: dict[str, Any]) -> str | None:
+    """What is wrong with an algorithm's schema, in words."""
+    properties = schema.get("properties")
+    if schema.get("type") != "object" or not isinstance(properties, dict):
+        return 'it is not {"type": "object", "properties": {...}}'
+    missing = [name for name in schema.get("required", []) if name not in properties]
+    if missing:
+        return f"`required` names {missing[0]!r}, which is no property"
+    faults = [(name, _property_fault(part)) for name, part in properties.items()]
+    return next((f"{name}: {fault}" for name, fault in faults if fault is not None), None)
+
+
+def _property_fault(schema: Any) -> str | None:
+    if not isinstance(schema, dict):
+        return "is no schema"
+    if not any(key in schema for key in ("type", "enum", "const", "anyOf", "oneOf")):
+        return "has neither type nor enum nor anyOf"
+    if "default" in schema and not _fits(schema, schema["default"]):
+        return f"its default {schema['default']!r} is not what the schema allows"
+    return None
+
+
+def _fits(schema: dict[str, Any], value: Any) -> bool:
+    choices = schema.get("anyOf") or schema.get("oneOf")
+    if choices:
+        return any(isinstance(choice, dict) and _fits(choice, value) for choice in choices)
+    if "enum" in schema:
+        return value in schema["enum"]
+    names = schema.get("type", [])
+    names = [names] if isinstance(names, str) else names
+    return not names or any(_is_of(name, value) for name in names)
+
+
+def _is_of(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES.get(name, ()))
+
+
+def _levels_fault(description: WorkerDescription) -> str | None:
+    known = [level.value for level in RecordLevel]
+    strange = [level for level in description.record_levels if level not in known]
+    if strange or not description.record_levels:
+        return f"record_levels are {description.record_levels}, known are {known}"
+    if "train" not in description.modes:
+        return f"modes are {description.modes}, without train"
+    ids = Counter(algorithm.id for algorithm in description.algorithms)
+    if not ids:
+        return "there is no algorithm"
+    twice = [name for name, count in ids.items() if count > 1]
+    return f"algorithm {twice[0]!r} is there twice" if twice else None
+
+
+def _fields_fault(algorithm: Algorithm, description: WorkerDescription) -> str | None:
+    properties = algorithm.parameters.get("properties", {})
+    for field in ("steps_parameter", "seed_parameter", "environment_parameter"):
+        name = getattr(algorithm, field)
+        if name is not None and name not in properties:
+            return f"{field} is {name!r}, which is no property of its schema"
+    known = [environment.id for environment in description.environments]
+    default = algorithm.default_environment
+    if default is not None and known and default not in known:
+        return f"default_environment is {default!r}, which is not among its environments"
+    return None

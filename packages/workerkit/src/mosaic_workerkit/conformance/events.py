@@ -1,0 +1,147 @@
+"""Judges what a training told and left."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from mosaic_contracts.wire import (
+    Artifact,
+    ArtifactPruned,
+    Checkpoint,
+    Config,
+    Episode,
+    EpisodeStart,
+    Lifecycle,
+    Record,
+    Step,
+)
+from mosaic_workerkit.artifacts import read_manifest, sha256_of, size_of
+from mosaic_workerkit.conformance.training import Outcome
+from mosaic_workerkit.conformance.verdict import Judgement
+
+OF_EVENTS = [
+    *("train.readable", "train.config_first", "train.config_whole", "train.contiguous"),
+    *("train.one_terminal", "train.truth", "train.steps_in_order", "train.files", "train.manifest"),
+]
+_CONFIG_KEYS = ("algorithm", "environment", "arguments", "spaces", "record")
+
+
+def judge_events(outcome: Outcome, judgement: Judgement, subject: str) -> None:
+    """Judge the events of a training that was left to its end."""
+    records = outcome.records
+    if not judgement.rule("train.events", None if records or outcome.fault else "none", subject):
+        judgement.skip(OF_EVENTS, "there are no events", subject)
+        return
+    judgement.rule("train.readable", outcome.fault, subject)
+    judgement.rule("train.config_first", config_fault(records), subject)
+    judgement.rule("train.config_whole", _config_gap(records), subject)
+    judgement.rule("train.contiguous", seq_fault(records), subject)
+    judgement.rule("train.one_terminal", terminal_fault(outcome), subject)
+    judgement.rule("train.truth", truth_fault(outcome), subject)
+    judgement.rule("train.steps_in_order", steps_fault(records), subject)
+    judgement.rule("train.files", next(_file_faults(outcome.run_dir, records), None), subject)
+    judgement.rule(
+        "train.manifest", next(_manifest_faults(outcome.run_dir, records), None), subject
+    )
+
+
+def config_fault(records: list[Record]) -> str | None:
+    """What is wrong with the place of the config."""
+    count = sum(isinstance(record, Config) for record in records)
+    if count != 1:
+        return f"there are {count} config events"
+    if not isinstance(records[0], Config):
+        return f"the first event is a {type(records[0]).__name__.lower()}"
+    return None
+
+
+def seq_fault(records: list[Record]) -> str | None:
+    """Where counting goes wrong."""
+    for place, record in enumerate(records, 1):
+        if record.seq != place:
+            return f"event number {place} has seq {record.seq}"
+    return None
+
+
+def terminal_fault(outcome: Outcome) -> str | None:
+    """What is wrong with the end."""
+    if len(outcome.terminals) != 1:
+        told = ", ".join(outcome.terminals) or "none"
+        return f"there are {len(outcome.terminals)} terminal events: {told}"
+    last = outcome.records[-1]
+    if not (isinstance(last, Lifecycle) and last.phase == outcome.terminals[0]):
+        return f"a {type(last).__name__.lower()} comes after the terminal {outcome.terminals[0]!r}"
+    return None
+
+
+def truth_fault(outcome: Outcome) -> str | None:
+    """Whether word and exit differ."""
+    end = outcome.exit
+    if end is None or not outcome.terminals:
+        return "one of the two is missing"
+    told = outcome.terminals[-1]
+    if (told == "error") == (end.code == 0):
+        how = f"exit code {end.code}" if end.code is not None else f"signal {end.signal}"
+        return f"the terminal event says {told!r}, and it ended with {how}"
+    return None
+
+
+def steps_fault(records: list[Record]) -> str | None:
+    """Where steps and episodes do not fit together."""
+    at: dict[int, tuple[int, int]] = {}
+    for record in records:
+        if isinstance(record, EpisodeStart):
+            at[record.env] = (record.episode, 0)
+        elif isinstance(record, Step):
+            expected = at.get(record.env)
+            if expected is None or expected[0] != record.episode:
+                return f"a step of episode {record.episode} (env {record.env}) without its episode_start"
+            if record.step != expected[1] + 1:
+                return f"step {record.step} follows step {expected[1]} in episode {record.episode}"
+            at[record.env] = (record.episode, record.step)
+        elif isinstance(record, Episode):
+            known = at.pop(record.env, None)
+            if known is not None and known[0] == record.episode and known[1] != record.length:
+                return f"episode {record.episode} has length {record.length} and {known[1]} steps"
+    return None
+
+
+def _config_gap(records: list[Record]) -> str | None:
+    config = next((record for record in records if isinstance(record, Config)), None)
+    if config is None:
+        return "there is no config"
+    missing = [key for key in _CONFIG_KEYS if key not in config.data]
+    return f"it lacks {', '.join(missing)}" if missing else None
+
+
+def _file_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
+    last: dict[str, Checkpoint | Artifact] = {}
+    for record in records:
+        if isinstance(record, ArtifactPruned):
+            last.pop(record.path, None)
+        elif isinstance(record, Checkpoint | Artifact):
+            last[record.path] = record
+    for name, told in last.items():
+        path = run_dir / name
+        if not path.resolve().is_relative_to(run_dir.resolve()):
+            yield f"{name} is outside the run folder"
+        elif not path.exists():
+            yield f"{name} was announced and does not exist"
+        elif told.sha256 is not None and (
+            size_of(path) != told.bytes or sha256_of(path) != told.sha256
+        ):
+            yield f"{name} is not what was announced ({told.bytes} bytes then, {size_of(path)} now)"
+
+
+def _manifest_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
+    try:
+        listed = {str(entry["path"]) for entry in read_manifest(run_dir)}
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        yield f"manifest.json cannot be read: {error}"
+        return
+    pruned = {record.path for record in records if isinstance(record, ArtifactPruned)}
+    for name in sorted(listed - pruned):
+        if not (run_dir / name).exists():
+            yield f"manifest.json lists {name}, which does not exist"
+    for record in records:
+        if isinstance(record, Checkpoint | Artifact) and record.path not in listed | pruned:
+            yield f"{record.path} was announced and is not in manifest.json"

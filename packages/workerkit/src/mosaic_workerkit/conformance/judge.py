@@ -1,0 +1,169 @@
+"""The whole judgement, question after question."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.worker import Algorithm, WorkerDescription
+from mosaic_workerkit.conformance.candidate import Candidate, ask
+from mosaic_workerkit.conformance.checking import judge_check, judge_refusals
+from mosaic_workerkit.conformance.description import judge_description
+from mosaic_workerkit.conformance.events import OF_EVENTS, judge_events
+from mosaic_workerkit.conformance.rule import RULES
+from mosaic_workerkit.conformance.training import Outcome, Training
+from mosaic_workerkit.conformance.verdict import Judgement
+
+LONG_STEPS = 10_000_000
+"""Of the training that is stopped: more than it can do before."""
+_OF_TRAIN = ["train.ends", "train.events", *OF_EVENTS, "train.nothing_left"]
+_OF_STOP = ["stop.in_time", "stop.told"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How long and how much."""
+
+    steps: int = 4096
+    answer_s: float = 90.0
+    """For `describe` and `check`, as the scheduler waits."""
+    train_s: float = 300.0
+    grace_s: float = 20.0
+    algorithms: tuple[str, ...] = ()
+    """Only these; empty: all."""
+
+
+def judge(candidate: Candidate, limits: Limits, say: Callable[[str], None]) -> Judgement:
+    """Judge a worker. `say` is told what is being done."""
+    judgement = Judgement(candidate.manifest.id)
+    if not judgement.rule("manifest.command", candidate.fault):
+        _skip_rest(judgement, "the worker cannot be started")
+        return judgement
+    say("describe")
+    answer = ask(candidate, "describe", b"", limits.answer_s)
+    description = judge_description(candidate, answer, judgement)
+    if description is None or not description.algorithms:
+        _skip_rest(judgement, "there is no description to go by")
+        return judgement
+    chosen = [
+        a for a in description.algorithms if a.id in limits.algorithms or not limits.algorithms
+    ]
+    for number, algorithm in enumerate(chosen):
+        _judge_algorithm(candidate, description, algorithm, limits, judgement, say, number == 0)
+    return judgement
+
+
+def _judge_algorithm(
+    candidate: Candidate,
+    description: WorkerDescription,
+    algorithm: Algorithm,
+    limits: Limits,
+    judgement: Judgement,
+    say: Callable[[str], None],
+    is_first: bool,
+) -> None:
+    def asking(given: bytes) -> Any:
+        return ask(candidate, "check", given, limits.answer_s)
+
+    say(f"check {algorithm.id}")
+    spec = _spec(candidate, description, algorithm, limits)
+    may_train = judge_check(asking, spec, algorithm, judgement)
+    if is_first:
+        judge_refusals(asking, spec, judgement)
+    if not may_train:
+        judgement.skip(
+            [*_OF_TRAIN, *_OF_STOP], "check refuses a run with all defaults", algorithm.id
+        )
+        return
+    say(f"train {algorithm.id}")
+    with _training(candidate, spec, limits, stop=False) as outcome:
+        _judge_training(outcome, judgement, algorithm.id, limits)
+    say(f"stop {algorithm.id}")
+    if algorithm.steps_parameter is not None:
+        spec["steps"] = LONG_STEPS
+    with _training(candidate, spec, limits, stop=True) as outcome:
+        _judge_stop(outcome, judgement, algorithm.id, limits)
+
+
+@contextmanager
+def _training(
+    candidate: Candidate, spec: dict[str, Any], limits: Limits, *, stop: bool
+) -> Iterator[Outcome]:
+    """A training, in a folder that lasts as long as its judgement."""
+    with tempfile.TemporaryDirectory(prefix="mosaic-worker-check-") as folder:
+        yield Training(
+            candidate, spec, Path(folder) / "run", stop=stop, timeout_s=limits.train_s
+        ).run()
+
+
+def _judge_training(outcome: Outcome, judgement: Judgement, subject: str, limits: Limits) -> None:
+    judgement.rule("train.ends", _end_fault(outcome, limits), subject)
+    judge_events(outcome, judgement, subject)
+    end = outcome.exit
+    left = 0 if end is None else end.strays
+    fault = f"{left} processes outlived it and had to be killed" if left else None
+    judgement.rule("train.nothing_left", fault, subject)
+
+
+def _end_fault(outcome: Outcome, limits: Limits) -> str | None:
+    end = outcome.exit
+    tail = f"; its log ends:\n{outcome.log_tail}"
+    if outcome.timed_out or end is None:
+        return f"it had not ended after {limits.train_s:g} s and was killed{tail}"
+    if end.start_error is not None:
+        return end.start_error
+    if end.signal is not None:
+        return f"signal {end.signal} ended it{tail}"
+    return f"it ended with exit code {end.code}{tail}" if end.code else None
+
+
+def _judge_stop(outcome: Outcome, judgement: Judgement, subject: str, limits: Limits) -> None:
+    if not outcome.stop_sent:
+        why = "it ended before it could be stopped"
+        if outcome.timed_out:
+            why = f"it told nothing but its config in {limits.train_s:g} s"
+        judgement.skip(_OF_STOP, why, subject)
+        return
+    end = outcome.exit
+    in_time = end is not None and not end.killed_after_grace and not outcome.timed_out
+    fault = f"it still ran {limits.grace_s:g} s after SIGTERM and was killed"
+    if not judgement.rule("stop.in_time", None if in_time else fault, subject):
+        judgement.skip(["stop.told"], "it had to be killed", subject)
+        return
+    judgement.rule("stop.told", _stop_fault(outcome), subject)
+
+
+def _stop_fault(outcome: Outcome) -> str | None:
+    end = outcome.exit
+    told = ", ".join(outcome.terminals) or "nothing"
+    if outcome.terminals not in (["stopped"], ["done"]):
+        return f"its terminal events are: {told}"
+    # A piped program without a handler dies of the signal, and the pipe has told it.
+    if end is None or (end.code != 0 and end.signal != 15):
+        return f"it said {told} and ended with exit code {end.code if end else None}"
+    return None
+
+
+def _spec(
+    candidate: Candidate, description: WorkerDescription, algorithm: Algorithm, limits: Limits
+) -> dict[str, Any]:
+    first = next((environment.id for environment in description.environments), "unknown")
+    spec: dict[str, Any] = {
+        "worker": candidate.manifest.id,
+        "algorithm": algorithm.id,
+        "environment": algorithm.default_environment or first,
+        "record": "replay"
+        if "replay" in description.record_levels
+        else description.record_levels[0],
+        "grace_s": limits.grace_s,
+    }
+    if algorithm.steps_parameter is not None:
+        spec["steps"] = limits.steps
+    return spec
+
+
+def _skip_rest(judgement: Judgement, why: str) -> None:
+    judged = {verdict.rule for verdict in judgement.verdicts}
+    judgement.skip([name for name in RULES if name not in judged], why)

@@ -1,0 +1,200 @@
+"""Runs one training as a placement does: real runner, real outbox, a run folder that is thrown away."""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.launch import (
+    EXIT_FILE,
+    LAUNCH_FILE,
+    SPEC_FILE,
+    WORKER_LOG,
+    ExitReport,
+    Launch,
+    RunFile,
+)
+from mosaic_contracts.wire import BatchInvalid, Config, Lifecycle, Record, decode_record
+from mosaic_workerkit.conformance.candidate import Candidate, clean_environment
+from mosaic_workerkit.errors import OutboxCorrupted
+from mosaic_workerkit.outbox import OutboxReader, outbox_dir
+from mosaic_workerkit.stray import end_strays
+
+_ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_LOOK_S = 0.05
+_RUNNER_ENDS_S = 15.0
+"""For the runner itself, beyond the worker's grace."""
+_OUTBOX_BYTES = 4 * 2**30
+"""Nothing is freed, for nothing is sent: a short training may not reach it."""
+_TAIL_BYTES = 2000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a training left."""
+
+    run_dir: Path
+    exit: ExitReport | None
+    """None: even the runner did not end."""
+    stop_sent: bool
+    timed_out: bool
+    seconds_after_stop: float
+    records: list[Record]
+    fault: str | None
+    """Why the events could not be read to the end."""
+
+    @property
+    def log_tail(self) -> str:
+        """The end of its log."""
+        path = self.run_dir / WORKER_LOG
+        data = path.read_bytes() if path.exists() else b""
+        return data[-_TAIL_BYTES:].decode(errors="replace").strip() or "(it printed nothing)"
+
+    @property
+    def terminals(self) -> list[str]:
+        """Phases of the terminal lifecycles."""
+        return [
+            r.phase
+            for r in self.records
+            if isinstance(r, Lifecycle) and r.phase in ("done", "stopped", "error")
+        ]
+
+
+class Training:
+    """One training.
+
+    Args:
+        stop: send the polite stop as soon as it trains.
+        timeout_s: after that it is stopped in any case.
+    """
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        spec: dict[str, Any],
+        run_dir: Path,
+        *,
+        stop: bool,
+        timeout_s: float,
+    ) -> None:
+        self._candidate = candidate
+        self._spec = spec
+        self._run_dir = run_dir
+        self._stop = stop
+        self._timeout_s = timeout_s
+        self._run_id = "0" + "".join(secrets.choice(_ULID) for _ in range(25))
+        self._stopped_at: float | None = None
+
+    def run(self) -> Outcome:
+        """Do it, to its end or to a forced one."""
+        self._write_folder()
+        timed_out = False
+        with self._runner() as runner:
+            deadline = time.monotonic() + self._timeout_s
+            while runner.poll() is None and time.monotonic() < deadline:
+                if self._stop and self._stopped_at is None and self._trains():
+                    self._send_stop(runner)
+                    deadline = time.monotonic() + float(self._spec["grace_s"]) + _RUNNER_ENDS_S
+                time.sleep(_LOOK_S)  # a file has no event to wait for
+            if runner.poll() is None:
+                timed_out = True
+                self._end(runner)
+        ended = time.monotonic()
+        records, fault = read_records(self._run_dir)
+        return Outcome(
+            run_dir=self._run_dir,
+            exit=self._read_exit(),
+            stop_sent=self._stopped_at is not None,
+            timed_out=timed_out,
+            seconds_after_stop=ended - (self._stopped_at or ended),
+            records=records,
+            fault=fault,
+        )
+
+    @contextmanager
+    def _runner(self) -> Iterator[subprocess.Popen[bytes]]:
+        with (self._run_dir / "logs/runner.log").open("ab") as log:
+            runner = subprocess.Popen(
+                [sys.executable, "-m", "mosaic_workerkit.runner", "--run-dir", str(self._run_dir)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=clean_environment(),
+                start_new_session=True,
+            )
+        try:
+            yield runner
+        finally:
+            if runner.poll() is None:
+                runner.kill()
+                runner.wait()
+            # Only after a killed runner is there anything left to find.
+            end_strays(self._run_id, -1, None, {os.getpid()})
+
+    def _write_folder(self) -> None:
+        control = self._run_dir / "control"
+        control.mkdir(parents=True, mode=0o700)
+        (self._run_dir / "logs").mkdir()
+        run = RunFile(run_id=self._run_id, attempt=1, spec=self._spec)
+        (self._run_dir / SPEC_FILE).write_text(run.model_dump_json())
+        launch = Launch(
+            run_id=self._run_id,
+            attempt=1,
+            nonce="worker-check",
+            worker_argv=[*self._candidate.command, "train", "--run-dir", str(self._run_dir)],
+            shipper_argv=[sys.executable, "-m", "mosaic_workerkit.conformance.idle"],
+            env={"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+            broker_url="",
+            grace_s=float(self._spec["grace_s"]),
+            outbox_bytes=_OUTBOX_BYTES,
+        )
+        (self._run_dir / LAUNCH_FILE).write_text(launch.model_dump_json())
+
+    def _trains(self) -> bool:
+        """Whether something came after the config: a stop before that says little of the loop."""
+        records, _ = read_records(self._run_dir, at_most=20)
+        return any(not isinstance(record, Config | Lifecycle) for record in records)
+
+    def _send_stop(self, runner: subprocess.Popen[bytes]) -> None:
+        self._stopped_at = time.monotonic()
+        runner.send_signal(signal.SIGTERM)
+
+    def _end(self, runner: subprocess.Popen[bytes]) -> None:
+        runner.send_signal(signal.SIGTERM)
+        try:
+            runner.wait(2.0)
+        except subprocess.TimeoutExpired:
+            runner.send_signal(signal.SIGTERM)  # the second one ends the grace
+        try:
+            runner.wait(_RUNNER_ENDS_S)
+        except subprocess.TimeoutExpired:
+            return  # killed by whoever made it
+
+    def _read_exit(self) -> ExitReport | None:
+        path = self._run_dir / EXIT_FILE
+        return ExitReport.model_validate(json.loads(path.read_bytes())) if path.exists() else None
+
+
+def read_records(run_dir: Path, at_most: int | None = None) -> tuple[list[Record], str | None]:
+    """Events of an outbox that was not shipped, and why reading ended early when it did."""
+    reader = OutboxReader(outbox_dir(run_dir, 1))
+    records: list[Record] = []
+    try:
+        while at_most is None or len(records) < at_most:
+            region = reader.read(max_events=1)
+            if region is None:
+                return records, None
+            records.append(decode_record(region.records))
+    except (BatchInvalid, OutboxCorrupted) as error:
+        return records, f"event {len(records) + 1}: {error}"
+    finally:
+        reader.close()
+    return records, None
