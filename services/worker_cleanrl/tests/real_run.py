@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import runpy
 import subprocess
 import sys
 import time
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tests.run_events import RUN_ID, read_events
 
 from mosaic_contracts.spec import RunSpec
@@ -59,10 +62,7 @@ def run(folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None) 
 
 
 def _serve(folder: Path, prepare: Callable[[], None] | None) -> None:
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        with (folder / name).open("wb") as file:
-            os.dup2(file.fileno(), number)
-    os.environ.update(ENVIRONMENT)
+    _redirect(folder)
     if prepare is not None:
         prepare()
     sys.exit(main(CleanrlWorker(), ["train", "--run-dir", str(folder)]))
@@ -104,20 +104,43 @@ def _make_folder(folder: Path, spec: RunSpec) -> None:
 
 
 def run_bare(folder: Path, module: str, argv: list[str], *, with_shim: bool) -> str:
-    """Run the script itself, without MOSAIC, and return what it printed."""
+    """Run the script itself, without MOSAIC, and return what it printed; its TensorBoard files are below `runs`."""
     folder.mkdir(parents=True)
-    env = dict(ENVIRONMENT)
+    child = _server.Process(target=_serve_bare, args=(folder, module, argv, with_shim))
+    child.start()
+    child.join(TIMEOUT_S)
+    if child.exitcode != 0:
+        child.kill()
+        raise AssertionError(f"{module} failed: {(folder / 'stderr').read_text()}")
+    return (folder / "stdout").read_text()
+
+
+def _serve_bare(folder: Path, module: str, argv: list[str], with_shim: bool) -> None:
+    """What `python -m module` does; nothing of this worker listens."""
+    _redirect(folder)
+    os.chdir(folder)
     if with_shim:
-        env["PYTHONPATH"] = str(OLD_GYM_PATH)
-    done = subprocess.run(
-        [sys.executable, "-m", module, *argv],
-        check=True,
-        cwd=folder,
-        env=env,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout
+        sys.path.insert(0, str(OLD_GYM_PATH))
+    sys.argv = [module, *argv]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _redirect(folder: Path) -> None:
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        with (folder / name).open("wb") as file:
+            os.dup2(file.fileno(), number)
+    os.environ.update(ENVIRONMENT)
+    torch.set_num_threads(1)
+
+
+def read_scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    """Return every scalar in the TensorBoard files of a folder by tag: step and float32 value."""
+    accumulator = EventAccumulator(str(folder), size_guidance={"scalars": 0})
+    accumulator.Reload()
+    return {
+        tag: [(scalar.step, scalar.value) for scalar in accumulator.Scalars(tag)]
+        for tag in accumulator.Tags()["scalars"]
+    }
 
 
 def episode_lines(stdout: str) -> list[str]:

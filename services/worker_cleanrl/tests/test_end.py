@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.cases import CASES
 from tests.real_run import finish, run, start_run, wait_for_event
 from tests.run_events import of_type
 
@@ -17,13 +18,14 @@ from mosaic_contracts.worker import CheckReport, WorkerDescription
 pytestmark = pytest.mark.timeout(240)
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+@pytest.mark.parametrize("algorithm", CASES)
 def test_a_stop_in_training_saves_and_ends_well(
     tmp_path: Path, make_spec: Any, algorithm: str
 ) -> None:
     """SIGTERM in training: a checkpoint of that moment, lifecycle `stopped` as the last word, exit code 0."""
     folder = tmp_path / "run"
-    process = start_run(folder, make_spec(algorithm=algorithm, steps=1_000_000, record="episodes"))
+    fields = CASES[algorithm].fields | {"steps": 1_000_000, "record": "episodes"}
+    process = start_run(folder, make_spec(**fields))
     wait_for_event(folder, "episode", process)
     process.send_signal(signal.SIGTERM)
     finished = finish(process, folder)
@@ -34,7 +36,7 @@ def test_a_stop_in_training_saves_and_ends_well(
     assert checkpoint["reason"] == "stop"
     state = torch.load(folder / checkpoint["path"], weights_only=True)
     assert 0 < state["global_step"] == checkpoint["step"] < 1_000_000
-    assert state["networks"]
+    assert tuple(state["networks"]) == CASES[algorithm].networks
 
 
 def test_a_stop_during_imports_ends_well(tmp_path: Path, make_spec: Any) -> None:
@@ -54,15 +56,14 @@ def test_a_stop_during_imports_ends_well(tmp_path: Path, make_spec: Any) -> None
 def test_a_failing_script_is_told(tmp_path: Path, make_spec: Any) -> None:
     """A script that raises: the traceback is in a log event and in the worker's log, exit code 1."""
     folder = tmp_path / "run"
-    # 10 environments of 2 steps cannot be split into 21 minibatches; the script only notices in training.
-    spec = make_spec(steps=2000, parameters={"num_envs": 10, "num_steps": 2, "num_minibatches": 21})
-    finished = run(folder, spec)
+    # A buffer of 2**50 observations is no argument of a wrong type; the script only notices when it makes it.
+    finished = run(folder, make_spec(algorithm="dqn", parameters={"buffer_size": 2**50}))
     assert finished.code == 1
     log = [e for e in of_type(finished.events, "log") if e["level"] == "error"]
     assert len(log) == 1
-    assert "range() arg 3 must not be zero" in log[0]["message"]
-    assert "ppo.py" in log[0]["data"]["traceback"]
-    assert "ppo.py" in finished.stderr
+    assert "Unable to allocate" in log[0]["message"]
+    assert "dqn.py" in log[0]["data"]["traceback"]
+    assert "dqn.py" in finished.stderr
     assert finished.events[-1]["phase"] == "error"
 
 
@@ -85,8 +86,10 @@ def test_a_refused_spec_does_not_train(tmp_path: Path, make_spec: Any) -> None:
     """A run that `check` blocks ends at once, in words and with a non-zero code, when it is started all the same."""
     finished = run(tmp_path / "run", make_spec(environment="Pendulum-v1"))
     assert finished.code == 1
-    assert "acts in discrete spaces only" in finished.stderr
+    assert finished.stderr.startswith("PPO acts in discrete spaces only")
+    assert "Traceback" not in finished.stderr
     assert [event["phase"] for event in finished.events] == ["error"]
+    assert "acts in discrete spaces only" in finished.events[0]["data"]["message"]
 
 
 def test_describe_and_check_answer_in_json(make_spec: Any) -> None:

@@ -1,12 +1,15 @@
 """What `check` finds, and the command line it plans."""
 
+import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
-from mosaic_contracts.worker import Finding
-from mosaic_worker_cleanrl import plan as plan_module
+from mosaic_contracts.worker import CheckReport, Finding
 from mosaic_worker_cleanrl.plan import check_run, make_plan
+from mosaic_worker_cleanrl.plan import request as request_module
 
 
 def test_the_plan_is_exact(make_spec: Any) -> None:
@@ -39,30 +42,96 @@ def test_a_switch_can_be_turned_off(make_spec: Any) -> None:
 
 def test_steps_that_make_no_whole_batch_are_told(make_spec: Any) -> None:
     """The person hears how many steps PPO will really take."""
-    report = check_run(make_spec(steps=1000))
+    report = check_run(make_spec(steps=50_000))
     assert report.ok
-    assert report.plan["total_steps"] == 512
+    assert (report.plan["asked_steps"], report.plan["total_steps"]) == (50_000, 49_664)
     assert [(f.level, f.where) for f in report.findings] == [("warning", "steps")]
+    assert "49,664 of the 50,000 steps" in report.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "environment", "parameters", "smallest"),
+    [
+        ("ppo", "CartPole-v1", {}, 512),
+        ("ppo", "CartPole-v1", {"num_envs": 3, "num_steps": 64}, 192),
+        ("ppo_continuous_action", "Pendulum-v1", {}, 2048),
+        ("ppo_continuous_action", "Pendulum-v1", {"num_envs": 2}, 4096),
+    ],
+)
+def test_fewer_steps_than_a_batch_are_refused(
+    make_spec: Any, algorithm: str, environment: str, parameters: Any, smallest: int
+) -> None:
+    """Below one batch nothing would be trained: refused with the smallest number, which is taken."""
+    fields = {"algorithm": algorithm, "environment": environment, "parameters": parameters}
+    refused = check_run(make_spec(**fields, steps=smallest - 1))
+    assert not refused.ok
+    assert [(f.level, f.where) for f in refused.findings] == [("blocking", "steps")]
+    assert f"The smallest number is {smallest}:" in refused.findings[0].message
+    accepted = check_run(make_spec(**fields, steps=smallest))
+    assert accepted.ok
+    assert accepted.plan["total_steps"] == accepted.plan["first_update_step"] == smallest
 
 
 @pytest.mark.parametrize(
     ("fields", "where", "code", "says", "nearest"),
     [
         ({"kind": "evaluate"}, "kind", "spec_invalid", "no mode 'evaluate'", None),
-        ({"algorithm": "pqo"}, "algorithm", "algorithm_unknown", "ppo, dqn", "ppo"),
+        ({"algorithm": "pqo"}, "algorithm", "algorithm_unknown", "Did you mean ppo?", "ppo"),
+        (
+            {"algorithm": "sac"},
+            "algorithm",
+            "algorithm_unknown",
+            "sac_con",
+            "sac_continuous_action",
+        ),
         (
             {"environment": "CartPol-v1"},
             "environment",
             "environment_unknown",
-            "Did you mean: CartPole?",
+            "Did you mean CartPole-v1?",
             "CartPole-v1",
+        ),
+        (
+            {"environment": "taxi-v3"},
+            "environment",
+            "environment_unknown",
+            "Did you mean Taxi-v3?",
+            "Taxi-v3",
+        ),
+        (
+            {"environment": "Taxi-v2"},
+            "environment",
+            "environment_unknown",
+            "is gone. Take Taxi-v3.",
+            "Taxi-v3",
         ),
         (
             {"environment": "LunarLander-v1"},
             "environment",
             "environment_unknown",
-            "use LunarLander-v2 instead",
+            "is gone. Take LunarLander-v2.",
             "LunarLander-v2",
+        ),
+        (
+            {"environment": "CartPole-v7"},
+            "environment",
+            "environment_unknown",
+            "does not exist. Take CartPole-v1.",
+            "CartPole-v1",
+        ),
+        (
+            {"environment": "os:CartPole-v1"},
+            "environment",
+            "environment_unknown",
+            "the package os",
+            "CartPole-v1",
+        ),
+        (
+            {"environment": "../🐸" * 30},
+            "environment",
+            "environment_unknown",
+            "describe cleanrl",
+            None,
         ),
         (
             {"environment": "CartPole"},
@@ -72,11 +141,11 @@ def test_steps_that_make_no_whole_batch_are_told(make_spec: Any) -> None:
             "CartPole-v1",
         ),
         (
-            {"environment": "Hopper-v4"},
+            {"environment": "Hopper-v2"},
             "environment",
             "environment_unknown",
-            "need to install mujoco",
-            None,
+            "Take Hopper-v4.",
+            "Hopper-v4",
         ),
         (
             {"environment": "Pendulum-v1"},
@@ -86,10 +155,31 @@ def test_steps_that_make_no_whole_batch_are_told(make_spec: Any) -> None:
             None,
         ),
         (
-            {"environment": "FrozenLake-v1"},
+            {"environment": "Pendulum-v1"},
             "environment",
             "parameter_invalid",
-            "observes box spaces only",
+            "For it take sac_continuous_action or ppo_continuous_action.",
+            None,
+        ),
+        (
+            {"algorithm": "sac_continuous_action"},
+            "environment",
+            "parameter_invalid",
+            "For it take ppo or dqn or c51.",
+            None,
+        ),
+        (
+            {"environment": "Blackjack-v1"},
+            "environment",
+            "parameter_invalid",
+            "No algorithm here can.",
+            None,
+        ),
+        (
+            {"algorithm": "sac_continuous_action", "environment": "CarRacing-v2"},
+            "environment",
+            "parameter_invalid",
+            "have the shape (96, 96, 3). For it take ppo_continuous_action.",
             None,
         ),
         (
@@ -134,6 +224,73 @@ def test_steps_that_make_no_whole_batch_are_told(make_spec: Any) -> None:
             "twice",
             None,
         ),
+        (
+            {"parameters": {"learning_rate": float("inf")}},
+            "parameters.learning_rate",
+            "parameter_invalid",
+            "finite",
+            None,
+        ),
+        (
+            {"parameters": {"learning_rate": 10**400}},
+            "parameters.learning_rate",
+            "parameter_invalid",
+            "64 bits",
+            None,
+        ),
+        (
+            {"parameters": {"num_envs": 2**63}},
+            "parameters.num_envs",
+            "parameter_invalid",
+            "64 bits",
+            None,
+        ),
+        (
+            {"parameters": {"num_envs": 1e300}},
+            "parameters.num_envs",
+            "parameter_invalid",
+            "type integer",
+            None,
+        ),
+        (
+            {"parameters": {"num_minibatches": 513}},
+            "parameters.num_minibatches",
+            "parameter_invalid",
+            "Take 256 minibatches at most",
+            None,
+        ),
+        (
+            {"parameters": {"num_minibatches": 512}},
+            "parameters.num_minibatches",
+            "parameter_invalid",
+            "leaves 1 a minibatch; it needs 2",
+            None,
+        ),
+        (
+            {"algorithm": "c51", "parameters": {"v_min": 200}},
+            "parameters.v_min",
+            "parameter_invalid",
+            "less than v_max",
+            None,
+        ),
+        (
+            {"algorithm": "c51", "parameters": {"n_atoms": 1}},
+            "parameters.n_atoms",
+            "parameter_invalid",
+            "at least 2",
+            None,
+        ),
+        (
+            {
+                "algorithm": "sac_continuous_action",
+                "environment": "Pendulum-v1",
+                "parameters": {"policy_frequency": 101, "learning_starts": 150},
+            },
+            "parameters.policy_frequency",
+            "parameter_invalid",
+            "at step 200 before the actor",
+            None,
+        ),
         ({"parameters": {"seed": 2}}, "parameters.seed", "parameter_invalid", "field", None),
         ({"parameters": {"env-id": "x"}}, "parameters.env-id", "parameter_invalid", "field", None),
         (
@@ -143,7 +300,6 @@ def test_steps_that_make_no_whole_batch_are_told(make_spec: Any) -> None:
             "Keep one",
             None,
         ),
-        ({"steps": 10}, "steps", "parameter_invalid", "512 steps or more", None),
         ({"parameters": {"track": True}}, "parameters.track", "parameter_invalid", "off", None),
         (
             {"parameters": {"capture_video": True}},
@@ -199,12 +355,21 @@ def test_an_outdated_version_is_a_warning(make_spec: Any) -> None:
     assert "v1" in report.findings[0].message
 
 
+def test_a_chain_with_gaps_is_told(make_spec: Any) -> None:
+    """Where an episode can be rebuilt only after all before it, thinning episodes is a warning."""
+    fields = {"algorithm": "ppo_continuous_action", "environment": "BipedalWalker-v3"}
+    report = check_run(make_spec(**fields, steps=2048, replay_every=5))
+    assert report.ok
+    assert [(f.level, f.where) for f in report.findings] == [("warning", "replay_every")]
+    assert check_run(make_spec(**fields, steps=2048)).findings == []
+
+
 @pytest.mark.parametrize("version", ["1.0.0", "1.2.1"])
 def test_gymnasium_from_1_on_is_refused(
     make_spec: Any, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     """With gymnasium 1 the scripts would train without reporting one episode, so nothing starts."""
-    monkeypatch.setattr(plan_module, "installed_packages", lambda: {"gymnasium": version})
+    monkeypatch.setattr(request_module, "installed_packages", lambda: {"gymnasium": version})
     report = check_run(make_spec(steps=512))
     assert not report.ok
     finding: Finding = report.findings[0]
@@ -226,15 +391,57 @@ def test_gpus_that_cannot_be_used_are_told(
 ) -> None:
     """Asking for a GPU that the installed torch or the script cannot use is said before anything starts."""
     versions = {"gymnasium": "0.29.1", "torch": torch}
-    monkeypatch.setattr(plan_module, "installed_packages", lambda: versions)
+    monkeypatch.setattr(request_module, "installed_packages", lambda: versions)
     findings = check_run(make_spec(steps=512, gpus=gpus)).findings
     assert [(f.level, f.where) for f in findings] == [(level, "gpus")]
     assert says in findings[0].message
 
 
-def test_a_run_that_would_learn_nothing_is_told(make_spec: Any) -> None:
-    """DQN that ends before its first update may run, but the person hears that it learns nothing."""
-    report = check_run(make_spec(algorithm="dqn", steps=5000))
+@pytest.mark.parametrize(
+    ("algorithm", "environment", "smallest"),
+    [
+        ("dqn", "CartPole-v1", 10_011),
+        ("c51", "CartPole-v1", 10_011),
+        ("sac_continuous_action", "Pendulum-v1", 5_002),
+    ],
+)
+def test_a_run_that_would_learn_nothing_is_told(
+    make_spec: Any, algorithm: str, environment: str, smallest: int
+) -> None:
+    """Off-policy runs that end before their first update may run, but the person hears that they learn nothing."""
+    report = check_run(make_spec(algorithm=algorithm, environment=environment, steps=smallest - 1))
     assert report.ok
+    assert report.plan["first_update_step"] is None
     assert [f.where for f in report.findings] == ["parameters.learning_starts"]
-    assert check_run(make_spec(algorithm="dqn", steps=20000)).findings == []
+    assert f"Ask for {smallest:,} steps or more" in report.findings[0].message
+    report = check_run(make_spec(algorithm=algorithm, environment=environment, steps=smallest))
+    assert report.findings == []
+    assert report.plan["first_update_step"] == smallest - 1
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 2**80, 1.5, "one"])
+def test_a_seed_that_cannot_be_is_refused(seed: Any) -> None:
+    """Seeds are 32 bits without a sign; anything else is a finding at `seed`, from the same command line."""
+    asked = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1", "seed": seed}
+    report = _ask_check(asked)
+    assert not report.ok
+    assert [(f.level, f.where) for f in report.findings] == [("blocking", "seed")]
+
+
+@pytest.mark.parametrize("steps", [0, -5, 2**60, "many"])
+def test_a_length_that_cannot_be_is_refused(steps: Any) -> None:
+    """A run of no steps, or of more than anybody could take, is a finding at `steps`."""
+    asked = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1", "steps": steps}
+    report = _ask_check(asked)
+    assert not report.ok
+    assert [(f.level, f.where) for f in report.findings] == [("blocking", "steps")]
+
+
+def _ask_check(asked: dict[str, Any]) -> CheckReport:
+    done = subprocess.run(
+        [sys.executable, "-m", "mosaic_worker_cleanrl", "check"],
+        input=json.dumps(asked).encode(),
+        capture_output=True,
+        check=True,
+    )
+    return CheckReport.model_validate_json(done.stdout)

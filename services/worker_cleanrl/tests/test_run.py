@@ -1,7 +1,6 @@
 """Whole runs of the real scripts: what is recorded, and that recording changes nothing."""
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +8,19 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from tests.real_run import Finished, episode_lines, run, run_bare
+from tests.cases import CASES, SEED
+from tests.real_run import Finished, episode_lines, read_scalars, run, run_bare
+from tests.rebuilding import compare_rebuilt
 from tests.run_events import count_types, of_type
 
 from mosaic_contracts.spec import RecordLevel
 from mosaic_workerkit.progress import read_progress
+from mosaic_workerkit.spaces import space_of
 from mosaic_workerkit.stephash import step_hash
 
-STEPS = 2048
-PARAMETERS: dict[str, dict[str, Any]] = {
-    "ppo": {},
-    "dqn": {"learning_starts": 400, "buffer_size": 1000},
-}
-FLAGS = {"ppo": [], "dqn": ["--learning-starts=400", "--buffer-size=1000"]}
+STEPS = CASES["ppo"].steps
 pytestmark = pytest.mark.timeout(240)
+all_algorithms = pytest.mark.parametrize("algorithm", CASES)
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +30,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory, make_spec: Any) -> Any:
 
     def get(algorithm: str, level: str) -> Finished:
         if (algorithm, level) not in made:
-            spec = make_spec(
-                algorithm=algorithm,
-                steps=STEPS,
-                seed=3,
-                record=level,
-                parameters=PARAMETERS[algorithm],
-            )
             folder = tmp_path_factory.mktemp("runs") / f"{algorithm}-{level}"
-            made[algorithm, level] = run(folder, spec)
+            made[algorithm, level] = run(folder, make_spec(**CASES[algorithm].fields, record=level))
         return made[algorithm, level]
 
     return get
@@ -48,28 +39,39 @@ def runs(tmp_path_factory: pytest.TempPathFactory, make_spec: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return a function that gives the episode lines of the script run without MOSAIC."""
-    made: dict[str, list[str]] = {}
+    """Return a function that gives episode lines and scalars of the script run without MOSAIC."""
+    made: dict[str, tuple[list[str], dict[str, list[tuple[int, float]]]]] = {}
 
-    def get(algorithm: str) -> list[str]:
+    def get(algorithm: str) -> tuple[list[str], dict[str, list[tuple[int, float]]]]:
         if algorithm not in made:
-            argv = [f"--total-timesteps={STEPS}", "--seed=3", *FLAGS[algorithm]]
+            case = CASES[algorithm]
             folder = tmp_path_factory.mktemp("bare") / algorithm
-            text = run_bare(folder, f"cleanrl.{algorithm}", argv, with_shim=algorithm == "ppo")
-            made[algorithm] = episode_lines(text)
+            text = run_bare(folder, f"cleanrl.{algorithm}", case.argv, with_shim=case.needs_old_gym)
+            (written,) = (folder / "runs").iterdir()
+            made[algorithm] = episode_lines(text), read_scalars(written)
         return made[algorithm]
 
     return get
 
 
 @pytest.mark.parametrize("level", [level.value for level in RecordLevel])
-@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+@all_algorithms
 def test_recording_changes_nothing(runs: Any, bare: Any, algorithm: str, level: str) -> None:
-    """With the same seed a recorded run has the episodes of the bare script, at every level."""
+    """With the same seed a run has the returns, losses and all other scalars of the bare script, at every level."""
     finished = runs(algorithm, level)
     assert finished.code == 0, finished.stderr
-    assert len(bare(algorithm)) > 30
-    assert episode_lines(finished.stdout) == bare(algorithm)
+    lines, scalars = bare(algorithm)
+    assert len(lines) >= CASES[algorithm].episodes
+    assert episode_lines(finished.stdout) == lines
+    told: dict[str, list[tuple[int, float]]] = {}
+    for metric in of_type(finished.events, "metric"):
+        told.setdefault(metric["name"], []).append((metric["step"], metric["value"]))
+    assert set(told) == set(scalars)
+    assert any(tag.startswith("losses/") for tag in scalars)
+    for tag in set(scalars) - {"charts/SPS"}:
+        assert [step for step, _ in told[tag]] == [step for step, _ in scalars[tag]]
+        values = (np.array([value for _, value in told[tag]], dtype=np.float32), scalars[tag])
+        assert np.array_equal(values[0], [value for _, value in values[1]], equal_nan=True), tag
 
 
 @pytest.mark.parametrize(
@@ -93,24 +95,27 @@ def test_a_level_records_what_it_says(runs: Any, level: str, has: dict[str, bool
     assert counts["checkpoint"] == 10
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+@all_algorithms
 def test_the_config_is_first_and_complete(runs: Any, algorithm: str) -> None:
     """The first event says what really runs; the last one is the only terminal word."""
     events = runs(algorithm, "replay").events
+    case = CASES[algorithm]
     config = events[0]
     assert config["type"] == "config"
     data = config["data"]
     assert data["algorithm"] == algorithm
-    assert data["environment"] == "CartPole-v1"
-    assert data["arguments"]["seed"] == 3
-    assert data["num_envs"] == data["arguments"]["num_envs"]
+    assert data["environment"] == case.environment
+    assert data["arguments"]["seed"] == SEED
+    assert data["num_envs"] == data["arguments"].get("num_envs", 1)
+    env = gymnasium.make(case.environment)
     assert data["spaces"] == {
-        "observation": {"kind": "box", "dtype": "<f4", "shape": [4]},
-        "action": {"kind": "discrete", "n": 2},
+        "observation": space_of(env.observation_space),
+        "action": space_of(env.action_space),
     }
+    assert data["wrappers"] == []
     assert data["packages"]["cleanrl"] == "1.2.0"
     assert data["record"] == "replay"
-    assert data["total_steps"] == STEPS
+    assert data["total_steps"] == case.steps
     phases = [event["phase"] for event in of_type(events, "lifecycle")]
     assert phases == ["training", "done"]
     assert events[-1]["phase"] == "done"
@@ -136,59 +141,22 @@ def test_episodes_are_those_of_the_environments(runs: Any) -> None:
     assert told[-1] <= STEPS
 
 
-def test_metrics_are_those_of_tensorboard(runs: Any) -> None:
-    """Every scalar in the TensorBoard file is a metric event of the same name, step and value."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
+def test_the_run_has_its_own_tensorboard_files(runs: Any) -> None:
+    """Every scalar event is in the run's own TensorBoard folder too, and the script wrote nowhere else."""
     finished = runs("dqn", "episodes")
-    config = finished.events[0]["data"]
-    accumulator = EventAccumulator(
-        str(finished.folder / config["tensorboard"]), size_guidance={"scalars": 0}
-    )
-    accumulator.Reload()
-    tags = accumulator.Tags()["scalars"]
-    assert "losses/td_loss" in tags
-    for tag in tags:
-        told = [
-            (m["step"], m["value"]) for m in of_type(finished.events, "metric") if m["name"] == tag
-        ]
-        kept = [(scalar.step, scalar.value) for scalar in accumulator.Scalars(tag)]
-        assert [step for step, _ in told] == [step for step, _ in kept]
-        assert np.array([value for _, value in told], dtype=np.float32).tolist() == [
-            value for _, value in kept
-        ]
+    scalars = read_scalars(finished.folder / finished.events[0]["data"]["tensorboard"])
+    told = [m for m in of_type(finished.events, "metric") if m["name"] in scalars]
+    assert len(told) == len(of_type(finished.events, "metric")) == sum(map(len, scalars.values()))
     assert not (finished.folder / "runs").exists()
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+@all_algorithms
 def test_an_episode_can_be_rebuilt(runs: Any, algorithm: str) -> None:
     """In a fresh environment, the recorded reset and actions give every recorded hash again, for every episode."""
     events = runs(algorithm, "replay").events
-    starts = of_type(events, "episode_start")
-    assert {start["reset"]["way"] for start in starts} == {"seed", "generator"}
-    steps = of_type(events, "step")
-    compared = 0
-    for start in starts:
-        env = gymnasium.make("CartPole-v1")
-        observation = _rebuild(env, start["reset"])
-        assert step_hash(observation).hex() == start["hash"]
-        key = (start["env"], start["episode"])
-        for step in (s for s in steps if (s["env"], s["episode"]) == key):
-            observation, reward, terminated, truncated, _ = env.step(step["action"])
-            flags = int(terminated) | 2 * int(truncated)
-            assert (float(reward), flags) == (step["reward"], step["flags"])
-            assert step_hash(observation, float(reward), flags).hex() == step["hash"]
-            compared += 1
-    assert compared == STEPS
-
-
-def _rebuild(env: Any, reset: dict[str, Any]) -> Any:
-    if reset["way"] == "seed":
-        return env.reset(seed=reset["seed"])[0]
-    generator = np.random.Generator(np.random.PCG64())
-    generator.bit_generator.state = json.loads(reset["state"])
-    env.unwrapped.np_random = generator
-    return env.reset()[0]
+    ways = {start["reset"]["way"] for start in of_type(events, "episode_start")}
+    assert ways == {"seed", "generator"}
+    assert compare_rebuilt(events, CASES[algorithm].environment) == CASES[algorithm].steps
 
 
 def test_full_carries_the_observation(runs: Any) -> None:
@@ -199,11 +167,10 @@ def test_full_carries_the_observation(runs: Any) -> None:
         assert step_hash(observation, step["reward"], step["flags"]).hex() == step["hash"]
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "networks"), [("ppo", ["agent"]), ("dqn", ["q_network", "target_network"])]
-)
-def test_checkpoints_load_safely(runs: Any, algorithm: str, networks: list[str]) -> None:
+@all_algorithms
+def test_checkpoints_load_safely(runs: Any, algorithm: str) -> None:
     """Every announced checkpoint is whole, has its digest, and loads without running code from it."""
+    case = CASES[algorithm]
     finished = runs(algorithm, "episodes")
     checkpoints = of_type(finished.events, "checkpoint")
     assert [c["reason"] for c in checkpoints] == ["periodic"] * (len(checkpoints) - 1) + ["final"]
@@ -214,17 +181,18 @@ def test_checkpoints_load_safely(runs: Any, algorithm: str, networks: list[str])
         assert hashlib.sha256(data).hexdigest() == checkpoint["sha256"]
         assert len(data) == checkpoint["bytes"]
         state = torch.load(path, weights_only=True)
-        assert list(state["networks"]) == networks
-        assert list(state["optimizers"]) == ["optimizer"]
-        assert state["tensors"] == {}
+        assert tuple(state["networks"]) == case.networks
+        assert tuple(state["optimizers"]) == case.optimizers
+        assert tuple(state["tensors"]) == case.tensors
         assert state["global_step"] == checkpoint["step"]
-        assert state["arguments"]["seed"] == 3
-    assert checkpoints[-1]["step"] == STEPS
+        assert state["arguments"]["seed"] == SEED
+    assert checkpoints[-1]["step"] == case.steps
     first, last = (
         torch.load(finished.folder / checkpoints[i]["path"], weights_only=True) for i in (0, -1)
     )
-    weights = [state["networks"][networks[0]] for state in (first, last)]
-    assert any(not torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
+    for name in case.networks:
+        weights = [state["networks"][name] for state in (first, last)]
+        assert any(not torch.equal(weights[0][key], weights[1][key]) for key in weights[0]), name
 
 
 def test_progress_reaches_the_end(runs: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from mosaic_contracts.worker import WorkerManifest
 from mosaic_worker_cleanrl.algorithm import SCRIPTS
+from mosaic_worker_cleanrl.environment.bundle import BUNDLES
 from mosaic_worker_cleanrl.errors import ArgumentsRefused, SchemaUnreadable
 from mosaic_worker_cleanrl.schema.document import parameter_schema
 from mosaic_worker_cleanrl.schema.extraction import read_arguments
@@ -36,6 +37,13 @@ def test_an_asserted_value_is_a_constant() -> None:
     properties = parameter_schema(SCRIPTS["dqn"].source())["properties"]
     assert properties["num_envs"]["const"] == 1
     assert "const" not in properties["batch_size"]
+
+
+def test_a_default_has_the_type_of_its_argument() -> None:
+    """SAC's script writes 5e3 as the default of an integer; a form takes it as one."""
+    starts = parameter_schema(SCRIPTS["sac_continuous_action"].source())["properties"]
+    assert starts["learning_starts"]["type"] == "integer"
+    assert repr(starts["learning_starts"]["default"]) == "5000"
 
 
 def test_the_script_itself_computes_what_is_derived() -> None:
@@ -82,10 +90,7 @@ def test_describe_needs_no_torch() -> None:
     text, imported = json.loads(done.stdout)
     assert imported == []
     description = json.loads(text)
-    assert [algorithm["id"] for algorithm in description["algorithms"]] == ["ppo", "dqn"]
-    kinds = {env["id"]: env["action_space"] for env in description["environments"]}
-    assert kinds["CartPole-v1"] == "discrete"
-    assert kinds["Pendulum-v1"] == "box"
+    assert [algorithm["id"] for algorithm in description["algorithms"]] == list(SCRIPTS)
     assert description["packages"]["gymnasium"] == "0.29.1"
 
 
@@ -95,4 +100,8 @@ def test_the_manifest_names_this_worker() -> None:
     manifest = WorkerManifest.model_validate(tomllib.loads(text))
     assert manifest.id == "cleanrl"
     assert manifest.room == "worker_cleanrl"
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    groups = {name for name in project["dependency-groups"] if name != "dev"}
+    assert groups == {f"bundle-{name}" for name in manifest.bundles}
+    assert set(manifest.bundles) == {bundle.name for bundle in BUNDLES}
     assert manifest.command == ["{python}", "-m", "mosaic_worker_cleanrl"]

@@ -18,9 +18,12 @@ class Script:
     title: str
     summary: str
     action_spaces: tuple[str, ...]
-    observation_spaces: tuple[str, ...] = ("box",)
-    batch: str | None = None
-    """Argument of which the script trains whole multiples only; with fewer steps it would train nothing."""
+    observation_spaces: tuple[str, ...] = ("box", "discrete")
+    """A discrete one reaches the script one-hot."""
+    flattens: bool = False
+    """Whether it makes a vector of an observation of more than one dimension, e.g. a picture."""
+    batch: tuple[str, ...] = ()
+    """Arguments whose product is a batch: the script trains whole batches only, and with fewer steps nothing."""
 
     def source(self) -> Path:
         """Return the script's file, without importing it.
@@ -35,6 +38,14 @@ class Script:
         if found is None or found.origin is None:
             raise ScriptMissing(self.module)
         return Path(found.origin)
+
+    def can_act(self, action_space: str, observation_space: str, *, is_vector: bool) -> bool:
+        """Say whether the script takes an environment of these kinds of spaces."""
+        return (
+            action_space in self.action_spaces
+            and observation_space in self.observation_spaces
+            and (is_vector or self.flattens)
+        )
 
     def imports(self, package: str) -> bool:
         """Say whether the script imports `package`, e.g. the `gym` that came before gymnasium."""
@@ -59,7 +70,7 @@ SCRIPTS = {
             title="PPO",
             summary="Proximal policy optimization: on-policy, several environments at once.",
             action_spaces=("discrete",),
-            batch="batch_size",
+            batch=("num_envs", "num_steps"),
         ),
         Script(
             id="dqn",
@@ -68,10 +79,45 @@ SCRIPTS = {
             summary="Deep Q-network: off-policy, with a replay buffer and a target network.",
             action_spaces=("discrete",),
         ),
+        Script(
+            id="c51",
+            module="cleanrl.c51",
+            title="C51",
+            summary="Categorical DQN: learns how returns are distributed, on a fixed support of atoms.",
+            action_spaces=("discrete",),
+        ),
+        Script(
+            id="sac_continuous_action",
+            module="cleanrl.sac_continuous_action",
+            title="SAC",
+            summary="Soft actor-critic: off-policy, for continuous actions, with an entropy bonus tuned by itself.",
+            action_spaces=("box",),
+        ),
+        Script(
+            id="ppo_continuous_action",
+            module="cleanrl.ppo_continuous_action",
+            title="PPO (continuous actions)",
+            summary="Proximal policy optimization for continuous actions, with normalized observations and rewards.",
+            action_spaces=("box",),
+            flattens=True,
+            batch=("num_envs", "num_steps"),
+        ),
     )
 }
 
 
+def algorithms_for(action_space: str, observation_space: str, *, is_vector: bool) -> list[str]:
+    """Return the ids of the algorithms that can act in an environment of these kinds of spaces."""
+    return [
+        script.id
+        for script in SCRIPTS.values()
+        if script.can_act(action_space, observation_space, is_vector=is_vector)
+    ]
+
+
 def nearest_algorithms(algorithm: str) -> list[str]:
     """Return known ids close to `algorithm`, best first."""
-    return difflib.get_close_matches(algorithm.lower(), SCRIPTS, n=3, cutoff=0.4)
+    wanted = algorithm.lower()
+    begun = [name for name in SCRIPTS if wanted and name.startswith(wanted)]
+    close = difflib.get_close_matches(wanted, SCRIPTS, n=3, cutoff=0.4)
+    return (begun + [name for name in close if name not in begun])[:3]

@@ -4,7 +4,7 @@ from mosaic_contracts.spec import RecordLevel
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_worker_cleanrl import VERSION
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
-from mosaic_worker_cleanrl.environment import list_environments
+from mosaic_worker_cleanrl.environment.catalog import list_environments
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.schema.document import parameter_schema
 

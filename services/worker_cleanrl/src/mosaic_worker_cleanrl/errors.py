@@ -33,6 +33,16 @@ class EnvironmentUnusable(ValueError):
         """Known ids close to the one asked for, best first."""
 
 
+class BundleMissing(EnvironmentUnusable):
+    """An environment needs packages that are offered as a bundle and are not installed."""
+
+    def __init__(self, environment: str, title: str, install_command: str) -> None:
+        super().__init__(
+            f"{environment} needs {title}, which is not installed here. Run {install_command} and ask again.",
+            [],
+        )
+
+
 class RunRefused(RuntimeError):
     """`train` was asked for a run that `check` calls blocking."""
 

@@ -3,7 +3,7 @@
 Loading never runs code: tensors, containers and plain values only.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,9 @@ def has_networks(variables: Mapping[str, Any]) -> bool:
     return any(isinstance(value, torch.nn.Module) for value in variables.values())
 
 
-def collect_state(spec: RunSpec, global_step: int, variables: Mapping[str, Any]) -> dict[str, Any]:
+def collect_state(
+    spec: RunSpec, global_step: int, variables: Mapping[str, Any], *, wrappers: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the state of the script's networks, optimizers, tensors and counters.
 
     Networks that two names stand for are kept once, under the first.
@@ -52,6 +54,7 @@ def collect_state(spec: RunSpec, global_step: int, variables: Mapping[str, Any])
         "counters": dict(_counters(variables)),
         "arguments": _plain(vars(arguments)) if hasattr(arguments, "__dict__") else {},
         "normalizers": _normalizers(variables),
+        "wrappers": list(wrappers),
         "packages": installed_packages(),
     }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium
 
+from mosaic_worker_cleanrl.environment.onehot import wrapped
 from mosaic_worker_cleanrl.errors import HookSilent
 from mosaic_worker_cleanrl.launch.patch import replaced
 from mosaic_worker_cleanrl.launch.recording import RecordedEnvironment
@@ -31,9 +32,9 @@ def environment_hooks(session: Session) -> Iterator[None]:
             session.environments_made += 1
             if index == 0:
                 _compare_spaces(env, session)
-            if not session.spec.record.has_episodes:
-                return env
-            return RecordedEnvironment(env, index, session)
+            if session.spec.record.has_episodes:
+                env = RecordedEnvironment(env, index, session)
+            return wrapped(env)
 
         return make
 

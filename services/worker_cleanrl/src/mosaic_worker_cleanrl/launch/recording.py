@@ -8,6 +8,7 @@ from typing import Any, SupportsFloat
 import gymnasium
 import numpy as np
 
+from mosaic_worker_cleanrl.environment.bundle import is_chained
 from mosaic_worker_cleanrl.launch.session import Session
 from mosaic_workerkit.spaces import encode_value, space_of
 from mosaic_workerkit.stephash import step_hash
@@ -27,6 +28,7 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._has_steps = record.has_steps
         self._has_observations = record.has_observations
         self._every = session.spec.replay_every
+        self._is_chained = is_chained(session.spec.environment)
         # not `_action_space`: gymnasium keeps the wrapped space under that name
         self._action_form = space_of(env.action_space)
         self._observation_form = space_of(env.observation_space)
@@ -108,6 +110,8 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         else:
             state = self.env.unwrapped.np_random.bit_generator.state
             origin = {"way": "generator", "state": json.dumps(state)}
+        if self._is_chained and self._episode:
+            origin["way"] = "chain"
         if options:
             origin["options"] = json.dumps(options)
         return origin

@@ -81,7 +81,9 @@ class Session:
         """
         if not has_networks(self.variables):
             return False
-        state = collect_state(self.spec, self.global_step, self.variables)
+        state = collect_state(
+            self.spec, self.global_step, self.variables, wrappers=self.plan.wrappers
+        )
         path = Path("checkpoints") / f"step-{self.global_step:012d}-{reason}.pt"
         self.telemetry.write_checkpoint(
             path,

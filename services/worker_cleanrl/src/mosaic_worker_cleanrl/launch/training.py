@@ -33,10 +33,7 @@ def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
     with _ErrorTold(telemetry), chdir(telemetry.run_dir):
         plan = make_plan(spec)
         if plan.is_blocked or plan.script is None:
-            raise RunRefused(
-                " ".join(f.message for f in plan.findings if f.level == "blocking")
-                + " `check` says the same before a run is started."
-            )
+            raise RunRefused(f"{plan.refusal} `check` says the same before a run is started.")
         folder = _tensorboard_folder(spec)
         telemetry.config(_config(spec, plan, folder))
         telemetry.progress(0, plan.total_steps)
@@ -124,6 +121,7 @@ def _config(spec: RunSpec, plan: Plan, tensorboard: Path) -> dict[str, Any]:
             "observation": space_of(plan.probe.observation_space),
             "action": space_of(plan.probe.action_space),
         },
+        "wrappers": list(plan.wrappers),
         "packages": installed_packages(),
         "record": spec.record.value,
         "replay_every": spec.replay_every,

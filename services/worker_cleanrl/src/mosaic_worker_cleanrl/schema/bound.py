@@ -10,6 +10,8 @@ _SHARE: dict[str, Any] = {"minimum": 0, "maximum": 1}
 BOUNDS: dict[str, dict[str, Any]] = {
     "total_timesteps": _AT_LEAST_ONE,
     "learning_rate": _NOT_NEGATIVE,  # 0 is a way to freeze a network
+    "policy_lr": _NOT_NEGATIVE,
+    "q_lr": _NOT_NEGATIVE,
     "num_envs": _AT_LEAST_ONE,
     "num_steps": _AT_LEAST_ONE,
     "num_minibatches": _AT_LEAST_ONE,
@@ -26,6 +28,9 @@ BOUNDS: dict[str, dict[str, Any]] = {
     "tau": _SHARE,
     "target_network_frequency": _AT_LEAST_ONE,
     "train_frequency": _AT_LEAST_ONE,
+    "policy_frequency": _AT_LEAST_ONE,
+    "n_atoms": {"minimum": 2},  # the distance of two of them is divided by
+    "alpha": _NOT_NEGATIVE,
     "learning_starts": _NOT_NEGATIVE,
     "start_e": _SHARE,
     "end_e": _SHARE,

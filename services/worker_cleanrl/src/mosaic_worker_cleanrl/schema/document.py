@@ -34,6 +34,8 @@ def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]
     # A default of None means that "not set" is a value of its own, e.g. target_kl.
     result: dict[str, Any] = {"type": [kind, "null"] if action.default is None else kind}
     result["default"] = action.default
+    if kind == "integer" and isinstance(action.default, float):
+        result["default"] = int(action.default)  # sac_continuous_action writes 5e3
     if action.help:
         result["description"] = action.help
     if action.choices is not None:

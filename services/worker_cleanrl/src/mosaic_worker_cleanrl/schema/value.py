@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 ParameterValue = bool | int | float | str | None
 
 
@@ -39,11 +40,13 @@ def _typed(value: bool | int | float | str, kind: str) -> bool | int | float | s
     if kind == "boolean" and isinstance(value, bool):
         return value
     if kind in ("integer", "number") and not isinstance(value, bool | str):
+        if isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX:
+            raise ValueRefused("must fit into 64 bits")
         if not math.isfinite(value):
             raise ValueRefused(f"must be a finite number, not {value}")
         if kind == "number":
             return float(value)
-        if float(value).is_integer():
+        if float(value).is_integer() and abs(value) <= _INT_MAX:
             return int(value)
     hint = " (true or false, without quotes)" if kind == "boolean" else ""
     raise ValueRefused(f"must be of type {kind}{hint}, not {value!r}")

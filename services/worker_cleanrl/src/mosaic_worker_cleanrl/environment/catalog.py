@@ -1,0 +1,57 @@
+"""The environments that are offered by name: those that at least one algorithm can act in."""
+
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+
+from mosaic_contracts.worker import Environment
+from mosaic_worker_cleanrl.algorithm import algorithms_for
+from mosaic_worker_cleanrl.environment.bundle import Bundle, bundle_of, is_offered
+from mosaic_worker_cleanrl.environment.probe import probe_environment
+
+
+def list_environments() -> list[Environment]:
+    """Return the environments offered by name, in the registry's order.
+
+    Those of a bundle are among them when it is not installed: `check` then says how to have it. They are not
+    made for this, for that would cost a second of imports.
+    """
+    offered = []
+    for name, spec in gymnasium.registry.items():
+        if not is_offered(spec):
+            continue
+        bundle = bundle_of(spec)
+        facts = _probed(name) if bundle is None else _bundled(spec, bundle)
+        algorithms = algorithms_for(
+            facts["action_space"], facts["observation_space"], is_vector=facts.pop("is_vector")
+        )
+        if algorithms:
+            offered.append(
+                Environment.model_validate(
+                    {"id": name, "title": name, "algorithms": algorithms, **facts}
+                )
+            )
+    return offered
+
+
+def _probed(name: str) -> dict[str, Any]:
+    probe = probe_environment(name)
+    return {
+        "action_space": probe.action_kind,
+        "observation_space": probe.observation_kind,
+        "is_vector": probe.is_vector,
+        "max_steps": probe.max_steps,
+        "render": "rgb_array" in probe.render_modes,
+    }
+
+
+def _bundled(spec: EnvSpec, bundle: Bundle) -> dict[str, Any]:
+    return {
+        "action_space": "discrete" if spec.id in bundle.discrete else "box",
+        "observation_space": "box",
+        "is_vector": spec.id not in bundle.pictures,
+        "max_steps": spec.max_episode_steps,
+        "render": True,
+        "bundle": bundle.name,
+    }

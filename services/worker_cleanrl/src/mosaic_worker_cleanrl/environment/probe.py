@@ -1,0 +1,140 @@
+"""What one environment is, learned by making it once; or why it cannot be made here."""
+
+import difflib
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from mosaic_worker_cleanrl.environment.bundle import bundle_of, is_offered
+from mosaic_worker_cleanrl.errors import BundleMissing, EnvironmentUnusable
+
+_KINDS = {
+    "Discrete": "discrete",
+    "Box": "box",
+    "MultiDiscrete": "multi_discrete",
+    "MultiBinary": "multi_binary",
+    "Dict": "dict",
+}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What one environment turned out to be when it was made once."""
+
+    id: str
+    action_space: gymnasium.Space[Any]
+    observation_space: gymnasium.Space[Any]
+    max_steps: int | None
+    render_modes: tuple[str, ...]
+    notes: tuple[str, ...]
+    """What gymnasium warned of, e.g. that the version is out of date."""
+
+    @property
+    def action_kind(self) -> str:
+        """Kind of the action space in the words of the contracts."""
+        return space_kind(self.action_space)
+
+    @property
+    def observation_kind(self) -> str:
+        """Kind of the observation space in the words of the contracts."""
+        return space_kind(self.observation_space)
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether an observation has one dimension when it reaches the script (a discrete one is one-hot by then)."""
+        return self.observation_kind == "discrete" or len(self.observation_space.shape or ()) == 1
+
+
+def space_kind(space: gymnasium.Space[Any]) -> str:
+    """Return the kind of a space in the words of the contracts."""
+    return _KINDS.get(type(space).__name__, "other")
+
+
+def probe_environment(name: str) -> Probe:
+    """Make the environment once and close it again.
+
+    Random streams of a script are not touched: the script seeds them after this, and an environment has its own.
+
+    Raises:
+        EnvironmentUnusable: unknown, of a version that is gone, or its packages are missing.
+        BundleMissing: its packages are in a bundle that is not installed.
+    """
+    if name not in gymnasium.registry:
+        raise _unregistered(name)
+    bundle = bundle_of(gymnasium.registry[name])
+    if bundle is not None and not bundle.is_installed:
+        raise BundleMissing(name, bundle.title, bundle.install_command)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            env = gymnasium.make(name)
+    except (gymnasium.error.Error, ImportError) as error:
+        raise _unmade(name, error) from error
+    try:
+        spec = env.spec
+        return Probe(
+            name,
+            env.action_space,
+            env.observation_space,
+            spec.max_episode_steps if spec is not None else None,
+            tuple(env.metadata.get("render_modes", ())),
+            # of the environment's version only; libraries have warnings of their own, which are not for this person
+            tuple(_plain(w.message) for w in caught if "out of date" in str(w.message)),
+        )
+    finally:
+        env.close()  # type: ignore[no-untyped-call] # gymnasium does not annotate it
+
+
+def _unregistered(name: str) -> EnvironmentUnusable:
+    """Explain a name that gymnasium does not have, by those that this worker can make."""
+    if ":" in name:  # gymnasium would import what stands before it
+        module, _, rest = name.partition(":")
+        return EnvironmentUnusable(
+            f"{name} asks for environments of the package {module}, which is no part of this worker. {_LISTED}",
+            [rest] if rest in gymnasium.registry else [],
+        )
+    versions = _versions(name)
+    number = _VERSION.search(name)
+    if versions and number is None:
+        return EnvironmentUnusable(
+            f"{name} names no version. Say which one, e.g. {versions[0]}.", versions
+        )
+    if versions and number is not None:
+        was = int(number[1]) < int(versions[0].rpartition("-v")[2])
+        why = "is gone" if was else "does not exist"
+        return EnvironmentUnusable(f"Version {name} {why}. Take {versions[0]}.", versions)
+    known = {other.lower(): other for other in _usable()}
+    close = [known[o] for o in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)]
+    hint = f"Did you mean {close[0]}?" if close else _LISTED
+    return EnvironmentUnusable(f"There is no environment {name!r} here. {hint}", close)
+
+
+def _unmade(name: str, error: Exception) -> EnvironmentUnusable:
+    """Explain what is registered but cannot be made; another version of it may."""
+    others = [other for other in _versions(name) if other != name]
+    hint = f"Take {others[0]}." if others else _LISTED
+    return EnvironmentUnusable(f"{name} cannot be made here ({_plain(error)}). {hint}", others)
+
+
+def _usable() -> list[str]:
+    return [name for name, spec in gymnasium.registry.items() if is_offered(spec)]
+
+
+def _versions(name: str) -> list[str]:
+    """Usable environments of the same name, newest first."""
+    base = _VERSION.sub("", name)
+    found = [other for other in _usable() if _VERSION.sub("", other) == base]
+    return sorted(found, key=lambda other: int(other.rpartition("-v")[2]), reverse=True)
+
+
+_LISTED = "`./mosaic describe cleanrl` lists what there is."
+_VERSION = re.compile(r"-v(\d+)$")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m|WARN: ")
+
+
+def _plain(error: Warning | BaseException | str) -> str:
+    text, _, _hint = _COLOUR.sub("", str(error)).partition("(HINT")
+    return text.replace("`", "").strip()

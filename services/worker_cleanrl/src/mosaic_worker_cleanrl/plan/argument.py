@@ -1,0 +1,120 @@
+"""The parameters a person gives, and the script's command line that they make."""
+
+import difflib
+from collections.abc import Iterator
+
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.spec import RunSpec
+from mosaic_worker_cleanrl.description import ENVIRONMENT, SEED, STEPS
+from mosaic_worker_cleanrl.errors import ArgumentsRefused
+from mosaic_worker_cleanrl.plan.draft import Plan
+from mosaic_worker_cleanrl.schema.document import parameter_schema
+from mosaic_worker_cleanrl.schema.extraction import read_arguments
+from mosaic_worker_cleanrl.schema.value import ParameterValue, ValueRefused, accepted_value
+
+_OWNED = {
+    SEED: "The seed is a field of the run (`seed`), not a parameter.",
+    ENVIRONMENT: "The environment is a field of the run (`environment`), not a parameter.",
+}
+_REFUSED_SWITCHES = {
+    "track": "Weights & Biases is not wired up yet. MOSAIC records every metric itself; leave `track` off.",
+    "capture_video": "Videos while training are not wired up yet. Record at `replay` (the default): every episode "
+    "can be rebuilt from it. Leave `capture_video` off.",
+    "save_model": "MOSAIC writes checkpoints itself, while training and at the end. The script's own saving also "
+    "runs an evaluation with video; leave `save_model` off.",
+    "upload_model": "Uploading needs internet access, which a run does not have. Leave `upload_model` off.",
+}
+
+
+def given_parameters(spec: RunSpec, plan: Plan) -> dict[str, ParameterValue]:
+    """Return the parameters that a person set and that are right; `learning-rate` is `learning_rate`."""
+    if plan.path is None:
+        return {}
+    properties = parameter_schema(plan.path)["properties"]
+    given: dict[str, ParameterValue] = {}
+    for spelling, value in spec.parameters.items():
+        name = spelling.replace("-", "_")
+        where = f"parameters.{spelling}"
+        if name not in properties:
+            nearest = difflib.get_close_matches(name, properties, n=3, cutoff=0.5)
+            hint = f" Did you mean {nearest[0]}?" if nearest else ""
+            plan.block(
+                where,
+                f"{spec.algorithm} has no parameter {spelling!r}.{hint}",
+                ProblemCode.PARAMETER_UNKNOWN,
+                nearest,
+            )
+        elif name in _OWNED:
+            plan.block(where, _OWNED[name], ProblemCode.PARAMETER_INVALID)
+        elif name in given:
+            plan.block(where, f"{name} is given twice.", ProblemCode.PARAMETER_INVALID)
+        else:
+            try:
+                given[name] = accepted_value(value, properties[name])
+            except ValueRefused as error:
+                plan.block(where, f"{name} {error}.", ProblemCode.PARAMETER_INVALID)
+    _check_meaning(spec, given, plan)
+    return given
+
+
+def _check_meaning(spec: RunSpec, given: dict[str, ParameterValue], plan: Plan) -> None:
+    for name, why in _REFUSED_SWITCHES.items():
+        if given.get(name) is True:
+            plan.block(f"parameters.{name}", why, ProblemCode.PARAMETER_INVALID)
+    if STEPS in given and spec.steps is not None:
+        plan.block(
+            f"parameters.{STEPS}",
+            f"The length of the run is given twice: steps {spec.steps} and {STEPS} {given[STEPS]}. Keep one.",
+            ProblemCode.PARAMETER_INVALID,
+        )
+    if given.get("cuda") is True and spec.gpus == 0:
+        plan.warn(
+            "parameters.cuda", "The run asks for no GPU, so it sees none and trains on the CPU."
+        )
+
+
+def fill_arguments(spec: RunSpec, given: dict[str, ParameterValue], plan: Plan) -> None:
+    """Write the command line and have the script's own parser read it."""
+    if plan.path is None:
+        return
+    source = read_arguments(plan.path)
+    chosen: dict[str, ParameterValue] = {ENVIRONMENT: spec.environment, SEED: spec.seed}
+    if spec.steps is not None:
+        chosen[STEPS] = spec.steps
+    chosen |= given
+    flags = {action.dest: action.option_strings[-1] for action in source.actions}
+    plan.argv = list(_command_line(chosen, flags))
+    try:
+        plan.arguments = source.parse(plan.argv)
+    except ArgumentsRefused as error:
+        plan.block("parameters", str(error), ProblemCode.PARAMETER_INVALID)
+        return
+    _check_together(plan)
+
+
+def _command_line(chosen: dict[str, ParameterValue], flags: dict[str, str]) -> Iterator[str]:
+    """Write every chosen value out, False too: a switch that is on by default is turned off in no other way."""
+    for name, value in chosen.items():
+        if value is not None:  # None is the default of every argument that can be None
+            yield f"{flags[name]}={value}"
+
+
+def _check_together(plan: Plan) -> None:
+    """Values that are right alone and wrong together: the script would fail at them in the middle of its training."""
+    arguments = plan.arguments
+    size = arguments.get("minibatch_size")
+    # The advantages of a minibatch of one have no spread: divided by it they are NaN, and so is all that follows.
+    least = 2 if arguments.get("norm_adv") else 1
+    if size is not None and size < least:
+        plan.block(
+            "parameters.num_minibatches",
+            f"A batch of {arguments['batch_size']} steps in {arguments['num_minibatches']} minibatches leaves {size} "
+            f"a minibatch; it needs {least} or more. Take {arguments['batch_size'] // least} minibatches at most.",
+            ProblemCode.PARAMETER_INVALID,
+        )
+    if "v_min" in arguments and arguments["v_min"] >= arguments["v_max"]:
+        plan.block(
+            "parameters.v_min",
+            f"v_min {arguments['v_min']} must be less than v_max {arguments['v_max']}: the atoms lie between them.",
+            ProblemCode.PARAMETER_INVALID,
+        )

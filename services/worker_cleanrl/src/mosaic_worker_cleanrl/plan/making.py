@@ -1,0 +1,72 @@
+"""Make a plan from a spec, and tell it."""
+
+from typing import Any
+
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CheckReport
+from mosaic_worker_cleanrl.packages import installed_packages
+from mosaic_worker_cleanrl.plan.argument import fill_arguments, given_parameters
+from mosaic_worker_cleanrl.plan.draft import Plan
+from mosaic_worker_cleanrl.plan.length import measure_length
+from mosaic_worker_cleanrl.plan.request import (
+    check_packages,
+    check_recording,
+    check_request,
+    check_spaces,
+    pick_environment,
+    pick_script,
+)
+
+
+def check_run(spec: RunSpec) -> CheckReport:
+    """Say what a run would do and what is wrong with it. Nothing is started.
+
+    Raises:
+        ScriptMissing: the cleanrl package is not installed.
+    """
+    plan = make_plan(spec)
+    shown: dict[str, Any] = {}
+    if plan.script is not None:
+        shown = {
+            "script": plan.script.module,
+            "path": plan.path.name if plan.path is not None else None,
+            "argv": ["python", "-m", plan.script.module, *plan.argv],
+            "parameters": plan.arguments,
+            "environment": spec.environment,
+            "wrappers": list(plan.wrappers),
+            "seed": spec.seed,
+            "asked_steps": plan.asked_steps,
+            "total_steps": plan.total_steps,
+            "first_update_step": plan.first_update_step,
+            "checkpoint_every_steps": plan.checkpoint_every_steps,
+            "record": spec.record.value,
+            "replay_every": spec.replay_every,
+            "threads": spec.cpus,
+            "gym_shim": plan.script.imports("gym"),
+            "packages": installed_packages(),
+        }
+    return CheckReport(ok=not plan.is_blocked, findings=plan.findings, plan=shown)
+
+
+def make_plan(spec: RunSpec) -> Plan:
+    """Work out what a run would do; what is wrong with it is in the plan's findings.
+
+    Raises:
+        ScriptMissing: the cleanrl package is not installed.
+    """
+    plan = Plan()
+    check_packages(plan)
+    check_request(spec, plan)
+    plan.script = pick_script(spec, plan)
+    plan.probe = pick_environment(spec, plan)
+    if plan.script is None:
+        return plan
+    plan.path = plan.script.source()
+    check_spaces(plan.script, plan)
+    check_recording(spec, plan)
+    given = given_parameters(spec, plan)
+    if not plan.is_blocked:
+        fill_arguments(spec, given, plan)
+    if not plan.is_blocked:
+        measure_length(spec, plan.script, plan)
+    return plan

@@ -1,0 +1,112 @@
+"""What of a request does not depend on the script's arguments: packages, devices, algorithm, environment."""
+
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_worker_cleanrl.algorithm import (
+    SCRIPTS,
+    Script,
+    algorithms_for,
+    nearest_algorithms,
+)
+from mosaic_worker_cleanrl.environment.bundle import is_chained
+from mosaic_worker_cleanrl.environment.probe import Probe, probe_environment
+from mosaic_worker_cleanrl.errors import BundleMissing, EnvironmentUnusable
+from mosaic_worker_cleanrl.packages import installed_packages
+from mosaic_worker_cleanrl.plan.draft import Plan
+
+
+def check_packages(plan: Plan) -> None:
+    """Refuse packages with which the scripts would run and report nothing."""
+    version = installed_packages().get("gymnasium", "")
+    if version.partition(".")[0] != "0":
+        plan.block(
+            "packages.gymnasium",
+            f"gymnasium {version or '(none)'} is installed; these scripts need 0.29. From 1.0 on they train without "
+            "ever reporting an episode. Make the environment again: ./mosaic sync worker_cleanrl",
+            ProblemCode.WORKER_NOT_READY,
+        )
+
+
+def check_request(spec: RunSpec, plan: Plan) -> None:
+    """Look at the kind of run and the devices it asks for."""
+    if spec.kind is not RunKind.TRAIN:
+        plan.block(
+            "kind",
+            f"This worker trains; it has no mode {spec.kind.value!r}.",
+            ProblemCode.SPEC_INVALID,
+        )
+    torch = installed_packages().get("torch", "")
+    if spec.gpus and torch.endswith("+cpu"):
+        plan.block(
+            "gpus",
+            f"torch {torch} is a build for the CPU only. Ask for gpus 0, or make the environment with a CUDA build.",
+            ProblemCode.RESOURCES_IMPOSSIBLE,
+        )
+    elif spec.gpus > 1:
+        plan.warn("gpus", f"The script uses one GPU; {spec.gpus - 1} would stand idle.")
+
+
+def pick_script(spec: RunSpec, plan: Plan) -> Script | None:
+    """Find the algorithm's script."""
+    script = SCRIPTS.get(spec.algorithm)
+    if script is None:
+        nearest = nearest_algorithms(spec.algorithm)
+        hint = f"Did you mean {nearest[0]}? " if nearest else ""
+        plan.block(
+            "algorithm",
+            f"There is no algorithm {spec.algorithm!r} here. {hint}Known: {', '.join(SCRIPTS)}.",
+            ProblemCode.ALGORITHM_UNKNOWN,
+            nearest,
+        )
+    return script
+
+
+def pick_environment(spec: RunSpec, plan: Plan) -> Probe | None:
+    """Make the environment once."""
+    try:
+        return probe_environment(spec.environment)
+    except BundleMissing as missing:
+        plan.block("environment", str(missing), ProblemCode.WORKER_NOT_READY)
+    except EnvironmentUnusable as error:
+        plan.block("environment", str(error), ProblemCode.ENVIRONMENT_UNKNOWN, error.nearest)
+    return None
+
+
+def check_recording(spec: RunSpec, plan: Plan) -> None:
+    """Say when what is recorded does not suffice to rebuild an episode."""
+    if spec.record.has_steps and spec.replay_every > 1 and is_chained(spec.environment):
+        plan.warn(
+            "replay_every",
+            f"{spec.environment} carries something over from episode to episode: one can be rebuilt only after all "
+            "before it, so with replay_every above 1 none but the first can. Leave it at 1 to replay them.",
+        )
+
+
+def check_spaces(script: Script, plan: Plan) -> None:
+    """Compare what the environment has with what the script takes."""
+    probe = plan.probe
+    if probe is None:
+        return
+    for note in probe.notes:
+        plan.warn("environment", note)
+    why = None
+    if probe.action_kind not in script.action_spaces:
+        why = f"acts in {' or '.join(script.action_spaces)} spaces only; {probe.id} has {probe.action_space}"
+    elif probe.observation_kind not in script.observation_spaces:
+        takes = " or ".join(script.observation_spaces)
+        why = f"observes {takes} spaces only; {probe.id} has {probe.observation_space}"
+    elif not (probe.is_vector or script.flattens):
+        shape = probe.observation_space.shape
+        why = (
+            f"takes observations of one dimension only; those of {probe.id} have the shape {shape}"
+        )
+    if why is not None:
+        others = algorithms_for(
+            probe.action_kind, probe.observation_kind, is_vector=probe.is_vector
+        )
+        hint = f"For it take {' or '.join(others)}." if others else "No algorithm here can."
+        plan.block(
+            "environment",
+            f"{script.title} {why}. {hint}",
+            ProblemCode.PARAMETER_INVALID,
+        )

@@ -1,0 +1,144 @@
+"""Environments: which are offered, what stands between them and a script, and bundles."""
+
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from tests.real_run import run
+from tests.rebuilding import compare_rebuilt
+from tests.run_events import of_type
+
+from mosaic_contracts.worker import Environment
+from mosaic_worker_cleanrl.algorithm import SCRIPTS
+from mosaic_worker_cleanrl.environment import bundle as bundle_module
+from mosaic_worker_cleanrl.environment.catalog import list_environments
+from mosaic_worker_cleanrl.environment.onehot import OneHotObservation
+from mosaic_worker_cleanrl.environment.probe import probe_environment
+from mosaic_worker_cleanrl.plan import check_run
+
+pytestmark = pytest.mark.timeout(240)
+OFFERED = {environment.id: environment for environment in list_environments()}
+
+
+@pytest.mark.parametrize("offered", OFFERED.values(), ids=list(OFFERED))
+def test_what_is_offered_is_so(offered: Environment) -> None:
+    """What is told of an environment, of a bundle's before it was ever made, is what it turns out to be."""
+    probe = probe_environment(offered.id)
+    assert offered.action_space == probe.action_kind
+    assert offered.observation_space == probe.observation_kind
+    assert offered.max_steps == probe.max_steps
+    assert offered.render == ("rgb_array" in probe.render_modes)
+
+
+@pytest.mark.parametrize("offered", OFFERED.values(), ids=list(OFFERED))
+def test_each_is_offered_for_those_that_can_act_in_it(offered: Environment, make_spec: Any) -> None:
+    """An environment names at least one algorithm, and `check` takes exactly the named ones."""
+    named = (offered.model_extra or {})["algorithms"]
+    assert named
+    for algorithm in SCRIPTS:
+        spec = make_spec(algorithm=algorithm, environment=offered.id, steps=2**20)
+        assert check_run(spec).ok == (algorithm in named), algorithm
+
+
+def test_an_environment_without_an_algorithm_is_not_offered() -> None:
+    """What nothing here can act in, or what cannot be made here, is not in the list."""
+    assert {"CartPole-v1", "Pendulum-v1", "Taxi-v3", "Hopper-v4"} <= set(OFFERED)
+    assert not {"Blackjack-v1", "Hopper-v3", "phys2d/CartPole-v1"} & set(OFFERED)
+
+
+@pytest.mark.parametrize(
+    ("environment", "bundle"), [("Hopper-v4", "mujoco"), ("LunarLander-v2", "box2d")]
+)
+def test_a_missing_bundle_says_how_to_have_it(
+    make_spec: Any, monkeypatch: pytest.MonkeyPatch, environment: str, bundle: str
+) -> None:
+    """Without its packages an environment is still offered, with its bundle, and `check` gives the command."""
+
+    def version(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(bundle_module, "version", version)
+    assert {e.id: e.bundle for e in list_environments()}[environment] == bundle
+    algorithm = "ppo" if bundle == "box2d" else "ppo_continuous_action"
+    report = check_run(make_spec(algorithm=algorithm, environment=environment))
+    assert not report.ok
+    assert [(f.where, f.code) for f in report.findings] == [("environment", "worker_not_ready")]
+    assert f"./mosaic sync worker_cleanrl --bundle {bundle}" in report.findings[0].message
+
+
+def test_one_hot_names_the_state() -> None:
+    """State k is a one at k, also where counting does not begin at 0; the vector is the caller's own."""
+
+    class Corridor(gymnasium.Env[Any, Any]):
+        observation_space = gymnasium.spaces.Discrete(3, start=-1)
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
+            return np.int64(1), {}
+
+    env = OneHotObservation(Corridor())
+    assert env.observation_space == gymnasium.spaces.Box(0.0, 1.0, (3,), np.float32)
+    first, _ = env.reset()
+    assert first.tolist() == [0.0, 0.0, 1.0]
+    first[:] = 7.0
+    assert env.reset()[0].tolist() == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "environment"), [("dqn", "FrozenLake-v1"), ("c51", "Taxi-v3"), ("ppo", "Taxi-v3")]
+)
+def test_states_reach_the_script_one_hot(
+    tmp_path: Path, make_spec: Any, algorithm: str, environment: str
+) -> None:
+    """A script learns in states as vectors, its plan and config say so, and the recording keeps the state itself."""
+    parameters = {} if algorithm == "ppo" else {"learning_starts": 200, "batch_size": 8}
+    spec = make_spec(
+        algorithm=algorithm,
+        environment=environment,
+        steps=512,
+        record="full",
+        parameters=parameters,
+    )
+    assert check_run(spec).plan["wrappers"] == ["OneHotObservation"]
+    finished = run(tmp_path / "run", spec)
+    assert finished.code == 0, finished.stderr
+    data = finished.events[0]["data"]
+    space = gymnasium.make(environment).observation_space
+    assert isinstance(space, gymnasium.spaces.Discrete)
+    states = int(space.n)
+    assert data["spaces"]["observation"] == {"kind": "discrete", "n": states}
+    assert data["wrappers"] == ["OneHotObservation"]
+    assert all(type(step["observation"]) is int for step in of_type(finished.events, "step"))
+    assert compare_rebuilt(finished.events, environment) == 512
+    last = of_type(finished.events, "checkpoint")[-1]
+    state = torch.load(finished.folder / last["path"], weights_only=True)
+    assert state["wrappers"] == ["OneHotObservation"]
+    first_layer = next(iter(next(iter(state["networks"].values())).values()))
+    assert states in first_layer.shape or algorithm == "c51"  # c51's first entry is its atoms
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "environment", "parameters"),
+    [
+        ("ppo_continuous_action", "Hopper-v4", {"num_steps": 256, "update_epochs": 1}),
+        ("sac_continuous_action", "Hopper-v4", {"learning_starts": 400, "batch_size": 8}),
+        ("dqn", "LunarLander-v2", {"learning_starts": 200}),
+        ("ppo_continuous_action", "BipedalWalker-v3", {"num_steps": 256, "update_epochs": 1}),
+    ],
+)
+def test_a_bundles_environment_trains_and_can_be_rebuilt(
+    tmp_path: Path, make_spec: Any, algorithm: str, environment: str, parameters: Any
+) -> None:
+    """Real MuJoCo and Box2D: the run learns, saves, and every recorded step is found again."""
+    spec = make_spec(algorithm=algorithm, environment=environment, steps=512, parameters=parameters)
+    finished = run(tmp_path / "run", spec)
+    assert finished.code == 0, finished.stderr
+    assert any(m["name"].startswith("losses/") for m in of_type(finished.events, "metric"))
+    assert of_type(finished.events, "checkpoint")[-1]["step"] == 512
+    ways = {start["reset"]["way"] for start in of_type(finished.events, "episode_start")}
+    assert ways == ({"seed", "chain"} if "Walker" in environment else {"seed", "generator"})
+    assert compare_rebuilt(finished.events, environment) == 512
