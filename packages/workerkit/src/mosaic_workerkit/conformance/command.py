@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mosaic_workerkit.conformance.candidate import read_candidate
 from mosaic_workerkit.conformance.errors import ManifestUnusable
-from mosaic_workerkit.conformance.judge import Limits, judge
+from mosaic_workerkit.conformance.judge import PARTS, Limits, judge
 from mosaic_workerkit.conformance.verdict import Judgement, Verdict
 
 EXIT_FAILED = 1
@@ -26,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         train_s=options.train_timeout or defaults.train_s,
         grace_s=defaults.grace_s if options.grace is None else options.grace,
         algorithms=tuple(options.algorithm),
+        parts=tuple(options.only) or PARTS,
     )
     try:
         candidate = read_candidate(options.path, options.venvs)
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--algorithm", action="append", default=[], help="only this one; repeatable"
     )
+    parser.add_argument("--only", action="append", choices=PARTS, default=[], help="only this part")
     parser.add_argument("--steps", type=int, help="of the short training")
     parser.add_argument("--answer-timeout", type=float, metavar="S", help="for describe and check")
     parser.add_argument("--train-timeout", type=float, metavar="S", help="for a training")

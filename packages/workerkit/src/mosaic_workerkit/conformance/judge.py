@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.worker import Algorithm, WorkerDescription
-from mosaic_workerkit.conformance.candidate import Candidate, ask
+from mosaic_workerkit.conformance.candidate import Answer, Candidate, ask
 from mosaic_workerkit.conformance.checking import judge_check, judge_refusals
 from mosaic_workerkit.conformance.description import judge_description
 from mosaic_workerkit.conformance.events import OF_EVENTS, judge_events
@@ -18,6 +18,9 @@ from mosaic_workerkit.conformance.verdict import Judgement
 
 LONG_STEPS = 10_000_000
 """Of the training that is stopped: more than it can do before."""
+PARTS = ("check", "train", "stop")
+"""What may be judged by itself; `describe` is always."""
+_OF_CHECK = [name for name in RULES if name.startswith("check.")]
 _OF_TRAIN = ["train.ends", "train.events", *OF_EVENTS, "train.nothing_left"]
 _OF_STOP = ["stop.in_time", "stop.told"]
 
@@ -33,6 +36,7 @@ class Limits:
     grace_s: float = 20.0
     algorithms: tuple[str, ...] = ()
     """Only these; empty: all."""
+    parts: tuple[str, ...] = PARTS
 
 
 def judge(candidate: Candidate, limits: Limits, say: Callable[[str], None]) -> Judgement:
@@ -47,44 +51,67 @@ def judge(candidate: Candidate, limits: Limits, say: Callable[[str], None]) -> J
     if description is None or not description.algorithms:
         _skip_rest(judgement, "there is no description to go by")
         return judgement
-    chosen = [
-        a for a in description.algorithms if a.id in limits.algorithms or not limits.algorithms
-    ]
-    for number, algorithm in enumerate(chosen):
-        _judge_algorithm(candidate, description, algorithm, limits, judgement, say, number == 0)
+    questions = _Questions(candidate, limits, judgement, say)
+    for algorithm in description.algorithms:
+        if algorithm.id in limits.algorithms or not limits.algorithms:
+            questions.ask_about(algorithm, _spec(candidate, description, algorithm, limits))
     return judgement
 
 
-def _judge_algorithm(
-    candidate: Candidate,
-    description: WorkerDescription,
-    algorithm: Algorithm,
-    limits: Limits,
-    judgement: Judgement,
-    say: Callable[[str], None],
-    is_first: bool,
-) -> None:
-    def asking(given: bytes) -> Any:
-        return ask(candidate, "check", given, limits.answer_s)
+class _Questions:
+    """What is asked about each algorithm."""
 
-    say(f"check {algorithm.id}")
-    spec = _spec(candidate, description, algorithm, limits)
-    may_train = judge_check(asking, spec, algorithm, judgement)
-    if is_first:
-        judge_refusals(asking, spec, judgement)
-    if not may_train:
-        judgement.skip(
-            [*_OF_TRAIN, *_OF_STOP], "check refuses a run with all defaults", algorithm.id
-        )
-        return
-    say(f"train {algorithm.id}")
-    with _training(candidate, spec, limits, stop=False) as outcome:
-        _judge_training(outcome, judgement, algorithm.id, limits)
-    say(f"stop {algorithm.id}")
-    if algorithm.steps_parameter is not None:
-        spec["steps"] = LONG_STEPS
-    with _training(candidate, spec, limits, stop=True) as outcome:
-        _judge_stop(outcome, judgement, algorithm.id, limits)
+    def __init__(
+        self, candidate: Candidate, limits: Limits, judgement: Judgement, say: Callable[[str], None]
+    ) -> None:
+        self._candidate = candidate
+        self._limits = limits
+        self._judgement = judgement
+        self._say = say
+        self._are_refusals_judged = False
+
+    def ask_about(self, algorithm: Algorithm, spec: dict[str, Any]) -> None:
+        """Judge one algorithm, in the parts that were asked for."""
+        parts, name = self._limits.parts, algorithm.id
+        may_train = "check" not in parts or self._check(algorithm, spec)
+        for part, rules in (("check", _OF_CHECK), ("train", _OF_TRAIN), ("stop", _OF_STOP)):
+            if part not in parts:
+                self._judgement.skip(rules, "not asked for", name)
+        if not may_train:
+            why = "check refuses a run with all defaults"
+            asked = [
+                *(_OF_TRAIN if "train" in parts else []),
+                *(_OF_STOP if "stop" in parts else []),
+            ]
+            self._judgement.skip(asked, why, name)
+            return
+        if "train" in parts:
+            self._train(name, spec)
+        if "stop" in parts:
+            has_steps = algorithm.steps_parameter is not None
+            self._stop(name, {**spec, "steps": LONG_STEPS} if has_steps else spec)
+
+    def _check(self, algorithm: Algorithm, spec: dict[str, Any]) -> bool:
+        self._say(f"check {algorithm.id}")
+
+        def asking(given: bytes) -> Answer:
+            return ask(self._candidate, "check", given, self._limits.answer_s)
+
+        may_train = judge_check(asking, spec, algorithm, self._judgement)
+        if not self._are_refusals_judged:
+            self._are_refusals_judged = True
+            judge_refusals(asking, spec, self._judgement)
+        return may_train
+
+    def _train(self, name: str, spec: dict[str, Any]) -> None:
+        self._say(f"train {name}")
+        with _training(self._candidate, spec, self._limits, stop=False) as outcome:
+            _judge_training(outcome, self._judgement, name, self._limits)
+
+    def _stop(self, name: str, spec: dict[str, Any]) -> None:
+        self._say(f"stop {name}")
+        with _training(self._candidate, spec, self._limits, stop=True) as outcome:
+            _judge_stop(outcome, self._judgement, name, self._limits)
 
 
 @contextmanager

@@ -1,0 +1,153 @@
+"""Small real workers, each bad in one way. `python bad_worker.py FAULT describe | check | train --run-dir DIR`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.runs import StoredSpec
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.wire import Config, Lifecycle, Log, Record, encode_record
+from mosaic_contracts.worker import Algorithm, CheckReport, Environment, Finding, WorkerDescription
+from mosaic_workerkit.entry import TrainContext, main
+from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
+from mosaic_workerkit.stephash import step_hash
+from mosaic_workerkit.telemetry import read_run_file
+
+FAULT = sys.argv.pop(1)
+PROPERTIES: dict[str, Any] = {"steps": {"type": "integer", "default": 50}}
+CONFIG = {
+    "algorithm": "a",
+    "environment": "E-v0",
+    "arguments": {},
+    "spaces": {},
+    "record": "replay",
+}
+
+
+class BadWorker:
+    """A good one but for its fault."""
+
+    def describe(self) -> WorkerDescription:
+        """Describe it."""
+        properties = dict(PROPERTIES)
+        if FAULT == "default_of_another_type":
+            properties["gamma"] = {"type": "number", "default": "0.99"}
+        return WorkerDescription(
+            worker="other" if FAULT == "another_id" else "bad",
+            version="1",
+            title="Bad",
+            record_levels=["replay"],
+            algorithms=[
+                Algorithm(
+                    id="a",
+                    title="A",
+                    parameters={"type": "object", "properties": properties},
+                    steps_parameter="nothing" if FAULT == "steps_of_nothing" else "steps",
+                    default_environment="E-v0",
+                )
+            ],
+            environments=[Environment(id="E-v0")],
+        )
+
+    def check(self, spec: RunSpec) -> CheckReport:
+        """Refuse what is unknown."""
+        wrong = [] if spec.algorithm == "a" else ["algorithm"]
+        if FAULT != "accepts_unknown":
+            wrong += [f"parameters.{name}" for name in spec.parameters if name not in PROPERTIES]
+        findings = [Finding(level="blocking", where=where, message="unknown") for where in wrong]
+        return CheckReport(ok=not wrong, findings=findings)
+
+    def train(self, context: TrainContext) -> None:
+        """Twenty steps a second at most, so that a stop can meet it."""
+        tell = context.telemetry
+        config = {} if FAULT == "empty_config" else CONFIG
+        tell.config(config)
+        if FAULT == "crashes":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if FAULT == "leaves_a_child":
+            subprocess.Popen(["sleep", "600"], start_new_session=True)
+        steps = context.spec.steps or 50
+        tell.episode_start(0, 0, {"way": "seed", "seed": 1}, step_hash(0))
+        for step in range(1, steps + 1):
+            if FAULT == "skips_a_step" and step == 3:
+                continue
+            tell.step(0, 0, step, 1, 1.0, 0, step_hash(0, 1.0, 0))
+            if context.stop.requested and FAULT != "ignores_stop":
+                return
+            if steps > 1000:
+                time.sleep(0.01)  # a training that lasts
+        _leave_files(context)
+        if FAULT == "exits_3_after_done":
+            tell.lifecycle("done")
+            sys.exit(3)
+
+
+def _leave_files(context: TrainContext) -> None:
+    model = context.run_dir / "model.bin"
+    model.write_bytes(b"weights")
+    context.telemetry.checkpoint("model.bin", 50, "final")
+    if FAULT == "checkpoint_is_gone":
+        model.unlink()
+    if FAULT == "checkpoint_changes":
+        model.write_bytes(b"weights and more")
+    if FAULT == "manifest_lies":
+        entries = [{"path": "model.bin"}, {"path": "never.bin"}]
+        (context.run_dir / "manifest.json").write_text(json.dumps({"v": 1, "artifacts": entries}))
+
+
+def _write_raw(run_dir: Path, records: list[Record]) -> None:
+    """Past the checks of Telemetry, as a worker in another language might."""
+    run = read_run_file(run_dir)
+    spec = StoredSpec.model_validate(run.spec)
+    folder = outbox_dir(run_dir, run.attempt)
+    outbox = OutboxWriter(
+        folder, run.run_id, run.attempt, "worker", spec.outbox_bytes, spec.when_outbox_full
+    )
+    for record in records:
+        outbox.append(encode_record(record))
+    outbox.close()
+
+
+RAW: dict[str, list[Record]] = {
+    "two_terminals": [Config(1, 0, CONFIG), Lifecycle(2, 0, "done"), Lifecycle(3, 0, "stopped")],
+    "no_terminal": [Config(1, 0, CONFIG), Log(2, 0, "info", "working")],
+    "config_later": [Log(1, 0, "info", "hello"), Config(2, 0, CONFIG), Lifecycle(3, 0, "done")],
+    "gap": [Config(1, 0, CONFIG), Log(3, 0, "info", "where is 2"), Lifecycle(4, 0, "done")],
+    "event_after_end": [Config(1, 0, CONFIG), Lifecycle(2, 0, "done"), Log(3, 0, "info", "more")],
+    "exits_0_without_events": [],
+    "prints_nothing": [],
+}
+
+
+def serve() -> int:
+    """As its fault has it."""
+    verb = sys.argv[1]
+    if FAULT == "hangs_at_import":
+        time.sleep(600)
+    if verb == "describe" and FAULT == "rubbish_on_stdout":
+        print("loading libraries ...", flush=True)  # noqa: T201 - the fault
+    if verb == "describe" and FAULT == "prints_nothing":
+        return 0
+    if verb == "describe" and FAULT == "fails_at_import":
+        raise ImportError("No module named 'torch'")
+    if verb == "describe" and FAULT == "another_shape":
+        print(json.dumps({"name": "bad"}))  # noqa: T201 - the fault
+        return 0
+    if verb == "check" and FAULT == "check_fails":
+        return 1
+    if verb == "train" and FAULT in RAW:
+        _write_raw(Path(sys.argv[3]), RAW[FAULT]) if RAW[FAULT] else None
+        return 0
+    if verb == "train" and FAULT == "never_ends":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(600)
+    return main(BadWorker())
+
+
+if __name__ == "__main__":
+    sys.exit(serve())

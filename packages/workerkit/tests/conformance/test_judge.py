@@ -1,0 +1,169 @@
+"""The judge lets good workers pass and catches each kind of bad one: real programs, real runner, real outbox."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mosaic_workerkit.conformance.rule import RULES
+
+BAD = Path(__file__).with_name("bad_worker.py")
+EXAMPLES = Path(__file__).parents[4] / "examples"
+QUICK = ["--answer-timeout", "20", "--train-timeout", "20", "--grace", "1", "--steps", "50"]
+
+
+def judge(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mosaic_workerkit.conformance", str(path), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def manifest(folder: Path, fault: str) -> Path:
+    command = json.dumps([sys.executable, str(BAD), fault])
+    (folder / "worker.toml").write_text(f'id = "bad"\ntitle = "Bad"\ncommand = {command}\n')
+    return folder
+
+
+def failed(made: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    told = json.loads(made.stdout)
+    assert told["ok"] is (made.returncode == 0)
+    verdicts = {v["rule"]: v for v in told["verdicts"] if v["result"] == "failed"}
+    assert all(verdict["message"] and verdict["remedy"] for verdict in verdicts.values())
+    return verdicts
+
+
+@pytest.fixture
+def venvs(tmp_path: Path) -> Path:
+    """`{python}` of the examples is this interpreter."""
+    folder = tmp_path / "venvs"
+    folder.mkdir()
+    (folder / "workerkit").symlink_to(sys.prefix)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["worker_minimal", "worker_program"])
+def test_the_examples_are_good(name: str, venvs: Path) -> None:
+    """The workers that the guide shows keep every rule, and every rule was judged."""
+    made = judge(EXAMPLES / name, "--venvs", str(venvs), "--json")
+    told = json.loads(made.stdout)
+    assert [v for v in told["verdicts"] if v["result"] != "ok"] == []
+    assert {v["rule"] for v in told["verdicts"]} == set(RULES)
+    assert made.returncode == 0
+
+
+def test_the_bad_worker_is_good_without_its_fault(tmp_path: Path) -> None:
+    """What is caught below is the fault and nothing else of that program."""
+    made = judge(manifest(tmp_path, "none"), *QUICK, "--json")
+    assert failed(made) == {}
+    assert made.returncode == 0
+
+
+NO_ANSWER = {
+    "check.answers",
+    "check.unknown_parameter",
+    "check.unknown_algorithm",
+    "check.bad_spec",
+}
+
+
+@pytest.mark.parametrize(
+    ("fault", "part", "rules"),
+    [
+        ("prints_nothing", "check", {"describe.json"}),
+        ("rubbish_on_stdout", "check", {"describe.json"}),
+        ("another_shape", "check", {"describe.valid"}),
+        ("fails_at_import", "check", {"describe.answers"}),
+        ("another_id", "check", {"describe.id"}),
+        ("default_of_another_type", "check", {"describe.parameters"}),
+        ("steps_of_nothing", "check", {"describe.fields"}),
+        ("accepts_unknown", "check", {"check.unknown_parameter"}),
+        ("check_fails", "check", NO_ANSWER),
+        ("exits_0_without_events", "train", {"train.events"}),
+        ("exits_3_after_done", "train", {"train.ends", "train.truth"}),
+        ("crashes", "train", {"train.ends", "train.one_terminal", "train.truth"}),
+        ("empty_config", "train", {"train.config_whole"}),
+        ("two_terminals", "train", {"train.one_terminal"}),
+        ("no_terminal", "train", {"train.one_terminal", "train.truth"}),
+        ("event_after_end", "train", {"train.one_terminal"}),
+        ("config_later", "train", {"train.config_first"}),
+        ("gap", "train", {"train.contiguous"}),
+        ("skips_a_step", "train", {"train.steps_in_order"}),
+        ("checkpoint_is_gone", "train", {"train.files", "train.manifest"}),
+        ("checkpoint_changes", "train", {"train.files"}),
+        ("manifest_lies", "train", {"train.manifest"}),
+        ("leaves_a_child", "train", {"train.nothing_left"}),
+        ("ignores_stop", "stop", {"stop.in_time"}),
+    ],
+)
+def test_a_bad_worker_is_caught(tmp_path: Path, fault: str, part: str, rules: set[str]) -> None:
+    """Each fault fails its own rule and no other, with what was seen and what to do."""
+    made = judge(manifest(tmp_path, fault), *QUICK, "--only", part, "--json")
+    assert set(failed(made)) == rules
+    assert made.returncode == 1
+
+
+def test_a_worker_that_hangs_at_import_is_given_up(tmp_path: Path) -> None:
+    """A `describe` that never answers costs its time limit, and nothing of it is left running."""
+    made = judge(manifest(tmp_path, "hangs_at_import"), "--answer-timeout", "1.5", "--json")
+    caught = failed(made)
+    assert set(caught) == {"describe.answers"}
+    assert "1.5 s" in caught["describe.answers"]["message"]
+    assert not _carriers("hangs_at_import")
+
+
+def test_a_training_that_never_ends_is_killed(tmp_path: Path) -> None:
+    """A training that ignores everything is ended by force, told, and nothing of it is left running."""
+    quick = [*QUICK, "--train-timeout", "2", "--only", "train"]
+    caught = failed(judge(manifest(tmp_path, "never_ends"), *quick, "--json"))
+    assert {"train.ends", "train.events"} <= set(caught)
+    assert not _carriers("never_ends")
+
+
+def test_words_for_people(tmp_path: Path) -> None:
+    """Without --json each rule is a line, and a failed one says what was seen and what to do."""
+    made = judge(manifest(tmp_path, "accepts_unknown"), *QUICK, "--only", "check")
+    assert "failed  check.unknown_parameter: an unknown parameter is refused" in made.stdout
+    assert "To do: Compare spec.parameters" in made.stdout
+    assert (
+        made.stdout.splitlines()[-1]
+        == "bad does not keep the contract: 12 ok, 1 failed, 14 not judged"
+    )
+
+
+@pytest.mark.parametrize("text", [None, "id = [", 'id = "x"\ntitel = "t"\ncommand = ["x"]'])
+def test_no_worker_at_all(tmp_path: Path, text: str | None) -> None:
+    """A path without a valid manifest is a usage error that names the fault."""
+    if text is not None:
+        (tmp_path / "worker.toml").write_text(text)
+    made = judge(tmp_path)
+    assert made.returncode == 2
+    assert made.stdout == ""
+    assert "worker.toml" in made.stderr
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    """A command that cannot be executed fails one rule, and the rest is said to be not judged."""
+    (tmp_path / "worker.toml").write_text(
+        'id = "x"\ntitle = "X"\ncommand = ["{here}/absent"]\nhint = "Make it."\n'
+    )
+    made = judge(tmp_path, "--json")
+    assert set(failed(made)) == {"manifest.command"}
+    told = json.loads(made.stdout)["verdicts"]
+    assert {v["rule"] for v in told} == set(RULES)
+    assert "Make it." in told[0]["message"]
+
+
+def _carriers(word: str) -> list[int]:
+    """Processes of a bad worker with this fault."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if str(BAD).encode() in words and word.encode() in words:
+                found.append(int(entry.name))
+    return found
