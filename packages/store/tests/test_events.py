@@ -223,6 +223,23 @@ def test_summary_counts_what_is_there(filled: Reader) -> None:
     assert summary.last_t == pytest.approx(1.7e9 + 10_010e-6)
 
 
+def test_standings_say_the_same_as_summaries(writer: Writer, reader: Reader) -> None:
+    """What the run list is sorted by is, for every run at once, what each summary says."""
+    other = "01JGXSYNTHET1CRVN000000001"
+    stored = [
+        read_batch(m.payload, m.encoding)
+        for run_id, last in ((RUN_ID, 1001), (other, 150))
+        for m in messages(last, 100, run_id=run_id)
+    ]
+    writer.apply(stored, CURSOR)
+    standings = reader.standings()
+    assert sorted(standings) == [RUN_ID, other]
+    for run_id, standing in standings.items():
+        summary = reader.summary(run_id).model_dump()
+        assert standing._asdict() == {name: summary[name] for name in standing._fields}
+    assert reader.event_count() == 1151
+
+
 def test_thinned_steps_are_counted(writer: Writer, reader: Reader) -> None:
     """What the worker says it dropped is in the summary."""
     thinned = [Extra(seq, 0, "mosaic.thinned", {"steps": 40}) for seq in (1, 2)]

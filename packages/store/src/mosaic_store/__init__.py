@@ -17,6 +17,7 @@ from mosaic_store.ingest import Quarantined
 from mosaic_store.prune import PruneStep
 from mosaic_store.reader import Reader, open_reader
 from mosaic_store.strict_json import strict_json, with_words
+from mosaic_store.summaries import Standing
 from mosaic_store.writer import StreamCursor, Writer, open_writer
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Quarantined",
     "ReadTooSlow",
     "Reader",
+    "Standing",
     "StoreError",
     "StoreForeign",
     "StoreLocked",

@@ -24,7 +24,14 @@ from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.marks import read_marks
 from mosaic_store.plain import plain_event
 from mosaic_store.pool import ReadPool
-from mosaic_store.summaries import read_artifacts, read_quarantine, read_summaries
+from mosaic_store.summaries import (
+    Standing,
+    count_events,
+    read_artifacts,
+    read_quarantine,
+    read_standings,
+    read_summaries,
+)
 
 _CACHED_SPACES = 256
 _MAX_EPISODES = 1000
@@ -38,7 +45,8 @@ class Reader:
     """Short reads of the store; safe from several threads.
 
     Every method raises StoreMissing until the recorder has made the store, and StoreForeign for a file that
-    is no store of this version, and ReadTooSlow for a query that was interrupted. A run without events has an empty summary, no marks, empty pages.
+    is no store of this version, and ReadTooSlow for a query that was interrupted. A run without events has an empty
+    summary, no marks, empty pages.
     """
 
     def __init__(self, path: Path, timeout_s: float = READ_TIMEOUT_S) -> None:
@@ -64,6 +72,16 @@ class Reader:
         """Summaries of those runs that have events, by run id."""
         with self._pool.lend() as db:
             return read_summaries(db, run_ids)
+
+    def standings(self) -> dict[str, Standing]:
+        """What all runs with events can be sorted by, by run id."""
+        with self._pool.lend() as db:
+            return read_standings(db)
+
+    def event_count(self) -> int:
+        """Events of all runs."""
+        with self._pool.lend() as db:
+            return count_events(db)
 
     def marks(self, run_id: str) -> list[SourceMark]:
         """How far each source is in the store."""

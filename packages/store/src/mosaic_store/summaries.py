@@ -3,11 +3,21 @@
 import math
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mosaic_contracts.runs import ArtifactRow, RunSummary
 from mosaic_store.marks import read_marks
 from mosaic_store.run_row import decode_recent
+
+
+class Standing(NamedTuple):
+    """What of a run's summary a list of runs can be sorted by."""
+
+    global_step: int
+    episodes: int
+    last_return: float | None
+    mean_return: float | None
+    best_return: float | None
 
 
 def read_summaries(db: sqlite3.Connection, run_ids: Sequence[str]) -> dict[str, RunSummary]:
@@ -22,6 +32,21 @@ def read_summaries(db: sqlite3.Connection, run_ids: Sequence[str]) -> dict[str, 
         if row is not None:
             found[run_id] = _summary(db, run_id, row)
     return found
+
+
+def read_standings(db: sqlite3.Connection) -> dict[str, Standing]:
+    """Where every run of the store stands: one row of a small table each."""
+    rows = db.execute("SELECT run_id, global_step, episodes, best_return, recent_returns FROM run")
+    return {
+        run_id: Standing(global_step, episodes, *_last_and_mean(recent), best)
+        for run_id, global_step, episodes, best, recent in rows
+    }
+
+
+def count_events(db: sqlite3.Connection) -> int:
+    """Events in the store, of all runs."""
+    (events,) = db.execute("SELECT COALESCE(SUM(events), 0) FROM run").fetchone()
+    return int(events)
 
 
 def read_artifacts(db: sqlite3.Connection, run_id: str) -> list[ArtifactRow]:
@@ -70,8 +95,7 @@ def read_quarantine(db: sqlite3.Connection, run_id: str) -> list[dict[str, Any]]
 def _summary(db: sqlite3.Connection, run_id: str, row: tuple[Any, ...]) -> RunSummary:
     events, steps, global_step, episodes, best, recent, *rest = row
     dropped, quarantined, checkpoints, artifacts, first_us, last_us = rest
-    returns = [value for _, _, value in decode_recent(recent)]
-    finite = [value for value in returns if math.isfinite(value)]
+    last_return, mean_return = _last_and_mean(recent)
     marks = read_marks(db, run_id)
     return RunSummary(
         run_id=run_id,
@@ -79,10 +103,9 @@ def _summary(db: sqlite3.Connection, run_id: str, row: tuple[Any, ...]) -> RunSu
         steps=steps,
         global_step=global_step,
         episodes=episodes,
-        last_return=returns[-1] if returns else None,
+        last_return=last_return,
         best_return=best,
-        # as in a curve's bucket: what is not finite is never averaged in
-        mean_return=sum(value / len(finite) for value in finite) if finite else None,
+        mean_return=mean_return,
         gaps=sum(mark.missing for mark in marks),
         dropped=dropped,
         quarantined=quarantined,
@@ -92,3 +115,11 @@ def _summary(db: sqlite3.Connection, run_id: str, row: tuple[Any, ...]) -> RunSu
         last_t=None if last_us is None else last_us / 1e6,
         sources=marks,
     )
+
+
+def _last_and_mean(recent: bytes | None) -> tuple[float | None, float | None]:
+    returns = [value for _, _, value in decode_recent(recent)]
+    finite = [value for value in returns if math.isfinite(value)]
+    # as in a curve's bucket: what is not finite is never averaged in
+    mean = sum(value / len(finite) for value in finite) if finite else None
+    return (returns[-1] if returns else None), mean
