@@ -20,16 +20,27 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from mosaic_contracts import subjects
+from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.live import SUBPROTOCOL_JSON
+from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import (
+    CloneOrder,
     Committed,
+    DeleteRequest,
     ListRequest,
+    MachineRequest,
+    MoveRequest,
+    PatchRequest,
     RecorderStatus,
+    RunIds,
     RunRecords,
     RunRequest,
     SchedulerStatus,
+    SecretRequest,
+    SetSecretRequest,
     SubmitRequest,
     WorkerEntries,
     WorkerEntry,
@@ -41,6 +52,8 @@ from mosaic_servicekit.testing import TestBroker, free_port
 from mosaic_store import StreamCursor, Writer, open_writer, read_batch
 from mosaic_store.testing import Message
 
+NEW_RUN = "01JGXSBMTTED00000000000000"
+"""What is submitted becomes this run."""
 CURSOR = StreamCursor("2026-01-01T00:00:00Z", 1)
 
 
@@ -59,6 +72,18 @@ def make_record(run_id: str, state: str = "running", revision: int = 1, **more: 
     return RunRecord.model_validate(fields)
 
 
+def _fits(record: RunRecord, request: ListRequest) -> bool:
+    """Whether a scheduler would list `record`, by the filters that tests use."""
+    spec = record.spec
+    return (
+        (not request.states or record.state in request.states)
+        and (not request.workers or spec.worker in request.workers)
+        and (not request.run_ids or record.run_id in request.run_ids)
+        and set(request.tags or ()) <= set(record.tags)
+        and (record.deleted_at is not None) == request.deleted
+    )
+
+
 class Peers:
     """Answers as scheduler and recorder, publishes as a shipper, commits as the recorder."""
 
@@ -69,6 +94,10 @@ class Peers:
         self.submitted: list[dict[str, Any]] = []
         self.page_limit = 1000
         self.committed: set[str] = set()
+        self.asked: list[Any] = []
+        """Requests to the scheduler that change or select something, as they came."""
+        self.secrets: dict[str, str] = {}
+        self.by_key: dict[str, RunRecord] = {}
 
     async def serve(self) -> None:
         """Answer the verbs that the gateway uses."""
@@ -76,7 +105,19 @@ class Peers:
             "get": (RunRequest, self._get),
             "list": (ListRequest, self._list),
             "stop": (RunRequest, self._get),
+            "restore": (RunRequest, self._get),
+            "retry": (RunRequest, self._retry),
+            "clone": (CloneOrder, self._clone),
+            "patch": (PatchRequest, self._noted),
+            "move": (MoveRequest, self._noted),
+            "delete": (DeleteRequest, self._noted),
+            "queue": (None, self._queue),
+            "machine": (MachineRequest, self._machine),
+            "secrets": (None, self._secrets),
+            "set_secret": (SetSecretRequest, self._set_secret),
+            "delete_secret": (SecretRequest, self._delete_secret),
             "submit": (SubmitRequest, self._submit),
+            "preflight": (SubmitRequest, self._preflight),
             "workers": (None, self._workers),
             "status": (None, self._status),
         }
@@ -110,20 +151,60 @@ class Peers:
             raise ProblemError(Problem(code=ProblemCode.RUN_UNKNOWN, title="no such run"))
         return self.records[request.run_id]
 
-    async def _list(self, request: ListRequest) -> RunRecords:
+    async def _list(self, request: ListRequest) -> RunRecords | RunIds:
+        self.asked.append(request)
         ids = sorted((i for i in self.records if i < (request.before or "~")), reverse=True)
-        found = [self.records[i] for i in ids]
-        if request.states:
-            found = [r for r in found if r.state in request.states]
+        found = [r for i in ids if _fits(r := self.records[i], request)]
+        if request.brief:
+            return RunIds(run_ids=[record.run_id for record in found])
         asked = found[: request.limit]
         runs = asked[: self.page_limit]
         return RunRecords(runs=runs, cut=len(runs) < len(asked))
 
+    async def _noted(self, request: PatchRequest | MoveRequest | DeleteRequest) -> RunRecord:
+        self.asked.append(request)
+        return await self._get(RunRequest(run_id=request.run_id))
+
+    async def _retry(self, request: RunRequest) -> RunRecord:
+        return make_record(NEW_RUN, "queued", parent=(await self._get(request)).run_id)
+
+    async def _clone(self, request: CloneOrder) -> RunRecord:
+        self.asked.append(request)
+        return await self._retry(RunRequest(run_id=request.run_id))
+
+    async def _queue(self) -> RunRecords:
+        return RunRecords(runs=[r for r in self.records.values() if r.state == "queued"])
+
+    async def _machine(self, request: MachineRequest) -> MachineHistory:
+        self.asked.append(request)
+        return MachineHistory(interval_s=2.0, samples=[], gpu_note="no driver")
+
+    async def _secrets(self) -> SecretEntries:
+        now = datetime.now(UTC)
+        return SecretEntries(secrets=[SecretEntry(name=n, updated_at=now) for n in self.secrets])
+
+    async def _set_secret(self, request: SetSecretRequest) -> SecretEntry:
+        self.secrets[request.name] = request.value.get_secret_value()
+        return SecretEntry(name=request.name, updated_at=datetime.now(UTC))
+
+    async def _delete_secret(self, request: SecretRequest) -> None:
+        if self.secrets.pop(request.name, None) is None:
+            raise ProblemError(Problem(code=ProblemCode.SECRET_UNKNOWN, title="no such secret"))
+
     async def _submit(self, request: SubmitRequest) -> RunRecord | CheckReport:
         if request.dry_run:
             return CheckReport(ok=True, findings=[])
+        self.asked.append(request)
         self.submitted.append(request.spec)
-        return make_record("01JGXSBMTTED00000000000000")
+        record = make_record(NEW_RUN)
+        if request.idempotency_key is None:
+            return record
+        return self.by_key.setdefault(request.idempotency_key, record)
+
+    async def _preflight(self, request: SubmitRequest) -> PreflightReport:
+        self.asked.append(request)
+        line = PreflightLine(id="disk", title="Disk", level="ok")
+        return PreflightReport(ok=True, lines=[line])
 
     async def _workers(self) -> WorkerEntries:
         manifest = WorkerManifest(id="cleanrl", title="CleanRL", command=["{python}"])
@@ -212,8 +293,15 @@ class Gateway:
 
     async def get(self, path: str, **options: Any) -> httpx.Response:
         """GET below the prefix."""
-        async with httpx.AsyncClient(base_url=self.url, trust_env=False) as http:
-            return await http.get(f"/api/v1{path}", headers=self.headers, timeout=10, **options)
+        return await self.ask("GET", path, **options)
+
+    async def ask(
+        self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any
+    ) -> httpx.Response:
+        """Any request below the prefix."""
+        sent = {**self.headers, **(headers or {})}
+        async with httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=10) as http:
+            return await http.request(method, f"/api/v1{path}", headers=sent, **options)
 
 
 @pytest.fixture(scope="session")
@@ -243,18 +331,20 @@ async def running_peers(home: Path, broker: TestBroker) -> AsyncIterator[Peers]:
     """Stand-ins on the broker, over an empty store."""
     bus = Bus(broker.url, "peers")
     await bus.start()
-    await bus.connected.wait()
-    with open_writer(home / "db" / "telemetry.sqlite3") as writer:
-        peers = Peers(bus, writer)
-        try:
+    try:
+        await bus.connected.wait()
+        with open_writer(home / "db" / "telemetry.sqlite3") as writer:
+            peers = Peers(bus, writer)
             await peers.serve()
-            yield peers
-        finally:
-            # Also after a failure: a bus left open would go on and log into pytest's closed streams.
-            await bus.close()
-            for run_id in peers.committed:
-                writer.prune(run_id)
-            shutil.rmtree(home / "runs", ignore_errors=True)
+            try:
+                yield peers
+            finally:
+                for run_id in peers.committed:
+                    writer.prune(run_id)
+                shutil.rmtree(home / "runs", ignore_errors=True)
+    finally:
+        # Also after a failure: a bus left open would go on and log into pytest's closed streams.
+        await bus.close()
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from mosaic_servicekit.bus import Bus
 TOKEN = "t" * 43
 RUN = "01JGXSYNTHET1CRVN000000000"
 VALUES = {
-    "run_id": RUN, "worker_id": "cleanrl", "path:path": "a.txt", "path": "a.txt",
-    "attempt": "1", "env": "0", "episode": "0",
+    "run_id": RUN, "worker_id": "cleanrl", "path:any_path": "a.txt", "path": "a.txt",
+    "name": "wandb_key", "attempt": "1", "env": "0", "episode": "0",
 }  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def routes_of(app: Any) -> list[tuple[str, str]]:
 def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The application, for its route table."""
     settings = GatewaySettings(home=tmp_path_factory.mktemp("app"))
-    return create_app(assemble(settings, Bus("nats://127.0.0.1:1", "gateway")), TOKEN)
+    return create_app(assemble(settings, Bus("nats://127.0.0.1:1", "gateway"), b"k" * 43), TOKEN)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,9 @@ def test_the_route_table_is_whole(app: Any) -> None:
         "/api/v1/runs", "/api/v1/runs/check", run, f"{run}/stop", f"{run}/metrics", f"{run}/curve",
         f"{run}/episodes", f"{run}/episodes/1/0/0/steps", f"{run}/events", f"{run}/log",
         f"{run}/artifacts", f"{run}/artifacts/a.txt", f"{run}/quarantine", "/api/v1/live",
-        "/api/v1/openapi.json",
+        "/api/v1/openapi.json", "/api/v1/preflight", "/api/v1/queue", "/api/v1/machine", "/api/v1/secrets",
+        "/api/v1/secrets/wandb_key", "/api/v1/tickets", f"{run}/queue", f"{run}/retry", f"{run}/clone",
+        f"{run}/restore",
     }  # fmt: skip
 
 
@@ -174,6 +176,6 @@ def test_unknown_paths_and_methods_are_problems(http: httpx.Client) -> None:
     gone = http.get("/api/v1/nothing", headers=headers)
     assert (gone.status_code, gone.json()["code"]) == (404, "not_found")
     assert gone.headers["content-type"] == "application/problem+json"
-    wrong = http.delete(f"/api/v1/runs/{RUN}", headers=headers)
+    wrong = http.put(f"/api/v1/runs/{RUN}", headers=headers)
     assert (wrong.status_code, wrong.json()["code"]) == (405, "method_refused")
     assert "GET" in wrong.headers["allow"]

@@ -22,7 +22,7 @@ async def test_a_read_that_goes_on_is_given_up_and_frees_its_thread(tmp_path: Pa
 
     with open_writer(path):
         history = History(path, threads=1, timeout_s=0.5)
-        with pytest.raises(ProblemError, match="longer than 0.5 s") as caught:
+        with pytest.raises(ProblemError, match=r"longer than 0\.5 s") as caught:
             await history.read(endless, 0)
         assert caught.value.problem.code == "store_unavailable"
         assert await history.marks(RUN_ID) == []

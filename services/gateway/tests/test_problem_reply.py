@@ -1,11 +1,13 @@
 """Errors nobody expected."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import structlog
 
 from mosaic_gateway.app import create_app
 from mosaic_gateway.assembly import assemble
@@ -14,17 +16,28 @@ from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import configure_logging
 
 
+@pytest.fixture
+def logged_here() -> Iterator[None]:
+    """The log goes to what pytest captures of this test, and no longer: later tests would write to a closed file."""
+    configure_logging("gateway")
+    yield
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()
+
+
+@pytest.mark.usefixtures("logged_here")
 async def test_an_unexpected_error_is_logged_once_and_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The client gets `internal` without a trace of the cause, and the log gets the traceback exactly once."""
-    parts = assemble(GatewaySettings(home=tmp_path), Bus("nats://127.0.0.1:1", "gateway"))
+    parts = assemble(
+        GatewaySettings(home=tmp_path), Bus("nats://127.0.0.1:1", "gateway"), b"k" * 43
+    )
 
     async def fail(*_: Any) -> None:
         raise KeyError("the hidden cause")
 
     monkeypatch.setattr(parts.runs, "get", fail)
-    configure_logging("gateway")
     transport = httpx.ASGITransport(create_app(parts, "t" * 43))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
         path = "/api/v1/runs/01JGXSYNTHET1CRVN000000000"

@@ -1,12 +1,8 @@
 """Requests over a real gateway process, broker and store."""
 
-import asyncio
 import json
 import math
-import os
-from http.client import HTTPConnection
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 import pytest
@@ -216,8 +212,9 @@ async def test_the_published_schema_is_whole(gateway: Any) -> None:
     """The OpenAPI document lists the routes with their models, and no page is offered that loads foreign scripts."""
     schema = strictly(await gateway.get("/openapi.json"))
     body = schema["paths"]["/api/v1/runs"]["post"]["requestBody"]["content"]["application/json"]
-    assert "algorithm" in body["schema"]["properties"]
-    assert "RunView" in schema["components"]["schemas"]
+    models = schema["components"]["schemas"]
+    assert "algorithm" in models[body["schema"]["$ref"].rpartition("/")[2]]["properties"]
+    assert models.keys() >= {"RunView", "RunPatch", "QueuePatch", "CloneRequest", "Problem"}
     for path in ("/docs", "/redoc"):
         assert (await gateway.get(path)).status_code == 404
 
@@ -247,75 +244,3 @@ async def test_the_log_is_read_by_offset_and_from_its_end(
     assert int(tail.headers["x-next-offset"]) == len(text.encode())
     beyond = await gateway.get(f"/runs/{RUN_ID}/log", params={"offset": 10**9})
     assert (beyond.content, int(beyond.headers["x-next-offset"])) == (b"", len(text.encode()))
-
-
-async def test_an_artifact_keeps_its_name_and_gives_ranges(gateway: Any, peers: Any) -> None:
-    """A file with a name beyond ASCII is downloaded under it, whole or in part, and never sniffed."""
-    folder = gateway.home / "runs" / RUN_ID / "videos"
-    folder.mkdir(parents=True)
-    for name in ("каталог-é-🙂.mp4", 'a "b" ;c.txt', "a%2fb.bin", "plain.html", "x?y#z"):
-        (folder / name).write_bytes(b"0123456789")
-        reply = await gateway.get(f"/runs/{RUN_ID}/artifacts/videos/{quote(name)}")
-        assert (reply.status_code, reply.content) == (200, b"0123456789"), name
-        assert reply.headers["x-content-type-options"] == "nosniff"
-        assert reply.headers["content-disposition"].startswith("attachment")
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
-        url = f"/api/v1/runs/{RUN_ID}/artifacts/videos/plain.html"
-        part = await http.get(url, headers={**gateway.headers, "Range": "bytes=2-4"})
-        assert (part.status_code, part.content) == (206, b"234")
-        bad = await http.get(url, headers={**gateway.headers, "Range": "bytes=50-60"})
-        assert (bad.status_code, bad.json()["code"]) == (416, "request_invalid")
-
-
-async def test_a_file_that_grows_while_it_is_sent_stays_whole(gateway: Any, peers: Any) -> None:
-    """A download of a file that its writer appends to has exactly the announced bytes."""
-    folder = gateway.home / "runs" / RUN_ID
-    folder.mkdir(parents=True)
-    file = folder / "events.out"
-    file.write_bytes(b"x" * 50_000_000)
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
-        url = f"/api/v1/runs/{RUN_ID}/artifacts/events.out"
-        async with http.stream("GET", url, headers=gateway.headers) as reply:
-            with file.open("ab") as appended:
-                appended.write(b"y" * 5_000_000)
-            size = 0
-            async for chunk in reply.aiter_bytes():
-                size += len(chunk)
-    assert size == 50_000_000
-
-
-def get_as_written(gateway: Any, path: str) -> tuple[int, str]:
-    """GET an artifact by a path that no client has made tidy."""
-    connection = HTTPConnection("127.0.0.1", gateway.port, timeout=10)
-    url = f"/api/v1/runs/{RUN_ID}/artifacts/{path}"
-    connection.request("GET", url, headers=gateway.headers)
-    reply = connection.getresponse()
-    text = reply.read().decode()
-    connection.close()
-    return reply.status, text
-
-
-async def test_no_path_leads_out_of_the_run_folder(gateway: Any, peers: Any) -> None:
-    """Dots, encodings, absolute paths, links and the private parts give 404 without a word about what is there."""
-    run = gateway.home / "runs" / RUN_ID
-    for folder in ("control", "outbox/1/worker", "videos"):
-        (run / folder).mkdir(parents=True)
-    (run / "control" / "broker.creds").write_text("secret")
-    (run / "outbox" / "1" / "worker" / "0").write_text("secret")
-    secret = gateway.home / "secret.txt"
-    secret.write_text("secret")
-    (run / "out").symlink_to(secret)
-    (run / "up").symlink_to(gateway.home)
-    (run / "round").symlink_to(run / "round")
-    (run / "creds").symlink_to(run / "control" / "broker.creds")
-    os.mkfifo(run / "pipe")
-    for path in [
-        "../../secret.txt", "..%2f..%2fsecret.txt", "%2e%2e/%2e%2e/secret.txt", "videos/../../../secret.txt",
-        "%2fetc%2fpasswd", "/etc/passwd", "out", "up/secret.txt", "round", "creds", "control/broker.creds",
-        "./control/broker.creds", "videos/..%2fcontrol/broker.creds", "outbox/1/worker/0", "pipe", "videos",
-        "", ".", "a%00b", "%ff%fe", "x" * 300, "/".join(["a"] * 500), "..\\..\\secret.txt",
-        f"{run.resolve()}/control/broker.creds", "control", "videos/", "out?x=1", "control/broker.creds#x",
-    ]:  # fmt: skip
-        status, text = await asyncio.to_thread(get_as_written, gateway, path)
-        assert status == 404, path
-        assert "secret" not in text.replace("secret.txt", "")

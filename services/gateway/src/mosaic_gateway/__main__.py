@@ -21,11 +21,15 @@ CLOSE_S = 2.0
 
 
 async def serve_gateway(
-    service: Service, settings: GatewaySettings, token: str, listener: socket.socket
+    service: Service,
+    settings: GatewaySettings,
+    token: str,
+    ticket_key: str,
+    listener: socket.socket,
 ) -> None:
     """Serve until the service is told to stop; then close streams, drain requests, leave the broker."""
     bus = Bus(str(settings.broker_url).rstrip("/"), "gateway", settings.creds)
-    parts = assemble(settings, bus)
+    parts = assemble(settings, bus, ticket_key.encode())
     server = make_server(create_app(parts, token))
     await bus.start()
     service.spawn("hub", parts.hub.run())
@@ -50,11 +54,15 @@ def main() -> int:
         configure_logging("gateway", settings.log_format)
         listener = bind(settings.gateway_port)
         token = load_token(settings.token_path)
+        ticket_key = load_token(settings.ticket_key_path)
     except (GatewayError, SettingsInvalid) as error:
         get_log().error("gateway.cannot_start", error=str(error))
         return 1
     redactor.hide(token)
-    return run_service(lambda service: serve_gateway(service, settings, token, listener))
+    redactor.hide(ticket_key)
+    return run_service(
+        lambda service: serve_gateway(service, settings, token, ticket_key, listener)
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The bearer token of this stack: a file that only its owner can read, made at first start."""
+"""What this stack's door is locked with, bearer token and ticket key: files that only their owner can read, made at
+first start."""
 
 import os
 import secrets

@@ -1,27 +1,44 @@
 """The application: parts made once, routes put together, every request through guard and error boundary."""
 
+from typing import Any
+
 from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 
 import mosaic_gateway
-from mosaic_contracts.problems import Problem
 from mosaic_gateway import doors
 from mosaic_gateway.artifacts import routes as artifacts
 from mosaic_gateway.guard import Guard
 from mosaic_gateway.health import routes as health
 from mosaic_gateway.live import routes as live
 from mosaic_gateway.logs import routes as logs
-from mosaic_gateway.problem_reply import PROBLEM_TYPE, UnexpectedErrors, install_problem_handlers
+from mosaic_gateway.machine import routes as machine
+from mosaic_gateway.monitoring import routes as monitoring
+from mosaic_gateway.monitoring.requests import Requests
+from mosaic_gateway.openapi import document, problems
+from mosaic_gateway.problem_reply import UnexpectedErrors, install_problem_handlers
 from mosaic_gateway.runs import routes as runs
+from mosaic_gateway.secrets import routes as secrets
 from mosaic_gateway.telemetry import routes as telemetry
+from mosaic_gateway.tickets import routes as tickets
 from mosaic_gateway.workers import routes as workers
 
 PREFIX = "/api/v1"
 
 
+class Gateway(FastAPI):
+    """With a document of its own making."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document; made once."""
+        if self.openapi_schema is None:
+            self.openapi_schema = document(self)
+        return self.openapi_schema
+
+
 def create_app(parts: doors.Parts, token: str) -> FastAPI:
     """The application over `parts`, for whoever has `token`."""
-    app = FastAPI(
+    app = Gateway(
         title="MOSAIC gateway",
         version=mosaic_gateway.VERSION,
         openapi_url=f"{PREFIX}/openapi.json",
@@ -30,20 +47,34 @@ def create_app(parts: doors.Parts, token: str) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
+            Middleware(Requests),
             Middleware(UnexpectedErrors),
-            Middleware(Guard, token=token, allowed_hosts=parts.settings.host_names),
+            Middleware(
+                Guard,
+                token=token,
+                ticket_key=parts.ticket_key,
+                allowed_hosts=parts.settings.host_names,
+            ),
         ],
-        responses={"default": {"description": "A problem (RFC 9457)", **_problem_content()}},
+        responses=problems(),
     )
     app.state.parts = parts
     install_problem_handlers(app)
     app.include_router(health.probes)
+    app.include_router(monitoring.router)
     api = APIRouter(prefix=PREFIX)
-    for room in (health, workers, runs, telemetry, logs, artifacts, live):
+    for room in (
+        health,
+        workers,
+        runs,
+        telemetry,
+        logs,
+        artifacts,
+        machine,
+        secrets,
+        tickets,
+        live,
+    ):
         api.include_router(room.router)
     app.include_router(api)
     return app
-
-
-def _problem_content() -> dict[str, object]:
-    return {"content": {PROBLEM_TYPE: {"schema": Problem.model_json_schema()}}}

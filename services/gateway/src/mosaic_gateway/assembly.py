@@ -5,6 +5,7 @@ from mosaic_gateway.doors import Parts
 from mosaic_gateway.health.service import Health
 from mosaic_gateway.history import History
 from mosaic_gateway.live.hub import Hub
+from mosaic_gateway.monitoring.scrape import Scrape
 from mosaic_gateway.peers import Recorder, Scheduler
 from mosaic_gateway.runs.rate import RateTracker
 from mosaic_gateway.runs.service import Runs
@@ -16,7 +17,7 @@ LIVE_THREADS = 2
 """Apart, so that a heavy query of one person does not hold up another's live view."""
 
 
-def assemble(settings: GatewaySettings, bus: Bus) -> Parts:
+def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Parts:
     """All parts over one bus; nothing is started."""
     scheduler = Scheduler(bus)
     history = History(settings.store_path, REQUEST_THREADS)
@@ -24,6 +25,8 @@ def assemble(settings: GatewaySettings, bus: Bus) -> Parts:
     rates = RateTracker()
     runs = Runs(scheduler, history, rates, settings.runs_dir)
     live_runs = Runs(scheduler, live_history, rates, settings.runs_dir)
+    recorder = Recorder(bus)
+    hub = Hub(bus, scheduler, live_runs, live_history, rates)
     return Parts(
         settings=settings,
         bus=bus,
@@ -32,9 +35,11 @@ def assemble(settings: GatewaySettings, bus: Bus) -> Parts:
         runs=runs,
         artifacts=Artifacts(history),
         health=Health(
-            bus, scheduler, Recorder(bus), history, settings.home, settings.disk_reserve_bytes
+            bus, scheduler, recorder, history, settings.home, settings.disk_reserve_bytes
         ),
-        hub=Hub(bus, scheduler, live_runs, live_history, rates),
+        hub=hub,
+        scrape=Scrape(bus, scheduler, recorder, history, hub),
+        ticket_key=ticket_key,
     )
 
 

@@ -10,6 +10,7 @@ from mosaic_gateway.artifacts.service import Artifacts
 from mosaic_gateway.health.service import Health
 from mosaic_gateway.history import History
 from mosaic_gateway.live.hub import Hub
+from mosaic_gateway.monitoring.scrape import Scrape
 from mosaic_gateway.peers import Scheduler
 from mosaic_gateway.runs.service import Runs
 from mosaic_gateway.settings import GatewaySettings
@@ -29,6 +30,8 @@ class Parts:
     artifacts: Artifacts
     health: Health
     hub: Hub
+    scrape: Scrape
+    ticket_key: bytes
 
 
 def _parts(request: Request) -> Parts:

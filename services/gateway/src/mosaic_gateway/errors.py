@@ -27,6 +27,17 @@ def store_unavailable(detail: str) -> ProblemError:
     )
 
 
+def cursor_invalid(detail: str) -> ProblemError:
+    """A cursor that no page gave."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.CURSOR_INVALID,
+            title="The cursor cannot be read",
+            detail=f"{detail}. Pass back what a page gave, unchanged.",
+        )
+    )
+
+
 def run_unknown(run_id: str) -> ProblemError:
     """No such run."""
     return ProblemError(

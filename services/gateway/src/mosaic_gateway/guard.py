@@ -1,10 +1,11 @@
 """Who may speak to the gateway at all: Host, Origin and token, on every method and on the WebSocket.
 
 Host and Origin close the way through a browser (DNS rebinding, a page of another site); the token closes the way of
-another user of this machine.
+another user of this machine. A ticket (`tickets/`) stands for the token on one GET.
 """
 
 import hmac
+import time
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mosaic_contracts.live import TOKEN_SUBPROTOCOL_PREFIX
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_gateway.problem_reply import problem_response
+from mosaic_gateway.tickets.signature import Ticketed, is_good, take_apart
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """No token: whoever supervises the process has none. Host and Origin are still checked."""
@@ -41,22 +43,29 @@ def origin_name(origin: str) -> str | None:
 class Guard:
     """ASGI middleware that lets only requests with a known Host, no foreign Origin and the token through."""
 
-    def __init__(self, app: ASGIApp, token: str, allowed_hosts: Iterable[str] = ()) -> None:
+    def __init__(
+        self, app: ASGIApp, token: str, ticket_key: bytes, allowed_hosts: Iterable[str] = ()
+    ) -> None:
         self._app = app
         self._token = token.encode()
+        self._ticket_key = ticket_key
         self._hosts = frozenset(h.lower() for h in (*LOOPBACK_HOSTS, *allowed_hosts))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        problem = self._refusal(scope)
-        if problem is None:
-            await self._app(scope, receive, send)
-        else:
+        ticket = take_apart(scope["query_string"].decode("latin-1"))
+        problem = self._refusal(scope, ticket)
+        if problem is not None:
             await _refuse(problem, scope, receive, send)
+            return
+        if ticket is not None:
+            # The rest of the gateway knows no tickets.
+            scope["query_string"] = ticket.query.encode("latin-1")
+        await self._app(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> Problem | None:
+    def _refusal(self, scope: Scope, ticket: Ticketed | None) -> Problem | None:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or host_name(hosts[0]) not in self._hosts:
@@ -71,13 +80,22 @@ class Guard:
                 title="Pages of other sites may not use this gateway",
                 detail="Add the page's host to MOSAIC_ALLOWED_HOSTS if it is yours.",
             )
-        if scope["path"] not in OPEN_PATHS and not self._has_token(headers, scope):
+        if scope["path"] in OPEN_PATHS or self._has_token(headers, scope):
+            return None
+        if ticket is None:
             return Problem(
                 code=ProblemCode.UNAUTHORIZED,
                 title="A token is needed",
                 detail="Send `Authorization: Bearer <token>`; it stands in secrets/gateway.token of the data root.",
             )
-        return None
+        is_get = scope["type"] == "http" and scope["method"] == "GET"
+        if is_get and is_good(self._ticket_key, scope["path"], ticket, time.time()):
+            return None
+        return Problem(
+            code=ProblemCode.TICKET_INVALID,
+            title="This link is not good any more, or not for this",
+            detail="A ticket opens one address to GET until it expires; ask for a new one (POST /api/v1/tickets).",
+        )
 
     def _has_token(self, headers: Headers, scope: Scope) -> bool:
         given = headers.get("authorization", "")

@@ -1,19 +1,31 @@
 """What the gateway asks the scheduler and the recorder, with how long it waits for each."""
 
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, RootModel, SecretStr
+
+from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import (
+    CloneOrder,
+    DeleteRequest,
     ListRequest,
+    MachineRequest,
+    MoveRequest,
+    PatchRequest,
     RecorderStatus,
+    RunIds,
     RunRecords,
     RunRequest,
     SchedulerStatus,
+    SecretRequest,
+    SetSecretRequest,
     SubmitRequest,
     WorkerEntries,
     WorkerRequest,
 )
-from mosaic_contracts.states import RunState
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_servicekit.bus import Bus
 
@@ -21,6 +33,8 @@ QUICK_S = 2.0
 """Answers from the scheduler's memory or database; a person who waits longer wants to be told."""
 SLOW_S = 120.0
 """`describe` and `check` start the worker's interpreter, which may import torch from a cold disk."""
+
+RowsT = TypeVar("RowsT", bound=BaseModel)
 
 
 class Scheduler:
@@ -31,48 +45,105 @@ class Scheduler:
 
     async def get(self, run_id: str) -> RunRecord:
         """One run."""
-        request = RunRequest(run_id=run_id)
-        return await self._bus.request("scheduler", "get", request, RunRecord, QUICK_S)
+        return await self._quick("get", RunRequest(run_id=run_id), RunRecord)
 
-    async def list(
-        self, before: str | None, limit: int, states: list[RunState] | None
-    ) -> RunRecords:
+    async def list_runs(self, request: ListRequest) -> RunRecords:
         """Runs, newest first."""
-        names = [state.value for state in states] if states else None
-        request = ListRequest(before=before, limit=limit, states=names)
-        return await self._bus.request("scheduler", "list", request, RunRecords, QUICK_S)
+        return await self._quick("list", request, RunRecords)
+
+    async def list_runs_as(self, request: ListRequest, result: type[RowsT]) -> RowsT:
+        """Runs, newest first, of which only what `result` names is read."""
+        return await self._quick("list", request, result)
+
+    async def run_ids(self, request: ListRequest) -> list[str]:
+        """Ids of all runs that are asked for, newest first."""
+        brief = request.model_copy(update={"brief": True})
+        return (await self._quick("list", brief, RunIds)).run_ids
+
+    async def queue(self) -> RunRecords:
+        """What waits, in the order in which it will start."""
+        return await self._quick("queue", None, RunRecords)
 
     async def stop(self, run_id: str) -> RunRecord:
         """Ask a run to stop."""
-        request = RunRequest(run_id=run_id)
-        return await self._bus.request("scheduler", "stop", request, RunRecord, QUICK_S)
+        return await self._quick("stop", RunRequest(run_id=run_id), RunRecord)
 
-    async def submit(self, spec: dict[str, Any]) -> RunRecord:
+    async def patch(self, run_id: str, patch: dict[str, Any]) -> RunRecord:
+        """Change name, tags or note. The scheduler validates the patch."""
+        return await self._quick("patch", PatchRequest(run_id=run_id, patch=patch), RunRecord)
+
+    async def move(self, run_id: str, move: dict[str, Any]) -> RunRecord:
+        """Hold, release or move a run that waits."""
+        return await self._quick("move", MoveRequest(run_id=run_id, move=move), RunRecord)
+
+    async def delete(self, run_id: str, now: bool) -> RunRecord:
+        """Put an ended run away."""
+        return await self._quick("delete", DeleteRequest(run_id=run_id, now=now), RunRecord)
+
+    async def restore(self, run_id: str) -> RunRecord:
+        """Bring back a run that was put away."""
+        return await self._quick("restore", RunRequest(run_id=run_id), RunRecord)
+
+    async def retry(self, run_id: str) -> RunRecord:
+        """Start a new run like this one."""
+        return await self._slow("retry", RunRequest(run_id=run_id), RunRecord)
+
+    async def clone(
+        self, run_id: str, clone: dict[str, Any], idempotency_key: str | None
+    ) -> RunRecord:
+        """Start a new run like this one but for what `clone` says."""
+        order = CloneOrder(run_id=run_id, clone=clone, idempotency_key=idempotency_key)
+        return await self._slow("clone", order, RunRecord)
+
+    async def submit(self, spec: dict[str, Any], idempotency_key: str | None) -> RunRecord:
         """Start a run. The scheduler validates the spec: there, once."""
-        await self.status()
-        request = SubmitRequest(spec=spec)
-        return await self._bus.request("scheduler", "submit", request, RunRecord, SLOW_S)
+        request = SubmitRequest(spec=spec, idempotency_key=idempotency_key)
+        return await self._slow("submit", request, RunRecord)
+
+    async def preflight(self, spec: dict[str, Any]) -> PreflightReport:
+        """Whether a run would start now, line by line."""
+        return await self._slow("preflight", SubmitRequest(spec=spec), PreflightReport)
 
     async def check(self, spec: dict[str, Any]) -> CheckReport:
         """What `submit` would do."""
-        await self.status()
-        request = SubmitRequest(spec=spec, dry_run=True)
-        return await self._bus.request("scheduler", "submit", request, CheckReport, SLOW_S)
+        return await self._slow("submit", SubmitRequest(spec=spec, dry_run=True), CheckReport)
 
     async def workers(self) -> WorkerEntries:
         """Registered workers."""
-        await self.status()
-        return await self._bus.request("scheduler", "workers", None, WorkerEntries, SLOW_S)
+        return await self._slow("workers", None, WorkerEntries)
 
     async def describe(self, worker: str) -> WorkerDescription:
         """What one worker offers."""
-        await self.status()
-        request = WorkerRequest(worker=worker)
-        return await self._bus.request("scheduler", "describe", request, WorkerDescription, SLOW_S)
+        return await self._slow("describe", WorkerRequest(worker=worker), WorkerDescription)
+
+    async def machine(self, last: int) -> MachineHistory:
+        """How busy the machine was, the newest sample last."""
+        return await self._quick("machine", MachineRequest(last=last), MachineHistory)
+
+    async def secrets(self) -> SecretEntries:
+        """Which secrets there are; never what they are."""
+        return await self._quick("secrets", None, SecretEntries)
+
+    async def set_secret(self, name: str, value: SecretStr) -> SecretEntry:
+        """Keep a secret."""
+        request = SetSecretRequest(name=name, value=value)
+        return await self._quick("set_secret", request, SecretEntry)
+
+    async def delete_secret(self, name: str) -> None:
+        """Forget a secret."""
+        await self._quick("delete_secret", SecretRequest(name=name), RootModel[Any])
 
     async def status(self) -> SchedulerStatus:
-        """How the scheduler is. Asked before every slow verb, so that a dead scheduler is told in time."""
-        return await self._bus.request("scheduler", "status", None, SchedulerStatus, QUICK_S)
+        """How the scheduler is."""
+        return await self._quick("status", None, SchedulerStatus)
+
+    async def _quick(self, verb: str, request: BaseModel | None, result: type[RowsT]) -> RowsT:
+        return await self._bus.request("scheduler", verb, request, result, QUICK_S)
+
+    async def _slow(self, verb: str, request: BaseModel | None, result: type[RowsT]) -> RowsT:
+        # Asked first, so that a dead scheduler is told in time.
+        await self.status()
+        return await self._bus.request("scheduler", verb, request, result, SLOW_S)
 
 
 class Recorder:

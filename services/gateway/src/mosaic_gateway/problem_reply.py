@@ -3,10 +3,11 @@
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,6 +16,7 @@ from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_gateway.strict_json import JsonInvalid, write_json
 from mosaic_servicekit.logging import get_log
 
+ModelT = TypeVar("ModelT", bound=BaseModel)
 PROBLEM_TYPE = "application/problem+json"
 
 
@@ -55,6 +57,14 @@ def validation_problem(findings: Iterable[Mapping[str, Any]]) -> Problem:
         detail=named,
         fields=fields,
     )
+
+
+def model_of(model: type[ModelT], body: dict[str, Any]) -> ModelT:
+    """A body as `model`. Raises ProblemError `request_invalid`."""
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise ProblemError(validation_problem(error.errors())) from error
 
 
 def _http_problem(request: Request, error: HTTPException) -> Problem:

@@ -8,6 +8,9 @@ from pydantic import Field
 from mosaic_contracts.stack import RUNS_DIR, TELEMETRY_DB, TOKEN_FILE
 from mosaic_servicekit.settings import ServiceSettings
 
+TICKET_KEY_FILE = "secrets/tickets.key"
+"""Deleting it, and starting again, makes every ticket worthless."""
+
 
 class GatewaySettings(ServiceSettings):
     """What the gateway reads at start."""
@@ -31,6 +34,11 @@ class GatewaySettings(ServiceSettings):
     def token_path(self) -> Path:
         """File of the bearer token."""
         return self.home / TOKEN_FILE
+
+    @property
+    def ticket_key_path(self) -> Path:
+        """File of the key that signs tickets."""
+        return self.home / TICKET_KEY_FILE
 
     @property
     def runs_dir(self) -> Path:

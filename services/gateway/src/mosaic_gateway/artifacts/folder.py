@@ -17,25 +17,30 @@ def resolve_inside(run_dir: Path, relative: str) -> Path:
     """The real path of `relative` below `run_dir`, links followed.
 
     Raises:
-        PathRefused: absolute, `..`, NUL, a link that leads out, or a private part.
+        PathRefused: absolute, `..`, NUL, not in its simplest form, a link that leads out, or a private part.
         FileNotFoundError: nothing is there.
     """
     parts = PurePosixPath(relative).parts
-    if not parts or "\0" in relative or relative.startswith("/") or ".." in parts:
+    # One name for one file: `a//b`, `a/./b` and `a/b/` are not `a/b`.
+    if not parts or "\0" in relative or ".." in parts or "/".join(parts) != relative:
         raise PathRefused("the path must name a file below the run folder")
-    root = run_dir.resolve()
-    try:
-        real = root.joinpath(*parts).resolve(strict=True)
-    except (NotADirectoryError, RuntimeError) as error:
-        # RuntimeError: links that go in a circle.
-        raise FileNotFoundError(relative) from error
-    except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        # Too long a name, or a circle of links as newer Pythons tell it.
-        raise FileNotFoundError(relative) from error
-    if not real.is_relative_to(root) or real == root:
-        raise PathRefused("the path leads out of the run folder")
-    if real.relative_to(root).parts[0] in PRIVATE or parts[0] in PRIVATE:
+    if parts[0] in PRIVATE:
         raise PathRefused("this part of the run folder is private")
+    try:
+        real = run_dir.resolve().joinpath(*parts).resolve(strict=True)
+    except (OSError, RuntimeError, UnicodeEncodeError) as error:
+        # Also too long a name, a name that cannot be one here, or links that go in a circle (RuntimeError).
+        raise FileNotFoundError(relative) from error
+    if not is_inside(run_dir, real):
+        raise PathRefused("the path leads out of the run folder or into a private part of it")
     return real
+
+
+def is_inside(run_dir: Path, real: Path) -> bool:
+    """Whether `real`, a path without links, is in the part of the run folder that may be read."""
+    root = run_dir.resolve()
+    return (
+        real.is_relative_to(root)
+        and real != root
+        and real.relative_to(root).parts[0] not in PRIVATE
+    )

@@ -1,11 +1,13 @@
 """Files of a run: the list of what was announced, and where a file really lies."""
 
+import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import ArtifactRow
-from mosaic_gateway.artifacts.folder import PathRefused, resolve_inside
+from mosaic_gateway.artifacts.folder import PathRefused, is_inside, resolve_inside
 from mosaic_gateway.history import History
 
 
@@ -25,31 +27,47 @@ class Artifacts:
         ]
 
 
-def find_file(folder: Path, path: str) -> Path:
-    """The real path of a file below the run folder.
+@dataclass(frozen=True)
+class OpenFile:
+    """A file that is open for reading; whoever has it closes `fd`. Its size is that of the moment."""
+
+    fd: int
+    size: int
+    mtime_ns: int
+
+
+def open_file(folder: Path, path: str) -> OpenFile:
+    """Open a file below the run folder. Blocks: call it in a thread.
 
     Raises:
         ProblemError: `artifact_unknown`, also for what must not be read: whether it exists is nobody's business.
     """
     try:
         real = resolve_inside(folder, path)
-        is_file = stat.S_ISREG(real.stat().st_mode)
-    except (PathRefused, FileNotFoundError) as error:
-        raise _unknown(path, "") from error
-    if not is_file:
-        raise _unknown(path, " It is a folder: ask for a file in it.")
-    return real
+        # Not blocking: a pipe without a writer would hold the thread for ever.
+        fd = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (PathRefused, OSError) as error:
+        raise artifact_unknown(path) from error
+    found = os.fstat(fd)
+    # Asked again of what is open now: a link may have come into the path meanwhile.
+    opened = Path(f"/proc/self/fd/{fd}").readlink()
+    if stat.S_ISREG(found.st_mode) and is_inside(folder, opened):
+        return OpenFile(fd, found.st_size, found.st_mtime_ns)
+    os.close(fd)
+    is_folder = stat.S_ISDIR(found.st_mode)
+    raise artifact_unknown(path, " It is a folder: ask for a file in it." if is_folder else "")
 
 
 def _is_there(folder: Path, path: str) -> bool:
     try:
         resolve_inside(folder, path)
-    except (PathRefused, FileNotFoundError):
+    except (PathRefused, OSError):
         return False
     return True
 
 
-def _unknown(path: str, why: str) -> ProblemError:
+def artifact_unknown(path: str, why: str = "") -> ProblemError:
+    """No such file, as far as anybody may know."""
     shown = path[:200].encode(errors="replace").decode()
     return ProblemError(
         Problem(

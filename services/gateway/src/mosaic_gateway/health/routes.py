@@ -29,4 +29,4 @@ async def readyz(parts: PartsOf) -> Response:
 @router.get("/stack", response_model=StackStatus)
 async def stack(parts: PartsOf) -> Response:
     """How every part is."""
-    return json_reply(await parts.health.status())
+    return json_reply(await parts.health.stack())

@@ -7,11 +7,17 @@ from pathlib import Path
 import mosaic_gateway
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import ProblemError
-from mosaic_contracts.services import RecorderStatus, SchedulerStatus
+from mosaic_contracts.runs import RunSummary
+from mosaic_contracts.services import ListRequest, RecorderStatus, SchedulerStatus
 from mosaic_contracts.stack import StackStatus
+from mosaic_contracts.states import RunState
 from mosaic_gateway.history import History
 from mosaic_gateway.peers import Recorder, Scheduler
+from mosaic_gateway.runs.service import has_lost_telemetry
 from mosaic_servicekit.bus import Bus
+
+_LOOKED_AT = 50
+"""Ended runs that are asked whether the store still knows them."""
 
 
 class Health:
@@ -32,6 +38,12 @@ class Health:
         self._history = history
         self._home = home
         self._reserve_bytes = reserve_bytes
+
+    async def stack(self) -> StackStatus:
+        """`status`, and what is worth knowing although new runs can be started and recorded."""
+        status, lost = await asyncio.gather(self.status(), self._lost_findings())
+        status.findings += lost
+        return status
 
     async def status(self) -> StackStatus:
         """Ask all parts at once; takes two seconds at most."""
@@ -78,6 +90,26 @@ class Health:
         except ProblemError as error:
             return [str(error)]
         return []
+
+    async def _lost_findings(self) -> list[str]:
+        ended = [state.value for state in RunState if state.is_final]
+        none: dict[str, RunSummary] = {}
+        try:
+            request = ListRequest(limit=_LOOKED_AT, states=ended)
+            records = (await self._scheduler.list_runs(request)).runs
+            ids = [record.run_id for record in records]
+            summaries = await self._history.read(lambda reader: reader.summaries(ids), none)
+        except ProblemError:
+            # `status` says which part is away.
+            return []
+        lost = [r.run_id for r in records if has_lost_telemetry(r, summaries.get(r.run_id))]
+        if not lost:
+            return []
+        return [
+            f"The telemetry store has no event of {len(lost)} of the last {len(records)} ended runs "
+            f"({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}), which had some: it was deleted or exchanged. "
+            "Put a copy of db/telemetry.sqlite3 back if you have one; new runs are recorded."
+        ]
 
     def _disk_findings(self) -> list[str]:
         free = shutil.disk_usage(self._home).free

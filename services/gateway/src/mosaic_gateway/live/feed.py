@@ -81,9 +81,13 @@ class Feed:
 
     async def start(self) -> None:
         """Subscribe, then begin after what the store has. Raises ProblemError."""
-        events, committed = subjects.events(self.run_id), subjects.committed(self.run_id)
-        self._subscriptions.append(await self._bus.subscribe(events, self._on_events))
-        self._subscriptions.append(await self._bus.subscribe(committed, self._on_committed))
+        if not self._subscriptions:
+            # Started again after the store could not be read, it has them already.
+            for subject, handler in (
+                (subjects.events(self.run_id), self._on_events),
+                (subjects.committed(self.run_id), self._on_committed),
+            ):
+                self._subscriptions.append(await self._bus.subscribe(subject, handler))
         marks = await self._history.marks(self.run_id)
         none = EventPage(events=[], cursor="", has_more=False)
         configs = await self._history.read(

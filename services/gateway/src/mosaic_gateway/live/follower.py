@@ -21,6 +21,7 @@ from mosaic_gateway.live.sequence import Piece, distance, merged
 from mosaic_gateway.live.tick import Tick
 from mosaic_gateway.live.watched import WatchedRun
 from mosaic_gateway.live.wire_format import Payload, Selection, WireFormat
+from mosaic_gateway.monitoring.meters import MISSED_EVENTS
 from mosaic_servicekit.logging import get_log
 from mosaic_store import Reader
 
@@ -234,6 +235,7 @@ class Follower:
     async def _skip_to(self, cursor: Cursor) -> None:
         """Go on at `cursor` and tell the client what it was not sent; the store has it, or will."""
         target = merged(self._cursor, cursor)
+        MISSED_EVENTS.inc(distance(self._cursor, target))
         await self._send(
             Missed(
                 run_id=self.run_id,

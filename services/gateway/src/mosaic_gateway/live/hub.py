@@ -68,6 +68,11 @@ class Hub:
             group.create_task(self._tell_broker())
             group.create_task(self._refresh_regularly())
 
+    @property
+    def client_count(self) -> int:
+        """Connections of this moment."""
+        return len(self._clients)
+
     async def serve(self, client: Client) -> None:
         """The life of one connection."""
         self._clients.add(client)

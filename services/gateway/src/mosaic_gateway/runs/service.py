@@ -1,16 +1,33 @@
 """Runs as clients see them: the scheduler's record, the store's summary and the present rate, merged."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.ids import parse_run_id
+from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunPage, RunRecord, RunSummary, RunView
-from mosaic_contracts.states import RunState
 from mosaic_contracts.worker import CheckReport
 from mosaic_gateway.errors import run_unknown
 from mosaic_gateway.history import History
 from mosaic_gateway.peers import Scheduler
+from mosaic_gateway.runs.listing import Listing
+from mosaic_gateway.runs.query import RunQuery
 from mosaic_gateway.runs.rate import RateTracker, eta_s, overall_sps
+
+TELEMETRY_LOST = (
+    "The telemetry store knows no event of this run, although it had some: the store was deleted or exchanged. "
+    "What its worker printed and the files in its folder are still there."
+)
+_CLOCK_GRAIN = timedelta(milliseconds=2)
+"""Of the creation time in a record."""
+
+
+def has_lost_telemetry(record: RunRecord, summary: RunSummary | None) -> bool:
+    """Whether an ended run had events, all of them stored once, and the store knows none."""
+    if not record.state.is_final or record.telemetry_pending or record.deleted_at is not None:
+        return False
+    return record.first_event_at is not None and (summary is None or summary.events == 0)
 
 
 class Runs:
@@ -21,6 +38,7 @@ class Runs:
     ) -> None:
         self._scheduler = scheduler
         self._history = history
+        self._listing = Listing(scheduler, history)
         self._rates = rates
         self._runs_dir = runs_dir
 
@@ -41,23 +59,54 @@ class Runs:
     async def complete(self, record: RunRecord) -> RunView:
         """A record with its summary from the store."""
         summary = await self._history.read(lambda r: r.summary(record.run_id), None)
-        return self.view(record, summary)
+        return self._told(record, summary)
 
-    async def page(self, cursor: str | None, limit: int, states: list[RunState] | None) -> RunPage:
-        """One page, newest first; the cursor is the id of the last run of the page before."""
-        before = self.parse(cursor) if cursor else None
-        found = await self._scheduler.list(before, limit + 1, states)
-        more = found.cut or len(found.runs) > limit
-        records = found.runs[:limit]
-        ids = [record.run_id for record in records]
-        none: dict[str, RunSummary] = {}
-        summaries = await self._history.read(lambda r: r.summaries(ids), none)
-        views = [self.view(record, summaries.get(record.run_id)) for record in records]
-        return RunPage(runs=views, next_cursor=ids[-1] if more else None)
+    async def page(self, query: RunQuery) -> RunPage:
+        """One page of the run list. Raises ProblemError: `cursor_invalid`, or who does not answer."""
+        records, cursor = await self._listing.page(query)
+        return RunPage(runs=await self._completed(records), next_cursor=cursor)
 
-    async def submit(self, spec: dict[str, Any]) -> RunView:
-        """Start a run."""
-        return self.view(await self._scheduler.submit(spec), None)
+    async def queue(self) -> RunPage:
+        """What waits, in the order in which it will start."""
+        return RunPage(runs=await self._completed((await self._scheduler.queue()).runs))
+
+    async def submit(self, spec: dict[str, Any], key: str | None) -> tuple[RunView, bool]:
+        """Start a run. Return it, and whether it is new: with the idempotency key `key` it may be there already."""
+        asked_at = datetime.now(UTC)
+        record = await self._scheduler.submit(spec, key)
+        return await self._started(record, asked_at, key)
+
+    async def clone(
+        self, run_id: str, clone: dict[str, Any], key: str | None
+    ) -> tuple[RunView, bool]:
+        """Start a run like another one; see `submit`."""
+        asked_at = datetime.now(UTC)
+        record = await self._scheduler.clone(self.parse(run_id), clone, key)
+        return await self._started(record, asked_at, key)
+
+    async def retry(self, run_id: str) -> RunView:
+        """Start a run with the spec of another one."""
+        return self.view(await self._scheduler.retry(self.parse(run_id)), None)
+
+    async def preflight(self, spec: dict[str, Any]) -> PreflightReport:
+        """Whether a run would start now, line by line."""
+        return await self._scheduler.preflight(spec)
+
+    async def patch(self, run_id: str, patch: dict[str, Any]) -> RunView:
+        """Change name, tags or note."""
+        return await self.complete(await self._scheduler.patch(self.parse(run_id), patch))
+
+    async def move(self, run_id: str, move: dict[str, Any]) -> RunView:
+        """Hold, release or move a run that waits."""
+        return await self.complete(await self._scheduler.move(self.parse(run_id), move))
+
+    async def delete(self, run_id: str, now: bool) -> RunView:
+        """Put an ended run away."""
+        return await self.complete(await self._scheduler.delete(self.parse(run_id), now))
+
+    async def restore(self, run_id: str) -> RunView:
+        """Bring back a run that was put away."""
+        return await self.complete(await self._scheduler.restore(self.parse(run_id)))
 
     async def check(self, spec: dict[str, Any]) -> CheckReport:
         """What submitting would do; nothing is started."""
@@ -66,6 +115,27 @@ class Runs:
     async def stop(self, run_id: str) -> RunView:
         """Ask a run to stop."""
         return await self.complete(await self._scheduler.stop(self.parse(run_id)))
+
+    async def _started(
+        self, record: RunRecord, asked_at: datetime, key: str | None
+    ) -> tuple[RunView, bool]:
+        # The scheduler answers a repeated key with the run as it is; only a run made before it was asked is old.
+        if key is None or record.created_at > asked_at - _CLOCK_GRAIN:
+            return self.view(record, None), True
+        return await self.complete(record), False
+
+    async def _completed(self, records: list[RunRecord]) -> list[RunView]:
+        ids = [record.run_id for record in records]
+        none: dict[str, RunSummary] = {}
+        summaries = await self._history.read(lambda r: r.summaries(ids), none)
+        return [self._told(record, summaries.get(record.run_id)) for record in records]
+
+    def _told(self, record: RunRecord, summary: RunSummary | None) -> RunView:
+        """`view` of a run whose summary was asked for just now."""
+        view = self.view(record, summary)
+        if has_lost_telemetry(record, summary):
+            view.notes = [*view.notes, TELEMETRY_LOST]
+        return view
 
     def parse(self, run_id: str) -> str:
         """Check the form of a run id. Raises ProblemError `run_unknown`: nothing else can have such an id."""

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import Curve, EpisodePage, EventPage
+from mosaic_gateway.errors import cursor_invalid
 from mosaic_gateway.history import History
 from mosaic_store import EpisodeUnknown, MetricUnknown
 
@@ -14,7 +15,7 @@ def read_cursor(text: str) -> Cursor:
     try:
         return parse_cursor(text)
     except ValueError as error:
-        raise _cursor_invalid(str(error)) from error
+        raise cursor_invalid(str(error)) from error
 
 
 async def curve(
@@ -49,7 +50,7 @@ async def episodes(
             lambda r: r.episodes(run_id, cursor=cursor, limit=limit, order=order), absent
         )
     except ValueError as error:
-        raise _cursor_invalid(str(error)) from error
+        raise cursor_invalid(str(error)) from error
 
 
 async def steps(history: History, run_id: str, attempt: int, env: int, episode: int) -> EventPage:
@@ -72,16 +73,6 @@ async def events(
     read_cursor(cursor)
     absent = EventPage(events=[], cursor=cursor, has_more=False)
     return await history.read(lambda r: r.events(run_id, cursor, limit, types), absent)
-
-
-def _cursor_invalid(detail: str) -> ProblemError:
-    return ProblemError(
-        Problem(
-            code=ProblemCode.CURSOR_INVALID,
-            title="The cursor cannot be read",
-            detail=f"{detail}. Pass back what a page gave, unchanged.",
-        )
-    )
 
 
 def _unknown(code: ProblemCode, title: str, error: Exception) -> ProblemError:

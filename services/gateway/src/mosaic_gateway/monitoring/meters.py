@@ -1,0 +1,17 @@
+"""What this process counts about itself; the rest is asked of the others when somebody scrapes."""
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+REGISTRY = CollectorRegistry()
+REQUEST_SECONDS = Histogram(
+    "mosaic_gateway_request_seconds",
+    "Time from a request to the end of its answer; of a WebSocket, its life is not counted.",
+    ["method", "operation", "status"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
+    registry=REGISTRY,
+)
+MISSED_EVENTS = Counter(
+    "mosaic_live_missed_events",
+    "Events that a live client was told to read from the store, for it was too slow or the recorder was down.",
+    registry=REGISTRY,
+)

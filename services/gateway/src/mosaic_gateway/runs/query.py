@@ -1,0 +1,141 @@
+"""What can be asked of the run list, and in which order it comes.
+
+The order by creation is that of the ids, and a cursor is an id. Any other order is by a value and, where values are
+equal, newest first; its cursor names value and id of the last run of a page (keyset), so that a run which is added or
+deleted between two pages makes no other run come twice or never.
+"""
+
+import base64
+import json
+import math
+from enum import StrEnum
+from typing import Annotated, NamedTuple
+
+from pydantic import Field, StringConstraints
+
+from mosaic_contracts.ids import RunIdField, WorkerIdField, parse_run_id
+from mosaic_contracts.models import UserModel
+from mosaic_contracts.services import ListRequest
+from mosaic_contracts.spec import Name, RunKind, Tag
+from mosaic_contracts.states import RunState
+
+Value = float | str | None
+"""What a run is sorted by; None: it has no such value."""
+
+
+class SortKey(StrEnum):
+    """What the run list can be sorted by."""
+
+    CREATED = "created"
+    STARTED = "started"
+    ENDED = "ended"
+    NAME = "name"
+    STEPS = "steps"
+    EPISODES = "episodes"
+    LAST_RETURN = "last_return"
+    BEST_RETURN = "best_return"
+    MEAN_RETURN = "mean_return"
+
+
+class Order(StrEnum):
+    """Which way."""
+
+    DESCENDING = "desc"
+    ASCENDING = "asc"
+
+
+class RunQuery(UserModel):
+    """Query of the run list. Filters that are given several times take a run that fits any of them, tags all."""
+
+    cursor: Annotated[str, Field(max_length=4096)] | None = None
+    """What the page before gave, for the same sort and order."""
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+    state: list[RunState] | None = None
+    worker: list[WorkerIdField] | None = None
+    algorithm: list[Name] | None = None
+    environment: list[Name] | None = None
+    kind: list[RunKind] | None = None
+    tag: list[Tag] | None = None
+    text: Annotated[str, StringConstraints(max_length=200)] | None = None
+    """Part of name, id, note or tag, whatever its case."""
+    parent: RunIdField | None = None
+    deleted: bool = False
+    """Those that were put away, instead of the others."""
+    sort: SortKey = SortKey.CREATED
+    order: Order = Order.DESCENDING
+    """Missing values and NaN come last in both."""
+
+    def request(self, limit: int, before: str | None = None) -> ListRequest:
+        """The filters, as the scheduler takes them."""
+        return ListRequest(
+            before=before,
+            limit=limit,
+            states=[state.value for state in self.state] if self.state else None,
+            workers=self.worker or None,
+            algorithms=self.algorithm or None,
+            environments=self.environment or None,
+            kinds=[kind.value for kind in self.kind] if self.kind else None,
+            tags=self.tag or None,
+            text=self.text or None,
+            parent=self.parent,
+            deleted=self.deleted,
+        )
+
+
+class Place(NamedTuple):
+    """A run's place in an order."""
+
+    value: Value
+    run_id: str
+
+
+def place_of(run_id: str, value: Value) -> Place:
+    """A run with its value; NaN is no value."""
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return Place(None if is_nan else value, run_id)
+
+
+def arrange(places: list[Place], order: Order) -> list[Place]:
+    """Places in order: by value, equal ones newest first, those without a value last."""
+    newest_first = sorted(places, key=lambda place: place.run_id, reverse=True)
+    valued = [place for place in newest_first if place.value is not None]
+    # Stable both ways: equal values keep the order they have.
+    valued.sort(key=lambda place: place.value, reverse=order is Order.DESCENDING)  # type: ignore[arg-type, return-value]  # one type in one list
+    return valued + [place for place in newest_first if place.value is None]
+
+
+def is_behind(place: Place, cursor: Place, order: Order) -> bool:
+    """Whether `place` comes after `cursor`, which need not be in the list any more."""
+    if place.value == cursor.value:
+        return place.run_id < cursor.run_id
+    if place.value is None or cursor.value is None:
+        return place.value is None
+    if order is Order.DESCENDING:
+        return place.value < cursor.value  # type: ignore[operator]
+    return place.value > cursor.value  # type: ignore[operator]
+
+
+def format_place(place: Place, sort: SortKey, order: Order) -> str:
+    """A cursor that stands behind `place`."""
+    text = json.dumps([sort, order, place.value, place.run_id])
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def parse_place(text: str, sort: SortKey, order: Order) -> Place:
+    """Read a cursor.
+
+    Raises:
+        ValueError: not made by `format_place` for this sort and order.
+    """
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        sort_of, order_of, value, run_id = json.loads(base64.urlsafe_b64decode(padded))
+        parse_run_id(run_id)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError("this is no cursor of the run list") from error
+    if (sort_of, order_of) != (sort, order):
+        raise ValueError("the cursor belongs to another sort or order")
+    fits = isinstance(value, str) if sort is SortKey.NAME else type(value) in (int, float)
+    if value is not None and (not fits or value != value):
+        raise ValueError("this is no cursor of the run list")
+    return Place(value, run_id)

@@ -1,0 +1,64 @@
+"""`/secrets`: what runs may be given by name. A value goes in and never comes out, not even in a refusal or a log."""
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from mosaic_contracts.access import SecretEntries, SecretEntry, SecretValue
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.spec import SECRET_NAME_PATTERN
+from mosaic_gateway.doors import PartsOf, json_body, json_reply
+from mosaic_gateway.openapi import body_of
+from mosaic_gateway.problem_reply import request_invalid
+from mosaic_gateway.strict_json import JsonInvalid
+
+router = APIRouter(tags=["secrets"])
+
+
+async def _secret_body(request: Request) -> SecretValue:
+    """The value. What is wrong with a body is not quoted from it: any part of it may be the secret."""
+    try:
+        return SecretValue.model_validate(await json_body(request))
+    except (JsonInvalid, ValidationError):
+        raise request_invalid(
+            'The body must be {"value": "..."} and nothing else, with 1 to 65536 characters of text.'
+        ) from None
+
+
+def _secret_name(name: str) -> str:
+    if re.fullmatch(SECRET_NAME_PATTERN, name) is None:
+        raise _name_invalid()
+    return name
+
+
+def _name_invalid() -> ProblemError:
+    # Not quoted either: who mixes up name and value must not find it in a log.
+    return request_invalid(
+        "The name of a secret begins with a letter and has up to 64 letters, digits and underscores."
+    )
+
+
+SecretBody = Annotated[SecretValue, Depends(_secret_body)]
+Name = Annotated[str, Depends(_secret_name)]
+
+
+@router.get("/secrets", response_model=SecretEntries)
+async def list_secrets(parts: PartsOf) -> Response:
+    """Names of the secrets."""
+    return json_reply(await parts.scheduler.secrets())
+
+
+@router.put("/secrets/{name}", response_model=SecretEntry, openapi_extra=body_of(SecretValue))
+async def put_secret(parts: PartsOf, name: Name, body: SecretBody) -> Response:
+    """Keep a secret, in place of an earlier one of that name."""
+    return json_reply(await parts.scheduler.set_secret(name, body.value))
+
+
+@router.delete("/secrets/{name}", status_code=204)
+async def delete_secret(parts: PartsOf, name: Name) -> Response:
+    """Forget a secret."""
+    await parts.scheduler.delete_secret(name)
+    return Response(status_code=204)

@@ -1,0 +1,181 @@
+"""The run list over a real gateway process: filters, orders, and pages that fit together."""
+
+import math
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import zstandard
+
+from mosaic_contracts.wire import ENCODING_ZSTD, BatchHead, Episode, encode_record, join_batch
+from mosaic_gateway.runs.query import Order, SortKey, arrange, format_place, parse_place, place_of
+from mosaic_store.testing import Message
+
+pytestmark = pytest.mark.broker
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def run_id_of(number: int) -> str:
+    """The higher the number, the newer the run."""
+    return f"01JGXSYNTHET1CRVN0000000{number:02d}"
+
+
+def episode_of(run_id: str, value: float) -> Message:
+    """One episode with that return."""
+    head = BatchHead(run_id, 1, "worker", 1, 1)
+    raw = join_batch(head, 0, encode_record(Episode(1, 0, 0, 0, 5, value, 0, 0.1, 5)))
+    return Message(head, zstandard.compress(raw, 1), ENCODING_ZSTD)
+
+
+async def numbers(gateway: Any, **query: Any) -> tuple[list[int], str | None]:
+    """Runs of a page by number, and its cursor."""
+    reply = await gateway.get("/runs", params=query)
+    assert reply.status_code == 200, reply.text
+    page = reply.json()
+    return [int(run["run_id"][-2:]) for run in page["runs"]], page["next_cursor"]
+
+
+async def all_numbers(gateway: Any, **query: Any) -> list[int]:
+    """Runs of all pages."""
+    found, cursor = await numbers(gateway, **query)
+    while cursor:
+        more, cursor = await numbers(gateway, cursor=cursor, **query)
+        found += more
+    return found
+
+
+RETURNS = {0: 5.0, 1: math.nan, 2: -math.inf, 3: 5.0, 4: math.inf, 6: -1.5, 7: 5.0}
+"""Runs 5 and 8 have no episode."""
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+async def test_nan_and_missing_values_come_last_in_both_orders(
+    gateway: Any, peers: Any, record: Any, limit: int
+) -> None:
+    """Sorted by return, pages of any size give every run once, equal values newest first, without a value last."""
+    for number in range(9):
+        peers.records[run_id_of(number)] = record(run_id_of(number))
+    await peers.commit([episode_of(run_id_of(n), value) for n, value in RETURNS.items()])
+    peers.committed |= {run_id_of(n) for n in RETURNS}
+    peers.page_limit = 2
+    query = {"sort": "last_return", "limit": limit}
+    assert await all_numbers(gateway, order="desc", **query) == [4, 7, 3, 0, 6, 2, 8, 5, 1]
+    assert await all_numbers(gateway, order="asc", **query) == [2, 6, 7, 3, 0, 4, 8, 5, 1]
+
+
+async def test_records_can_be_sorted_too(gateway: Any, peers: Any, record: Any) -> None:
+    """By name whatever its case, by start and end with runs that have none last, by age both ways."""
+    peers.records = {
+        run_id_of(0): record(run_id_of(0), name="b", started_at=BEGAN),
+        run_id_of(1): record(run_id_of(1), name="A"),
+        run_id_of(2): record(run_id_of(2), name="é", started_at=BEGAN + timedelta(seconds=1)),
+        run_id_of(3): record(run_id_of(3), name="a", started_at=BEGAN - timedelta(days=1)),
+    }
+    for sort, descending, ascending in (
+        ("name", [2, 0, 3, 1], [3, 1, 0, 2]),
+        ("started", [2, 0, 3, 1], [3, 0, 2, 1]),
+        ("ended", [3, 2, 1, 0], [3, 2, 1, 0]),
+        ("created", [3, 2, 1, 0], [0, 1, 2, 3]),
+        ("steps", [3, 2, 1, 0], [3, 2, 1, 0]),
+    ):
+        for limit in (1, 3):
+            query = {"sort": sort, "limit": limit}
+            assert await all_numbers(gateway, **query) == descending, sort
+            assert await all_numbers(gateway, order="asc", **query) == ascending, sort
+
+
+@pytest.mark.parametrize("sort", ["created", "name"])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+async def test_runs_that_come_and_go_between_pages_leave_the_others_alone(
+    gateway: Any, peers: Any, record: Any, sort: str, order: str
+) -> None:
+    """A run that is added before, in or behind what was read, or deleted, makes no other come twice or never."""
+    ids = [*range(10, 60, 5)]
+    for number in ids:
+        peers.records[run_id_of(number)] = record(run_id_of(number), name=f"n{number}")
+    query = {"sort": sort, "order": order, "limit": 3}
+    seen, cursor = await numbers(gateway, **query)
+    changes = iter([(11, seen[-1]), (58, 30), (33, 35), (seen[-1] + 1, 50)])
+    while cursor:
+        added, deleted = next(changes, (1, 99))
+        peers.records[run_id_of(added)] = record(run_id_of(added), name=f"n{added:02d}")
+        peers.records.pop(run_id_of(deleted), None)
+        more, cursor = await numbers(gateway, cursor=cursor, **query)
+        seen += more
+    assert len(seen) == len(set(seen))
+    assert seen == sorted(seen, reverse=order == "desc")
+    assert set(seen) >= {number for number in ids if number not in (30, 35, 50)}
+
+
+async def test_filters_reach_the_scheduler(gateway: Any, peers: Any, record: Any) -> None:
+    """Each filter is passed on as it was asked for, in every order, and what was put away is shown when asked for."""
+    peers.records[run_id_of(1)] = record(run_id_of(1), tags=["a", "b,c"[:1]])
+    peers.records[run_id_of(2)] = record(run_id_of(2), deleted_at=BEGAN)
+    filters = {
+        "state": ["running", "failed"], "worker": ["cleanrl"], "algorithm": ["ppo", "dqn"],
+        "environment": ["ALE/Pong-v5"], "kind": ["train"], "tag": ["ä b", "x"], "text": "50% _é",
+        "parent": run_id_of(0),
+    }  # fmt: skip
+    for key in SortKey:
+        await numbers(gateway, sort=key.value, **filters)
+        asked = peers.asked[-1].model_dump()
+        assert {name: asked[f"{name}s"] for name in filters if f"{name}s" in asked} == {
+            name: filters[name] for name in filters if name not in ("text", "parent")
+        }
+        assert (asked["text"], asked["parent"], asked["deleted"]) == ("50% _é", run_id_of(0), False)
+    assert await all_numbers(gateway) == [1]
+    for sort in ("created", "name", "episodes"):
+        assert await all_numbers(gateway, deleted="true", sort=sort) == [2]
+    assert await all_numbers(gateway, tag=["a", "b"]) == [1]
+    assert await all_numbers(gateway, tag=["a", "z"]) == []
+
+
+async def test_what_makes_no_sense_is_refused(gateway: Any, peers: Any) -> None:
+    """Filters out of range and cursors of another order have their codes, and never reach the scheduler."""
+    by_name = format_place(place_of(run_id_of(1), "a"), SortKey.NAME, Order.ASCENDING)
+    for query, code in [
+        ({"sort": "speed"}, "request_invalid"),
+        ({"order": "up"}, "request_invalid"),
+        ({"kind": "walk"}, "request_invalid"),
+        ({"worker": "Clean RL"}, "request_invalid"),
+        ({"parent": "x"}, "request_invalid"),
+        ({"tag": "a,b"}, "request_invalid"),
+        ({"text": "x" * 201}, "request_invalid"),
+        ({"deleted": "perhaps"}, "request_invalid"),
+        ({"states": "running"}, "request_invalid"),
+        ({"limit": "501"}, "request_invalid"),
+        ({"cursor": "x"}, "cursor_invalid"),
+        ({"cursor": by_name}, "cursor_invalid"),
+        ({"cursor": by_name, "sort": "name"}, "cursor_invalid"),
+        ({"cursor": by_name, "sort": "steps", "order": "asc"}, "cursor_invalid"),
+        ({"cursor": run_id_of(1), "sort": "name"}, "cursor_invalid"),
+        ({"cursor": "🙂", "sort": "name"}, "cursor_invalid"),
+        ({"cursor": "x" * 5000}, "request_invalid"),
+    ]:
+        reply = await gateway.get("/runs", params=query)
+        assert (reply.status_code, reply.json()["code"]) == (422, code), query
+    # A sorted page asks for its ids before its cursor is looked at.
+    assert all(request.brief or request.limit == 1000 for request in peers.asked)
+
+
+@pytest.mark.parametrize("order", list(Order))
+@pytest.mark.parametrize(
+    "value", [1.5, 0, -math.inf, 2**53 + 1, None, 5e-324, 1.7976931348623157e308]
+)
+def test_a_cursor_keeps_its_place_exactly(order: Order, value: float | None) -> None:
+    """Values are read back from a cursor as they were, to the last bit."""
+    place = place_of(run_id_of(1), value)
+    text = format_place(place, SortKey.STEPS, order)
+    assert parse_place(text, SortKey.STEPS, order) == place
+    assert text.isascii()
+    assert text.replace("-", "").replace("_", "").isalnum()
+
+
+def test_nan_is_no_value() -> None:
+    """A run whose value is NaN stands with those that have none."""
+    places = [place_of(run_id_of(n), value) for n, value in enumerate([math.nan, 1.0, None])]
+    assert [place.run_id for place in arrange(places, Order.ASCENDING)] == [
+        run_id_of(1),
+        run_id_of(2),
+        run_id_of(0),
+    ]
