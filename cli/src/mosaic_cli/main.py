@@ -8,7 +8,7 @@ from mosaic_cli.errors import CliError
 from mosaic_cli.exit_code import EPILOG, ExitCode, code_of_problem
 from mosaic_cli.output import err, say
 from mosaic_cli.reference import nearest_hint
-from mosaic_cli.verbs import demo, doctor, logs, run, runs, stack, telemetry, workers
+from mosaic_cli.verbs import demo, doctor, logs, run, runs, stack, telemetry, worker_check, workers
 from mosaic_client import ClientError, MosaicProblem
 from mosaic_contracts.problems import Problem
 
@@ -40,6 +40,7 @@ _VERBS = (
     (CARE, runs.stop),
     (CARE, run.check),
     (CARE, workers.describe),
+    (CARE, worker_check.worker_check),
     (CARE, doctor.doctor),
     (CARE, doctor.version),
 )

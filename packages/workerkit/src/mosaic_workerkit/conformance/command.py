@@ -14,6 +14,7 @@ from mosaic_workerkit.conformance.verdict import Judgement, Verdict
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +34,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ManifestUnusable as error:
         _say(f"{error}. PATH is a folder with worker.toml, or such a file.")
         return EXIT_USAGE
-    judgement = judge(candidate, limits, lambda what: _say(f"{candidate.manifest.id}: {what} ..."))
+    try:
+        judgement = judge(
+            candidate, limits, lambda what: _say(f"{candidate.manifest.id}: {what} ...")
+        )
+    except KeyboardInterrupt:
+        _say("not judged to the end; nothing of it is left running")
+        return EXIT_INTERRUPTED
     if options.json:
         print(json.dumps(judgement.to_json(), indent=2, allow_nan=False))  # noqa: T201 - the answer
     else:

@@ -1,0 +1,81 @@
+"""`worker-check`: does a worker keep the contract? Asked of the worker's own files; no stack is needed."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mosaic_cli import option
+from mosaic_cli.stack.layout import Layout
+
+_JUDGE_ROOM = "workerkit"
+
+
+class Part(StrEnum):
+    """What may be judged by itself; `describe` is always."""
+
+    CHECK = "check"
+    TRAIN = "train"
+    STOP = "stop"
+
+
+def worker_check(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="Folder with worker.toml, or such a file.")
+    ],
+    algorithm: Annotated[
+        list[str] | None, typer.Option(help="Only this algorithm; repeatable.")
+    ] = None,
+    only: Annotated[
+        list[Part] | None, typer.Option(help="Only this part, after describe; repeatable.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps of the short training.")] = None,
+    json: option.Json = False,
+) -> None:
+    """Judge a worker: describe, check, a short training and a stop of each algorithm, rule by rule."""
+    layout = Layout.of_environment()
+    _make_environments(layout, path)
+    command = [
+        layout.program(_JUDGE_ROOM, "python"),
+        "-m",
+        "mosaic_workerkit.conformance",
+        str(path),
+    ]
+    command += [word for name in algorithm or [] for word in ("--algorithm", name)]
+    command += [word for part in only or [] for word in ("--only", part.value)]
+    command += ["--venvs", str(layout.venvs)]
+    command += ["--steps", str(steps)] if steps is not None else []
+    command += ["--json"] if json else []
+    raise typer.Exit(subprocess.run(command, check=False).returncode)
+
+
+def _make_environments(layout: Layout, path: Path) -> None:
+    """Make the judge's environment and the worker's own, as `./mosaic` does for a stack."""
+    script = layout.root / "mosaic"
+    if not script.exists():
+        return
+    rooms = [_JUDGE_ROOM]
+    room = _room(path)
+    if room is not None and (layout.root / "services" / room).is_dir():
+        rooms.append(room)
+    environment = {**os.environ, "MOSAIC_VENVS": str(layout.venvs)}
+    made = subprocess.run(
+        [str(script), "sync", *rooms], stdout=sys.stderr, env=environment, check=False
+    )
+    if made.returncode:
+        raise typer.Exit(made.returncode)  # it has said what is wrong
+
+
+def _room(path: Path) -> str | None:
+    """Room of the manifest; what is wrong with it, the judge says."""
+    file = path / "worker.toml" if path.is_dir() else path
+    try:
+        room = tomllib.loads(file.read_text("utf-8")).get("room")
+    except (OSError, ValueError):
+        return None
+    return room if isinstance(room, str) else None
