@@ -17,17 +17,16 @@ from mosaic_servicekit.logging import configure_logging
 
 
 @pytest.fixture
-def logged_here() -> Iterator[None]:
+def logged(capsys: pytest.CaptureFixture[str]) -> Iterator[pytest.CaptureFixture[str]]:
     """The log goes to what pytest captures of this test, and no longer: later tests would write to a closed file."""
     configure_logging("gateway")
-    yield
+    yield capsys
     structlog.reset_defaults()
     structlog.contextvars.clear_contextvars()
 
 
-@pytest.mark.usefixtures("logged_here")
 async def test_an_unexpected_error_is_logged_once_and_not_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: pytest.CaptureFixture[str]
 ) -> None:
     """The client gets `internal` without a trace of the cause, and the log gets the traceback exactly once."""
     parts = assemble(
@@ -44,6 +43,6 @@ async def test_an_unexpected_error_is_logged_once_and_not_shown(
         reply = await http.get(path, headers={"Authorization": "Bearer " + "t" * 43})
     assert (reply.status_code, reply.json()["code"]) == (500, "internal")
     assert "hidden cause" not in reply.text
-    told = [line for line in capsys.readouterr().err.splitlines() if "hidden cause" in line]
+    told = [line for line in logged.readouterr().err.splitlines() if "hidden cause" in line]
     assert len(told) == 1
     assert json.loads(told[0])["event"] == "request.failed"
