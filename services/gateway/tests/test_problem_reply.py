@@ -17,16 +17,16 @@ from mosaic_servicekit.logging import configure_logging
 
 
 @pytest.fixture
-def logged(capsys: pytest.CaptureFixture[str]) -> Iterator[pytest.CaptureFixture[str]]:
-    """The log goes to what pytest captures of this test, and no longer: later tests would write to a closed file."""
-    configure_logging("gateway")
-    yield capsys
+def restored_logging() -> Iterator[None]:
+    """A test's log goes to what pytest captures of it, and no longer: later tests would write to a closed file."""
+    yield
     structlog.reset_defaults()
     structlog.contextvars.clear_contextvars()
 
 
+@pytest.mark.usefixtures("restored_logging")
 async def test_an_unexpected_error_is_logged_once_and_not_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The client gets `internal` without a trace of the cause, and the log gets the traceback exactly once."""
     parts = assemble(
@@ -37,12 +37,13 @@ async def test_an_unexpected_error_is_logged_once_and_not_shown(
         raise KeyError("the hidden cause")
 
     monkeypatch.setattr(parts.runs, "get", fail)
+    configure_logging("gateway")
     transport = httpx.ASGITransport(create_app(parts, "t" * 43))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
         path = "/api/v1/runs/01JGXSYNTHET1CRVN000000000"
         reply = await http.get(path, headers={"Authorization": "Bearer " + "t" * 43})
     assert (reply.status_code, reply.json()["code"]) == (500, "internal")
     assert "hidden cause" not in reply.text
-    told = [line for line in logged.readouterr().err.splitlines() if "hidden cause" in line]
+    told = [line for line in capsys.readouterr().err.splitlines() if "hidden cause" in line]
     assert len(told) == 1
     assert json.loads(told[0])["event"] == "request.failed"
