@@ -55,6 +55,8 @@ class Launch(PeerModel):
     """Seconds the shipper may take after the worker's death; what is left is shipped later."""
     outbox_bytes: int
     when_outbox_full: str = "wait"
+    image: str | None = None
+    """Digest of the image that the attempt runs in; None: it runs in no container."""
 
 
 class RunnerInfo(PeerModel):

@@ -42,10 +42,11 @@ def end_strays(run_id: str, runner: int, worker: int | None, spared: set[int]) -
 
 
 def own_ancestors() -> list[int]:
-    """Pids above this process: a runner started from inside a run must not end its own parents."""
+    """Pids above this process: a runner started from inside a run must not end its own parents, and in a container
+    process 1, which has the run's environment too, is one of them."""
     pids: list[int] = []
     pid = os.getppid()
-    while pid > 1 and pid not in pids:
+    while pid > 0 and pid not in pids:
         pids.append(pid)
         stat = _stat(pid)
         if stat is None:

@@ -39,6 +39,8 @@ class LaunchOrder:
     broker_url: str
     write_creds: Callable[[Path], None] | None
     """Writes the run's broker credentials; None on a broker without authentication."""
+    image: str | None = None
+    """The worker's container image, for a placement that starts containers."""
 
 
 class PlacedKind(StrEnum):

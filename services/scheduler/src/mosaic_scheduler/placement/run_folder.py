@@ -130,6 +130,7 @@ class RunFolder:
             drain_s=DRAIN_S,
             outbox_bytes=order.spec.outbox_bytes,
             when_outbox_full=order.spec.when_outbox_full,
+            image=order.image,
         )
 
 

@@ -1,0 +1,158 @@
+"""The docker placement, by the conformance suite and in what is its own, on a real engine."""
+
+import gc
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+from docker.models.containers import Container
+from tests.placement_conformance import PlacementConformance
+
+from mosaic_contracts.launch import Launch
+from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.errors import PlacementFailed
+from mosaic_scheduler.placement.docker import LABEL_STACK, DockerPlacement, Engine
+from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedKind, PlacedRef, Placement
+from mosaic_servicekit.testing import TestBroker
+
+ROOT = Path(__file__).parents[3]
+IMAGE = "mosaic-test/synthetic"
+
+
+def _engine_answers() -> bool:
+    try:
+        return subprocess.run(["docker", "info"], capture_output=True, timeout=20).returncode == 0
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return False
+
+
+pytestmark = [
+    pytest.mark.broker,
+    pytest.mark.timeout(180),
+    pytest.mark.skipif(not _engine_answers(), reason="no container engine answers here"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def image() -> str:
+    """The synthetic worker's image; layers are cached, so that only changed sources are copied."""
+    dockerfile = Path(__file__).parent / "image" / "Dockerfile"
+    subprocess.run(
+        ["docker", "build", "-q", "-t", IMAGE, "-f", str(dockerfile), str(ROOT)],
+        check=True,
+        capture_output=True,
+    )
+    return IMAGE
+
+
+class TestDockerPlacement(PlacementConformance):
+    """Real containers; runs reach the test's broker over the host's network."""
+
+    @pytest.fixture(autouse=True)
+    def short_drain(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nobody takes the events here: do not wait half a minute for it."""
+        monkeypatch.setattr("mosaic_scheduler.placement.run_folder.DRAIN_S", 1.0)
+
+    @pytest.fixture
+    def placement(self, home: Path) -> Iterator[Placement]:
+        """The placement under test."""
+        made = self.make(home)
+        yield made
+        made.close()
+        self.end_all(home)
+
+    def make(self, home: Path) -> DockerPlacement:
+        """On two cores; the home's path names the stack."""
+        return DockerPlacement(home, cores=2, engine=Engine(stack=str(home), network="host"))
+
+    def order(self, ref: PlacedRef, broker: TestBroker, spec: RunSpec) -> LaunchOrder:
+        """With the interpreter of the image."""
+        return LaunchOrder(
+            ref=ref,
+            spec=spec,
+            nonce="n",
+            python="python",
+            worker_command=["python", "-m", "mosaic_workerkit.testing.synthetic"],
+            broker_url=broker.url,
+            write_creds=None,
+            image=IMAGE,
+        )
+
+    def kill_runner(self, home: Path, ref: PlacedRef) -> None:
+        """The container as a whole, as `docker kill` does."""
+        for container in self._containers(home):
+            container.kill("SIGKILL")
+
+    def end_all(self, home: Path) -> None:
+        """Whatever carries this stack's label."""
+        for container in self._containers(home):
+            container.remove(force=True)
+
+    def _containers(self, home: Path) -> list[Container]:
+        client = docker.from_env()
+        try:
+            return client.containers.list(all=True, filters={"label": f"{LABEL_STACK}={home}"})
+        finally:
+            client.close()
+
+    async def test_the_image_is_pinned(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """The run's launch file has the digest of the image, not its tag."""
+        ref = await self.submit(placement, broker, events=10)
+        launch = (home / "runs" / ref.run_id / "control" / "launch.json").read_text()
+        assert (Launch.model_validate_json(launch).image or "").startswith("sha256:")
+        await self.ended(placement, ref)
+
+    async def test_a_container_removed_by_hand_is_lost(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """`docker rm -f` of a run's container: its attempt is lost, and that is noticed without a tick."""
+        ref = await self.submit(placement, broker, events=10**6, rate=100.0)
+        await self.worker_started(home, ref)
+        self.end_all(home)
+        assert (await self.ended(placement, ref)).kind is PlacedKind.LOST
+
+    async def test_a_missing_image_says_what_to_do(
+        self, placement: Placement, broker: TestBroker
+    ) -> None:
+        """Nothing was started, and the message names the image and how to get it."""
+        ref = PlacedRef("01K5ZZZZZZZZZZZZZZZZZZZZZZ", 1)
+        order = self._order(ref, broker)
+        absent = LaunchOrder(**{**vars(order), "image": "mosaic-test/nowhere:1"})
+        with pytest.raises(PlacementFailed, match="mosaic-test/nowhere:1 is not on this engine"):
+            await placement.submit(absent)
+        assert (await placement.status(ref)).kind is PlacedKind.ABSENT
+
+    @pytest.fixture
+    def leaks(self) -> Iterator[None]:
+        """The SDK forgets to close a socket that it could not connect: collected while that is no error."""
+        yield
+        gc.collect()
+
+    @pytest.mark.usefixtures("leaks")
+    @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+    async def test_an_engine_that_is_away_is_no_verdict(self, home: Path) -> None:
+        """When the engine cannot be asked, nothing is said of the run, and a submit names the engine."""
+        engine = Engine(stack="x", network="host", url="unix:///nowhere.sock")
+        placement = DockerPlacement(home, cores=1, engine=engine)
+        with pytest.raises(OSError, match="engine cannot be reached"):
+            await placement.status(PlacedRef("01K5ZZZZZZZZZZZZZZZZZZZZZZ", 1))
+        placement.close()
+
+    async def test_the_run_sees_nothing_but_its_folder(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """Read-only root, no capabilities, no new privileges, one mount: as the engine tells it."""
+        ref = await self.submit(placement, broker, events=10**6, rate=100.0)
+        (container,) = self._containers(home)
+        host = container.attrs["HostConfig"]
+        assert host["ReadonlyRootfs"]
+        assert host["CapDrop"] == ["ALL"]
+        assert host["SecurityOpt"] == ["no-new-privileges"]
+        assert [m["Target"] for m in host["Mounts"]] == [str(home / "runs" / ref.run_id)]
+        assert not host["DeviceRequests"]
+        await placement.cancel(ref)
+        await self.ended(placement, ref)
