@@ -49,6 +49,7 @@ def make_run_folder(
         "drain_s": drain_s,
         "outbox_bytes": outbox_bytes,
         "when_outbox_full": when_outbox_full,
+        "image": None,
     }
     (control / "launch.json").write_text(json.dumps(launch))
     return folder
