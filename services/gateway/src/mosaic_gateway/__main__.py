@@ -30,7 +30,7 @@ async def serve_gateway(
     """Serve until the service is told to stop; then close streams, drain requests, leave the broker."""
     bus = Bus(str(settings.broker_url).rstrip("/"), "gateway", settings.creds)
     parts = assemble(settings, bus, ticket_key.encode())
-    server = make_server(create_app(parts, token))
+    server = make_server(create_app(parts, token), tls=settings.tls)
     await bus.start()
     service.spawn("hub", parts.hub.run())
     serving = service.spawn("http", server.serve(sockets=[listener]))
@@ -52,7 +52,7 @@ def main() -> int:
     try:
         settings = GatewaySettings.load()
         configure_logging("gateway", settings.log_format)
-        listener = bind(settings.gateway_port)
+        listener = bind(settings.gateway_port, settings.bind)
         token = load_token(settings.token_path)
         ticket_key = load_token(settings.ticket_key_path)
     except (GatewayError, SettingsInvalid) as error:

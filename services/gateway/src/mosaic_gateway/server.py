@@ -3,6 +3,8 @@
 import contextlib
 import socket
 from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -11,7 +13,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from mosaic_gateway.errors import PortTaken
 
-HOST = "127.0.0.1"
+LOOPBACK = IPv4Address("127.0.0.1")
 PING_S = 10.0
 """Between pings, and for the answer: a peer that vanished without a word is dropped within 20 s."""
 DRAIN_S = 3
@@ -40,29 +42,32 @@ class Server(uvicorn.Server):
         yield
 
 
-def bind(port: int) -> socket.socket:
-    """Listen on the gateway's port.
+def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> socket.socket:
+    """Listen on the gateway's address and port.
 
     Raises:
         PortTaken: something else does.
     """
     # The protocol is named because asyncio sets TCP_NODELAY only where it is: otherwise every answer waits 40 ms.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    family = socket.AF_INET if host.version == 4 else socket.AF_INET6
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind((str(host), port))
         listener.listen(512)
     except OSError as error:
         listener.close()
         raise PortTaken(
-            f"port {port} on {HOST} cannot be had ({error.strerror}); stop what listens there, "
-            "or set MOSAIC_GATEWAY_PORT to another"
+            f"port {port} on {host} cannot be had ({error.strerror}); stop what listens there, "
+            "or set MOSAIC_GATEWAY_PORT (or MOSAIC_BIND) to another"
         ) from error
     return listener
 
 
-def make_server(app: ASGIApp, ping_s: float = PING_S) -> Server:
-    """A server for `app`, not yet serving."""
+def make_server(
+    app: ASGIApp, ping_s: float = PING_S, tls: tuple[Path, Path] | None = None
+) -> Server:
+    """A server for `app`, not yet serving; with `tls` (certificate, key) it speaks HTTPS."""
     options: dict[str, Any] = {
         "ws": LiveProtocol,
         "ws_ping_interval": ping_s,
@@ -79,4 +84,6 @@ def make_server(app: ASGIApp, ping_s: float = PING_S) -> Server:
         "server_header": False,
         "proxy_headers": False,
     }
+    if tls is not None:
+        options |= {"ssl_certfile": str(tls[0]), "ssl_keyfile": str(tls[1])}
     return Server(uvicorn.Config(app, **options))
