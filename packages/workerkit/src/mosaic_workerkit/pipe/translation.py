@@ -114,7 +114,7 @@ class Translator:
             self._telemetry.log(
                 "warning",
                 "The program printed no line that is an event, so its log is all there is of it. Print JSON lines, "
-                'e.g. {"global_step": 100, "loss": 0.5}; docs/worker_author.md lists what counts.',
+                'e.g. {"global_step": 100, "loss": 0.5}; docs/any_program.md lists what counts.',
             )
 
     def _translate(self, fields: Fields) -> None:
