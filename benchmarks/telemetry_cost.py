@@ -1,14 +1,16 @@
 """Cost of telemetry for a training script: CPU of the training loop, bare script against the real worker.
 
     var/venvs/tests/bin/python benchmarks/telemetry_cost.py [blocks] [runs] [stack] [--rounds N]
-        [--levels episodes,full]
+        [--levels episodes,full] [--steps N] [--algorithms ppo,dqn]
 
 CartPole-v1, ppo and dqn, one thread, one core for the trainer. Three methods, told apart by `method`:
 
 blocks   One training, in which the worker's hooks are switched between bare and each level after every 16 (ppo) or 50
          (dqn) vector steps in random order (training_blocks.py): what is compared lies milliseconds apart, so a
          neighbour on the machine hits all levels alike. Per cycle the difference to the bare block; told is the mean
-         without the outer tenths as a share of the bare loop, with a 95 % interval by resampling cycles.
+         without the outer tenths as a share of the bare loop, with a 95 % interval by resampling cycles. What ppo
+         tells after an optimization is measured in the same way and added; the optimization itself, in which nothing
+         is told, counts in the bare loop only.
 runs     Whole trainings: rounds of one bare run of the installed script (unmodified, no hooks, the old-gym shim where
          it needs one) and one run of the worker's own `train` per level, same seed, hence the same actions and
          updates. Each is forked from one parent that has imported everything, in an order that rotates. CPU
@@ -170,6 +172,11 @@ def trimmed_mean(values: list[float]) -> float:
     return statistics.fmean(ordered[cut : len(ordered) - cut])
 
 
+def _more(blocks: dict[str, list[float]], level: str) -> list[float]:
+    """What each block of a level took more than the bare one of its cycle."""
+    return [v - b for v, b in zip(blocks[level], blocks["bare"], strict=False)]
+
+
 def measure_blocks(algorithm: str, steps: int, block: int) -> dict[str, Any]:
     """Switch levels within one training."""
     python = VENVS / "worker_cleanrl" / "bin" / "python"
@@ -192,10 +199,16 @@ def measure_blocks(algorithm: str, steps: int, block: int) -> dict[str, Any]:
     dice = random.Random(1)
     levels = {}
     for level in LEVELS:
-        more = [v - b for v, b in zip(blocks[level], bare, strict=False)]
-        spread = sorted(trimmed_mean(dice.choices(more, k=cycles)) for _ in range(1000))
+        parts = [(1.0, _more(blocks, level))]
+        if told["optimization_s"]:
+            parts.append((block / ROLLOUT_STEPS, _more(told["tails"], level)))
+        cost = sum(share * trimmed_mean(more) for share, more in parts)
+        spread = sorted(
+            sum(share * trimmed_mean(dice.choices(more, k=len(more))) for share, more in parts)
+            for _ in range(1000)
+        )
         levels[level] = {
-            "percent": round(100 * trimmed_mean(more) / whole, 2),
+            "percent": round(100 * cost / whole, 2),
             "interval_95_percent": [round(100 * spread[n] / whole, 2) for n in (25, 974)],
             "target_percent": TARGET_PERCENT.get(level),
         }
@@ -246,14 +259,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("methods", nargs="*", metavar="METHOD", default=[])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, help="for `blocks`: length of each training")
+    parser.add_argument("--algorithms", default=",".join(BLOCK_STEPS), help="for `blocks`")
     parser.add_argument("--levels", default=",".join(LEVELS), help="for `runs`, comma-separated")
     options = parser.parse_args()
     methods = options.methods or ["blocks", "runs", "stack"]
     if unknown := set(methods) - {"blocks", "runs", "stack"}:
         parser.error(f"unknown method {unknown.pop()!r}; there are blocks, runs, stack")
     if "blocks" in methods:
-        for algorithm, (steps, block) in BLOCK_STEPS.items():
-            print(json.dumps(measure_blocks(algorithm, steps, block)), flush=True)
+        for algorithm in options.algorithms.split(","):
+            steps, block = BLOCK_STEPS[algorithm]
+            result = measure_blocks(algorithm, options.steps or steps, block)
+            print(json.dumps(result), flush=True)
     if "runs" in methods:
         measure_runs(options.rounds, options.levels.split(","))
     if "stack" in methods:

@@ -4,10 +4,13 @@
 
 The script runs once, with the worker's own hooks. After every BLOCK steps of its vector environment the level
 changes: the functions that the worker would have patched in are put in place, or the original ones for `bare`. Levels
-come in a random order within each cycle; the change itself is not counted. ppo's optimization after every 128
-steps calls no telemetry but a few scalars, and is kept apart: its noise would hide everything. One JSON object on
-stdout, thread CPU: `{"blocks": {level: [seconds of a block]}, "optimization_s": [...]}`; the nth blocks of all levels
-belong together.
+come in a random order within each cycle; the change itself is not counted.
+
+ppo's optimization after every 128 steps calls no telemetry until it is over and tells its scalars. Its seconds are
+kept apart, for their noise would hide everything; the scalars' are blocks of their own: from the first of
+them to the next step, at a level that changes from update to update. One JSON object on stdout, thread CPU:
+`{"blocks": {level: [seconds of a block]}, "tails": {level: [seconds of an update's scalars]}, "optimization_s":
+[...]}`; the nth blocks of all levels belong together, and so do the nth tails.
 """
 
 import json
@@ -26,7 +29,11 @@ from torch.utils.tensorboard import SummaryWriter
 
 from mosaic_contracts.runs import StoredSpec
 from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
-from mosaic_worker_cleanrl.launch.recording import RecordedEnvironment
+from mosaic_worker_cleanrl.launch.recording import (
+    CountedEnvironment,
+    RecordedEnvironment,
+    recorded,
+)
 from mosaic_worker_cleanrl.launch.script import LoadedScript
 from mosaic_worker_cleanrl.launch.session import Session
 from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
@@ -38,6 +45,8 @@ RUN_ID = "01K5ZZZZZZZZZZZZZZZZZZZZZZ"
 BARE = "bare"
 ROLLOUT = {"ppo": 128}
 """Vector steps before an optimization, where there is such a rhythm."""
+FIRST_TAG = "charts/learning_rate"
+"""What ppo tells first of an update; before it an episode may be told that ended in the rollout's last step."""
 VECTOR: Any = gymnasium.vector.SyncVectorEnv
 WRITER: Any = SummaryWriter
 
@@ -46,9 +55,7 @@ class NeverStop:
     """Nobody asks for a stop."""
 
     requested = False
-
-    def is_set(self) -> bool:
-        return False
+    reason: str | None = None
 
 
 class Level:
@@ -78,15 +85,15 @@ class Switch(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self.ways: dict[str, gymnasium.Env[Any, Any]] = {BARE: env}
         for name, level in levels.items():
-            recorded = level.session.spec.record.has_episodes
-            self.ways[name] = RecordedEnvironment(env, index, level.session) if recorded else env
+            self.ways[name] = recorded(env, index, level.session)
 
     def turn(self, name: str) -> None:
         """Go over to another level in the middle of an episode, which counts as begun."""
         self.env = self.ways[name]
-        if isinstance(self.env, RecordedEnvironment):
+        if isinstance(self.env, CountedEnvironment):
             self.env._is_open = True
-            self.env._keeps = self.env._has_steps
+        if isinstance(self.env, RecordedEnvironment):
+            self.env._keeps = True
 
 
 class Switchboard:
@@ -95,11 +102,15 @@ class Switchboard:
     def __init__(self, block: int, rollout: int | None) -> None:
         self.levels: dict[str, Level] = {}
         self.blocks: dict[str, list[float]] = {BARE: []}
+        self.tails: dict[str, list[float]] = {BARE: []}
         self.optimizations: list[float] = []
         self._block = block
         self._rollout = rollout
         self._order: list[str] = []
+        self._tail_order: list[str] = []
         self._name: str | None = None
+        self._tail: str | None = None
+        self._tail_began = 0.0
         self._steps = 0
         self._began = 0.0
         self._switches: list[Switch] = []
@@ -113,6 +124,7 @@ class Switchboard:
         """Add a level."""
         self.levels[name] = Level(spec, folder, variables)
         self.blocks[name] = []
+        self.tails[name] = []
 
     def take_environments(self) -> None:
         """Put a switch around every environment from now on; the levels' plans made some of their own."""
@@ -133,9 +145,10 @@ class Switchboard:
             self._steps += 1
             if place == rollout - 1:
                 self._end_block()  # the optimization follows this step
+                self._begin_tail()
             elif place % block == 0:
-                if place == 0 and self._name is None and self._steps > 1:
-                    self.optimizations.append(time.thread_time() - self._began)
+                if place == 0 and self._tail is not None:
+                    self._end_tail()
                 self._end_block()
                 self._begin_block()
             return self._step(envs, actions)
@@ -153,14 +166,37 @@ class Switchboard:
         if not self._order:
             self._order = self._random.sample(list(self.blocks), len(self.blocks))
         self._name = self._order.pop()
-        functions = self._bare
-        if self._name in self.levels:
-            functions = self.levels[self._name].functions
+        self._turn(self._name)
+        self._began = time.thread_time()
+
+    def _begin_tail(self) -> None:
+        """Take another level for what an update tells; its time begins with the first scalar."""
+        if not self._tail_order:
+            self._tail_order = self._random.sample(list(self.blocks), len(self.blocks))
+        self._tail = self._tail_order.pop()
+        self._turn(self._tail)
+        told = WRITER.add_scalar
+
+        def wait(writer: Any, tag: str, *args: Any, **kwargs: Any) -> None:
+            if tag == FIRST_TAG:
+                WRITER.add_scalar = told
+                self._tail_began = time.thread_time()
+            told(writer, tag, *args, **kwargs)
+
+        WRITER.add_scalar = wait
+
+    def _end_tail(self) -> None:
+        now = time.thread_time()
+        self.tails[self._tail or BARE].append(now - self._tail_began)
+        self.optimizations.append(now - self._began)
+        self._tail = None
+
+    def _turn(self, name: str) -> None:
+        functions = self.levels[name].functions if name in self.levels else self._bare
         VECTOR.step, VECTOR.reset = functions["step"], functions["reset"]
         WRITER.add_scalar = functions["add_scalar"]
         for switch in self._switches:
-            switch.turn(self._name)
-        self._began = time.thread_time()
+            switch.turn(name)
 
 
 def main() -> None:
@@ -195,7 +231,11 @@ def main() -> None:
             os.dup2(log.fileno(), 1)  # the script prints a line an episode
             script.execute(next(iter(board.levels.values())).argv)
             sys.stdout.flush()
-        result = {"blocks": board.blocks, "optimization_s": board.optimizations}
+        result = {
+            "blocks": board.blocks,
+            "tails": board.tails,
+            "optimization_s": board.optimizations,
+        }
         os.write(out, json.dumps(result).encode() + b"\n")
 
 

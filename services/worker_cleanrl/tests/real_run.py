@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,21 @@ class Finished:
 
 def run(folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None) -> Finished:
     """Run a spec to its end, in a child of a process that has imported torch; `prepare` is called there first."""
+    return finish_child(start_child(folder, spec, prepare), folder)
+
+
+def start_child(
+    folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None
+) -> ForkServerProcess:
+    """Start a run in such a child."""
     _make_folder(folder, spec)
     child = _server.Process(target=_serve, args=(folder, prepare))
     child.start()
+    return child
+
+
+def finish_child(child: ForkServerProcess, folder: Path) -> Finished:
+    """Wait for its end and read what it wrote."""
     child.join(TIMEOUT_S)
     if child.exitcode is None:
         child.kill()
@@ -87,10 +100,10 @@ def finish(process: subprocess.Popen[str], folder: Path) -> Finished:
     return Finished(folder, process.returncode, out, err, read_events(folder))
 
 
-def wait_for_event(folder: Path, kind: str, process: subprocess.Popen[str]) -> None:
+def wait_for_event(folder: Path, kind: str, is_alive: Callable[[], bool]) -> None:
     """Wait until the run has written an event of a type; it is polled, for a file has no other signal."""
     deadline = time.monotonic() + TIMEOUT_S / 2
-    while time.monotonic() < deadline and process.poll() is None:
+    while time.monotonic() < deadline and is_alive():
         if (folder / "outbox").exists() and any(e["type"] == kind for e in read_events(folder)):
             return
         time.sleep(0.05)

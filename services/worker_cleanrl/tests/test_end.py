@@ -1,6 +1,7 @@
 """How runs end: stopped, failed, refused."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from tests.cases import CASES
-from tests.real_run import finish, run, start_run, wait_for_event
+from tests.real_run import finish, finish_child, run, start_child, start_run, wait_for_event
 from tests.run_events import of_type
 
 from mosaic_contracts.worker import CheckReport, WorkerDescription
@@ -25,10 +26,11 @@ def test_a_stop_in_training_saves_and_ends_well(
     """SIGTERM in training: a checkpoint of that moment, lifecycle `stopped` as the last word, exit code 0."""
     folder = tmp_path / "run"
     fields = CASES[algorithm].fields | {"steps": 1_000_000, "record": "episodes"}
-    process = start_run(folder, make_spec(**fields))
-    wait_for_event(folder, "episode", process)
-    process.send_signal(signal.SIGTERM)
-    finished = finish(process, folder)
+    child = start_child(folder, make_spec(**fields))
+    wait_for_event(folder, "episode", child.is_alive)
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGTERM)
+    finished = finish_child(child, folder)
     assert finished.code == 0, finished.stderr
     assert finished.events[-1]["type"] == "lifecycle"
     assert finished.events[-1]["phase"] == "stopped"
@@ -43,7 +45,7 @@ def test_a_stop_during_imports_ends_well(tmp_path: Path, make_spec: Any) -> None
     """SIGTERM while torch is still being imported: no training begins, and the end is a clean stop."""
     folder = tmp_path / "run"
     process = start_run(folder, make_spec(steps=1_000_000))
-    wait_for_event(folder, "config", process)
+    wait_for_event(folder, "config", lambda: process.poll() is None)
     process.send_signal(signal.SIGTERM)
     finished = finish(process, folder)
     assert finished.code == 0, finished.stderr

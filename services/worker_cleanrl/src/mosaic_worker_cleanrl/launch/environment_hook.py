@@ -9,7 +9,7 @@ import gymnasium
 from mosaic_worker_cleanrl.environment.onehot import wrapped
 from mosaic_worker_cleanrl.errors import HookSilent
 from mosaic_worker_cleanrl.launch.patch import replaced
-from mosaic_worker_cleanrl.launch.recording import RecordedEnvironment
+from mosaic_worker_cleanrl.launch.recording import recorded
 from mosaic_worker_cleanrl.launch.session import Session
 from mosaic_workerkit.spaces import space_of
 
@@ -32,9 +32,7 @@ def environment_hooks(session: Session) -> Iterator[None]:
             session.environments_made += 1
             if index == 0:
                 _compare_spaces(env, session)
-            if session.spec.record.has_episodes:
-                env = RecordedEnvironment(env, index, session)
-            return wrapped(env)
+            return wrapped(recorded(env, index, session))
 
         return make
 

@@ -16,29 +16,25 @@ from mosaic_workerkit.stephash import step_hash
 _Result = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 
-class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Tells episodes, and at levels `replay` and `full` every step. Changes nothing and draws nothing."""
+def recorded(env: gymnasium.Env[Any, Any], index: int, session: Session) -> gymnasium.Env[Any, Any]:
+    """Put the ear around an environment that the run's recording level asks for, if any."""
+    record = session.spec.record
+    if record.has_steps:
+        return RecordedEnvironment(env, index, session)
+    return CountedEnvironment(env, index, session) if record.has_episodes else env
+
+
+class CountedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Tells how each episode ended. Changes nothing and draws nothing; a step costs two sums."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: Session) -> None:
         super().__init__(env)
-        record = session.spec.record
         self._index = index
         self._session = session
         self._telemetry = session.telemetry
-        self._has_steps = record.has_steps
-        self._has_observations = record.has_observations
-        self._every = session.spec.replay_every
-        self._is_chained = is_chained(session.spec.environment)
-        # not `_action_space`: gymnasium keeps the wrapped space under that name
-        self._action_form = space_of(env.action_space)
-        self._observation_form = space_of(env.observation_space)
-        self._box_dtype = np.dtype(self._observation_form.get("dtype", "V0"))
-        self._is_discrete = self._action_form["kind"] == "discrete"
-        # Bound once: the step is the hot path, a few microseconds beside an environment's twenty.
+        # Bound once: the step is the hot path, a microsecond beside an environment's twenty.
         self._inner_step = env.step
-        self._tell_step = session.telemetry.step
         self._episode = -1
-        self._keeps = False
         self._is_open = False
         self._length = 0
         self._return = 0.0
@@ -47,50 +43,26 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset, and tell how to rebuild it."""
+        """Reset, and begin to count."""
         self._episode += 1
-        self._keeps = self._has_steps and self._episode % self._every == 0
-        # Read before the reset draws from it. Reading is free of effects.
-        origin = self._origin(seed, options) if self._keeps else None
-        observation, info = self.env.reset(seed=seed, options=options)
+        result = self.env.reset(seed=seed, options=options)
         self._length, self._return, self._is_open = 0, 0.0, True
         self._began = time.monotonic()
-        if origin is not None:
-            self._telemetry.episode_start(
-                self._index,
-                self._episode,
-                origin,
-                step_hash(observation),
-                self._shown(observation),
-            )
-        return observation, info
+        return result
 
     def step(self, action: Any) -> _Result:
-        """Step, and tell what came of it."""
+        """Step, and count."""
         result = self._inner_step(action)
-        reward = float(result[1])
-        flags = (1 if result[2] else 0) | (2 if result[3] else 0)
         self._length += 1
-        self._return += reward
-        if self._keeps and self._is_open:
-            observation = result[0]
-            self._tell_step(
-                self._index,
-                self._episode,
-                self._length,
-                int(action) if self._is_discrete else encode_value(self._action_form, action),
-                reward,
-                flags,
-                step_hash(observation, reward, flags),
-                0,
-                self._shown(observation) if self._has_observations else None,
-            )
-        if flags and self._is_open:
-            self._end(flags)
+        self._return += float(result[1])
+        if result[2] or result[3]:
+            self._end(_flags(result))
         return result
 
     def _end(self, flags: int) -> None:
-        self._is_open = False  # a script that steps on after the end adds nothing to this episode
+        if not self._is_open:
+            return  # a script that steps on after the end adds nothing to this episode
+        self._is_open = False
         session = self._session
         session.episodes_ended += 1
         self._telemetry.episode(
@@ -103,6 +75,65 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             session.global_step,
         )
 
+
+class RecordedEnvironment(CountedEnvironment):
+    """Tells also every reset with how to rebuild it, and every step; at level `full` with the observation."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: Session) -> None:
+        super().__init__(env, index, session)
+        self._has_observations = session.spec.record.has_observations
+        self._every = session.spec.replay_every
+        self._is_chained = is_chained(session.spec.environment)
+        # not `_action_space`: gymnasium keeps the wrapped space under that name
+        self._action_form = space_of(env.action_space)
+        self._observation_form = space_of(env.observation_space)
+        self._box_dtype = np.dtype(self._observation_form.get("dtype", "V0"))
+        self._is_discrete = self._action_form["kind"] == "discrete"
+        self._tell_step = session.telemetry.step
+        self._keeps = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset, and tell how to rebuild it."""
+        self._keeps = (self._episode + 1) % self._every == 0
+        if not self._keeps:
+            return super().reset(seed=seed, options=options)
+        # Read before the reset draws from it. Reading is free of effects.
+        origin = self._origin(seed, options)
+        observation, info = super().reset(seed=seed, options=options)
+        self._telemetry.episode_start(
+            self._index,
+            self._episode,
+            origin,
+            step_hash(observation),
+            self._shown(observation) if self._has_observations else None,
+        )
+        return observation, info
+
+    def step(self, action: Any) -> _Result:
+        """Step, and tell what came of it."""
+        result = self._inner_step(action)
+        observation, reward = result[0], float(result[1])
+        flags = _flags(result)
+        self._length += 1
+        self._return += reward
+        if self._keeps and self._is_open:
+            self._tell_step(
+                self._index,
+                self._episode,
+                self._length,
+                int(action) if self._is_discrete else encode_value(self._action_form, action),
+                reward,
+                flags,
+                step_hash(observation, reward, flags),
+                0,
+                self._shown(observation) if self._has_observations else None,
+            )
+        if flags:
+            self._end(flags)
+        return result
+
     def _origin(self, seed: int | None, options: dict[str, Any] | None) -> dict[str, Any]:
         """How to rebuild the reset. A generator's words are 128 bits wide, hence the JSON text."""
         if seed is not None:
@@ -110,15 +141,17 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         else:
             state = self.env.unwrapped.np_random.bit_generator.state
             origin = {"way": "generator", "state": json.dumps(state)}
-        if self._is_chained and self._episode:
+        if self._is_chained and self._episode >= 0:
             origin["way"] = "chain"
         if options:
             origin["options"] = json.dumps(options)
         return origin
 
     def _shown(self, observation: Any) -> Any:
-        if not self._has_observations:
-            return None
         if observation.__class__ is np.ndarray and observation.dtype == self._box_dtype:
             return observation.tobytes()  # what encode_value would do, in a tenth of the time
         return encode_value(self._observation_form, observation)
+
+
+def _flags(result: _Result) -> int:
+    return (1 if result[2] else 0) | (2 if result[3] else 0)

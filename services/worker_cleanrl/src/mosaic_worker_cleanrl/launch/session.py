@@ -42,6 +42,8 @@ class Session:
         """The vector environment that trains: the first one that is reset. A later one evaluates."""
         self._next_checkpoint = plan.checkpoint_every_steps
         self._patience_steps = self._patience()
+        self._next_look = min(self._next_checkpoint, self._patience_steps)
+        """Until then a step has nothing to do but to count."""
 
     def before_reset(self, envs: Any) -> None:
         """Safe point: networks exist, nothing was trained since the last step."""
@@ -52,17 +54,23 @@ class Session:
 
     def before_step(self, envs: Any) -> None:
         """Safe point before every step of a vector environment: all networks are between updates."""
-        if self._stop.requested:
+        if self._stop.reason is not None:  # `requested` without a call; this is the hot path
             self._stop_here()
         if envs is not self._training:
             return
-        if self.global_step >= self._next_checkpoint:
-            self._next_checkpoint = self.global_step + self.plan.checkpoint_every_steps
+        step = self.global_step
+        if step >= self._next_look:
+            self._look_up(step)
+        self.global_step = step = step + envs.num_envs
+        self._progress(step)
+
+    def _look_up(self, step: int) -> None:
+        if step >= self._next_checkpoint:
+            self._next_checkpoint = step + self.plan.checkpoint_every_steps
             self._save_periodic()
-        if self.global_step >= self._patience_steps:
+        if step >= self._patience_steps:
             self._complain()
-        self.global_step += envs.num_envs
-        self._progress(self.global_step)
+        self._next_look = min(self._next_checkpoint, self._patience_steps)
 
     def safe_point(self) -> None:
         """Stop here if that was asked for.
