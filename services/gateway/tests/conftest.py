@@ -184,6 +184,9 @@ class Peers:
         return SecretEntries(secrets=[SecretEntry(name=n, updated_at=now) for n in self.secrets])
 
     async def _set_secret(self, request: SetSecretRequest) -> SecretEntry:
+        if request.name == "refused":
+            quoted = f"{request.value.get_secret_value()!r} will not do"
+            raise ProblemError(Problem(code=ProblemCode.REQUEST_INVALID, title="no", detail=quoted))
         self.secrets[request.name] = request.value.get_secret_value()
         return SecretEntry(name=request.name, updated_at=datetime.now(UTC))
 

@@ -42,6 +42,13 @@ async def test_a_wrong_value_is_refused_without_a_word_of_it(
     assert peers.secrets == {}
 
 
+async def test_a_refusal_that_quotes_the_value_is_not_passed_on(gateway: Any, peers: Any) -> None:
+    """Even what the scheduler says of a value is shown without it, under the scheduler's code."""
+    reply = await gateway.ask("PUT", "/secrets/refused", json={"value": VALUE})
+    assert (reply.status_code, reply.json()["code"]) == (422, "request_invalid")
+    assert "hunter2" not in reply.text + gateway.log.read_text()
+
+
 @pytest.mark.parametrize("name", ["1a", "a-b", "hunter2%20x", "a" * 65, "%F0%9F%99%82", "a%0A"])
 async def test_a_wrong_name_is_refused(gateway: Any, peers: Any, name: str) -> None:
     """A name that is none is told so, for PUT and DELETE, and is not quoted: it may be the secret."""

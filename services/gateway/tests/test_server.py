@@ -1,6 +1,7 @@
 """What the server does beside serving."""
 
 import asyncio
+import json
 import socket
 import time
 from typing import Any
@@ -64,4 +65,30 @@ def test_a_port_that_is_taken_is_named() -> None:
     with pytest.raises(PortTaken, match=f"port {port}.*MOSAIC_GATEWAY_PORT"):
         bind(port)
     assert time.monotonic() - began < 1
+    listener.close()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"GET /?" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\r\n\r\n", b"GET\r\n\r\n"],
+)
+async def test_what_is_no_request_is_refused_with_a_problem(sent: bytes) -> None:
+    """A head beyond its bound, TLS on a plain port and nonsense get 400 with a problem, and the connection ends."""
+
+    async def never(_scope: Any, _receive: Any, _send: Any) -> None:
+        raise AssertionError
+
+    port = free_port()
+    server = make_server(never)
+    listener = bind(port)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(sent)
+    head, _, body = (await asyncio.wait_for(reader.read(), 5)).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"application/problem+json" in head
+    assert json.loads(body)["code"] == "request_invalid"
+    writer.close()
+    server.should_exit = True
+    await serving
     listener.close()

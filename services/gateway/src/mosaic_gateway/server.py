@@ -7,11 +7,16 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_gateway.errors import PortTaken
+from mosaic_gateway.problem_reply import PROBLEM_TYPE
+from mosaic_gateway.strict_json import write_json
 
 LOOPBACK = IPv4Address("127.0.0.1")
 PING_S = 10.0
@@ -19,6 +24,30 @@ PING_S = 10.0
 DRAIN_S = 3
 """For requests that run when the gateway ends."""
 CLIENT_FRAME_BYTES = 2**16
+HEAD_BYTES = 2**16
+
+
+class HttpProtocol(H11Protocol):
+    """Refuses what cannot be read as HTTP with a problem, as every refusal here is one."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Instead of uvicorn's line of text; it closes the connection, too."""
+        problem = Problem(
+            code=ProblemCode.REQUEST_INVALID,
+            title="This cannot be read as an HTTP request",
+            detail=f"Request line and headers must be HTTP/1.1 and take up to {HEAD_BYTES >> 10} KiB together.",
+            status=400,
+        )
+        body = write_json(problem)
+        headers = [
+            ("Content-Type", PROBLEM_TYPE),
+            ("Content-Length", str(len(body))),
+            ("Connection", "close"),
+        ]
+        start = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+        for event in (start, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
 
 class LiveProtocol(WebSocketsSansIOProtocol):
@@ -69,6 +98,8 @@ def make_server(
 ) -> Server:
     """A server for `app`, not yet serving; with `tls` (certificate, key) it speaks HTTPS."""
     options: dict[str, Any] = {
+        "http": HttpProtocol,
+        "h11_max_incomplete_event_size": HEAD_BYTES,
         "ws": LiveProtocol,
         "ws_ping_interval": ping_s,
         "ws_ping_timeout": ping_s,

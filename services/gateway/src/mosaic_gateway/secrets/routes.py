@@ -1,5 +1,6 @@
 """`/secrets`: what runs may be given by name. A value goes in and never comes out, not even in a refusal or a log."""
 
+import json
 import re
 from typing import Annotated
 
@@ -8,7 +9,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from mosaic_contracts.access import SecretEntries, SecretEntry, SecretValue
-from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.problems import Problem, ProblemError
 from mosaic_contracts.spec import SECRET_NAME_PATTERN
 from mosaic_gateway.doors import PartsOf, json_body, json_reply
 from mosaic_gateway.openapi import body_of
@@ -54,7 +55,11 @@ async def list_secrets(parts: PartsOf) -> Response:
 @router.put("/secrets/{name}", response_model=SecretEntry, openapi_extra=body_of(SecretValue))
 async def put_secret(parts: PartsOf, name: Name, body: SecretBody) -> Response:
     """Keep a secret, in place of an earlier one of that name."""
-    return json_reply(await parts.scheduler.set_secret(name, body.value))
+    try:
+        entry = await parts.scheduler.set_secret(name, body.value)
+    except ProblemError as error:
+        raise ProblemError(_without(error.problem, body.value.get_secret_value())) from None
+    return json_reply(entry)
 
 
 @router.delete("/secrets/{name}", status_code=204)
@@ -62,3 +67,17 @@ async def delete_secret(parts: PartsOf, name: Name) -> Response:
     """Forget a secret."""
     await parts.scheduler.delete_secret(name)
     return Response(status_code=204)
+
+
+def _without(problem: Problem, secret: str) -> Problem:
+    """`problem`, or its bare code when somebody quoted the secret in it."""
+    shown = problem.model_dump_json()
+    # As it stands in JSON, too: with quotation marks and backslashes escaped.
+    if secret not in shown and json.dumps(secret, ensure_ascii=False)[1:-1] not in shown:
+        return problem
+    return Problem(
+        code=problem.code,
+        status=problem.status,
+        title="The secret was refused",
+        detail="The reason quotes the value, so it is not shown.",
+    )
