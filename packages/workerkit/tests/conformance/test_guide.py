@@ -97,10 +97,9 @@ def test_commands(tmp_path: Path) -> None:
         for path in re.findall(r"(?:examples|packages)/[\w/.]+", line):
             assert (ROOT / path).exists(), line
     piped = next(line for line in lines if "mosaic-pipe" in line)
-    words = shlex.split(piped)[1:]
-    words[words.index("events.jsonl")] = str(tmp_path / "events.jsonl")
+    words = shlex.split(piped.replace("examples/", f"{ROOT}/examples/"))[1:]
     command = [sys.executable, "-m", "mosaic_workerkit.pipe", *words]
-    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, timeout=30)
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=30)
     assert (tmp_path / "events.jsonl").stat().st_size > 0
 
 

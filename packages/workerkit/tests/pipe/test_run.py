@@ -118,7 +118,7 @@ def test_a_long_line_is_told_and_stands_in_the_log(tmp_path: Path) -> None:
 
 def test_odd_bytes_survive_in_the_log(tmp_path: Path) -> None:
     """Broken UTF-8, colours and CR LF are in the log as they were printed."""
-    odd = b"\xff\xfe caf\xe9 \x1b[31mred\x1b[0m \x00 end\r\n"
+    odd = b"\xff\xfe \xe9t\xe9 \x1b[31mred\x1b[0m \x00 end\r\n"
     made = run(
         tmp_path / "run",
         python(
