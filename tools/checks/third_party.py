@@ -27,7 +27,7 @@ OWN = {
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys"},
     "client": {"httpx", "websockets"},
     "cli": {"typer", "click", "rich"},  # click is typer's own foundation: its errors are click's
-    "gateway": {"fastapi", "starlette", "uvicorn"},  # starlette is FastAPI's
+    "gateway": {"fastapi", "starlette", "uvicorn", "prometheus_client"},  # starlette is FastAPI's
     "scheduler": {"docker", "pynvml"},
     "recorder": set(),
 }

@@ -23,9 +23,9 @@ from schemathesis.specs.openapi.checks import (
 from mosaic_contracts.problems import Problem
 from mosaic_store.testing import RUN_ID, messages
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
 EXAMPLES = int(os.environ.get("MOSAIC_TEST_EXAMPLES", "5"))
 """Of each operation and mode; more by hand, when the API has changed."""
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(60 + 10 * EXAMPLES)]
 KNOWN = {
     "run_id": RUN_ID, "worker_id": "cleanrl", "attempt": 1, "env": 0, "episode": 0, "name": "wandb_key",
     "path": "logs/worker.log",

@@ -7,7 +7,6 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any
 
-import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -39,14 +38,11 @@ class HttpProtocol(H11Protocol):
             status=400,
         )
         body = write_json(problem)
-        headers = [
-            ("Content-Type", PROBLEM_TYPE),
-            ("Content-Length", str(len(body))),
-            ("Connection", "close"),
-        ]
-        start = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
-        for event in (start, h11.Data(data=body), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event) or b"")
+        head = (
+            f"HTTP/1.1 400 Bad Request\r\nContent-Type: {PROBLEM_TYPE}\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
         self.transport.close()
 
 
