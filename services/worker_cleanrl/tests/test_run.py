@@ -213,3 +213,11 @@ def test_replay_every_thins_whole_episodes(tmp_path: Path, make_spec: Any) -> No
         n for n in range(len(episodes) + 1) if n % 3 == 0 and n in recorded | episodes
     }
     assert recorded >= {0, 3}
+
+
+def test_the_largest_seed_trains(tmp_path: Path, make_spec: Any) -> None:
+    """The largest seed a run may have is one that the script takes too, for each of its sub-environments."""
+    finished = run(tmp_path / "run", make_spec(steps=512, seed=2**32 - 1))
+    assert finished.code == 0, finished.stderr
+    starts = of_type(finished.events, "episode_start")[:4]
+    assert [start["reset"]["seed"] for start in starts] == [2**32 - 1 + n for n in range(4)]
