@@ -16,6 +16,7 @@ from mosaic_scheduler.drain import TelemetryDrain
 from mosaic_scheduler.errors import DatabaseUnavailable, WorkerNotReady
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.placement.docker import DockerPlacement
 from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.reconcile.loop import Reconciler
@@ -23,8 +24,9 @@ from mosaic_scheduler.runs.store import RunStore, StoredRun
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.service import SchedulerService
 from mosaic_scheduler.settings import SchedulerSettings
+from mosaic_scheduler.workers.image import ImageAsker
 from mosaic_scheduler.workers.probe import WorkerProbe
-from mosaic_scheduler.workers.registry import WorkerRegistry
+from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker, WorkerRegistry
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.credentials import RENEW_AFTER_S, RunSigner
 from mosaic_servicekit.lifecycle import Service
@@ -47,9 +49,15 @@ class SchedulerApp:
         self._bus = Bus(settings.url, "scheduler", settings.creds)
         self._database = Database(settings.home / SCHEDULER_DB)
         self._store = RunStore(self._database)
-        self._placement = ProcessPlacement(settings.home, settings.cores)
-        self._registry = WorkerRegistry(settings.root, settings.home, settings.venvs_folder)
-        self._probe = WorkerProbe(settings.home)
+        self._placement: ProcessPlacement | DockerPlacement
+        kind, asker = RegisteredWorker, None
+        if settings.placement == "docker":
+            self._placement = DockerPlacement(settings.home, settings.cores, settings.engine)
+            kind, asker = ImageWorker, ImageAsker(settings.engine)
+        else:
+            self._placement = ProcessPlacement(settings.home, settings.cores)
+        self._registry = WorkerRegistry(settings.root, settings.home, settings.venvs_folder, kind)
+        self._probe = WorkerProbe(settings.home, asker)
         self._heartbeats = HeartbeatTracker()
         self._views = RunViews(self._heartbeats)
         self._publisher = EventPublisher(self._database, self._bus)
@@ -126,6 +134,7 @@ class SchedulerApp:
             nonce=run.nonce,
             python=worker.python,
             worker_command=worker.command,
+            image=worker.manifest.image,
             broker_url=self._settings.url,
             write_creds=(
                 None if signer is None else lambda path: signer.write_creds(record.run_id, path)

@@ -2,10 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from mosaic_scheduler.placement.docker import Engine
 from mosaic_servicekit.settings import ServiceSettings
 
 
@@ -19,6 +20,15 @@ class SchedulerSettings(ServiceSettings):
     cpu_limit: Annotated[int, Field(ge=1)] | None = None
     """Cores the queue may give away; default all that this process may use."""
 
+    placement: Literal["process", "docker"] = "process"
+    """`process`: runs are processes of this machine; `docker`: containers of their workers' images."""
+    engine_url: str | None = None
+    """Address of the container engine; default as `DOCKER_HOST` says, else the local socket."""
+    engine_network: str = "host"
+    """Network of the run containers; they must reach the broker on it."""
+    engine_volume: str | None = None
+    """Named volume that holds MOSAIC_HOME; default: it is a folder of the engine's host."""
+
     @field_validator("root", "venvs")
     @classmethod
     def _absolute_too(cls, value: Path | None) -> Path | None:
@@ -28,6 +38,16 @@ class SchedulerSettings(ServiceSettings):
     def venvs_folder(self) -> Path:
         """Where the environments are."""
         return self.venvs or self.root / "var" / "venvs"
+
+    @property
+    def engine(self) -> Engine:
+        """How runs are placed on the engine."""
+        return Engine(
+            stack=self.engine_volume or str(self.home),
+            network=self.engine_network,
+            volume=self.engine_volume,
+            url=self.engine_url,
+        )
 
     @property
     def url(self) -> str:

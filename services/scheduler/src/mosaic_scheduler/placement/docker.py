@@ -51,7 +51,8 @@ _RETRY_S = 1.0
 _LIVING = ("running", "paused", "restarting")
 _TELLS = 15
 """SIGTERM: the engine's init hands it to the runner."""
-_GONE = (requests.RequestException, DockerException, OSError)
+ENGINE_AWAY = (requests.RequestException, DockerException, OSError)
+"""What talking to an engine may raise; of these APIError is an answer, and its handler stands first."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +173,10 @@ class DockerPlacement:
             ) from error
         except APIError as error:
             self._remove(order.ref)
-            raise PlacementFailed(f"the engine refused to start {image}: {_why(error)}") from error
-        except _GONE as error:
+            raise PlacementFailed(
+                f"the engine refused to start {image}: {explained(error)}"
+            ) from error
+        except ENGINE_AWAY as error:
             raise PlacementFailed(f"the container engine cannot be reached: {error}") from error
 
     def _make(self, order: LaunchOrder, folder: RunFolder) -> Container:
@@ -264,7 +267,7 @@ class DockerPlacement:
                 container.kill(_TELLS)
         except APIError as error:
             if error.status_code not in (404, 409):  # it has ended in between
-                raise OSError(_why(error)) from error
+                raise OSError(explained(error)) from error
 
     def _drain(self, ref: PlacedRef, timeout_s: float) -> bool:
         folder = self._folder(ref)
@@ -281,7 +284,7 @@ class DockerPlacement:
             code = container.wait(timeout=timeout_s + _DRAIN_MARGIN_S)["StatusCode"]
         except requests.Timeout:
             return False
-        except _GONE as error:
+        except ENGINE_AWAY as error:
             raise PlacementFailed(f"the shipper cannot be started: {error}") from error
         finally:
             self._remove(ref, "drain")
@@ -290,7 +293,8 @@ class DockerPlacement:
     def _sweep_orphans(self, may_live: Callable[[str], bool]) -> int:
         ended = 0
         for container in self._containers(None):
-            if may_live(str(container.labels[LABEL_RUN])):
+            run_id = container.labels.get(LABEL_RUN)  # a probe that a dead scheduler left has none
+            if run_id is not None and may_live(run_id):
                 continue
             ended += container.status in _LIVING
             _remove(container)
@@ -301,7 +305,7 @@ class DockerPlacement:
             return self._client.containers.get(self._name(ref, role))
         except NotFound:
             return None
-        except _GONE as error:
+        except ENGINE_AWAY as error:
             raise OSError(f"the container engine cannot be reached: {error}") from error
 
     def _containers(self, role: str | None) -> list[Container]:
@@ -312,7 +316,7 @@ class DockerPlacement:
             found: list[Container] = self._client.containers.list(
                 all=True, filters={"label": labels}, ignore_removed=True
             )
-        except _GONE as error:
+        except ENGINE_AWAY as error:
             raise OSError(f"the container engine cannot be reached: {error}") from error
         return found
 
@@ -337,10 +341,11 @@ def _remove(container: Container) -> None:
         container.remove(force=True)
     except APIError as error:
         if error.status_code not in (404, 409):  # gone, or being removed by somebody else
-            raise OSError(_why(error)) from error
+            raise OSError(explained(error)) from error
 
 
-def _why(error: APIError) -> str:
+def explained(error: APIError) -> str:
+    """What the engine said."""
     return str(error.explanation or error)
 
 
@@ -371,7 +376,7 @@ class _Watcher(threading.Thread):
                 self._notify()
                 for _ in self._stream:
                     self._notify()
-            except _GONE as error:
+            except ENGINE_AWAY as error:
                 if not self._stopped.is_set():
                     get_log().warning("engine.away", error=str(error))
             finally:

@@ -5,7 +5,7 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -29,10 +29,39 @@ class _Remembered(BaseModel):
     description: WorkerDescription
 
 
+class Asker(Protocol):
+    """Where a worker answers: in its environment, or in its image."""
+
+    async def stamp(self, worker: RegisteredWorker) -> str:
+        """Changes when the worker does. Raises WorkerNotReady."""
+        ...
+
+    async def ask(
+        self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float
+    ) -> bytes:
+        """What it prints for `describe` or `check`. Raises WorkerNotReady."""
+        ...
+
+
+class ProcessAsker:
+    """Starts the worker's command on this machine."""
+
+    async def stamp(self, worker: RegisteredWorker) -> str:
+        """See `Asker.stamp`."""
+        return worker.stamp()
+
+    async def ask(
+        self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float
+    ) -> bytes:
+        """See `Asker.ask`."""
+        return await _ask([*worker.command, verb], payload, timeout_s)
+
+
 class WorkerProbe:
     """Descriptions by worker, kept in memory and below `MOSAIC_HOME/cache/workers`."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, asker: Asker | None = None) -> None:
+        self._asker = asker or ProcessAsker()
         self._folder = home / "cache" / "workers"
         self._known: dict[str, _Remembered] = {}
         self._failed: dict[str, tuple[str, float, str]] = {}
@@ -45,16 +74,15 @@ class WorkerProbe:
             WorkerNotReady: the environment is missing, or the worker failed to answer.
         """
         name = worker.manifest.id
-        command = worker.command
         async with self._locks.setdefault(name, asyncio.Lock()):
-            stamp = worker.stamp()
+            stamp = await self._asker.stamp(worker)
             known = self._known.get(name) or self._read(name)
             if known is not None and known.stamp == stamp:
                 self._known[name] = known
                 return known.description
             self._raise_recent_failure(name, stamp)
             try:
-                answer = await _ask([*command, "describe"], b"", DESCRIBE_TIMEOUT_S)
+                answer = await self._asker.ask(worker, "describe", b"", DESCRIBE_TIMEOUT_S)
                 description = _parse(WorkerDescription, answer, "describe")
             except WorkerNotReady as error:
                 self._failed[name] = (stamp, time.monotonic(), str(error))
@@ -70,7 +98,7 @@ class WorkerProbe:
             WorkerNotReady: as `describe`.
         """
         payload = spec.model_dump_json().encode()
-        answer = await _ask([*worker.command, "check"], payload, CHECK_TIMEOUT_S)
+        answer = await self._asker.ask(worker, "check", payload, CHECK_TIMEOUT_S)
         return _parse(CheckReport, answer, "check")
 
     def _raise_recent_failure(self, name: str, stamp: str) -> None:

@@ -74,13 +74,56 @@ class RegisteredWorker:
         return found
 
 
+class ImageWorker(RegisteredWorker):
+    """A worker that runs in its image: paths are those of the image, and nothing of it is installed here."""
+
+    @property
+    def image(self) -> str:
+        """Name of its image.
+
+        Raises:
+            WorkerNotReady: its manifest names none.
+        """
+        if self.manifest.image is None:
+            raise WorkerNotReady(
+                f"{self.path.name} names no image; add `image = ...` to run it in a container"
+            )
+        return self.manifest.image
+
+    @property
+    def python(self) -> str:
+        """The image's own interpreter."""
+        return "python"
+
+    @property
+    def command(self) -> list[str]:
+        """argv before `describe`, `check`, `train`, in the image."""
+        if any(_HERE in part for part in self.manifest.command):
+            raise WorkerNotReady(
+                f"{_HERE} in its command is a folder of this machine, which its image does not see; "
+                "copy the program into the image and name it as it is called there"
+            )
+        return [self.python if part == _PYTHON else part for part in self.manifest.command]
+
+    def stamp(self) -> str:
+        """The manifest alone; who knows the engine adds the image's digest."""
+        return f"{self.path}:{self.path.stat().st_mtime_ns}"
+
+
 class WorkerRegistry:
     """Reads the manifests; they are few and small, so they are read each time."""
 
-    def __init__(self, root: Path, home: Path, venvs: Path) -> None:
+    def __init__(
+        self,
+        root: Path,
+        home: Path,
+        venvs: Path,
+        kind: type[RegisteredWorker] = RegisteredWorker,
+    ) -> None:
         self._root = root
         self._home = home
         self._venvs = venvs
+        self._kind = kind
         self._complaints: set[str] = set()
 
     def workers(self) -> list[RegisteredWorker]:
@@ -95,7 +138,7 @@ class WorkerRegistry:
             manifest = self._read(path)
             # A user's own worker may take the place of one that comes with MOSAIC.
             if manifest is not None:
-                found[manifest.id] = RegisteredWorker(manifest, path, self._venvs)
+                found[manifest.id] = self._kind(manifest, path, self._venvs)
         return [found[name] for name in sorted(found)]
 
     def find(self, name: str) -> RegisteredWorker:

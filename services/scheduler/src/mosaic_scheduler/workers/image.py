@@ -1,0 +1,110 @@
+"""Asks a worker about itself in a container of its image, without network and without anything of the host."""
+
+import asyncio
+from contextlib import suppress
+
+import requests
+from docker.errors import APIError, ImageNotFound, NotFound
+
+from mosaic_scheduler.errors import WorkerNotReady
+from mosaic_scheduler.placement.docker import (
+    ENGINE_AWAY,
+    LABEL_ROLE,
+    LABEL_STACK,
+    TMP,
+    Engine,
+    explained,
+)
+from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker
+
+_MEMORY_BYTES = 4 * 2**30
+_PIDS = 512
+_SHOWN_CHARACTERS = 600
+_FEED = (
+    "import os, subprocess, sys\n"
+    "fed = os.environ.pop('MOSAIC_STDIN').encode()\n"
+    "sys.exit(subprocess.run(sys.argv[1:], input=fed).returncode)"
+)
+"""The engine's API for a container's stdin is a hijacked connection, which a proxy need not know; a spec is small."""
+
+
+class ImageAsker:
+    """See `Asker`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._client = engine.connect()
+
+    async def stamp(self, worker: RegisteredWorker) -> str:
+        """See `Asker.stamp`: with the image's digest, for a tag may come to mean another one."""
+        return f"{worker.stamp()}|{await asyncio.to_thread(self._digest, worker)}"
+
+    async def ask(
+        self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float
+    ) -> bytes:
+        """See `Asker.ask`."""
+        return await asyncio.to_thread(self._ask, worker, verb, payload, timeout_s)
+
+    def close(self) -> None:
+        """Let go of the engine."""
+        self._client.close()
+
+    def _digest(self, worker: RegisteredWorker) -> str:
+        image = _image_of(worker)
+        try:
+            return str(self._client.images.get(image).id)
+        except ImageNotFound as error:
+            raise WorkerNotReady(
+                f"Its image {image} is not on this engine. Build it with "
+                f"`docker compose --profile build build worker_{worker.manifest.id}`."
+            ) from error
+        except ENGINE_AWAY as error:
+            raise WorkerNotReady(f"The container engine cannot be reached: {error}") from error
+
+    def _ask(self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float) -> bytes:
+        digest = self._digest(worker)
+        argv = ["python", "-c", _FEED, *worker.command, verb]
+        try:
+            container = self._client.containers.create(
+                digest,
+                argv,
+                entrypoint=[],
+                labels={LABEL_STACK: self._engine.stack, LABEL_ROLE: "probe"},
+                environment={"MOSAIC_STDIN": payload.decode(), "HOME": TMP},
+                network_mode="none",
+                init=True,
+                read_only=True,
+                tmpfs={TMP: "size=256m,mode=1777"},
+                cap_drop=["ALL"],
+                security_opt=["no-new-privileges"],
+                pids_limit=_PIDS,
+                mem_limit=_MEMORY_BYTES,
+            )
+        except APIError as error:
+            raise WorkerNotReady(f"The engine refused its image: {explained(error)}") from error
+        except ENGINE_AWAY as error:
+            raise WorkerNotReady(f"The container engine cannot be reached: {error}") from error
+        try:
+            container.start()
+            code = container.wait(timeout=timeout_s)["StatusCode"]
+            printed: bytes = container.logs(stdout=True, stderr=False)
+            said: bytes = container.logs(stdout=False, stderr=True, tail=20)
+        except APIError as error:
+            raise WorkerNotReady(f"Its `{verb}` cannot be run: {explained(error)}") from error
+        except requests.Timeout as error:
+            raise WorkerNotReady(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
+        except ENGINE_AWAY as error:
+            raise WorkerNotReady(f"The container engine cannot be reached: {error}") from error
+        finally:
+            with suppress(NotFound, *ENGINE_AWAY):
+                container.remove(force=True)
+        if code != 0:
+            tail = said.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
+            raise WorkerNotReady(f"Its `{verb}` ended with exit code {code}: {tail}")
+        return printed
+
+
+def _image_of(worker: RegisteredWorker) -> str:
+    if not isinstance(worker, ImageWorker):
+        raise TypeError(f"{worker.manifest.id} is registered for this machine, not for its image")
+    return worker.image
