@@ -177,12 +177,12 @@ def _more(blocks: dict[str, list[float]], level: str) -> list[float]:
     return [v - b for v, b in zip(blocks[level], blocks["bare"], strict=False)]
 
 
-def measure_blocks(algorithm: str, steps: int, block: int) -> dict[str, Any]:
+def measure_blocks(algorithm: str, steps: int, block: int, names: list[str]) -> dict[str, Any]:
     """Switch levels within one training."""
     python = VENVS / "worker_cleanrl" / "bin" / "python"
     script = Path(__file__).with_name("training_blocks.py")
     done = subprocess.run(
-        [python, script, algorithm, str(steps), str(block), ",".join(LEVELS)],
+        [python, script, algorithm, str(steps), str(block), ",".join(names)],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -198,7 +198,7 @@ def measure_blocks(algorithm: str, steps: int, block: int) -> dict[str, Any]:
         whole += trimmed_mean(told["optimization_s"]) * block / ROLLOUT_STEPS
     dice = random.Random(1)
     levels = {}
-    for level in LEVELS:
+    for level in names:
         parts = [(1.0, _more(blocks, level))]
         if told["optimization_s"]:
             parts.append((block / ROLLOUT_STEPS, _more(told["tails"], level)))
@@ -261,7 +261,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, help="for `blocks`: length of each training")
     parser.add_argument("--algorithms", default=",".join(BLOCK_STEPS), help="for `blocks`")
-    parser.add_argument("--levels", default=",".join(LEVELS), help="for `runs`, comma-separated")
+    parser.add_argument(
+        "--levels",
+        default=",".join(LEVELS),
+        help="for `blocks` and `runs`, comma-separated; with fewer there are more cycles in the same time",
+    )
     options = parser.parse_args()
     methods = options.methods or ["blocks", "runs", "stack"]
     if unknown := set(methods) - {"blocks", "runs", "stack"}:
@@ -269,7 +273,8 @@ def main() -> None:
     if "blocks" in methods:
         for algorithm in options.algorithms.split(","):
             steps, block = BLOCK_STEPS[algorithm]
-            result = measure_blocks(algorithm, options.steps or steps, block)
+            names = options.levels.split(",")
+            result = measure_blocks(algorithm, options.steps or steps, block, names)
             print(json.dumps(result), flush=True)
     if "runs" in methods:
         measure_runs(options.rounds, options.levels.split(","))

@@ -179,7 +179,7 @@ def test_fewer_steps_than_a_batch_are_refused(
             {"algorithm": "sac_continuous_action", "environment": "CarRacing-v2"},
             "environment",
             "parameter_invalid",
-            "have the shape (96, 96, 3). For it take ppo_continuous_action.",
+            "have the shape (96, 96, 3). No algorithm here can.",
             None,
         ),
         (

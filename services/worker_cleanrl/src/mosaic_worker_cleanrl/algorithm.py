@@ -20,8 +20,6 @@ class Script:
     action_spaces: tuple[str, ...]
     observation_spaces: tuple[str, ...] = ("box", "discrete")
     """A discrete one reaches the script one-hot."""
-    flattens: bool = False
-    """Whether it makes a vector of an observation of more than one dimension, e.g. a picture."""
     batch: tuple[str, ...] = ()
     """Arguments whose product is a batch: the script trains whole batches only, and with fewer steps nothing."""
 
@@ -40,11 +38,11 @@ class Script:
         return Path(found.origin)
 
     def can_act(self, action_space: str, observation_space: str, *, is_vector: bool) -> bool:
-        """Say whether the script takes an environment of these kinds of spaces."""
+        """Say whether the script takes an environment of these kinds of spaces; none of them takes pictures."""
         return (
-            action_space in self.action_spaces
+            is_vector
+            and action_space in self.action_spaces
             and observation_space in self.observation_spaces
-            and (is_vector or self.flattens)
         )
 
     def imports(self, package: str) -> bool:
@@ -99,7 +97,6 @@ SCRIPTS = {
             title="PPO (continuous actions)",
             summary="Proximal policy optimization for continuous actions, with normalized observations and rewards.",
             action_spaces=("box",),
-            flattens=True,
             batch=("num_envs", "num_steps"),
         ),
     )

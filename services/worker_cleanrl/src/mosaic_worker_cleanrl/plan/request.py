@@ -95,7 +95,7 @@ def check_spaces(script: Script, plan: Plan) -> None:
     elif probe.observation_kind not in script.observation_spaces:
         takes = " or ".join(script.observation_spaces)
         why = f"observes {takes} spaces only; {probe.id} has {probe.observation_space}"
-    elif not (probe.is_vector or script.flattens):
+    elif not probe.is_vector:
         shape = probe.observation_space.shape
         why = (
             f"takes observations of one dimension only; those of {probe.id} have the shape {shape}"
