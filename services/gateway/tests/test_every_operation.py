@@ -89,7 +89,7 @@ async def test_no_input_breaks_any_operation(gateway: Any, peers: Any, record: A
     log.write_text("hello\n")
     document = json.loads((await gateway.get("/openapi.json")).content)
     found = operations(document)
-    assert len(found) == sum(len(methods) for methods in document["paths"].values()) >= 35
+    assert len(found) == sum(len(methods) for methods in document["paths"].values()) >= 30
     failures = []
     for operation in found:
         for mode in GenerationMode:
