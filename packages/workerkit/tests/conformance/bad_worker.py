@@ -135,6 +135,8 @@ def serve() -> int:
         return 0
     if verb == "describe" and FAULT == "fails_at_import":
         raise ImportError("No module named 'torch'")
+    if verb == "describe" and FAULT == "describe_leaves_a_child":
+        subprocess.Popen(["sleep", "600.25"], start_new_session=True)
     if verb == "describe" and FAULT == "another_shape":
         print(json.dumps({"name": "bad"}))  # noqa: T201 - the fault
         return 0

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,13 @@ def test_a_worker_that_hangs_at_import_is_given_up(tmp_path: Path) -> None:
     assert not _carriers("hangs_at_import")
 
 
+def test_a_describe_that_leaves_a_child_is_told(tmp_path: Path) -> None:
+    """A child in a session of its own that holds stdout is named, ended, and not waited for without end."""
+    made = judge(manifest(tmp_path, "describe_leaves_a_child"), "--answer-timeout", "2", "--json")
+    assert "left a process behind" in failed(made)["describe.answers"]["message"]
+    assert b"600.25" not in b"".join(_command_lines())
+
+
 def test_a_training_that_never_ends_is_killed(tmp_path: Path) -> None:
     """A training that ignores everything is ended by force, told, and nothing of it is left running."""
     quick = [*QUICK, "--train-timeout", "2", "--only", "train"]
@@ -155,15 +163,16 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     assert "Make it." in told[0]["message"]
 
 
-def _carriers(word: str) -> list[int]:
-    """Processes of a bad worker with this fault."""
-    found = []
+def _carriers(fault: str) -> list[bytes]:
+    """Command lines of living bad workers with this fault."""
+    wanted = {str(BAD).encode(), fault.encode()}
+    return [line for line in _command_lines() if wanted <= set(line.split(b"\0"))]
+
+
+def _command_lines() -> list[bytes]:
+    lines = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if str(BAD).encode() in words and word.encode() in words:
-                found.append(int(entry.name))
-    return found
+            with suppress(OSError):  # it ended meanwhile
+                lines.append((entry / "cmdline").read_bytes())
+    return lines

@@ -2,19 +2,20 @@
 
 import json
 import os
+import secrets
 import shutil
-import signal
 import subprocess
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from mosaic_contracts.worker import WorkerManifest
+from mosaic_contracts.launch import ENV_RUN_ID
+from mosaic_contracts.worker import DeviceNeed, WorkerManifest
 from mosaic_workerkit.conformance.errors import ManifestUnusable
+from mosaic_workerkit.stray import end_strays
 
 MANIFEST = "worker.toml"
 _SHOWN = 600
@@ -46,11 +47,15 @@ class Answer:
     stdout: bytes
     stderr: bytes
     timeout_s: float
+    is_left_open: bool
+    """It ended, and a process that it left behind held its output until the time was over."""
 
     @property
     def fault(self) -> str | None:
         """Why this is no answer, in words."""
         how = f"`{' '.join(self.argv)}`"
+        if self.is_left_open:
+            return f"{how} left a process behind that holds its stdout open: whoever asks waits for that"
         if self.code is None:
             return f"{how} had not ended after {self.timeout_s:g} s{self._tail()}"
         if self.code:
@@ -105,36 +110,40 @@ def read_candidate(path: Path, venvs: Path) -> Candidate:
 
 
 def ask(candidate: Candidate, verb: str, given: bytes, timeout_s: float) -> Answer:
-    """Call the worker as the scheduler does, in a session of its own that does not outlive the question."""
+    """Call the worker as the scheduler does; whatever it starts does not outlive the question."""
     argv = [*candidate.command, verb]
+    mark = new_run_id()
     process = subprocess.Popen(
         argv,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=clean_environment(),
+        # By the mark its children are found, whatever session they went to.
+        env={**clean_environment(DeviceNeed.NONE), ENV_RUN_ID: mark},
         start_new_session=True,
     )
+    left_open = False
     code: int | None
     try:
         stdout, stderr = process.communicate(given, timeout_s)
         code = process.returncode
     except subprocess.TimeoutExpired:
-        _kill_group(process.pid)
+        code = process.poll()
+        left_open = code is not None
+        end_strays(mark, -1, None, {os.getpid()})
         stdout, stderr = process.communicate()
-        code = None
-    return Answer(argv, code, stdout, stderr, timeout_s)
+    return Answer(argv, code, stdout, stderr, timeout_s, left_open)
 
 
-def clean_environment() -> Mapping[str, str]:
-    """Ours without what a run or a stack around us has set; no device is claimed by a question."""
+def clean_environment(device: DeviceNeed) -> dict[str, str]:
+    """Ours without what a run or a stack around us has set; a device is seen by who cannot do without."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("MOSAIC_")}
-    return {**kept, "CUDA_VISIBLE_DEVICES": ""}
+    return kept if device is DeviceNeed.REQUIRED else {**kept, "CUDA_VISIBLE_DEVICES": ""}
 
 
-def _kill_group(pid: int) -> None:
-    # The leader is not reaped yet, so the group is still its.
-    os.killpg(pid, signal.SIGKILL)
+def new_run_id() -> str:
+    """An id that no run has."""
+    return "0" + "".join(secrets.choice("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for _ in range(25))
 
 
 def _refuse_constant(name: str) -> NoReturn:

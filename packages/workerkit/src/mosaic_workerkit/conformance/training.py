@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -23,12 +22,11 @@ from mosaic_contracts.launch import (
     RunFile,
 )
 from mosaic_contracts.wire import BatchInvalid, Config, Lifecycle, Record, decode_record
-from mosaic_workerkit.conformance.candidate import Candidate, clean_environment
+from mosaic_workerkit.conformance.candidate import Candidate, clean_environment, new_run_id
 from mosaic_workerkit.errors import OutboxCorrupted
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.stray import end_strays
 
-_ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _LOOK_S = 0.05
 _RUNNER_ENDS_S = 15.0
 """For the runner itself, beyond the worker's grace."""
@@ -90,7 +88,7 @@ class Training:
         self._run_dir = run_dir
         self._stop = stop
         self._timeout_s = timeout_s
-        self._run_id = "0" + "".join(secrets.choice(_ULID) for _ in range(25))
+        self._run_id = new_run_id()
         self._stopped_at: float | None = None
 
     def run(self) -> Outcome:
@@ -127,7 +125,7 @@ class Training:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=clean_environment(),
+                env=clean_environment(self._candidate.manifest.device),
                 start_new_session=True,
             )
         try:
@@ -151,7 +149,7 @@ class Training:
             nonce="worker-check",
             worker_argv=[*self._candidate.command, "train", "--run-dir", str(self._run_dir)],
             shipper_argv=[sys.executable, "-m", "mosaic_workerkit.conformance.idle"],
-            env={"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+            env={"OMP_NUM_THREADS": "1"},
             broker_url="",
             grace_s=float(self._spec["grace_s"]),
             outbox_bytes=_OUTBOX_BYTES,
