@@ -96,11 +96,13 @@ def test_commands(tmp_path: Path) -> None:
     for line in lines:
         for path in re.findall(r"(?:examples|packages)/[\w/.]+", line):
             assert (ROOT / path).exists(), line
-    piped = next(line for line in lines if "mosaic-pipe" in line)
-    words = shlex.split(piped.replace("examples/", f"{ROOT}/examples/"))[1:]
-    command = [sys.executable, "-m", "mosaic_workerkit.pipe", *words]
-    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=30)
+    piped = [line for line in lines if "mosaic-pipe" in line]
+    for line in piped:
+        words = shlex.split(line.replace("examples/", f"{ROOT}/examples/"))[1:]
+        command = [sys.executable, "-m", "mosaic_workerkit.pipe", *words]
+        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=30)
     assert (tmp_path / "events.jsonl").stat().st_size > 0
+    assert (tmp_path / "my_walk/program.toml").exists()
 
 
 def test_the_notes_are_short() -> None:

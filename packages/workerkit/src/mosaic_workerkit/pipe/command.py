@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_workerkit.entry import main as serve
 from mosaic_workerkit.pipe.child import Ending, die_by
 from mosaic_workerkit.pipe.errors import ProgramFileInvalid
+from mosaic_workerkit.pipe.making import make_worker
 from mosaic_workerkit.pipe.program import read_program_file
 from mosaic_workerkit.pipe.schema import line_schema
 from mosaic_workerkit.pipe.trial import try_program
@@ -20,6 +22,7 @@ from mosaic_workerkit.pipe.worker import BareProgram, PipeWorker
 _USAGE = """\
 mosaic-pipe [--run-dir DIR | --events FILE] -- PROGRAM [ARGS]
        mosaic-pipe PROGRAM.toml describe | check | train --run-dir DIR
+       mosaic-pipe --make-worker FOLDER -- PROGRAM [ARGS with {seed}, {steps=N}, {name=value}]
        mosaic-pipe --schema"""
 
 
@@ -35,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if not program:
         _parser().error("name a program after --")
+    if options.make_worker is not None:
+        return _make(options.make_worker, program)
     events = None if options.events is None else options.events.resolve()
     return _run_bare(program, options.run_dir or _run_dir_around(), events)
 
@@ -58,6 +63,22 @@ def _run_bare(program: list[str], run_dir: Path | None, events: Path | None) -> 
         lambda folder: serve(worker, ["train", "--run-dir", str(folder)]), spec, events
     )
     return _end_as(worker.ending, code)
+
+
+def _make(folder: Path, program: list[str]) -> int:
+    try:
+        files = make_worker(folder, program, Path.cwd())
+    except (ProgramFileInvalid, OSError) as error:
+        print(f"mosaic-pipe: {error}", file=sys.stderr)  # noqa: T201 - said to a person
+        return 2
+    name, whole = read_program_file(files[1]).id, shlex.quote(str(folder.resolve()))
+    print(  # noqa: T201 - the answer
+        f"made {files[0]} and {files[1]}; next, in the checkout:\n"
+        f"  ./mosaic worker-check {whole}\n"
+        f"  mkdir -p var/workers.d && ln -s {whole} var/workers.d/\n"
+        f"  ./mosaic run {name} train ENVIRONMENT"
+    )
+    return 0
 
 
 def _truthful(worker: PipeWorker | BareProgram, words: list[str]) -> int:
@@ -86,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--events", type=Path, help="outside a run: where to write the events as JSON lines"
     )
+    parser.add_argument("--make-worker", type=Path, metavar="FOLDER", help="write a worker's files")
     parser.add_argument("--schema", action="store_true", help="print the lines' JSON Schema")
     return parser
 
