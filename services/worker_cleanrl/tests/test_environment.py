@@ -14,6 +14,7 @@ from tests.run_events import of_type
 
 from mosaic_contracts.worker import Environment
 from mosaic_worker_cleanrl.algorithm import SCRIPTS
+from mosaic_worker_cleanrl.description import describe_worker
 from mosaic_worker_cleanrl.environment import bundle as bundle_module
 from mosaic_worker_cleanrl.environment.catalog import list_environments
 from mosaic_worker_cleanrl.environment.onehot import OneHotObservation
@@ -63,6 +64,8 @@ def test_a_missing_bundle_says_how_to_have_it(
 
     monkeypatch.setattr(bundle_module, "version", version)
     assert {e.id: e.bundle for e in list_environments()}[environment] == bundle
+    defaults = {a.id: a.default_environment for a in describe_worker().algorithms}
+    assert defaults["sac_continuous_action"] == "Pendulum-v1"
     algorithm = "ppo" if bundle == "box2d" else "ppo_continuous_action"
     report = check_run(make_spec(algorithm=algorithm, environment=environment))
     assert not report.ok

@@ -20,6 +20,8 @@ class Script:
     action_spaces: tuple[str, ...]
     observation_spaces: tuple[str, ...] = ("box", "discrete")
     """A discrete one reaches the script one-hot."""
+    without_bundle: str | None = None
+    """Environment to begin with where the packages of the script's own default are not installed."""
     batch: tuple[str, ...] = ()
     """Arguments whose product is a batch: the script trains whole batches only, and with fewer steps nothing."""
 
@@ -90,6 +92,7 @@ SCRIPTS = {
             title="SAC",
             summary="Soft actor-critic: off-policy, for continuous actions, with an entropy bonus tuned by itself.",
             action_spaces=("box",),
+            without_bundle="Pendulum-v1",
         ),
         Script(
             id="ppo_continuous_action",
@@ -97,6 +100,7 @@ SCRIPTS = {
             title="PPO (continuous actions)",
             summary="Proximal policy optimization for continuous actions, with normalized observations and rewards.",
             action_spaces=("box",),
+            without_bundle="Pendulum-v1",
             batch=("num_envs", "num_steps"),
         ),
     )

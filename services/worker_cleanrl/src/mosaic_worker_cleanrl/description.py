@@ -1,9 +1,12 @@
 """Answer of `describe`. Never imports torch: a client waits for it."""
 
+import gymnasium
+
 from mosaic_contracts.spec import RecordLevel
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_worker_cleanrl import VERSION
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
+from mosaic_worker_cleanrl.environment.bundle import bundle_of
 from mosaic_worker_cleanrl.environment.catalog import list_environments
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.schema.document import parameter_schema
@@ -42,8 +45,18 @@ def _describe_script(script: Script) -> Algorithm:
         parameters=schema,
         action_spaces=list(script.action_spaces),
         observation_spaces=list(script.observation_spaces),
-        default_environment=schema["properties"][ENVIRONMENT]["default"],
+        default_environment=_default_environment(
+            script, schema["properties"][ENVIRONMENT]["default"]
+        ),
         steps_parameter=STEPS,
         seed_parameter=SEED,
         environment_parameter=ENVIRONMENT,
     )
+
+
+def _default_environment(script: Script, default: str) -> str:
+    """The script's own, where it can be made: a form that is sent as it comes should start."""
+    bundle = bundle_of(gymnasium.registry[default])
+    if bundle is None or bundle.is_installed or script.without_bundle is None:
+        return default
+    return script.without_bundle
