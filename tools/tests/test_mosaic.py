@@ -32,6 +32,28 @@ def test_the_overview_needs_nothing(tmp_path: Path, words: str) -> None:
     assert not (tmp_path / "venvs").exists()
 
 
+VERBS_OF_BASH = ["test", "types", "sync", "lock", "lint", "imports"]
+
+
+@pytest.mark.parametrize("verb", VERBS_OF_BASH)
+def test_help_of_a_verb_prints_its_usage_and_runs_nothing(tmp_path: Path, verb: str) -> None:
+    """`--help` of a verb of the bash file answers at once and makes no environment."""
+    done = bash(f"./mosaic {verb} --help", MOSAIC_VENVS=str(tmp_path / "venvs"))
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"Usage: ./mosaic {verb}")
+    assert not (tmp_path / "venvs").exists()
+
+
+@pytest.mark.parametrize("verb", VERBS_OF_BASH)
+def test_an_unknown_option_is_refused_with_the_usage(tmp_path: Path, verb: str) -> None:
+    """An option that a verb does not know ends with code 2 and how the verb is called."""
+    done = bash(f"./mosaic {verb} --nosuch", MOSAIC_VENVS=str(tmp_path / "venvs"))
+    assert done.returncode == 2
+    assert "--nosuch" in done.stderr
+    assert f"Usage: ./mosaic {verb}" in done.stderr
+    assert not (tmp_path / "venvs").exists()
+
+
 def test_bash_and_python_know_the_same_rooms() -> None:
     """Rooms are the folders with a project file, in both halves of the tooling."""
     listed = bash(f"{BARE} room_names").stdout.split()
