@@ -267,6 +267,10 @@ def main() -> None:
         help="for `blocks` and `runs`, comma-separated; with fewer there are more cycles in the same time",
     )
     options = parser.parse_args()
+    if unknown := set(options.algorithms.split(",")) - set(BLOCK_STEPS):
+        parser.error(f"unknown algorithm {unknown.pop()!r}; there are {', '.join(BLOCK_STEPS)}")
+    if unknown := set(options.levels.split(",")) - set(LEVELS):
+        parser.error(f"unknown level {unknown.pop()!r}; there are {', '.join(LEVELS)}")
     methods = options.methods or ["blocks", "runs", "stack"]
     if unknown := set(methods) - {"blocks", "runs", "stack"}:
         parser.error(f"unknown method {unknown.pop()!r}; there are blocks, runs, stack")

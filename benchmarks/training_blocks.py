@@ -28,6 +28,7 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from mosaic_contracts.runs import StoredSpec
+from mosaic_worker_cleanrl.algorithm import SCRIPTS
 from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
 from mosaic_worker_cleanrl.launch.recording import (
     CountedEnvironment,
@@ -208,7 +209,7 @@ def main() -> None:
     # dqn plays at random for 2 % of its default length before it learns; keep that share.
     parameters = {"learning_starts": int(steps) // 50} if algorithm == "dqn" else {}
     with tempfile.TemporaryDirectory() as home, chdir(home), ExitStack() as stack:
-        if algorithm == "ppo":  # imports the old gym
+        if SCRIPTS[algorithm].imports("gym"):
             sys.path.insert(0, str(OLD_GYM_PATH))
         board = Switchboard(int(block), ROLLOUT.get(algorithm))
         for name in names.split(","):

@@ -84,9 +84,12 @@ class Stamps:
 
 def run_bare(module: str, argv: list[str]) -> None:
     """The installed script, as `python -m` would run it."""
-    if module == "cleanrl.ppo":  # imports the old gym, which only the shim can give
-        from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
+    from mosaic_worker_cleanrl.algorithm import SCRIPTS
+    from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 
+    if SCRIPTS[module.removeprefix("cleanrl.")].imports(
+        "gym"
+    ):  # the old one, which only the shim can give
         sys.path.insert(0, str(OLD_GYM_PATH))
     sys.argv = [module, *argv]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
