@@ -14,6 +14,8 @@ import pytest
 
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.main import main
+from mosaic_cli.verbs.stack import _stop_runs
+from mosaic_contracts.runs import RunView
 
 RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 RUN = {
@@ -302,3 +304,28 @@ def test_doctor_says_what_to_do(
     report = strict(out)
     assert (code, report["ok"]) == (1, False)
     assert any("./mosaic sync gateway" in finding["message"] for finding in report["findings"])
+
+
+def test_status_without_a_stack_tells_of_runs_that_go_on(
+    mosaic: Mosaic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A runner that outlives its stack is named by `status`, as `down` names it."""
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
+    monkeypatch.delenv("MOSAIC_URL", raising=False)
+    folder = tmp_path / "runs" / RUN_ID
+    command = [sys.executable, "-c", "print(flush=True); input()", "mosaic_workerkit.runner"]
+    with subprocess.Popen(
+        [*command, "--run-dir", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as runner:
+        assert runner.stdout is not None
+        runner.stdout.readline()
+        code, _, talk = mosaic("status")
+        runner.communicate(b"\n")
+    assert code == ExitCode.NO_STACK
+    assert RUN_ID in talk
+
+
+def test_stopping_a_run_that_has_just_ended_is_no_fault(answers: Answers) -> None:
+    """A stop refused because the run ended meanwhile counts as stopped."""
+    answers[f"{OF_RUN}/stop"] = {"status": 409, "code": "run_final", "title": "It ended"}
+    assert _stop_runs([RunView.model_validate(RUN)]) == []

@@ -19,7 +19,7 @@ from mosaic_cli.stack.lone_run import lone_runs
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import StartOptions, supervise
 from mosaic_cli.wording import duration, plural
-from mosaic_client import Client, ClientError, connect
+from mosaic_client import Client, ClientError, MosaicProblem, connect
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.stack import StackFile, StackStatus
 
@@ -118,7 +118,9 @@ def status(json: option.Json = False) -> None:
     elif running is not None:
         out.print(services_table(running))
     if running is None and answer is None:
-        raise NoStack(f"No stack is up for {layout.home}. Start one: ./mosaic up -d")
+        going_on = lone_runs(layout.home)
+        told = f"\n{_live_runs_text(going_on)}" if going_on else ""
+        raise NoStack(f"No stack is up for {layout.home}. Start one: ./mosaic up -d{told}")
     if not json:
         _print_status(answer, reason)
     if answer is None:
@@ -256,13 +258,21 @@ def _stop_runs(live: list[RunView]) -> list[RunView]:
     deadline_s = time.monotonic() + STOP_RUNS_TIMEOUT_S
     with connect() as client, err.status(f"Stopping {plural(len(live), 'run')} ..."):
         for run in live:
-            client.stop(run.run_id)
+            _stop_unless_ended(client, run.run_id)
         while live and time.monotonic() < deadline_s:
             live = [run for run in live if not client.run(run.run_id).state.is_final]
             time.sleep(
                 LOOK_EVERY_S
             )  # several runs at once; following each would take a connection a run
     return live
+
+
+def _stop_unless_ended(client: Client, run_id: str) -> None:
+    try:
+        client.stop(run_id)
+    except MosaicProblem:
+        if not client.run(run_id).state.is_final:
+            raise  # an end between the listing and this stop is what was wanted
 
 
 def _live_runs_text(run_ids: list[str]) -> str:
