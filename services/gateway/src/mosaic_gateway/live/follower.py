@@ -157,7 +157,7 @@ class Follower:
 
     async def _wait_at(self, stuck_s: float) -> None:
         """The store has nothing more yet, and the feed begins later."""
-        if stuck_s > HOLE_WAIT_S:
+        if stuck_s > HOLE_WAIT_S or self._feed.has_old_hole:
             self._passes_holes = True
         if stuck_s > JOIN_WAIT_S:
             await self._skip_to(self._feed.sequence.recent_from)

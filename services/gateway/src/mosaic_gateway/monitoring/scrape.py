@@ -33,7 +33,8 @@ class Scrape:
     async def text(self) -> bytes:
         """All metrics in Prometheus' text format."""
         states = list(RunState)
-        runs, recorder, events = await asyncio.gather(
+        scheduler, runs, recorder, events = await asyncio.gather(
+            _or_none(self._scheduler.status()),
             asyncio.gather(*(_or_none(self._count(state)) for state in states)),
             _or_none(self._recorder.status()),
             _or_none(self._history.read(lambda reader: reader.event_count(), 0)),
@@ -54,7 +55,7 @@ class Scrape:
             reading.set("mosaic_recorder_accepting", taking, recorder.accepting)
         up = {
             "broker": self._bus.connected.is_set(),
-            "scheduler": None not in runs,
+            "scheduler": scheduler is not None,
             "recorder": recorder is not None,
             "store": events is not None,
         }
