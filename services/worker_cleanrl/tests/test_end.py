@@ -13,6 +13,7 @@ import torch
 from tests.cases import CASES
 from tests.real_run import finish, finish_child, run, start_child, start_run, wait_for_event
 from tests.run_events import of_type
+from tests.scripts.odd import add_odd_script
 
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 
@@ -58,14 +59,14 @@ def test_a_stop_during_imports_ends_well(tmp_path: Path, make_spec: Any) -> None
 def test_a_failing_script_is_told(tmp_path: Path, make_spec: Any) -> None:
     """A script that raises: the traceback is in a log event and in the worker's log, exit code 1."""
     folder = tmp_path / "run"
-    # A buffer of 2**50 observations is no argument of a wrong type; the script only notices when it makes it.
-    finished = run(folder, make_spec(algorithm="dqn", parameters={"buffer_size": 2**50}))
+    spec = make_spec(algorithm="odd", environment="Endless-v0", parameters={"fail": True})
+    finished = run(folder, spec, add_odd_script)
     assert finished.code == 1
     log = [e for e in of_type(finished.events, "log") if e["level"] == "error"]
     assert len(log) == 1
-    assert "Unable to allocate" in log[0]["message"]
-    assert "dqn.py" in log[0]["data"]["traceback"]
-    assert "dqn.py" in finished.stderr
+    assert log[0]["message"] == "ArithmeticError: the odd script was told to fail"
+    assert "odd_script.py" in log[0]["data"]["traceback"]
+    assert "odd_script.py" in finished.stderr
     assert finished.events[-1]["phase"] == "error"
 
 

@@ -291,6 +291,13 @@ def test_fewer_steps_than_a_batch_are_refused(
             "at step 200 before the actor",
             None,
         ),
+        (
+            {"algorithm": "dqn", "parameters": {"buffer_size": 2**50}},
+            "parameters.buffer_size",
+            "resources_impossible",
+            "With ",
+            None,
+        ),
         ({"parameters": {"seed": 2}}, "parameters.seed", "parameter_invalid", "field", None),
         ({"parameters": {"env-id": "x"}}, "parameters.env-id", "parameter_invalid", "field", None),
         (

@@ -21,6 +21,9 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         "--step", type=lambda x: bool(strtobool(x)), default=True, nargs="?", const=True
     )
+    parser.add_argument(
+        "--fail", type=lambda x: bool(strtobool(x)), default=False, nargs="?", const=True
+    )
     # Algorithm specific arguments
     parser.add_argument("--env-id", type=str, default="Endless-v0")
     parser.add_argument("--total-timesteps", type=int, default=25000)
@@ -35,6 +38,8 @@ if __name__ == "__main__":
         network = torch.nn.Linear(4, 2)
     envs = gym.vector.SyncVectorEnv([lambda: gym.make(args.env_id)])
     envs.reset(seed=args.seed)
+    if args.fail:
+        raise ArithmeticError("the odd script was told to fail")
     if args.step:
         for _ in range(args.total_timesteps):
             envs.step([0])

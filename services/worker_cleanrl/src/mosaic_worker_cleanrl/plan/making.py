@@ -8,6 +8,7 @@ from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan.argument import fill_arguments, given_parameters
 from mosaic_worker_cleanrl.plan.draft import Plan
 from mosaic_worker_cleanrl.plan.length import measure_length
+from mosaic_worker_cleanrl.plan.memory import check_memory
 from mosaic_worker_cleanrl.plan.request import (
     check_packages,
     check_recording,
@@ -68,5 +69,6 @@ def make_plan(spec: RunSpec) -> Plan:
     if not plan.is_blocked:
         fill_arguments(spec, given, plan)
     if not plan.is_blocked:
+        check_memory(plan)
         measure_length(spec, plan.script, plan)
     return plan
