@@ -96,6 +96,7 @@ NO_ANSWER = {
         ("manifest_lies", "train", {"train.manifest"}),
         ("leaves_a_child", "train", {"train.nothing_left"}),
         ("ignores_stop", "stop", {"stop.in_time"}),
+        ("crashes", "stop", {"stop.in_time"}),
     ],
 )
 def test_a_bad_worker_is_caught(tmp_path: Path, fault: str, part: str, rules: set[str]) -> None:

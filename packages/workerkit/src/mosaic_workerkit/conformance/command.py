@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 from mosaic_workerkit.conformance.candidate import read_candidate
@@ -49,8 +50,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def as_text(judgement: Judgement) -> str:
-    """A judgement for people: one line a rule, and below a failed one what was seen and what to do."""
-    lines = [line for verdict in judgement.verdicts for line in _lines(verdict)]
+    """A judgement for people: one line a rule, and below a failed one what was seen and what to do.
+
+    Rules that were not judged for the same reason share one line.
+    """
+    lines: list[str] = []
+    for why, verdicts in groupby(judgement.verdicts, _skipped_because):
+        if why is None:
+            lines += [line for verdict in verdicts for line in _lines(verdict)]
+        else:
+            names = ", ".join(verdict.rule for verdict in verdicts)
+            lines.append(f"skipped {names}{_of(why[0])}: {why[1]}")
     counts = f"{judgement.count('ok')} ok, {judgement.count('failed')} failed"
     skipped = judgement.count("skipped")
     if skipped:
@@ -59,15 +69,20 @@ def as_text(judgement: Judgement) -> str:
     return "\n".join([*lines, "", f"{judgement.worker} {word}: {counts}"])
 
 
+def _skipped_because(verdict: Verdict) -> tuple[str, str] | None:
+    return (verdict.subject, verdict.message) if verdict.result == "skipped" else None
+
+
 def _lines(verdict: Verdict) -> list[str]:
-    of = f" [{verdict.subject}]" if verdict.subject else ""
-    lines = [f"{verdict.result:<8}{verdict.rule}{of}: {verdict.claim}"]
-    if verdict.result == "skipped":
-        lines.append(f"        not judged: {verdict.message}")
+    lines = [f"{verdict.result:<8}{verdict.rule}{_of(verdict.subject)}: {verdict.claim}"]
     if verdict.result == "failed":
         lines += [f"        {line}" for line in verdict.message.splitlines()]
         lines.append(f"        To do: {verdict.remedy}")
     return lines
+
+
+def _of(subject: str) -> str:
+    return f" [{subject}]" if subject else ""
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -148,10 +148,12 @@ def _end_fault(outcome: Outcome, limits: Limits) -> str | None:
 
 def _judge_stop(outcome: Outcome, judgement: Judgement, subject: str, limits: Limits) -> None:
     if not outcome.stop_sent:
-        why = "it ended before it could be stopped"
-        if outcome.timed_out:
-            why = f"it told nothing but its config in {limits.train_s:g} s"
-        judgement.skip(_OF_STOP, why, subject)
+        fault = _end_fault(outcome, limits)
+        if fault is None:
+            judgement.skip(_OF_STOP, "it ended before it could be stopped", subject)
+        else:
+            judgement.rule("stop.in_time", f"before it could be stopped: {fault}", subject)
+            judgement.skip(["stop.told"], "it was not stopped", subject)
         return
     end = outcome.exit
     in_time = end is not None and not end.killed_after_grace and not outcome.timed_out
