@@ -6,9 +6,20 @@ from typing import Any
 
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mosaic_contracts.wire import ENCODING_ZSTD, BatchHead, Episode, encode_record, join_batch
-from mosaic_gateway.runs.query import Order, SortKey, arrange, format_place, parse_place, place_of
+from mosaic_gateway.runs.query import (
+    Order,
+    Place,
+    SortKey,
+    arrange,
+    format_place,
+    is_behind,
+    parse_place,
+    place_of,
+)
 from mosaic_store.testing import Message
 
 pytestmark = pytest.mark.broker
@@ -169,6 +180,31 @@ def test_a_cursor_keeps_its_place_exactly(order: Order, value: float | None) -> 
     assert parse_place(text, SortKey.STEPS, order) == place
     assert text.isascii()
     assert text.replace("-", "").replace("_", "").isalnum()
+
+
+@given(
+    values=st.lists(st.none() | st.floats() | st.sampled_from([0.0, 1.0, -1.0]), max_size=25),
+    order=st.sampled_from(Order),
+    limit=st.integers(1, 5),
+)
+def test_pages_put_together_are_the_whole_order(
+    values: list[float | None], order: Order, limit: int
+) -> None:
+    """For any values, going on behind each page's last run gives every run once, in the order of the whole."""
+    places = [place_of(run_id_of(number), value) for number, value in enumerate(values)]
+    whole = arrange(places, order)
+    assert sorted(whole, key=lambda place: place.run_id) == places
+    numbers = [place.value for place in whole if isinstance(place.value, float)]
+    assert numbers == sorted(numbers, reverse=order is Order.DESCENDING)
+    assert all(place.value is None for place in whole[len(numbers) :])
+    seen: list[Place] = []
+    while rest := [place for place in whole if not seen or is_behind(place, seen[-1], order)]:
+        page = rest[:limit]
+        seen += [
+            *page[:-1],
+            parse_place(format_place(page[-1], SortKey.STEPS, order), SortKey.STEPS, order),
+        ]
+    assert seen == whole
 
 
 def test_nan_is_no_value() -> None:
