@@ -41,3 +41,10 @@ def test_a_file_that_cannot_be_trusted_is_an_error(tmp_path: Path, mode: int, co
     path.chmod(mode)
     with pytest.raises(TokenFileInvalid):
         load_token(path)
+
+
+def test_a_folder_that_cannot_be_had_is_told(tmp_path: Path) -> None:
+    """When the file can be neither made nor read, the error names it and says what to do."""
+    (tmp_path / "secrets").write_text("a file in the way")
+    with pytest.raises(TokenFileInvalid, match="MOSAIC_HOME"):
+        load_token(tmp_path / "secrets" / "gateway.token")

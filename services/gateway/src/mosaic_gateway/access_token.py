@@ -34,13 +34,18 @@ def load_token(path: Path) -> str:
     """Read the token of `path`, after making one if there is none.
 
     Raises:
-        TokenFileInvalid: others may read the file, or its content is no token.
+        TokenFileInvalid: it cannot be made or read, others may read it, or its content is no token.
     """
-    if not path.exists():
-        _create(path)
-    with path.open() as file:
-        mode = os.fstat(file.fileno()).st_mode & 0o777
-        token = file.read(4096).strip()
+    try:
+        if not path.exists():
+            _create(path)
+        with path.open() as file:
+            mode = os.fstat(file.fileno()).st_mode & 0o777
+            token = file.read(4096).strip()
+    except OSError as error:
+        raise TokenFileInvalid(
+            f"{path} cannot be made or read ({error.strerror}); give this user the folder, or set MOSAIC_HOME"
+        ) from error
     if mode & 0o077:
         raise TokenFileInvalid(
             f"{path} can be read by others (mode {mode:04o}); run chmod 600 on it, or delete it for a new one"
