@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+from functools import partial
 from typing import Any
 
 import httpx
@@ -244,3 +246,21 @@ async def test_the_log_is_read_by_offset_and_from_its_end(
     assert int(tail.headers["x-next-offset"]) == len(text.encode())
     beyond = await gateway.get(f"/runs/{RUN_ID}/log", params={"offset": 10**9})
     assert (beyond.content, int(beyond.headers["x-next-offset"])) == (b"", len(text.encode()))
+
+
+async def test_what_is_no_log_is_an_empty_one(gateway: Any, peers: Any) -> None:
+    """A folder, a pipe, or a link out of the run folder in the log's place gives nothing, at once and without error."""
+    folder = gateway.home / "runs" / RUN_ID / "logs"
+    folder.mkdir(parents=True)
+    log = folder / "worker.log"
+    (gateway.home / "outside.log").write_text("secret")
+    for make in (
+        log.mkdir,
+        partial(os.mkfifo, log),
+        partial(log.symlink_to, gateway.home / "outside.log"),
+    ):
+        make()
+        for query in ({"offset": 0}, {"tail": 5}):
+            reply = await gateway.get(f"/runs/{RUN_ID}/log", params=query)
+            assert (reply.status_code, reply.content) == (200, b"")
+        log.rmdir() if log.is_dir() else log.unlink()

@@ -1,5 +1,6 @@
 """Files of a run: the list of what was announced, and where a file really lies."""
 
+import asyncio
 import os
 import stat
 from dataclasses import dataclass
@@ -21,10 +22,8 @@ class Artifacts:
         """What the run announced, and whether it is still there."""
         none: list[ArtifactRow] = []
         rows = await self._history.read(lambda reader: reader.artifacts(run_id), none)
-        return [
-            row.model_copy(update={"exists": row.exists and _is_there(folder, row.path)})
-            for row in rows
-        ]
+        # Each costs the disk a look.
+        return await asyncio.to_thread(_seen, folder, rows)
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,13 @@ def open_file(folder: Path, path: str) -> OpenFile:
     os.close(fd)
     is_folder = stat.S_ISDIR(found.st_mode)
     raise artifact_unknown(path, " It is a folder: ask for a file in it." if is_folder else "")
+
+
+def _seen(folder: Path, rows: list[ArtifactRow]) -> list[ArtifactRow]:
+    return [
+        row.model_copy(update={"exists": row.exists and _is_there(folder, row.path)})
+        for row in rows
+    ]
 
 
 def _is_there(folder: Path, path: str) -> bool:

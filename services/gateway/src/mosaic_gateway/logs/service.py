@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mosaic_contracts.launch import WORKER_LOG
-from mosaic_gateway.artifacts.folder import PathRefused, resolve_inside
+from mosaic_contracts.problems import ProblemError
+from mosaic_gateway.artifacts.service import open_file
 
 TAIL_BYTES = 2**20
 """The end of the log that a tail looks at: a progress bar may have written a gigabyte without a line end."""
@@ -68,9 +69,9 @@ def _whole_characters(data: bytes) -> bytes:
 def _open(run_dir: Path) -> Iterator[int | None]:
     """The log's file descriptor, or None when there is no log."""
     try:
-        path = resolve_inside(run_dir, WORKER_LOG)
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except (FileNotFoundError, PathRefused):
+        # As any file of the run: a worker may have put a folder, a pipe or a link in its place.
+        fd = open_file(run_dir, WORKER_LOG).fd
+    except ProblemError:
         yield None
         return
     try:
