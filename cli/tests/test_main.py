@@ -14,7 +14,7 @@ import pytest
 
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.main import main
-from mosaic_cli.verbs.stack import _stop_runs
+from mosaic_cli.verbs.stack import stop_all
 from mosaic_contracts.runs import RunView
 
 RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -328,4 +328,4 @@ def test_status_without_a_stack_tells_of_runs_that_go_on(
 def test_stopping_a_run_that_has_just_ended_is_no_fault(answers: Answers) -> None:
     """A stop refused because the run ended meanwhile counts as stopped."""
     answers[f"{OF_RUN}/stop"] = {"status": 409, "code": "run_final", "title": "It ended"}
-    assert _stop_runs([RunView.model_validate(RUN)]) == []
+    assert stop_all([RunView.model_validate(RUN)]) == []

@@ -1,7 +1,9 @@
 """The supervisor, with real processes: they crash, hang, are killed, and its own death leaves none behind."""
 
 import asyncio
+import io
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,6 +13,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from rich.console import Console
 
 from mosaic_cli.errors import (
     EnvironmentMissing,
@@ -19,12 +22,14 @@ from mosaic_cli.errors import (
     StackAlreadyUp,
     StackStartProblem,
 )
+from mosaic_cli.stack import tether
 from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import StackLock, lock_holder
 from mosaic_cli.stack.plan import StackPlan, plan_stack
 from mosaic_cli.stack.ports import Ports, choose_ports
 from mosaic_cli.stack.process import Process, current
+from mosaic_cli.stack.start_display import StartDisplay
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import StartOptions, Supervisor
 from mosaic_contracts.stack import ServiceEntry, StackFile
@@ -44,7 +49,7 @@ def until(claim: Callable[[], bool], timeout_s: float = 15.0) -> bool:
 
 
 def up(layout: Layout, options: StartOptions = ANY) -> StackFile:
-    supervisor = start_detached(layout, options)
+    supervisor = start_detached(layout, options, tied=True)  # a killed pytest leaves no stack
     threading.Thread(target=supervisor.wait).start()  # reaps it, whoever ends it
     return wait_until_ready(layout, supervisor, lambda _: None, timeout_s=30)
 
@@ -121,7 +126,7 @@ def test_the_next_start_ends_what_ignored_the_death(layout: Layout, living: Livi
 def test_a_second_supervisor_is_refused(layout: Layout) -> None:
     """One data root has one supervisor; the second start finds the first one's stack ready."""
     first = up(layout)
-    second = start_detached(layout, ANY)
+    second = start_detached(layout, ANY, tied=True)
     assert wait_until_ready(layout, second, lambda _: None).supervisor_pid == first.supervisor_pid
     assert second.wait(10) == 75
     with pytest.raises(StackAlreadyUp, match="mosaic status"):
@@ -134,7 +139,8 @@ def test_a_stack_that_is_tied_ends_with_its_parent(layout: Layout, living: Livin
         "import signal; from mosaic_cli.stack.launch import *; "
         "start_detached(Layout.of_environment(), StartOptions(), tied=True); signal.pause()"
     )
-    parent = subprocess.Popen([sys.executable, "-c", program])
+    tied = [sys.executable, "-I", "-S", tether.__file__, str(os.getpid())]
+    parent = subprocess.Popen([*tied, sys.executable, "-c", program])
     assert until(lambda: running_stack(layout.home, layout.lock_file) is not None)
     wait_until_ready(layout, None, lambda _: None)
     parent.kill()
@@ -191,11 +197,65 @@ def test_the_end_is_an_end(layout: Layout) -> None:
         return True
 
     async def run_and_stop(after_s: float) -> None:
-        supervisor = Supervisor(layout, StackPlan(Ports(1, 2, 3), [], is_ready))
+        supervisor = Supervisor(layout, StackPlan(Ports(1, 2, 3), [], is_ready), lock)
         asyncio.get_running_loop().call_later(after_s, supervisor.stop)
         await supervisor.run()
         left = asyncio.all_tasks() - {asyncio.current_task()}
         assert not left
 
+    lock = StackLock.take(layout.lock_file)
     for milliseconds in range(0, 40, 2):
         asyncio.run(run_and_stop(milliseconds / 1000))
+    lock.release()
+
+
+@pytest.mark.parametrize("gone", ["stack", "logs"])
+def test_a_stack_that_nobody_can_see_ends_itself(layout: Layout, living: Living, gone: str) -> None:
+    """Its lock's folder deleted, alone or with the logs, the supervisor takes the services down and goes."""
+    up(layout)
+    shutil.rmtree(layout.home / gone)
+    if gone != "stack":
+        shutil.rmtree(layout.home / "stack")
+    assert until(lambda: living() == [])
+
+
+def test_a_stack_whose_lock_was_replaced_leaves_the_other_ones_files(
+    layout: Layout, living: Living
+) -> None:
+    """The one that has lost its lock goes; the next one's stack.json stays as that one wrote it."""
+    first = up(layout)
+    shutil.rmtree(layout.home / "stack")
+    second = up(layout)
+    assert second.supervisor_pid != first.supervisor_pid
+    assert until(lambda: current(first.supervisor_pid) is None)
+    assert until(lambda: service(layout, "gateway").state == "up")
+    running = running_stack(layout.home, layout.lock_file)
+    assert running is not None
+    assert running.supervisor_pid == second.supervisor_pid
+    assert take_down(layout)
+    assert until(lambda: living() == [])
+
+
+def test_a_start_that_is_watched_by_a_program_is_told_in_lines() -> None:
+    """Off a terminal each change is one line on stderr, and the same is not said again at every look."""
+    on = Console(file=io.StringIO(), force_terminal=False, width=100)
+    entries = [
+        ServiceEntry(name="broker", state="starting", log=""),
+        ServiceEntry(name="gateway", state="up", log=""),
+    ]
+    stack = StackFile(
+        supervisor_pid=1,
+        gateway_url="",
+        broker_url="",
+        monitor_url="",
+        started_at=0,
+        services=entries,
+    )
+    with StartDisplay(on) as display:
+        for look in (None, None, stack, stack):
+            display.show(look)
+    assert isinstance(on.file, io.StringIO)
+    assert on.file.getvalue().splitlines() == [
+        "Starting the stack: waiting for its supervisor",
+        "Starting the stack: broker starting",
+    ]

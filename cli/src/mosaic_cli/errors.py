@@ -53,5 +53,9 @@ class StackAlreadyUp(StackStartProblem):
     """Another supervisor holds the lock of this data root."""
 
 
+class StackLockLost(StackStartProblem):
+    """The supervisor's lock file was deleted or replaced while its stack was up."""
+
+
 class FileProblem(CliError):
     """A file that was named cannot be written."""

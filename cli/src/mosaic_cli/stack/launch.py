@@ -25,7 +25,8 @@ DOWN_TIMEOUT_S = 90.0
 MANY_RESTARTS = 5
 """A service that crashed so often before the stack was ever ready will not get better by waiting."""
 
-Watch = Callable[[StackFile], None]
+Watch = Callable[[StackFile | None], None]
+"""Gets each look at the stack; None while no supervisor has written anything."""
 
 
 def start_detached(
@@ -81,8 +82,8 @@ def wait_until_ready(
                 raise StackStartProblem(_refusal(layout.supervisor_log, code))
             supervisor = None  # somebody else was faster, so theirs is the one to wait for
         stack = running_stack(layout.home, layout.lock_file)
+        watch(stack)
         if stack is not None:
-            watch(stack)
             if stack.ready:
                 return stack
             if any(service.restarts >= MANY_RESTARTS for service in stack.services):
@@ -127,7 +128,10 @@ def _refusal(log: Path, code: int) -> str:
 
 def _not_ready(layout: Layout, stack: StackFile | None, timeout_s: float) -> str:
     if stack is None:
-        return f"The supervisor wrote no stack.json within {timeout_s:.0f} s. See {layout.supervisor_log}."
+        return (
+            f"No supervisor of {layout.home} said within {timeout_s:.0f} s how it is. Its log is "
+            f"{layout.supervisor_log}; `./mosaic down` ends it, `./mosaic doctor` looks for causes."
+        )
     words = [f"The stack at {stack.gateway_url} is not ready."]
     for service in stack.services:
         if service.state == "up" and service.restarts == 0:

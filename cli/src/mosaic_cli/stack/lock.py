@@ -13,8 +13,9 @@ from mosaic_cli.stack.process import Process, current, start_ticks
 class StackLock:
     """A held lock. Keep it until the process ends."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, path: Path) -> None:
         self._fd = fd
+        self.path = path
 
     @classmethod
     def take(cls, path: Path) -> Self:
@@ -38,7 +39,15 @@ class StackLock:
         holder = {"pid": os.getpid(), "start_ticks": start_ticks(os.getpid())}
         os.ftruncate(fd, 0)
         os.pwrite(fd, json.dumps(holder).encode(), 0)
-        return cls(fd)
+        return cls(fd, path)
+
+    def is_in_place(self) -> bool:
+        """Whether the file is still the one that is held: deleted or replaced, nobody can see that it is."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return False
+        return os.path.samestat(found, os.fstat(self._fd))
 
     def release(self) -> None:
         """Let go of the lock (the end of the process does too)."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from mosaic_cli.errors import StackLockLost
 from mosaic_cli.stack.keeper import Keeper
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import StackLock
@@ -18,6 +19,7 @@ from mosaic_contracts.stack import StackFile
 
 READY_EVERY_S = 0.2
 RECHECK_EVERY_S = 2.0
+LOCK_EVERY_S = 0.5
 
 Watch = Callable[[StackFile], None]
 
@@ -31,11 +33,19 @@ class StartOptions:
 
 
 class Supervisor:
-    """Runs a plan. `watch` gets the state at every change, after it was written to stack.json."""
+    """Runs a plan. `watch` gets the state at every change, after it was written to stack.json.
 
-    def __init__(self, layout: Layout, plan: StackPlan, watch: Watch | None = None) -> None:
+    A stack whose lock file is gone cannot be seen by `down` or `status`, and another one may start beside it on the
+    same files; so it takes itself down.
+    """
+
+    def __init__(
+        self, layout: Layout, plan: StackPlan, lock: StackLock, watch: Watch | None = None
+    ) -> None:
         self._layout = layout
         self._plan = plan
+        self._lock = lock
+        self.lost_lock = False
         self._watch = watch
         self._stopping = asyncio.Event()
         self._keepers = [Keeper(p, layout.home, self._changed) for p in plan.services]
@@ -59,10 +69,14 @@ class Supervisor:
             loop.add_signal_handler(number, self.stop)
         self._changed()
         keeping = [asyncio.create_task(keeper.keep()) for keeper in self._keepers]
-        checking = asyncio.create_task(self._check_readiness())
+        checking = [
+            asyncio.create_task(self._check_readiness()),
+            asyncio.create_task(self._check_lock()),
+        ]
         await self._stopping.wait()
-        checking.cancel()
-        await asyncio.wait([checking])
+        for task in checking:
+            task.cancel()
+        await asyncio.wait(checking)
         self.stack.ready = False
         self._changed()
         # the door first, the transport last: nothing new comes in, and what is under way can still be told
@@ -81,8 +95,25 @@ class Supervisor:
                 wait_s = RECHECK_EVERY_S if ready else READY_EVERY_S
                 await asyncio.wait_for(self._stopping.wait(), wait_s)
 
+    async def _check_lock(self) -> None:
+        while not self._stopping.is_set():
+            if not self._lock.is_in_place():
+                self._lose_lock()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), LOCK_EVERY_S)
+
+    def _lose_lock(self) -> None:
+        self.lost_lock = True
+        self.stop()
+
     def _changed(self) -> None:
-        write_stack_file(self._layout.stack_file, self.stack)
+        if not self.lost_lock and self._lock.is_in_place():
+            try:
+                write_stack_file(self._layout.stack_file, self.stack)
+            except FileNotFoundError:  # its folder was deleted this moment
+                self._lose_lock()
+        else:  # the file may be another supervisor's by now
+            self._lose_lock()
         if self._watch is not None:
             self._watch(self.stack)
 
@@ -92,6 +123,7 @@ def supervise(layout: Layout, options: StartOptions, watch: Watch | None = None)
 
     Raises:
         StackStartProblem: it cannot be (another one is, no room on the disk, a port is taken, ...).
+        StackLockLost: its lock file was deleted meanwhile; everything is down.
     """
     layout.prepare_home()
     lock = StackLock.take(layout.lock_file)
@@ -103,10 +135,16 @@ def supervise(layout: Layout, options: StartOptions, watch: Watch | None = None)
             options.port, options.broker_port, ports_of(earlier) if earlier else None
         )
         plan = plan_stack(layout, ports)
-        asyncio.run(_run(layout, plan, watch))
+        asyncio.run(_run(layout, plan, lock, watch))
     finally:
         lock.release()
 
 
-async def _run(layout: Layout, plan: StackPlan, watch: Watch | None) -> None:
-    await Supervisor(layout, plan, watch).run()
+async def _run(layout: Layout, plan: StackPlan, lock: StackLock, watch: Watch | None) -> None:
+    supervisor = Supervisor(layout, plan, lock, watch)
+    await supervisor.run()
+    if supervisor.lost_lock:
+        raise StackLockLost(
+            f"{lock.path} was deleted or replaced while the stack was up, so the stack ended itself. "
+            "Take a stack down with `./mosaic down` before you delete its files; `./mosaic up -d` starts a new one."
+        )

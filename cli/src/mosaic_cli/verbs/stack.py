@@ -16,6 +16,7 @@ from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lone_run import lone_runs
+from mosaic_cli.stack.start_display import StartDisplay
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import StartOptions, supervise
 from mosaic_cli.wording import duration, plural
@@ -86,7 +87,7 @@ def down(
     running = running_stack(layout.home, layout.lock_file)
     live = _live_runs() if running else []
     if stop_runs and live:
-        live = _stop_runs(live)
+        live = stop_all(live)
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
     going_on = [run.run_id for run in live] if was_up else lone_runs(layout.home)
@@ -135,12 +136,8 @@ def start_and_wait(layout: Layout, options: StartOptions, *, tied: bool = False)
     """
     supervisor = start_detached(layout, options, tied=tied)
     began_s = time.monotonic()
-    with err.status("Starting the stack ...") as spinner:
-
-        def watch(stack: StackFile) -> None:
-            spinner.update(f"Starting the stack: {_summary(stack)}")
-
-        stack = wait_until_ready(layout, supervisor, watch)
+    with StartDisplay(err) as display:
+        stack = wait_until_ready(layout, supervisor, display.show)
     say(f"The stack is ready after {duration(time.monotonic() - began_s)}.")
     return stack
 
@@ -194,10 +191,6 @@ def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> Non
     if json:
         emit({"was_up": True})
     say("The stack is down.")
-
-
-def _summary(stack: StackFile) -> str:
-    return ", ".join(f"{s.name} {s.state.replace('_', ' ')}" for s in stack.services)
 
 
 def _print_ready(stack: StackFile) -> None:
@@ -254,7 +247,8 @@ def _read_live(client: Client) -> list[RunView]:
     return [run for run in newest if not run.state.is_final]
 
 
-def _stop_runs(live: list[RunView]) -> list[RunView]:
+def stop_all(live: list[RunView]) -> list[RunView]:
+    """Stop these runs and wait for their end, within a bound; returns those that go on."""
     deadline_s = time.monotonic() + STOP_RUNS_TIMEOUT_S
     with connect() as client, err.status(f"Stopping {plural(len(live), 'run')} ..."):
         for run in live:

@@ -1,0 +1,58 @@
+"""What a start waits for: one moving line on a terminal, a line at each change and now and then elsewhere."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+
+from mosaic_cli.wording import duration
+from mosaic_contracts.stack import StackFile
+
+REMIND_EVERY_S = 10.0
+
+
+class StartDisplay:
+    """Shows a stack that comes up; use it as a context."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status = console.status("Starting the stack ...") if console.is_terminal else None
+        self._began_s = time.monotonic()
+        self._said = ""
+        self._remind_s = self._began_s + REMIND_EVERY_S
+
+    def __enter__(self) -> Self:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, stack: StackFile | None) -> None:
+        """Show how it is now."""
+        words = waiting_for(stack)
+        if self._status is not None:
+            self._status.update(f"Starting the stack: {words}")
+            return
+        now_s = time.monotonic()
+        if words == self._said and now_s < self._remind_s:
+            return
+        waited = f" ({duration(now_s - self._began_s)} so far)" if words == self._said else ""
+        self._said, self._remind_s = words, now_s + REMIND_EVERY_S
+        self._console.print(f"Starting the stack: {words}{waited}", markup=False, soft_wrap=True)
+
+
+def waiting_for(stack: StackFile | None) -> str:
+    """What is not there yet, in words."""
+    if stack is None:
+        return "waiting for its supervisor"
+    missing = [f"{s.name} {s.state.replace('_', ' ')}" for s in stack.services if s.state != "up"]
+    return ", ".join(missing) or "all are up, waiting until they answer each other"
