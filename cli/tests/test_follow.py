@@ -1,6 +1,7 @@
 """What following a run shows, on a terminal and on a pipe."""
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -79,6 +80,18 @@ def test_a_terminal_gets_a_bar() -> None:
     lines = [line for line in shown(on).splitlines() if figures in line]
     assert lines
     assert all("ppo CartPole-v1 seed 1" in line for line in lines)
+
+
+def test_a_long_import_shows_phase_and_time() -> None:
+    """While no step was taken the bar says what goes on and for how long, and afterwards counts steps."""
+    on = console(terminal=True)
+    follower = RunFollower(view(state="starting"))
+    with Display(on) as display:
+        display.show(follower, 0)
+        follower.take(RunChanged(run=view(revision=2, progress={"step": 10, "total": 1000})))
+        display.show(follower, 1)
+    assert re.search(r"starting: loading the worker's libraries .*0\.\d s", shown(on))
+    assert "10/1,000 steps" in shown(on)
 
 
 def test_news_is_told_once() -> None:

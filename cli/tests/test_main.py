@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.main import main
+from mosaic_cli.stack.lone_run import unknown_runs, unknown_text
 from mosaic_cli.verbs.stack import stop_all
+from mosaic_client import connect
 from mosaic_contracts.runs import RunView
 
 RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -198,7 +201,7 @@ def test_findings_name_the_nearest(mosaic: Mosaic, answers: Answers) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["statsu"], ["run", "cleanrl"], ["ps", "--limit", "0"], ["show", "not-an-id"], ["ps", "--state", "x"],
+    [["statsu"], ["run", "cleanrl"], ["ps", "--limit", "0"], ["ps", "--state", "x"],
      ["run", "cleanrl", "ppo", "X", "--wall-time", "soon"], ["run", "cleanrl", "ppo", "X", "--seed", "-1"]],
 )  # fmt: skip
 def test_wrong_usage_is_2(arguments: list[str], mosaic: Mosaic, answers: Answers) -> None:
@@ -243,9 +246,78 @@ def test_an_unknown_metric_is_4_and_names_the_nearest(mosaic: Mosaic, answers: A
     answers[f"{OF_RUN}/metrics"] = [
         {"name": "charts/SPS", "points": 1, "last_step": 1, "last_value": 1}
     ]
-    code, _, err = mosaic("metrics", "last", "charts/SPs")
+    for slip in ("charts/SPs", "sps"):
+        code, _, err = mosaic("metrics", "last", slip)
+        assert code == 4
+        assert "Did you mean charts/SPS?" in err
+
+
+def test_a_metric_of_a_run_that_is_starting_is_not_stored_yet(
+    mosaic: Mosaic, answers: Answers
+) -> None:
+    """Asked too early, a person hears that, and not that the tag is wrong."""
+    answers["/api/v1/runs"] = {"runs": [RUN | {"state": "starting"}]}
+    answers[f"{OF_RUN}/metrics"] = []
+    code, _, err = mosaic("metrics", "last", "charts/SPS")
     assert code == 4
-    assert "Did you mean charts/SPS?" in err
+    assert "no metric stored yet (the run is starting)" in err
+
+
+def test_episodes_say_that_they_are_not_all(mosaic: Mosaic, answers: Answers) -> None:
+    """The newest come last, and how many there are and how to see them is said."""
+    answers["/api/v1/runs"] = {"runs": [RUN | {"summary": {"run_id": RUN_ID, "episodes": 478}}]}
+    rows = [
+        {"attempt": 1, "env": 0, "episode": n, "length": 9, "return": n, "terminated": True}
+        for n in (477, 476)
+    ]
+    answers[f"{OF_RUN}/episodes"] = {"episodes": rows}
+    _, out, err = mosaic("episodes", "last")
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["476", "477"]
+    assert "The last 2 of 478 episodes, newest last; more with --limit, all with --all." in err
+
+
+def test_a_name_that_no_run_has_is_unknown(mosaic: Mosaic, answers: Answers) -> None:
+    """Ill-formed or not, what no run is called ends with 4."""
+    code, out, err = mosaic("show", "nosuchrun")
+    assert (code, out) == (4, "")
+    assert f"{RUN_ID}  a run" in mosaic("show", "a runn")[2]
+    assert "no run 'nosuchrun'" in err
+
+
+def test_a_reader_that_has_enough_ends_it_quietly(answers: Answers) -> None:
+    """`events | head` is no fault, whatever the form: exit code 0 and not a word."""
+    event = {"attempt": 1, "source": "worker", "seq": 1, "type": "metric", "name": "x" * 5000}
+    answers[f"{OF_RUN}/events"] = {
+        "events": [event] * 90,
+        "cursor": "1.worker.90",
+        "has_more": False,
+    }
+    for arguments in (["events", "last"], ["events", "last", "--json"], ["export", "last"]):
+        with subprocess.Popen(
+            [sys.executable, "-m", "mosaic_cli", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as program:
+            assert program.stdout is not None
+            assert program.stderr is not None
+            program.stdout.readline()
+            program.stdout.close()
+            said = program.stderr.read()
+        assert (program.returncode, said) == (0, b"")
+
+
+def test_a_refused_check_shows_no_plan(mosaic: Mosaic, answers: Answers) -> None:
+    """Only what stands in the way and what to do is told; a plan that will not be carried out is none."""
+    findings = [
+        {"level": "blocking", "where": "steps", "message": "too few"},
+        {"level": "ok", "where": "worker", "message": "ready"},
+    ]
+    report = {"ok": False, "findings": findings, "plan": {"script": "ppo.py"}}
+    answers["/api/v1/runs/check"] = report
+    _, out, _ = mosaic("check", "cleanrl", "ppo", "X")
+    assert "too few" in out
+    assert "ppo.py" not in out
+    assert "ready" not in out
 
 
 def test_an_export_is_whole_or_absent(mosaic: Mosaic, answers: Answers, tmp_path: Path) -> None:
@@ -323,6 +395,28 @@ def test_status_without_a_stack_tells_of_runs_that_go_on(
         runner.communicate(b"\n")
     assert code == ExitCode.NO_STACK
     assert RUN_ID in talk
+
+
+def test_a_run_that_the_stack_does_not_know_is_named(
+    answers: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A runner left by a database that was deleted is found beside a living stack, with how to stop it."""
+    lost = RUN_ID[:-1] + "W"
+    program = [sys.executable, "-c", "print(flush=True); input()", "mosaic_workerkit.runner"]
+    with connect() as client, ExitStack() as living:
+        monkeypatch.delenv("MOSAIC_URL")
+        runners = []
+        for run_id in (RUN_ID, lost):
+            argv = [*program, "--run-dir", str(tmp_path / "runs" / run_id)]
+            runner = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            living.enter_context(runner)
+            living.callback(runner.communicate, b"\n")
+            assert runner.stdout is not None
+            runner.stdout.readline()
+            runners.append(runner)
+        found = unknown_runs(client, tmp_path)
+    assert found == [(lost, runners[1].pid)]
+    assert f"`kill {runners[1].pid}` stops it" in unknown_text(found)
 
 
 def test_stopping_a_run_that_has_just_ended_is_no_fault(answers: Answers) -> None:

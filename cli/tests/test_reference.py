@@ -22,11 +22,17 @@ IDS = [
 ]
 
 
+NAMES = ["CartPole", "run-one", "run-two"]
+
+
 class Runs:
     """Stands in for a client that knows three runs, newest first."""
 
-    def __init__(self, ids: list[str]) -> None:
-        self._runs: list[Any] = [SimpleNamespace(run_id=run_id) for run_id in ids]
+    def __init__(self, ids: list[str], names: list[str]) -> None:
+        self._runs: list[Any] = [
+            SimpleNamespace(run_id=run_id, name=name)
+            for run_id, name in zip(ids, names, strict=False)
+        ]
 
     def runs(self, limit: int) -> SimpleNamespace:
         return SimpleNamespace(runs=self._runs[:limit])
@@ -38,8 +44,8 @@ class Runs:
         return SimpleNamespace(run_id=run_id)
 
 
-def find(text: str, ids: list[str] = IDS) -> str:
-    return find_run(cast(Client, Runs(ids)), text).run_id
+def find(text: str, ids: list[str] = IDS, names: list[str] = NAMES) -> str:
+    return find_run(cast(Client, Runs(ids, names)), text).run_id
 
 
 @pytest.mark.parametrize(
@@ -77,9 +83,16 @@ def test_the_last_of_no_runs_says_how_to_begin() -> None:
 
 
 def test_a_text_that_is_no_id_is_refused() -> None:
-    """A name is not searched for page by page."""
-    with pytest.raises(ValueRefused, match="no run"):
-        find("CartPole")
+    """What is neither an id nor a name is unknown, as an id that no run has, and the nearest names are listed."""
+    with pytest.raises(RunUnknown, match=rf"no run 'run-ten'(.|\n)*  {IDS[1]}  run-one"):
+        find("run-ten")
+
+
+def test_a_run_is_found_by_its_whole_name() -> None:
+    """A display name is as good as an id where one run has it; where several do, their ids are told."""
+    assert find("run-two") == IDS[2]
+    with pytest.raises(ValueRefused, match=rf"2 runs have this name: {IDS[0]}, {IDS[2]}"):
+        find("run-two", [IDS[0], IDS[1], IDS[2]], ["run-two", "run-one", "run-two"])
 
 
 @pytest.mark.parametrize(

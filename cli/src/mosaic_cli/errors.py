@@ -57,5 +57,11 @@ class StackLockLost(StackStartProblem):
     """The supervisor's lock file was deleted or replaced while its stack was up."""
 
 
+class ReaderGone(CliError):
+    """The program that read stdout has ended, as `head` does when it has enough. No fault: nothing is said."""
+
+    code = ExitCode.DONE
+
+
 class FileProblem(CliError):
     """A file that was named cannot be written."""

@@ -13,6 +13,7 @@ import httpx
 from mosaic_cli.errors import HomeUnusable
 from mosaic_cli.stack.layout import Layout, disk_reserve_bytes
 from mosaic_cli.stack.lock import lock_holder
+from mosaic_cli.stack.lone_run import going_on_text, lone_runs, unknown_runs, unknown_text
 from mosaic_cli.stack.ports import clash, is_free
 from mosaic_cli.stack.state import earlier_stack, ports_of, running_stack
 from mosaic_cli.wording import size
@@ -140,13 +141,13 @@ def _token(layout: Layout) -> list[Finding]:
 
 def _stack(layout: Layout) -> list[Finding]:
     if os.environ.get("MOSAIC_URL"):
-        return _answer()
+        return _answer(layout)
     running = running_stack(layout.home, layout.lock_file)
     if running is None:
         holder = lock_holder(layout.lock_file)
         if holder is not None:
             return [_warning("stack", f"supervisor {holder.pid} is starting")]
-        return [*_old_ports(layout), _ok("stack", "none is up: ./mosaic up -d")]
+        return [*_old_ports(layout), *_going_on(layout), _ok("stack", "none is up: ./mosaic up -d")]
     findings = [
         _warning(
             f"service {s.name}",
@@ -155,7 +156,7 @@ def _stack(layout: Layout) -> list[Finding]:
         for s in running.services
         if s.restarts or s.state == "backing_off"
     ]
-    return findings + _answer()
+    return findings + _answer(layout)
 
 
 def _old_ports(layout: Layout) -> list[Finding]:
@@ -171,12 +172,18 @@ def _old_ports(layout: Layout) -> list[Finding]:
     ]
 
 
-def _answer() -> list[Finding]:
+def _going_on(layout: Layout) -> list[Finding]:
+    found = [run.run_id for run in lone_runs(layout.home)]
+    return [_warning("runs", going_on_text(found))] if found else []
+
+
+def _answer(layout: Layout) -> list[Finding]:
     try:
         with connect() as client:
             ready, words = client.ready()
             answer = client.stack()
             skew_s = _clock_skew(client.location.url)
+            unknown = unknown_runs(client, layout.home)
     except ClientError as error:
         return [_blocking("stack", str(error))]
     findings = [_warning("stack", word) for word in dict.fromkeys([*words, *answer.findings])]
@@ -184,6 +191,8 @@ def _answer() -> list[Finding]:
         findings = [
             _ok("stack", "up and ready") if ready else _warning("stack", "up, but not ready yet")
         ]
+    if unknown:
+        findings.append(_warning("runs", unknown_text(unknown)))
     if skew_s is not None and abs(skew_s) > 5:
         findings.append(
             _warning("clock", f"The stack's clock differs by {skew_s:.0f} s; ages are its own")

@@ -9,7 +9,8 @@ from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
 
 from mosaic_cli.wording import duration, number, plural, step_and_total, steps_text, what
 from mosaic_client import Client, ConnectionLost, LiveItem
@@ -71,7 +72,16 @@ class RunFollower:
             )
         if run.unresponsive:
             return f"{run.state}, but the trainer does not move"
+        if run.state is RunState.STARTING:
+            return "starting: loading the worker's libraries"
+        if run.state is RunState.RUNNING and not self.is_moving:
+            return "running: no step yet"
         return str(run.state)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether a step was taken."""
+        return step_and_total(self.run)[0] > 0
 
     def figures(self) -> list[str]:
         """Steps, return, speed and time left, as far as they are known."""
@@ -112,7 +122,11 @@ class Display:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bar = _bar(console) if console.is_terminal else None
-        self._task = self._bar.add_task("", total=None, words="") if self._bar is not None else None
+        self._task = (
+            self._bar.add_task("", total=None, words="", is_waiting=True)
+            if self._bar is not None
+            else None
+        )
         self._next_plain_s = 0.0
         self._last_plain = ""
         self._headline = ""
@@ -142,14 +156,18 @@ class Display:
 
     def _show_bar(self, bar: Progress, follower: RunFollower) -> None:
         step, total = step_and_total(follower.run)
-        moving = step > 0
+        moving = follower.is_moving
         assert self._task is not None  # noqa: S101  # made together with the bar
+        if follower.headline != self._headline:
+            self._headline = follower.headline
+            bar.reset(self._task)  # its clock counts the phase
         bar.update(
             self._task,
             description=escape(what(follower.run) if moving else follower.headline),
             completed=step,
             total=total if moving else None,
             words=escape("  ".join(follower.figures())) if moving else escape(what(follower.run)),
+            is_waiting=not moving,
         )
 
     def _show_plain(self, follower: RunFollower, now_s: float) -> None:
@@ -186,11 +204,20 @@ def show_all(items: Iterable[LiveItem], follower: RunFollower, display: Display)
         display.show(follower, time.monotonic())
 
 
+class _PhaseClock(ProgressColumn):
+    """How long the phase has taken, until there are steps to count: a long import must not look like a standstill."""
+
+    def render(self, task: Task) -> Text:
+        """The time, or nothing."""
+        return Text(duration(task.elapsed) if task.fields["is_waiting"] else "")
+
+
 def _bar(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
         TextColumn("{task.fields[words]}"),
+        _PhaseClock(),
         console=console,
         expand=True,
         refresh_per_second=8,

@@ -1,10 +1,11 @@
 """The command line: the verbs, and the one place where faults become messages and exit codes."""
 
+import os
 import sys
 
 import typer
 
-from mosaic_cli.errors import CliError
+from mosaic_cli.errors import CliError, ReaderGone
 from mosaic_cli.exit_code import EPILOG, ExitCode, code_of_problem
 from mosaic_cli.output import err, say
 from mosaic_cli.reference import nearest_hint
@@ -52,6 +53,10 @@ def main() -> None:
     """Run one verb. Expected faults end with a message and their exit code, never with a traceback."""
     try:
         app(prog_name="./mosaic")
+    except ReaderGone as gone:
+        # what is still buffered has nowhere to go; at exit Python would complain of that
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(gone.code)
     except CliError as error:
         _end(str(error), error.code)
     except MosaicProblem as error:

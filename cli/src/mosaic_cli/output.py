@@ -4,11 +4,14 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import BaseModel
 from rich.console import Console
+
+from mosaic_cli.errors import ReaderGone
 
 PIPE_WIDTH = 160
 """Columns of a table that goes to a file or another program; a terminal's own elsewhere."""
@@ -18,7 +21,19 @@ def _width() -> int | None:
     return None if sys.stdout.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
 
 
-out = Console(highlight=False, width=_width())
+class _Out(Console):
+    """stdout; that its reader has gone is told to `main`, which ends without a word."""
+
+    def on_broken_pipe(self) -> None:
+        """Called by rich.
+
+        Raises:
+            ReaderGone: always.
+        """
+        raise ReaderGone
+
+
+out = _Out(highlight=False, width=_width())
 err = Console(stderr=True, highlight=False)
 
 
@@ -29,14 +44,31 @@ def say(text: str) -> None:
 
 def emit(value: object) -> None:
     """One JSON document on stdout."""
-    sys.stdout.write(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
+    _write(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def emit_line(value: object) -> None:
     """One line of JSON Lines on stdout."""
-    sys.stdout.write(json_line(value) + "\n")
-    sys.stdout.flush()
+    _write(json_line(value))
+
+
+@contextmanager
+def reader_watched() -> Iterator[None]:
+    """For what writes to stdout itself.
+
+    Raises:
+        ReaderGone: who read it has ended.
+    """
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+
+
+def _write(text: str) -> None:
+    with reader_watched():
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
 
 
 def json_line(value: object) -> str:

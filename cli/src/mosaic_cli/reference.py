@@ -4,6 +4,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable
+from itertools import islice
 
 from mosaic_cli.errors import NothingFound, RunUnknown, ValueRefused
 from mosaic_client import Client
@@ -15,15 +16,17 @@ LAST = "last"
 NO_RUNS = "No runs yet. Try: ./mosaic demo"
 _PREFIX = re.compile(r"^[0-7][0-9A-HJKMNP-TV-Z]{0,25}$")
 _MAX_CANDIDATES = 5
+_NAMES_LOOKED_AT = 1000
+"""Newest runs among which a name is looked for."""
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+(?:\.\d+)?)s?)?")
 
 
 def find_run(client: Client, text: str) -> RunView:
-    """The run that an id, an unambiguous beginning of one, or `last` means.
+    """The run that an id, an unambiguous beginning of one, a whole name, or `last` means.
 
     Raises:
         RunUnknown: there is none.
-        ValueRefused: it is no id, or several begin so.
+        ValueRefused: several begin so.
     """
     if text.lower() == LAST:
         newest = client.runs(limit=1).runs
@@ -34,9 +37,7 @@ def find_run(client: Client, text: str) -> RunView:
     if re.fullmatch(RUN_ID_PATTERN, prefix):
         return client.run(prefix)
     if not _PREFIX.fullmatch(prefix):
-        raise ValueRefused(
-            f"{text!r} is no run: give an id as `./mosaic ps` shows it, its beginning, or `last`."
-        )
+        return _find_by_name(client, text)
     found: list[RunView] = []
     for run in client.each_run():
         if run.run_id < prefix:
@@ -52,6 +53,23 @@ def find_run(client: Client, text: str) -> RunView:
             f"{len(found)} runs begin with {prefix}: {names}{more}. Give more of it."
         )
     return found[0]
+
+
+def _find_by_name(client: Client, text: str) -> RunView:
+    recent = list(islice(client.each_run(), _NAMES_LOOKED_AT))
+    named = [run for run in recent if run.name == text]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        ids = ", ".join(run.run_id for run in named[:_MAX_CANDIDATES])
+        raise ValueRefused(f"{len(named)} runs have this name: {ids}. Give an id.")
+    nearest = nearest_names(text, [run.name for run in recent])
+    by_name = {run.name: run for run in recent}
+    hint = "".join(f"\n  {by_name[name].run_id}  {name}" for name in nearest)
+    raise RunUnknown(
+        f"There is no run {text!r}: give an id as `./mosaic ps` shows it, its beginning, a name, or `last`."
+        + (f" The nearest names:{hint}" if hint else "")
+    )
 
 
 def parse_parameter(text: str) -> tuple[str, ParameterValue]:
@@ -107,9 +125,18 @@ def parse_duration(text: str) -> float:
     return total_s
 
 
+def nearest_names(text: str, known: Iterable[str]) -> list[str]:
+    """Up to three known names that look like the text, whatever the case; a part of one counts too."""
+    wanted = text.lower()
+    by_lower: dict[str, str] = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(wanted, by_lower, n=3, cutoff=0.5)
+    parts = [name for name in by_lower if wanted and wanted in name and name not in close]
+    return [by_lower[name] for name in [*close, *parts][:3]]
+
+
 def did_you_mean(text: str, known: Iterable[str]) -> str:
     """A sentence with the nearest names, or an empty text."""
-    nearest = difflib.get_close_matches(text.lower(), list(known), n=3, cutoff=0.5)
+    nearest = nearest_names(text, known)
     return f"Did you mean {' or '.join(nearest)}?" if nearest else ""
 
 

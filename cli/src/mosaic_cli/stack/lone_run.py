@@ -1,27 +1,85 @@
-"""Runs that go on while no stack is up: their runners outlive it on purpose, and a person must hear of them.
+"""Runs that go on while no stack watches them: their runners outlive it on purpose, and a person must hear of them.
 
 Found by their command lines and not by their locks: a look at a lock must not come in a runner's way.
 """
 
+import os
 from pathlib import Path
+from typing import NamedTuple
 
 from mosaic_cli.stack.process import Process, current
+from mosaic_cli.wording import plural
+from mosaic_client import Client, MosaicProblem
+from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.stack import RUNS_DIR
 
 _RUNNER = "mosaic_workerkit.runner"
 _FOLDER_OPTION = "--run-dir"
+_NAMED = 3
 
 
-def lone_runs(home: Path) -> list[str]:
-    """Ids of the runs of this data root whose runner lives, oldest first."""
+class LoneRun(NamedTuple):
+    """A run whose runner lives."""
+
+    run_id: str
+    runner_pid: int
+
+
+def lone_runs(home: Path) -> list[LoneRun]:
+    """The runs of this data root whose runner lives, oldest first."""
     runs = (home / RUNS_DIR).resolve()
-    found = set()
+    found = []
     for entry in Path("/proc").iterdir():
         process = current(int(entry.name)) if entry.name.isdecimal() else None
         folder = _run_folder(process) if process is not None else None
-        if folder is not None and folder.parent == runs:
-            found.add(folder.name)
+        if process is not None and folder is not None and folder.parent == runs:
+            found.append(LoneRun(folder.name, process.pid))
     return sorted(found)
+
+
+def unknown_runs(client: Client, home: Path) -> list[LoneRun]:
+    """Those that the stack of this data root knows nothing of; none for a stack elsewhere.
+
+    Raises:
+        ClientError: it does not answer.
+    """
+    if os.environ.get("MOSAIC_URL"):
+        return []  # its runs are processes of another machine, or of another data root
+    return [run for run in lone_runs(home) if not _is_known(client, run.run_id)]
+
+
+def going_on_text(run_ids: list[str]) -> str:
+    """What is said of runs that go on while no stack is up."""
+    go = "goes" if len(run_ids) == 1 else "go"
+    return (
+        f"{plural(len(run_ids), 'run')} {go} on without it and will be shipped by the next stack: {_names(run_ids)}\n"
+        "(`./mosaic up -d` picks them up again; after that `./mosaic down --stop-runs` stops them)"
+    )
+
+
+def unknown_text(runs: list[LoneRun]) -> str:
+    """What is said of runs that the stack which is up does not know, and how to end them."""
+    go, them = ("goes", "it") if len(runs) == 1 else ("go", "them")
+    pids = " ".join(str(run.runner_pid) for run in runs)
+    return (
+        f"{plural(len(runs), 'run')} of this data root {go} on that this stack does not know "
+        f"(was its database deleted?): {_names([run.run_id for run in runs])}. `kill {pids}` stops {them} "
+        "at a safe point."
+    )
+
+
+def _names(run_ids: list[str]) -> str:
+    return ", ".join(run_ids[:_NAMED]) + (" ..." if len(run_ids) > _NAMED else "")
+
+
+def _is_known(client: Client, run_id: str) -> bool:
+    try:
+        client.run(run_id)
+    except MosaicProblem as error:
+        if error.problem.code is not ProblemCode.RUN_UNKNOWN:
+            raise
+        return False
+    return True
 
 
 def _run_folder(process: Process) -> Path | None:

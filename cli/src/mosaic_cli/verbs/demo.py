@@ -23,12 +23,15 @@ from mosaic_client import Client, connect
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RecordLevel, RunSpec
 
+DEFAULT_STEPS = 50_000
 GRACE_S = 10.0
 """The demo's agent reaches a safe point within a second."""
 
 
 def demo(
-    steps: Annotated[int, typer.Option(min=1, help="Environment steps to train.")] = 50_000,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Environment steps to train; default about 50,000.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the run.")] = 1,
     record: Annotated[
         RecordLevel, typer.Option(help="How much of each step is kept.")
@@ -43,13 +46,15 @@ def demo(
         worker="cleanrl",
         algorithm="ppo",
         environment="CartPole-v1",
-        steps=steps,
+        steps=steps or DEFAULT_STEPS,
         seed=seed,
         record=record,
         grace_s=GRACE_S,
     )
     layout = Layout.of_environment()
     with _stack(layout) as is_ours, connect() as client:
+        if steps is None:
+            spec = _in_whole_batches(client, spec)
         run, interrupted = _train(client, spec)
         artifacts = client.artifacts(run.run_id)
     if json:
@@ -58,6 +63,12 @@ def demo(
         print_summary(out, run, artifacts, layout.home)
         _print_next(is_ours)
     raise typer.Exit(ExitCode.INTERRUPTED if interrupted else code_of_state(run.state))
+
+
+def _in_whole_batches(client: Client, spec: RunSpec) -> RunSpec:
+    """The spec with the steps that its script really takes: nobody is to be warned of a number that is ours."""
+    taken = client.check(spec).plan.get("total_steps")
+    return spec.model_copy(update={"steps": taken}) if isinstance(taken, int) and taken else spec
 
 
 @contextmanager

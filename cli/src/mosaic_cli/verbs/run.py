@@ -37,7 +37,12 @@ Parameters = Annotated[
 ]
 Record = Annotated[
     RecordLevel | None,
-    typer.Option("--record", help="How much of each step is kept; default replay."),
+    typer.Option(
+        "--record",
+        help="How much is kept. metrics: curves only; episodes: and each episode's return and length; replay "
+        "(default): and every step's action, reward and hash, so that episodes can be replayed; full: and every "
+        "observation. Configuration, checkpoints and the log are always kept.",
+    ),
 ]
 WallTime = Annotated[
     str | None,
@@ -167,7 +172,9 @@ def _check(client: Client, spec: RunSpec, json: bool) -> None:
 
 def _print_report(report: CheckReport) -> None:
     findings = Table(box=None, pad_edge=False, show_header=False)
-    for finding in report.findings:
+    # of a plan that is refused only what stands in its way is of use
+    shown = [f for f in report.findings if report.ok or f.level != "ok"]
+    for finding in shown:
         hint = nearest_hint(finding.nearest, finding.message)
         findings.add_row(
             Text(finding.level, LEVEL_STYLE[finding.level]),
@@ -175,7 +182,7 @@ def _print_report(report: CheckReport) -> None:
             Text(finding.message + hint),
         )
     out.print(findings)
-    if report.plan:
+    if report.plan and report.ok:
         out.print("\nPlan:")
         plan = Table.grid(padding=(0, 2))
         plan.add_column(style="dim")
@@ -184,7 +191,11 @@ def _print_report(report: CheckReport) -> None:
             for inner, text in _flat(key, plain(value)):
                 plan.add_row(Text(inner), Text(text))
         out.print(plan)
-    out.print("Nothing was started." if report.ok else "[red]It cannot be run like this.[/red]")
+    out.print(
+        "Nothing was started."
+        if report.ok
+        else "[red]It cannot be run like this.[/red] Change what is blocking, and check again."
+    )
 
 
 def _flat(key: str, value: Any) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.lone_run import lone_runs
+from mosaic_cli.stack.lone_run import LoneRun, going_on_text, lone_runs, unknown_runs, unknown_text
 from mosaic_cli.stack.start_display import StartDisplay
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import StartOptions, supervise
@@ -90,7 +90,9 @@ def down(
         live = stop_all(live)
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
-    going_on = [run.run_id for run in live] if was_up else lone_runs(layout.home)
+    going_on = (
+        [run.run_id for run in live] if was_up else [run.run_id for run in lone_runs(layout.home)]
+    )
     if json:
         emit({"was_up": was_up, "live_runs": going_on})
     elif not was_up:
@@ -98,7 +100,7 @@ def down(
     else:
         say("The stack is down.")
     if going_on and not json:
-        say(_live_runs_text(going_on))
+        say(going_on_text(going_on))
     if going_on and stop_runs:
         raise typer.Exit(ExitCode.NOT_NOW)
 
@@ -107,23 +109,26 @@ def status(json: option.Json = False) -> None:
     """Show how the stack and its services are."""
     layout = Layout.of_environment()
     running = running_stack(layout.home, layout.lock_file)
-    answer, reason = _ask_stack()
+    answer, unknown, reason = _ask_stack(layout)
     if json:
         emit(
             {
                 "running": running is not None or answer is not None,
                 "stack": running,
                 "status": answer,
+                "unknown_runs": [run.run_id for run in unknown],
             }
         )
     elif running is not None:
         out.print(services_table(running))
     if running is None and answer is None:
-        going_on = lone_runs(layout.home)
-        told = f"\n{_live_runs_text(going_on)}" if going_on else ""
+        going_on = [run.run_id for run in lone_runs(layout.home)]
+        told = f"\n{going_on_text(going_on)}" if going_on else ""
         raise NoStack(f"No stack is up for {layout.home}. Start one: ./mosaic up -d{told}")
     if not json:
         _print_status(answer, reason)
+        if unknown:
+            out.print(f"! {unknown_text(unknown)}", style="yellow", markup=False, soft_wrap=True)
     if answer is None:
         raise typer.Exit(ExitCode.NO_STACK)
 
@@ -207,12 +212,14 @@ def _say_already_up(stack: StackFile, json: bool) -> None:
     say(f"A stack {word} already at {stack.gateway_url} (supervisor {stack.supervisor_pid}).")
 
 
-def _ask_stack() -> tuple[StackStatus | None, str]:
+def _ask_stack(layout: Layout) -> tuple[StackStatus | None, list[LoneRun], str]:
+    answer = None
     try:
         with connect() as client:
-            return client.stack(), ""
+            answer = client.stack()
+            return answer, unknown_runs(client, layout.home), ""
     except ClientError as error:
-        return None, str(error)
+        return answer, [], str(error)
 
 
 def _print_status(answer: StackStatus | None, reason: str) -> None:
@@ -267,12 +274,3 @@ def _stop_unless_ended(client: Client, run_id: str) -> None:
     except MosaicProblem:
         if not client.run(run_id).state.is_final:
             raise  # an end between the listing and this stop is what was wanted
-
-
-def _live_runs_text(run_ids: list[str]) -> str:
-    names = ", ".join(run_ids[:3]) + (" ..." if len(run_ids) > 3 else "")
-    go = "goes" if len(run_ids) == 1 else "go"
-    return (
-        f"{plural(len(run_ids), 'run')} {go} on without it and will be shipped by the next stack: {names}\n"
-        "(`./mosaic up -d` picks them up again; after that `./mosaic down --stop-runs` stops them)"
-    )

@@ -11,18 +11,21 @@ from rich.progress import Progress
 from rich.table import Table
 
 from mosaic_cli import option
-from mosaic_cli.errors import FileProblem, NothingFound, ValueRefused
-from mosaic_cli.output import emit, emit_line, err, json_line, out, say
+from mosaic_cli.errors import FileProblem, NothingFound
+from mosaic_cli.output import emit, emit_line, err, json_line, out, reader_watched, say
 from mosaic_cli.reference import find_run, no_such
 from mosaic_cli.sparkline import sparkline
 from mosaic_cli.wording import number, plural
 from mosaic_client import Client, ConnectionLost, connect
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import Curve, CurveBucket, EpisodeRow, RunView
+from mosaic_contracts.states import RunState
 
 EPISODE_PAGE = 500
 CURVE_ROWS = 12
 CURVE_WIDTH = 60
+ALL_NAMED = 12
+"""So many metrics are named whole when a tag is not among them."""
 
 Types = Annotated[
     str | None,
@@ -65,17 +68,19 @@ def events(
 def episodes(
     run: option.Run,
     limit: option.Limit = 20,
-    order: Annotated[str, typer.Option(help="newest or oldest first.")] = "newest",
+    all_: Annotated[bool, typer.Option("--all", "-a", help="All of them.")] = False,
+    oldest: Annotated[
+        bool, typer.Option("--oldest", help="The first ones instead of the newest.")
+    ] = False,
     json: option.Json = False,
 ) -> None:
-    """List episodes with length and return."""
-    if order not in ("newest", "oldest"):
-        raise ValueRefused(f"--order is newest or oldest, not {order}.")
+    """List episodes with length and return: the newest, in the order in which they began."""
     with connect() as client:
         view = find_run(client, run)
-        rows = _read_episodes(
-            client, view.run_id, limit, "newest" if order == "newest" else "begun"
-        )
+        bound = sys.maxsize if all_ else limit
+        rows = _read_episodes(client, view.run_id, bound, "begun" if oldest else "newest")
+    if not oldest:
+        rows.reverse()
     if json:
         emit(rows)
         return
@@ -84,10 +89,14 @@ def episodes(
         return
     out.print(_episode_table(rows, view))
     ended = [row.episode_return for row in rows if row.length is not None]
-    if order == "newest":
-        ended.reverse()
     if ended:
-        out.print(f"return {sparkline(ended)}  (oldest to newest)", style="dim")
+        out.print(f"return {sparkline(ended[-CURVE_WIDTH:])}", style="dim")
+    total = max(view.summary.episodes if view.summary else 0, len(rows))
+    if total > len(rows):
+        which = "first" if oldest else "last"
+        say(
+            f"The {which} {len(rows)} of {total:,} episodes, newest last; more with --limit, all with --all."
+        )
 
 
 def metrics(
@@ -107,7 +116,7 @@ def metrics(
             return
         names = [metric.name for metric in client.metrics(run_id)]
         if tag not in names:
-            raise no_such("metric", tag, names, f"`./mosaic metrics {run}` lists them.")
+            raise _no_metric(view, tag, names)
         if json:
             emit(client.curve(run_id, tag, buckets=buckets))
             return
@@ -131,14 +140,29 @@ def export(
         view = find_run(client, run)
         total = view.summary.events if view.summary and not chosen else None
         if output is None:
-            count = _write_events(client, view.run_id, chosen, total, sys.stdout)
+            with reader_watched():
+                count = _write_events(client, view.run_id, chosen, total, sys.stdout)
         else:
             count = _write_file(client, view.run_id, chosen, total, output)
     say(f"{plural(count, 'event')} of {view.run_id} written to {output or 'stdout'}.")
 
 
+def _no_metric(view: RunView, tag: str, names: list[str]) -> NothingFound:
+    if names:
+        listing = "All of them: " + ", ".join(names[:ALL_NAMED]) + "."
+        if len(names) > ALL_NAMED:
+            listing = f"`./mosaic metrics {view.run_id}` lists all {len(names)}."
+        return no_such("metric", tag, names, listing)
+    return NothingFound(f"{view.run_id} has no metric stored{_yet(view)}.")
+
+
 def _yet(view: RunView) -> str:
-    return "" if view.state.is_final else " yet"
+    if view.state.is_final:
+        return ""
+    first = view.first_event_at is None
+    if view.state is RunState.QUEUED:
+        return " yet (the run waits in the queue)"
+    return " yet (the run is starting)" if first else f" yet (the run is {view.state})"
 
 
 def _followed(client: Client, run_id: str, types: list[str] | None) -> Any:
