@@ -141,6 +141,13 @@ def test_words_for_people(tmp_path: Path) -> None:
     )
 
 
+def test_what_is_not_judged_shares_a_line(tmp_path: Path) -> None:
+    """Twenty rules that cannot be judged for one reason are one line."""
+    made = judge(manifest(tmp_path, "another_shape"), *QUICK)
+    assert "skipped describe.id, describe.levels, " in made.stdout
+    assert made.stdout.count("there is no description to go by") == 1
+
+
 @pytest.mark.parametrize("text", [None, "id = [", 'id = "x"\ntitel = "t"\ncommand = ["x"]'])
 def test_no_worker_at_all(tmp_path: Path, text: str | None) -> None:
     """A path without a valid manifest is a usage error that names the fault."""

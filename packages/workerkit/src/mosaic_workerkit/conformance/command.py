@@ -11,7 +11,7 @@ from pathlib import Path
 from mosaic_workerkit.conformance.candidate import read_candidate
 from mosaic_workerkit.conformance.errors import ManifestUnusable
 from mosaic_workerkit.conformance.judge import PARTS, Limits, judge
-from mosaic_workerkit.conformance.verdict import Judgement, Verdict
+from mosaic_workerkit.conformance.verdict import NOT_ASKED, Judgement, Verdict
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -52,13 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def as_text(judgement: Judgement) -> str:
     """A judgement for people: one line a rule, and below a failed one what was seen and what to do.
 
-    Rules that were not judged for the same reason share one line.
+    Rules that were not judged for the same reason share one line; those that nobody asked for are counted only.
     """
     lines: list[str] = []
     for why, verdicts in groupby(judgement.verdicts, _skipped_because):
         if why is None:
             lines += [line for verdict in verdicts for line in _lines(verdict)]
-        else:
+        elif why[1] != NOT_ASKED:
             names = ", ".join(verdict.rule for verdict in verdicts)
             lines.append(f"skipped {names}{_of(why[0])}: {why[1]}")
     counts = f"{judgement.count('ok')} ok, {judgement.count('failed')} failed"

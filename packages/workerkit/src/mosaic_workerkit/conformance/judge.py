@@ -14,7 +14,7 @@ from mosaic_workerkit.conformance.description import judge_description
 from mosaic_workerkit.conformance.events import OF_EVENTS, judge_events
 from mosaic_workerkit.conformance.rule import RULES
 from mosaic_workerkit.conformance.training import Outcome, Training
-from mosaic_workerkit.conformance.verdict import Judgement
+from mosaic_workerkit.conformance.verdict import NOT_ASKED, Judgement
 
 LONG_STEPS = 10_000_000
 """Of the training that is stopped: more than it can do before."""
@@ -76,7 +76,7 @@ class _Questions:
         may_train = "check" not in parts or self._check(algorithm, spec)
         for part, rules in (("check", _OF_CHECK), ("train", _OF_TRAIN), ("stop", _OF_STOP)):
             if part not in parts:
-                self._judgement.skip(rules, "not asked for", name)
+                self._judgement.skip(rules, NOT_ASKED, name)
         if not may_train:
             why = "check refuses a run with all defaults"
             asked = [

@@ -5,6 +5,9 @@ from typing import Any, Literal
 
 from mosaic_workerkit.conformance.rule import RULES
 
+NOT_ASKED = "not asked for"
+"""Why a rule was skipped that belongs to a part nobody asked for."""
+
 Result = Literal["ok", "failed", "skipped"]
 
 
