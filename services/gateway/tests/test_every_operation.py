@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
 from mosaic_contracts.problems import Problem
 from mosaic_store.testing import RUN_ID, messages
 
-EXAMPLES = int(os.environ.get("MOSAIC_TEST_EXAMPLES", "5"))
+EXAMPLES = int(os.environ.get("MOSAIC_TEST_EXAMPLES", "4"))
 """Of each operation and mode; more by hand, when the API has changed."""
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(60 + 10 * EXAMPLES)]
 KNOWN = {
