@@ -33,6 +33,7 @@ QUICK_S = 2.0
 """Answers from the scheduler's memory or database; a person who waits longer wants to be told."""
 SLOW_S = 120.0
 """`describe` and `check` start the worker's interpreter, which may import torch from a cold disk."""
+_ALL = 1_000_000
 
 RowsT = TypeVar("RowsT", bound=BaseModel)
 
@@ -57,7 +58,7 @@ class Scheduler:
 
     async def run_ids(self, request: ListRequest) -> list[str]:
         """Ids of all runs that are asked for, newest first."""
-        brief = request.model_copy(update={"brief": True})
+        brief = request.model_copy(update={"brief": True, "limit": _ALL})
         return (await self._quick("list", brief, RunIds)).run_ids
 
     async def queue(self) -> RunRecords:
