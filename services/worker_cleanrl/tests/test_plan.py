@@ -1,7 +1,7 @@
 """What `check` finds, and the command line it plans."""
 
+import io
 import json
-import subprocess
 import sys
 from typing import Any
 
@@ -10,6 +10,8 @@ import pytest
 from mosaic_contracts.worker import CheckReport, Finding
 from mosaic_worker_cleanrl.plan import check_run, make_plan
 from mosaic_worker_cleanrl.plan import request as request_module
+from mosaic_worker_cleanrl.worker import CleanrlWorker
+from mosaic_workerkit.entry import main
 
 
 def test_the_plan_is_exact(make_spec: Any) -> None:
@@ -426,29 +428,30 @@ def test_a_run_that_would_learn_nothing_is_told(
     assert report.plan["first_update_step"] == smallest - 1
 
 
+@pytest.fixture
+def ask_check(monkeypatch: pytest.MonkeyPatch, capfdbinary: Any) -> Any:
+    """Return a function that asks the worker's `check` as a client does: JSON in, JSON out."""
+
+    def ask(**fields: Any) -> CheckReport:
+        asked = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1", **fields}
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(asked).encode())))
+        assert main(CleanrlWorker(), ["check"]) == 0
+        return CheckReport.model_validate_json(capfdbinary.readouterr().out)
+
+    return ask
+
+
 @pytest.mark.parametrize("seed", [-1, 2**32, 2**80, 1.5, "one"])
-def test_a_seed_that_cannot_be_is_refused(seed: Any) -> None:
-    """Seeds are 32 bits without a sign; anything else is a finding at `seed`, from the same command line."""
-    asked = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1", "seed": seed}
-    report = _ask_check(asked)
+def test_a_seed_that_cannot_be_is_refused(ask_check: Any, seed: Any) -> None:
+    """Seeds are 32 bits without a sign; anything else is a finding at `seed`."""
+    report = ask_check(seed=seed)
     assert not report.ok
     assert [(f.level, f.where) for f in report.findings] == [("blocking", "seed")]
 
 
 @pytest.mark.parametrize("steps", [0, -5, 2**60, "many"])
-def test_a_length_that_cannot_be_is_refused(steps: Any) -> None:
+def test_a_length_that_cannot_be_is_refused(ask_check: Any, steps: Any) -> None:
     """A run of no steps, or of more than anybody could take, is a finding at `steps`."""
-    asked = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1", "steps": steps}
-    report = _ask_check(asked)
+    report = ask_check(steps=steps)
     assert not report.ok
     assert [(f.level, f.where) for f in report.findings] == [("blocking", "steps")]
-
-
-def _ask_check(asked: dict[str, Any]) -> CheckReport:
-    done = subprocess.run(
-        [sys.executable, "-m", "mosaic_worker_cleanrl", "check"],
-        input=json.dumps(asked).encode(),
-        capture_output=True,
-        check=True,
-    )
-    return CheckReport.model_validate_json(done.stdout)
