@@ -63,7 +63,7 @@ def test_reads_what_was_written(tmp_path: Path) -> None:
 
 
 def test_seek_back(tmp_path: Path) -> None:
-    """A reader goes back and forth over segments, also after it forgot places and segments were freed."""
+    """A reader goes back and forth over segments, into the middle of regions, also after segments were freed."""
     folder = tmp_path / "w"
     writer = open_writer(folder, quota=64 * MIB)
     for seq in range(1, 4001):
@@ -72,10 +72,9 @@ def test_seek_back(tmp_path: Path) -> None:
     for step, start in enumerate((1, 3999, 2, 2500, 2100, 2777, 4001, 3000, 2600)):
         if step == 4:
             mark.move(2099)
-            reader.forget_below(2100)
         reader.seek(start)
         seen = start
-        while region := reader.read(max_events=300):
+        while region := reader.read():
             assert region.seq0 == seen
             seen += region.n
         assert seen == 4001
@@ -96,50 +95,116 @@ def test_tail_sees_each_new_record(tmp_path: Path) -> None:
 
 
 def test_bounds_of_a_region(tmp_path: Path) -> None:
-    """A region holds at most the asked events and bytes, and a largest event still passes."""
+    """A region holds at most 1,000 events and 2 MiB, and a largest event still passes."""
     writer = open_writer(tmp_path / "w")
-    for seq in range(1, 11):
-        writer.append(metric(seq, pad=1000))
+    for seq in range(1, 2051):
+        writer.append(metric(seq))
+    for seq in range(2051, 2054):
+        writer.append(metric(seq, pad=MIB))
     writer.append(b"z" * 2 * MIB)
     reader = OutboxReader(tmp_path / "w")
-    sizes = []
-    while region := reader.read(max_events=4, max_bytes=2 * MIB + 500):
-        sizes.append(region.n)
-    assert sizes == [4, 4, 2, 1]
+    regions = []
+    while region := reader.read():
+        regions.append((region.n, len(region.records) <= 2 * MIB, region.is_full))
+    assert [n for n, _, _ in regions[:2]] == [1000, 1000]
+    assert all(fits for _, fits, _ in regions)
+    assert sum(n for n, _, _ in regions) == 2054
+    assert regions[-1] == (1, True, False)
     with pytest.raises(EventTooLarge, match="artifact"):
         writer.append(b"z" * (4 * MIB))
-    writer.append(metric(12))
+    writer.append(metric(2055))
     writer.close()
 
 
-def test_torn_tail_is_not_read(tmp_path: Path) -> None:
-    """A frame cut short or not yet whole ends the reading, and is no error."""
+def test_a_cut_behind_what_was_read_is_passed(tmp_path: Path) -> None:
+    """A cut that the writer notes right where a reader's tail, or a seek, has ended makes no empty region."""
+    writer = open_writer(tmp_path / "w")
+    for seq in range(1, 4):
+        writer.append(metric(seq))
+    tail, sought = OutboxReader(tmp_path / "w"), OutboxReader(tmp_path / "w")
+    assert tail.read() is not None
+    sought.seek(4)
+    writer.append(b"z" * 2 * MIB)  # does not fit behind them: a cut comes before it
+    for reader in (tail, sought):
+        region = reader.read()
+        assert region is not None
+        assert (region.seq0, region.n, len(region.records)) == (4, 1, 2 * MIB)
+    writer.close()
+
+
+def test_region_splits_into_its_records(tmp_path: Path) -> None:
+    """What was appended one by one comes back one by one, and what is no record is refused."""
+    writer = open_writer(tmp_path / "w")
+    written = [metric(seq) for seq in range(1, 4)]
+    for record in written:
+        writer.append(record)
+    region = OutboxReader(tmp_path / "w").read()
+    assert region is not None
+    assert region.split() == written
+    with pytest.raises(OutboxCorrupted, match="1 to 3"):
+        region._replace(records=region.records[:-1]).split()
+    writer.close()
+
+
+def test_unpublished_tail_is_not_read(tmp_path: Path) -> None:
+    """Bytes behind what was published are no records, and no error: a writer was killed between its two stores."""
+    writer = open_writer(tmp_path / "w")
+    for seq in range(1, 4):
+        writer.append(metric(seq))
+    with (tmp_path / "w" / segment_name(1)).open("r+b") as file:
+        file.seek(writer._at)
+        file.write(metric(4)[:5])
+    assert [r.seq for r in read_all(tmp_path / "w")] == [1, 2, 3]
+    assert OutboxReader(tmp_path / "w").last_seq() == 3
+
+
+def test_a_file_cut_short_is_told(tmp_path: Path) -> None:
+    """A segment that ends before what it says was published cannot come from a kill."""
     writer = open_writer(tmp_path / "w")
     for seq in range(1, 4):
         writer.append(metric(seq))
     end = writer._at
-    path = tmp_path / "w" / segment_name(1)
-    good = metric(4)
-    frame = len(good).to_bytes(4, "little") + b"\0\0\0\0" + good[:5]
-    with path.open("r+b") as file:
-        file.seek(end)
-        file.write(frame)
-    assert [r.seq for r in read_all(tmp_path / "w")] == [1, 2, 3]
-    os.truncate(path, end + 6)
-    assert [r.seq for r in read_all(tmp_path / "w")] == [1, 2, 3]
-
-
-def test_damage_in_the_middle_is_told(tmp_path: Path) -> None:
-    """A flipped byte before a later segment cannot come from a kill: it raises and names the seq."""
-    writer = open_writer(tmp_path / "w", quota=64 * MIB)
-    for seq in range(1, 3001):
-        writer.append(metric(seq, pad=8000))
     writer.close()
-    with (tmp_path / "w" / segment_name(1)).open("r+b") as file:
-        file.seek(100_000)
-        file.write(b"!!!!")
-    with pytest.raises(OutboxCorrupted, match="damaged"):
+    os.truncate(tmp_path / "w" / segment_name(1), end - 3)
+    with pytest.raises(OutboxCorrupted, match="cut short"):
         read_all(tmp_path / "w")
+
+
+def test_damage_at_rest_is_told(tmp_path: Path) -> None:
+    """A flipped byte in a region that was finished raises and names the seq, in the middle and in the last one."""
+    for place in (0.1, 0.999):
+        folder = tmp_path / str(place)
+        writer = open_writer(folder, quota=64 * MIB)
+        for seq in range(1, 3001):
+            writer.append(metric(seq, pad=8000))
+        writer.close()
+        with (folder / segment_name(segment_seqs(folder)[-1 if place > 0.5 else 0])).open(
+            "r+b"
+        ) as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(int(size * place))
+            file.write(b"!!!!")
+        with pytest.raises(OutboxCorrupted, match="damaged"):
+            read_all(folder)
+
+
+def test_reader_lags_where_stores_may_be_seen_out_of_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a weakly ordered machine a look takes what the look before saw published; nothing is left in the end."""
+    monkeypatch.setattr("mosaic_workerkit.outbox.reader._KEEPS_STORE_ORDER", False)
+    writer = open_writer(tmp_path / "w")
+    reader = OutboxReader(tmp_path / "w")
+    writer.append(metric(1))
+    assert reader.read() is None
+    writer.append(metric(2))
+    region = reader.read()
+    assert region is not None
+    assert region.n == 1
+    region = reader.read()
+    assert region is not None
+    assert (region.seq0, region.n) == (2, 1)
+    writer.close()
 
 
 def test_one_writer_an_attempt(tmp_path: Path) -> None:
@@ -206,12 +271,12 @@ def test_wait_at_quota(tmp_path: Path) -> None:
     writer.close()
 
 
-def test_thin_drops_only_offers(tmp_path: Path) -> None:
-    """With policy thin an offered record is dropped and counted at the quota, and taken after room is made."""
+def test_thin_drops_only_what_may_go(tmp_path: Path) -> None:
+    """With policy thin a record that may go is dropped and counted at the quota, and taken after room is made."""
     folder = tmp_path / "w"
     writer = open_writer(folder, policy=FullOutboxPolicy.THIN)
     kept = 0
-    while writer.offer(metric(writer.next_seq, pad=8000)):
+    while writer.append(metric(writer.next_seq, pad=8000), may_drop=True):
         kept += 1
     assert writer.thinned == 1
     assert writer.next_seq == kept + 1
@@ -220,7 +285,7 @@ def test_thin_drops_only_offers(tmp_path: Path) -> None:
     deadline = time.monotonic() + 2
     while not writer.has_room():
         assert time.monotonic() < deadline
-    assert writer.offer(metric(writer.next_seq))
+    assert writer.append(metric(writer.next_seq), may_drop=True)
     writer.close()
 
 

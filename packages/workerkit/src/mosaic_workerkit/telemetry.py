@@ -51,6 +51,9 @@ LOG_LEVELS = frozenset({"debug", "info", "warning", "error"})
 MAX_LOG_CHARS = 16 * 1024
 _EXTRA_TYPE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 
+_POLICY = int(Actor.POLICY)
+"""Plain, for `step` takes what is no exact int the long way."""
+
 _encode = msgspec.msgpack.Encoder(enc_hook=plain_hook).encode
 _monotonic_ns = time.monotonic_ns
 
@@ -106,7 +109,7 @@ class Telemetry:
         reward: float,
         flags: int,
         hash: bytes,
-        actor: int = Actor.POLICY,
+        actor: int = _POLICY,
         observation: Any = None,
     ) -> None:
         """One environment step: `step` from 1 within `episode` (from 0) of sub-environment `env`.
@@ -143,7 +146,7 @@ class Telemetry:
             outbox.next_seq, dt, env, episode, step, action, reward, flags, hash, actor, observation
         )
         try:
-            outbox.offer(_encode(record))
+            outbox.append(_encode(record), may_drop=True)
         except TypeError as error:
             raise ContractViolation(f"step: {error}; give plain values or arrays") from error
 

@@ -187,10 +187,11 @@ def read_records(run_dir: Path, at_most: int | None = None) -> tuple[list[Record
     records: list[Record] = []
     try:
         while at_most is None or len(records) < at_most:
-            region = reader.read(max_events=1)
+            region = reader.read()
             if region is None:
                 return records, None
-            records.append(decode_record(region.records))
+            for record in region.split():
+                records.append(decode_record(record))
     except (BatchInvalid, OutboxCorrupted) as error:
         return records, f"event {len(records) + 1}: {error}"
     finally:

@@ -1,19 +1,24 @@
-"""The shipper's side of the outbox: whole frames from any seq on, undecoded."""
+"""The shipper's side of the outbox: whole records from any seq on, undecoded."""
 
 import fcntl
 import os
-from bisect import bisect_right
+import platform
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
-from mosaic_contracts.wire import MAX_BATCH_BYTES, MAX_BATCH_EVENTS
+import msgspec
+
 from mosaic_workerkit.errors import OutboxCorrupted
 from mosaic_workerkit.outbox.segment import (
-    FRAME,
-    FRAME_BYTES,
-    HEADER_BYTES,
+    CUT,
+    CUTS,
+    HEAD_BYTES,
+    OFFSETS,
+    SHIFT,
+    TABLE_AT,
     WAITING_FILE,
+    WORD_AT,
     WRITER_LOCK,
     SegmentHeader,
     read_header,
@@ -21,8 +26,10 @@ from mosaic_workerkit.outbox.segment import (
     segment_seqs,
 )
 
-_READ_BYTES = 256 * 1024
-_unpack = FRAME.unpack_from
+_KEEPS_STORE_ORDER = platform.machine().lower() in ("x86_64", "amd64", "i686")
+"""Whether a reader that sees the word sees the record too. Elsewhere the word of the look before is taken: looks are
+milliseconds apart, and a store is seen within microseconds."""
+_raws = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
 
 class Region(NamedTuple):
@@ -32,10 +39,34 @@ class Region(NamedTuple):
     n: int
     t0_us: int
     records: bytes
+    is_full: bool = False
+    """It ends at a cut of the writer's: more may be waiting."""
+
+    def split(self) -> list[bytes]:
+        """The records one by one.
+
+        Raises:
+            OutboxCorrupted: these are not `n` msgpack values.
+        """
+        try:
+            return [bytes(raw) for raw in _raws.decode(_array32(self.n) + self.records)]
+        except msgspec.DecodeError as error:
+            raise OutboxCorrupted(
+                f"seq {self.seq0} to {self.seq0 + self.n - 1} are damaged: {error}"
+            ) from error
+
+
+class _Place(NamedTuple):
+    """A point between two records of one segment."""
+
+    seq: int
+    """First seq behind it."""
+    at: int
+    """Offset."""
 
 
 class OutboxReader:
-    """Tails one outbox. Stops at the last whole frame, whatever lies behind it."""
+    """Tails one outbox. A region ends at a cut of the writer's, or at what was published last."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,12 +75,13 @@ class OutboxReader:
         self._fd = -1
         self._at = 0
         self._header: SegmentHeader | None = None
-        self._ahead = b""
-        """Bytes read from the segment at `_at` on."""
-        self._used = 0
-        """How much of `_ahead` was taken."""
-        self._places: list[tuple[int, int, int]] = []
-        """Where regions ended: next seq, first seq of the segment, offset. A way back without walking."""
+        self._cut = 0
+        """Entry of the table that ends the region being read."""
+        self._cut_at = 0
+        """Where that region begins; read whole from there, its CRC can be checked."""
+        self._skip = 0
+        """Records between the place and `next_seq`, after a seek into the middle of a region."""
+        self._seen: _Place | None = None
 
     def seek(self, seq: int) -> None:
         """Go to `seq`, or to the oldest one kept when that is later."""
@@ -57,46 +89,48 @@ class OutboxReader:
         firsts = segment_seqs(self.folder)
         below = [first for first in firsts if first <= seq]
         self.next_seq = below[-1] if below else (firsts[0] if firsts else seq)
-        self._jump(seq)
-        while self.next_seq < seq:
-            if self.read(max_events=min(MAX_BATCH_EVENTS, seq - self.next_seq)) is None:
-                # Everything below is stored and gone; the writer goes on from there.
-                self.close()
-                self.next_seq = seq
-
-    def forget_below(self, seq: int) -> None:
-        """Nobody will seek before `seq` any more."""
-        del self._places[: max(0, bisect_right(self._places, (seq,)) - 1)]
-
-    def _jump(self, seq: int) -> None:
-        """Go to the last place that is known at or below `seq`, if it is in the segment of `next_seq`."""
-        del self._places[bisect_right(self._places, (seq + 1,)) :]
-        if not self._places or self._places[-1][1] != self.next_seq or not self._open():
+        if not below or not self._open():
             return
-        self.next_seq, _, self._at = self._places[-1]
+        seq = min(seq, _place(os.pread(self._fd, 8, WORD_AT), self._name()).seq)
+        begin = self.next_seq
+        while (cut := self._read_cut(self._cut)) is not None and cut.seq <= seq:
+            self._cut, self._cut_at, self._at = self._cut + 1, cut.at, cut.at
+            begin = cut.seq
+        self._skip = seq - begin
+        self.next_seq = seq
 
-    def read(
-        self, max_events: int = MAX_BATCH_EVENTS, max_bytes: int = MAX_BATCH_BYTES
-    ) -> Region | None:
-        """The next records, at most so many, or None when there is none yet.
+    def last_seq(self) -> int:
+        """Last seq that the writer published, 0 when there is none. Without regard to where this reader is."""
+        firsts = segment_seqs(self.folder)
+        if not firsts:
+            return 0
+        path = self.folder / segment_name(firsts[-1])
+        try:
+            with path.open("rb") as file:
+                return _place(os.pread(file.fileno(), 8, WORD_AT), path).seq - 1
+        except FileNotFoundError:
+            return firsts[-1] - 1  # freed meanwhile
+
+    def read(self) -> Region | None:
+        """The next records, or None when there is none yet.
 
         Raises:
-            OutboxCorrupted: the segment is damaged, and it is not the end of a killed writer.
+            OutboxCorrupted: the segment is damaged.
         """
         if self._fd < 0 and not self._open():
             return None
-        region = self._take(max_events, max_bytes)
+        region = self._take()
         if region is None and self._has_later_segment():
             # The writer has gone on. What it wrote last here may be newer than our look.
-            region = self._take(max_events, max_bytes)
+            region = self._take()
             if region is None:
                 damaged = self._header
                 self.close()
                 if not self._open():
                     raise OutboxCorrupted(
-                        f"seq {self.next_seq} is damaged, in {damaged}; set it aside"
+                        f"seq {self.next_seq} is missing behind {damaged}; set the outbox aside"
                     )
-                region = self._take(max_events, max_bytes)
+                region = self._take()
         return region
 
     def writer_is_dead(self) -> bool:
@@ -123,7 +157,7 @@ class OutboxReader:
         total = 0
         for seq0 in segment_seqs(self.folder):
             if self._header is not None and seq0 == self._header.seq0:
-                total += self._at + self._used
+                total += self._at
                 continue
             try:
                 total += (self.folder / segment_name(seq0)).stat().st_size
@@ -135,8 +169,8 @@ class OutboxReader:
         """Let go of the segment; the place is kept."""
         if self._fd >= 0:
             os.close(self._fd)
-        self._fd, self._header = -1, None
-        self._ahead, self._used, self._at = b"", 0, 0
+        self._fd, self._header, self._seen = -1, None, None
+        self._at = self._cut = self._cut_at = self._skip = 0
 
     def _open(self) -> bool:
         path = self.folder / segment_name(self.next_seq)
@@ -144,57 +178,83 @@ class OutboxReader:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return False
-        self._header = read_header(os.pread(self._fd, HEADER_BYTES, 0), path)
+        self._header = read_header(os.pread(self._fd, WORD_AT, 0), path)
         if self._header.seq0 != self.next_seq:
             raise OutboxCorrupted(f"{path} begins with seq {self._header.seq0}; set it aside")
-        self._at = HEADER_BYTES
+        self._at = self._cut_at = HEAD_BYTES
+        self._cut = self._skip = 0
+        self._seen = None if _KEEPS_STORE_ORDER else _Place(self.next_seq, HEAD_BYTES)
         return True
 
     def _has_later_segment(self) -> bool:
         firsts = segment_seqs(self.folder)
         return bool(firsts) and self._header is not None and firsts[-1] > self._header.seq0
 
-    def _take(self, max_events: int, max_bytes: int) -> Region | None:
-        records: list[bytes] = []
-        size = self._collect(records, max_events, max_bytes)
-        if len(records) < max_events and size < max_bytes:
-            self._refill()
-            self._collect(records, max_events, max_bytes - size)
-        if not records or self._header is None:
+    def _published(self) -> _Place:
+        now = _place(os.pread(self._fd, 8, WORD_AT), self._name())
+        if self._seen is None:
+            return now
+        before, self._seen = self._seen, now
+        return before
+
+    def _read_cut(self, number: int) -> _Place | None:
+        """A cut of the writer's, or None when it has not come to it."""
+        if number >= CUTS:
             return None
-        region = Region(self.next_seq, len(records), self._header.t0_us, b"".join(records))
-        self.next_seq += len(records)
-        self._places.append((self.next_seq, self._header.seq0, self._at + self._used))
+        data = os.pread(self._fd, 8, TABLE_AT + number * CUT.size)
+        return _place(data, self._name()) if len(data) == 8 and any(data) else None
+
+    def _take(self) -> Region | None:
+        if self._header is None:
+            return None
+        published = self._published()
+        if published.seq <= self.next_seq:
+            return None
+        cut = self._pass_cuts()
+        seq0 = self.next_seq - self._skip
+        is_whole = cut is not None and cut.seq <= published.seq
+        end = cut if cut is not None and is_whole else published
+        data = os.pread(self._fd, end.at - self._at, self._at)
+        if len(data) != end.at - self._at:
+            raise OutboxCorrupted(f"{self._name()} was cut short; set it aside")
+        if is_whole and self._at == self._cut_at:
+            self._check(data)
+        region = Region(seq0, end.seq - seq0, self._header.t0_us, data, is_whole)
+        self._at = end.at
+        if is_whole:
+            self._cut, self._cut_at = self._cut + 1, end.at
+        if self._skip:
+            rest = region.split()[self._skip :]
+            region = Region(self.next_seq, len(rest), region.t0_us, b"".join(rest), is_whole)
+        self._skip, self.next_seq = 0, end.seq
         return region
 
-    def _collect(self, records: list[bytes], max_events: int, max_bytes: int) -> int:
-        """Take whole frames from the buffer; the shipper's inner loop, hence flat."""
-        data, at, room = self._ahead, self._used, max_bytes
-        last = len(data) - FRAME_BYTES
-        left = max_events - len(records)
-        take = records.append
-        while left and at <= last:
-            size, crc = _unpack(data, at)
-            end = at + FRAME_BYTES + size
-            if not size or end > last + FRAME_BYTES or size > room:
-                break
-            record = data[at + FRAME_BYTES : end]
-            if crc32(record) != crc:
-                break
-            take(record)
-            room -= size
-            left -= 1
-            at = end
-        self._used = at
-        return max_bytes - room
+    def _pass_cuts(self) -> _Place | None:
+        """The next cut behind `next_seq`. One may have been noted after all before it was read as a tail."""
+        while (cut := self._read_cut(self._cut)) is not None and cut.seq <= self.next_seq:
+            self._cut, self._cut_at, self._at = self._cut + 1, cut.at, cut.at
+            self._skip = 0
+        return cut
 
-    def _refill(self) -> None:
-        """Read on from the first byte not taken; a frame larger than a read gets the room it asks for."""
-        self._at += self._used
-        self._used = 0
-        self._ahead = b""
-        head = os.pread(self._fd, FRAME_BYTES, self._at)
-        size = _unpack(head)[0] if len(head) == FRAME_BYTES else 0
-        if size:
-            want = max(_READ_BYTES, FRAME_BYTES + min(size, 2 * MAX_BATCH_BYTES))
-            self._ahead = os.pread(self._fd, want, self._at)
+    def _check(self, data: bytes) -> None:
+        entry = os.pread(self._fd, CUT.size, TABLE_AT + self._cut * CUT.size)
+        if CUT.unpack(entry)[1] != crc32(data):
+            raise OutboxCorrupted(
+                f"seq {self.next_seq} or one behind it is damaged, in {self._name()}; set it aside"
+            )
+
+    def _name(self) -> Path:
+        seq0 = self._header.seq0 if self._header is not None else self.next_seq
+        return self.folder / segment_name(seq0)
+
+
+def _place(data: bytes, path: Path) -> _Place:
+    if len(data) < 8:
+        raise OutboxCorrupted(f"{path} is shorter than a segment's head; set it aside")
+    word = int.from_bytes(data, "little")
+    return _Place(word >> SHIFT, word & OFFSETS)
+
+
+def _array32(n: int) -> bytes:
+    """Head of a msgpack array of `n` values."""
+    return b"\xdd" + n.to_bytes(4, "big")

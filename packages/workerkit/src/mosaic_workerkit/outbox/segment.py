@@ -1,8 +1,10 @@
 """Form of an outbox on disk: folder `outbox/<attempt>/<source>/`, segments named by their first seq.
 
-A segment is a header and then frames: length (u32), CRC32 of the record (u32), record; all little-endian. It is
-allocated whole and zero, so a length of 0 is the end of what was written. A frame counts only when its CRC is
-right, so a writer killed in the middle of one leaves nothing that a reader would take.
+A segment is a head of `HEAD_BYTES` and then records back to back: msgpack values, which end where they end. It is
+allocated whole, and what counts is said by one 64-bit word in the head, `next seq << SHIFT | end`, stored after the
+record that it publishes; so a writer killed anywhere leaves nothing half that a reader would take. At least every
+`CUT_EVENTS` records or `CUT_BYTES` bytes the writer notes a cut in the head's table, such a word with the CRC32 of
+the bytes since the cut before: there a reader may divide, and what is at rest can be checked. All little-endian.
 """
 
 import struct
@@ -15,7 +17,7 @@ from mosaic_contracts.wire import SOURCE_WORKER, SOURCES
 from mosaic_workerkit.errors import OutboxCorrupted
 
 MAGIC = b"MSCOUTBX"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SUFFIX = ".seg"
 WRITER_LOCK = "writer.lock"
 SHIPPER_LOCK = "shipper.lock"
@@ -25,11 +27,22 @@ WAITING_FILE = "waiting"
 FREED_PIPE = "freed"
 """A FIFO: the shipper writes a byte when it has freed a segment and somebody waits."""
 
-FRAME = struct.Struct("<II")
-FRAME_BYTES = FRAME.size
+HEAD_BYTES = 64 * 1024
+WORD_AT = 128
+TABLE_AT = 192
+CUT = struct.Struct("<QQ")
+"""Word of a cut, CRC32 of the bytes since the cut before."""
+CUTS = (HEAD_BYTES - TABLE_AT) // CUT.size
+CUT_EVENTS = 1000
+"""A batch's most (`wire.MAX_BATCH_EVENTS`)."""
+CUT_BYTES = 2 * 2**20
+"""Holds the largest event, and is well below a batch's most."""
+SHIFT = 26
+"""Offsets below 64 MiB; leaves 38 bits for the seq."""
+OFFSETS = (1 << SHIFT) - 1
+
 _HEADER = struct.Struct("<8sHHI16s26s6xQQI")
 _CRC = struct.Struct("<I")
-HEADER_BYTES = 96
 
 
 class SegmentHeader(NamedTuple):
@@ -47,7 +60,7 @@ class SegmentHeader(NamedTuple):
         fields = (
             MAGIC,
             FORMAT_VERSION,
-            HEADER_BYTES,
+            WORD_AT,
             self.attempt,
             self.source.encode(),
             self.run_id.encode(),
@@ -55,7 +68,7 @@ class SegmentHeader(NamedTuple):
             self.t0_us,
         )
         body = _HEADER.pack(*fields, 0)
-        return (_HEADER.pack(*fields, crc32(body))).ljust(HEADER_BYTES, b"\0")
+        return (_HEADER.pack(*fields, crc32(body))).ljust(WORD_AT, b"\0")
 
 
 def read_header(data: bytes, path: Path) -> SegmentHeader:
@@ -64,11 +77,11 @@ def read_header(data: bytes, path: Path) -> SegmentHeader:
     Raises:
         OutboxCorrupted: not a segment of this version.
     """
-    if len(data) < HEADER_BYTES:
+    if len(data) < WORD_AT:
         raise OutboxCorrupted(f"{path} is shorter than a segment's header; set it aside")
     magic, version, size, attempt, source, run_id, seq0, t0_us, crc = _HEADER.unpack_from(data)
     bare = data[: _HEADER.size - _CRC.size] + b"\0" * _CRC.size
-    if magic != MAGIC or version != FORMAT_VERSION or size != HEADER_BYTES or crc32(bare) != crc:
+    if magic != MAGIC or version != FORMAT_VERSION or size != WORD_AT or crc32(bare) != crc:
         raise OutboxCorrupted(f"{path} is not a segment of version {FORMAT_VERSION}; set it aside")
     name = source.rstrip(b"\0").decode()
     return SegmentHeader(run_id.decode(), attempt, name, seq0, t0_us)

@@ -1,8 +1,8 @@
-"""The trainer's side of the outbox: one store into a mapped segment an event, no thread, no broker.
+"""The trainer's side of the outbox: two stores into a mapped segment an event, no thread, no broker.
 
-Mapped, for a `write()` an event costs three to five times the encoding (benchmarks/outbox.py); allocated before
-it is mapped, so that a full disk is an ENOSPC at a segment's start and never a SIGBUS. What was stored is in the
-page cache and outlives a SIGKILL at any instant.
+Mapped, for a `write()` an event costs six times the encoding (benchmarks/outbox.py); allocated before it is
+mapped, so that a full disk is an ENOSPC at a segment's start and never a SIGBUS. What was stored is in the page
+cache and outlives a SIGKILL at any instant.
 """
 
 import errno
@@ -24,11 +24,15 @@ from mosaic_workerkit.errors import (
     OutboxWriteFailed,
 )
 from mosaic_workerkit.outbox.segment import (
-    FRAME,
-    FRAME_BYTES,
+    CUT_BYTES,
+    CUT_EVENTS,
+    CUTS,
     FREED_PIPE,
-    HEADER_BYTES,
+    HEAD_BYTES,
+    SHIFT,
+    TABLE_AT,
     WAITING_FILE,
+    WORD_AT,
     WRITER_LOCK,
     SegmentHeader,
     segment_name,
@@ -42,8 +46,11 @@ _ROOM_CHECK_S = 0.01
 """While steps are dropped, looking for room costs a listing of the folder: not at every step."""
 _WAIT_CHECK_MS = 1000
 """A wake-up comes through the pipe; this bounds what a shipper killed between freeing and telling can cost."""
-
-_pack = FRAME.pack
+_WORD = WORD_AT // 8
+_TABLE = TABLE_AT // 8
+"""Places in the segment seen as 64-bit words. One is stored by a single instruction, which `struct.pack_into` does not
+promise (it zeroes the bytes first)."""
+_UNIT = 1 << SHIFT
 
 
 class OutboxWriter:
@@ -80,48 +87,47 @@ class OutboxWriter:
         self._header = SegmentHeader(run_id, attempt, source, 1, self.t0_us)
         self._next_room_check = 0.0
         self._map: mmap.mmap | None = None
+        self._words: memoryview[int] | None = None
         self._fd = -1
         self._at = 0
         self._end = 0
-        """Bytes of the mapped segment; 0 sends every append into `_make_room`."""
+        """Bytes of the mapped segment."""
+        self._limit = 0
+        """Up to here records go without a new cut or segment; 0 sends every append into `_make_room`."""
+        self._cuts = 0
+        self._cut_at = 0
+        self._cut_seq = 0
+        """At this next seq a cut is due."""
         folder.mkdir(parents=True, exist_ok=True)
         self._lock_fd = _lock(folder)
         _live.add(self)
         self._open_segment()
 
-    def append(self, record: bytes) -> None:
+    def append(self, record: bytes, may_drop: bool = False) -> bool:
         """Store one record, whose seq must be `next_seq`. Waits at the quota.
+
+        `may_drop`: policy `thin` may drop it there, which is counted; then False is returned.
 
         Raises:
             EventTooLarge: the record is above `MAX_EVENT_BYTES`.
             OutboxWriteFailed: the disk is full; nothing of the record was kept.
         """
-        size = len(record)
         at = self._at
-        end = at + size + FRAME_BYTES
-        if end > self._end or size > MAX_EVENT_BYTES:
-            self._make_room(size, may_drop=False)
-            at = self._at
-            end = at + size + FRAME_BYTES
-        # None never gets here: without a map _end is 0.
-        self._map[at:end] = _pack(size, crc32(record)) + record  # type: ignore[index]
-        self._at = end
-        self.next_seq += 1
-
-    def offer(self, record: bytes) -> bool:
-        """Store a record that policy `thin` may drop; False when it was dropped (and counted)."""
-        size = len(record)
-        at = self._at
-        end = at + size + FRAME_BYTES
-        if end > self._end or size > MAX_EVENT_BYTES:
-            if not self._make_room(size, may_drop=self._policy is FullOutboxPolicy.THIN):
+        end = at + len(record)
+        if end > self._limit:
+            if not self._make_room(len(record), may_drop):
                 self.thinned += 1
                 return False
             at = self._at
-            end = at + size + FRAME_BYTES
-        self._map[at:end] = _pack(size, crc32(record)) + record  # type: ignore[index]
+            end = at + len(record)
+        # None never gets here: without a map _limit is 0.
+        self._map[at:end] = record  # type: ignore[index]
         self._at = end
-        self.next_seq += 1
+        self.next_seq = seq = self.next_seq + 1
+        # Only now, and in one store, is the record there for a reader.
+        self._words[_WORD] = seq * _UNIT + end  # type: ignore[index]
+        if seq == self._cut_seq:
+            self._cut()
         return True
 
     def has_room(self) -> bool:
@@ -130,7 +136,7 @@ class OutboxWriter:
         if now < self._next_room_check:
             return False
         self._next_room_check = now + _ROOM_CHECK_S
-        return self._end > 0 or self._is_below_quota()
+        return self._limit > 0 or self._is_below_quota()
 
     def close(self) -> None:
         """Cut the last segment to what was written and let go of the folder."""
@@ -151,10 +157,14 @@ class OutboxWriter:
                 f"an event of {size} bytes is above {MAX_EVENT_BYTES}: write the data to a file "
                 "and announce it as an artifact"
             )
+        if self._map is not None and self._at + size <= self._end:
+            self._cut()
+            if self._limit > 0:
+                return True
         # Sealed first, so that the shipper may free the whole of what is waiting.
         self._seal()
         if not self._is_below_quota():
-            if may_drop:
+            if may_drop and self._policy is FullOutboxPolicy.THIN:
                 self._next_room_check = time.monotonic() + _ROOM_CHECK_S
                 return False
             self._wait_for_room()
@@ -200,6 +210,8 @@ class OutboxWriter:
             try:
                 os.pwrite(fd, self._header._replace(seq0=self.next_seq).to_bytes(), 0)
                 view = mmap.mmap(fd, size)
+                words = memoryview(view).cast("Q")
+                words[_WORD] = self.next_seq * _UNIT + HEAD_BYTES
                 draft.rename(path)
             except BaseException:
                 os.close(fd)
@@ -207,8 +219,10 @@ class OutboxWriter:
         except OSError as error:
             draft.unlink(missing_ok=True)
             raise OutboxWriteFailed(_why(error, self._folder)) from error
-        self._fd, self._map = fd, view
-        self._at, self._end = HEADER_BYTES, size
+        self._fd, self._map, self._words = fd, view, words
+        self._at, self._end = HEAD_BYTES, size
+        self._cuts = 0
+        self._begin_cut()
 
     def _allocate(self, draft: Path) -> tuple[int, int]:
         """Make a file with blocks under all of it: of the usual size, or of what a nearly full disk has left."""
@@ -229,22 +243,46 @@ class OutboxWriter:
             os.close(fd)
             raise
 
+    def _cut(self) -> None:
+        """Note that a batch may end here. The CRC goes first: the word is what makes the entry."""
+        if self._at > self._cut_at and self._map is not None and self._words is not None:
+            place = _TABLE + 2 * self._cuts
+            with memoryview(self._map) as whole, whole[self._cut_at : self._at] as part:
+                self._words[place + 1] = crc32(part)
+            self._words[place] = self.next_seq * _UNIT + self._at
+            self._cuts += 1
+        self._begin_cut()
+
+    def _begin_cut(self) -> None:
+        self._cut_at = self._at
+        self._cut_seq = self.next_seq + CUT_EVENTS
+        # Without an entry for the next cut the segment is full.
+        self._limit = min(self._end, self._at + CUT_BYTES) if self._cuts < CUTS else 0
+
     def _seal(self) -> None:
         if self._map is None:
             return
-        self._map.close()
+        self._cut()
+        self._unmap()
         os.ftruncate(self._fd, self._at)
         os.close(self._fd)
-        self._map, self._fd, self._end = None, -1, 0
+        self._fd, self._end = -1, 0
+
+    def _unmap(self) -> None:
+        if self._words is not None:
+            self._words.release()
+        if self._map is not None:
+            self._map.close()
+        self._map, self._words, self._limit = None, None, 0
 
     def _leave_to_parent(self) -> None:
         """In a forked child: let go without touching the file or the parent's lock."""
         if self._map is not None:
-            self._map.close()
+            self._unmap()
             os.close(self._fd)
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
-        self._map, self._fd, self._lock_fd, self._end = None, -1, -1, 0
+        self._fd, self._lock_fd, self._end = -1, -1, 0
 
 
 def _lock(folder: Path) -> int:

@@ -20,9 +20,6 @@ from mosaic_contracts.wire import (
     BATCH_HEADER,
     ENCODING_HEADER,
     ENCODING_ZSTD,
-    MAX_BATCH_BYTES,
-    MAX_BATCH_EVENTS,
-    MAX_EVENT_BYTES,
     MSG_ID_HEADER,
     SOURCE_WORKER,
     BatchHead,
@@ -92,9 +89,6 @@ class Session:
         self._told_at = time.monotonic()
         self._must_rewind = False
         self._nonce = courier.launch.nonce
-        room = connection.max_payload - 8192
-        # Below one event nothing would ever fit; the broker's own limit then says so.
-        self._batch_bytes = max(MAX_EVENT_BYTES, min(MAX_BATCH_BYTES, room))
 
     async def run(self) -> None:
         """Until everything is committed in a drain.
@@ -138,10 +132,10 @@ class Session:
                 await self._wait_for_ack()
                 continue
             courier.wake.clear()
-            region = reader.read(max_bytes=self._batch_bytes)
+            region = reader.read()
             if region is not None:
                 await self._send(region)
-                if region.n == MAX_BATCH_EVENTS:
+                if region.is_full:
                     continue
             elif self._has_ended():
                 return
