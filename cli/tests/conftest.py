@@ -6,10 +6,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.gateway_double import Answers, Mosaic, caller, gateway, point_at
 
 from mosaic_cli.stack.launch import take_down
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.process import Process, current
+
+
+@pytest.fixture
+def mosaic(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Mosaic:
+    """Runs a command line in this process: exit code, stdout, stderr."""
+    return caller(monkeypatch, capsys)
+
+
+@pytest.fixture
+def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
+    """What the stack that the environment names answers."""
+    with gateway() as known:
+        point_at(known, tmp_path, monkeypatch)
+        yield known
+
 
 ROOMS = {"broker": "nats-server", "recorder": "python", "scheduler": "python", "gateway": "python"}
 

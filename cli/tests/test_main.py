@@ -3,98 +3,17 @@
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
+from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
 
 from mosaic_cli.exit_code import ExitCode
-from mosaic_cli.main import main
 from mosaic_cli.stack.lone_run import unknown_runs, unknown_text
 from mosaic_cli.verbs.stack import stop_all
 from mosaic_client import connect
 from mosaic_contracts.runs import RunView
-
-RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-RUN = {
-    "run_id": RUN_ID,
-    "name": "a run",
-    "spec": {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"},
-    "state": "succeeded",
-    "revision": 1,
-    "created_at": "2026-01-01T00:00:00Z",
-    "run_dir": f"runs/{RUN_ID}",
-}
-OF_RUN = f"/api/v1/runs/{RUN_ID}"
-Answers = dict[str, Any]
-Mosaic = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def mosaic(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Mosaic:
-    """Runs a command line in this process: exit code, stdout, stderr."""
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["mosaic", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 0
-        return code, *capsys.readouterr()
-
-    return call
-
-
-@pytest.fixture
-def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
-    """What the server answers, by path; a path that is missing is a run_unknown."""
-    known: Answers = {"/api/v1/runs": {"runs": [RUN]}, OF_RUN: RUN, f"{OF_RUN}/artifacts": []}
-
-    class Gateway(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            unknown = {"code": "run_unknown", "title": "There is no such run"}
-            body = known.get(urlsplit(self.path).path, unknown)
-            status = (
-                body.get("status", 404 if body is unknown else 200)
-                if isinstance(body, dict)
-                else 200
-            )
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"] or 0))
-            self.do_GET()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    token = tmp_path / "token"
-    token.write_text("secret")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        monkeypatch.setenv("MOSAIC_URL", f"http://127.0.0.1:{server.server_port}")
-        monkeypatch.setenv("MOSAIC_TOKEN_FILE", str(token))
-        monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
-        yield known
-        server.shutdown()
-        thread.join(5)
-
-
-def strict(text: str) -> Any:
-    def refuse(name: str) -> None:
-        raise AssertionError(f"{name} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,27 @@ def test_an_unknown_option_is_refused_with_the_usage(tmp_path: Path, verb: str) 
     assert not (tmp_path / "venvs").exists()
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("./mosaic te", ["test"]), ("./mosaic sync --b", ["--bundle"]), ("./mosaic test wor", None)],
+)
+def test_the_tab_key_knows_the_bash_verbs(
+    tmp_path: Path, line: str, words: list[str] | None
+) -> None:
+    """Verbs of the bash file, their options and rooms are completed, and no environment is made for it."""
+    done = bash(
+        "./mosaic",
+        _MOSAIC_COMPLETE="complete_bash",
+        COMP_WORDS=line,
+        COMP_CWORD=str(len(line.split()) - 1),
+        MOSAIC_VENVS=str(tmp_path / "venvs"),
+    )
+    assert done.returncode == 0, done.stderr
+    rooms = [room.name for room in all_rooms() if room.name.startswith("wor")]
+    assert sorted(done.stdout.split()) == sorted(words or rooms)
+    assert not (tmp_path / "venvs").exists()
+
+
 def test_bash_and_python_know_the_same_rooms() -> None:
     """Rooms are the folders with a project file, in both halves of the tooling."""
     listed = bash(f"{BARE} room_names").stdout.split()

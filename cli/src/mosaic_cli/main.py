@@ -4,19 +4,36 @@ import os
 import sys
 
 import typer
+from typer._completion_classes import completion_init
 
+from mosaic_cli.completion import COMPLETE_VARIABLE
 from mosaic_cli.errors import CliError, ReaderGone
 from mosaic_cli.exit_code import EPILOG, ExitCode, code_of_problem
+from mosaic_cli.option_group import Verb, spread
 from mosaic_cli.output import err, say
+from mosaic_cli.place import Place
 from mosaic_cli.reference import nearest_hint
-from mosaic_cli.verbs import demo, doctor, logs, run, runs, stack, telemetry, worker_check, workers
+from mosaic_cli.verbs import (
+    change,
+    completion,
+    demo,
+    doctor,
+    logs,
+    queue,
+    run,
+    runs,
+    secret,
+    stack,
+    telemetry,
+    top,
+    worker_check,
+    workers,
+)
 from mosaic_client import ClientError, MosaicProblem
 from mosaic_contracts.problems import Problem
 
 app = typer.Typer(
     name="./mosaic",
-    help="Train reinforcement-learning agents on this machine, and keep every step they take.",
-    epilog=EPILOG,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -24,7 +41,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-BEGIN, LOOK, CARE = "Begin", "Look", "Care"
+BEGIN, LOOK, CHANGE, CARE = "Begin", "Look", "Change", "Care"
+_HERE_ONLY = (stack.up, stack.down, demo.demo, worker_check.worker_check, doctor.version)
+"""Verbs of this machine alone; all others may be asked of a stack elsewhere."""
 _VERBS = (
     (BEGIN, demo.demo),
     (BEGIN, run.run),
@@ -38,21 +57,63 @@ _VERBS = (
     (LOOK, telemetry.episodes),
     (LOOK, telemetry.metrics),
     (LOOK, telemetry.export),
-    (CARE, runs.stop),
+    (LOOK, top.top),
+    (CHANGE, runs.stop),
+    (CHANGE, change.retry),
+    (CHANGE, change.clone),
+    (CHANGE, change.tag),
+    (CHANGE, change.note),
+    (CHANGE, change.rm),
+    (CHANGE, change.restore),
     (CARE, run.check),
+    (CARE, run.preflight),
+    (CARE, workers.workers),
     (CARE, workers.describe),
     (CARE, worker_check.worker_check),
     (CARE, doctor.doctor),
+    (CARE, completion.completion),
     (CARE, doctor.version),
 )
+_QUEUE: dict[str, Verb] = {
+    "list": queue.list_queue,
+    "hold": queue.hold,
+    "release": queue.release,
+    "priority": queue.priority,
+    "move": queue.move,
+}
+_SECRET: dict[str, Verb] = {
+    "set": secret.set_secret,
+    "ls": secret.list_secrets,
+    "rm": secret.remove_secret,
+}
+
+
+def _add_group(verb: Verb, panel: str, verbs: dict[str, Verb], *, acts_alone: bool = False) -> None:
+    group = typer.Typer(no_args_is_help=not acts_alone, invoke_without_command=acts_alone)
+    group.callback(epilog=EPILOG)(spread(verb, Place))
+    for word, inner in verbs.items():
+        group.command(word, epilog=EPILOG)(spread(inner, Place))
+    app.add_typer(group, name=verb.__name__, rich_help_panel=panel)
+
+
+def _mosaic() -> None:
+    """Train reinforcement-learning agents on this machine, and keep every step they take."""
+
+
+app.callback(epilog=EPILOG)(spread(_mosaic, Place))
 for _panel, _verb in _VERBS:
-    app.command(rich_help_panel=_panel, epilog=EPILOG)(_verb)
+    _elsewhere = () if _verb in _HERE_ONLY else (Place,)
+    app.command(rich_help_panel=_panel, epilog=EPILOG)(spread(_verb, *_elsewhere))
+_add_group(queue.queue, CHANGE, _QUEUE, acts_alone=True)
+_add_group(secret.secret, CARE, _SECRET)
 
 
 def main() -> None:
     """Run one verb. Expected faults end with a message and their exit code, never with a traceback."""
+    if COMPLETE_VARIABLE in os.environ:
+        completion_init()  # else typer knows of no shell, as it is told to add no options for that
     try:
-        app(prog_name="./mosaic")
+        app(prog_name="./mosaic", complete_var=COMPLETE_VARIABLE)
     except ReaderGone as gone:
         # what is still buffered has nowhere to go; at exit Python would complain of that
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

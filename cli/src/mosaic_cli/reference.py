@@ -3,10 +3,12 @@
 import difflib
 import json
 import re
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+from itertools import islice, takewhile
 
 from mosaic_cli.errors import NothingFound, RunUnknown, ValueRefused
+from mosaic_cli.run_change import each_run
 from mosaic_client import Client
 from mosaic_contracts.ids import RUN_ID_PATTERN
 from mosaic_contracts.runs import RunView
@@ -21,7 +23,14 @@ _NAMES_LOOKED_AT = 1000
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+(?:\.\d+)?)s?)?")
 
 
-def find_run(client: Client, text: str) -> RunView:
+class Among(Enum):
+    """Which runs a beginning, a name and `last` are looked for among; a whole id is found in any case."""
+
+    LISTED = auto()
+    PUT_AWAY = auto()
+
+
+def find_run(client: Client, text: str, among: Among = Among.LISTED) -> RunView:
     """The run that an id, an unambiguous beginning of one, a whole name, or `last` means.
 
     Raises:
@@ -29,21 +38,18 @@ def find_run(client: Client, text: str) -> RunView:
         ValueRefused: several begin so.
     """
     if text.lower() == LAST:
-        newest = client.runs(limit=1).runs
-        if not newest:
-            raise RunUnknown(NO_RUNS)
-        return newest[0]
+        newest = next(_candidates(client, among), None)
+        if newest is None:
+            raise RunUnknown("No run is put away." if among is Among.PUT_AWAY else NO_RUNS)
+        return newest
     prefix = text.upper()
     if re.fullmatch(RUN_ID_PATTERN, prefix):
         return client.run(prefix)
     if not _PREFIX.fullmatch(prefix):
-        return _find_by_name(client, text)
-    found: list[RunView] = []
-    for run in client.each_run():
-        if run.run_id < prefix:
-            break  # ids sort by time and the list is newest first: the rest is older
-        if run.run_id.startswith(prefix):
-            found.append(run)
+        return _find_by_name(_candidates(client, among), text)
+    # ids sort by time and a list is newest first: what comes after a smaller one is older still
+    younger = takewhile(lambda run: run.run_id >= prefix, _candidates(client, among))
+    found = [run for run in younger if run.run_id.startswith(prefix)]
     if not found:
         raise RunUnknown(f"No run's id begins with {prefix}. `./mosaic ps` lists them.")
     if len(found) > 1:
@@ -55,8 +61,14 @@ def find_run(client: Client, text: str) -> RunView:
     return found[0]
 
 
-def _find_by_name(client: Client, text: str) -> RunView:
-    recent = list(islice(client.each_run(), _NAMES_LOOKED_AT))
+def _candidates(client: Client, among: Among) -> Iterator[RunView]:
+    if among is Among.LISTED:
+        return iter(client.each_run())
+    return each_run(client, {"deleted": "true"})
+
+
+def _find_by_name(candidates: Iterator[RunView], text: str) -> RunView:
+    recent = list(islice(candidates, _NAMES_LOOKED_AT))
     named = [run for run in recent if run.name == text]
     if len(named) == 1:
         return named[0]

@@ -19,6 +19,11 @@ STATE_STYLE = {
 }
 
 
+SHORTEST_ID = 10
+"""A ULID's first ten characters are its time; they seldom meet again."""
+LEVEL_STYLE = {"ok": "green", "warning": "yellow", "blocking": "red"}
+
+
 def number(value: float | None, digits: int = 2) -> str:
     """A value with at most `digits` decimals; NaN and infinities by name; a dash for none."""
     if value is None:
@@ -72,6 +77,14 @@ def run_duration(run: RunView) -> str:
     if run.started_at is None:
         return "-"
     return duration(((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds())
+
+
+def short_ids(ids: list[str]) -> list[str]:
+    """Ids as short as they may be typed: cut where all of them still differ."""
+    length = SHORTEST_ID
+    while length < 26 and len({run_id[:length] for run_id in ids}) < len(set(ids)):
+        length += 1
+    return [run_id[:length] for run_id in ids]
 
 
 def what(run: RunView) -> str:

@@ -11,9 +11,8 @@ from mosaic_cli.examination import examine
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, out
 from mosaic_cli.stack.layout import Layout
+from mosaic_cli.wording import LEVEL_STYLE
 from mosaic_contracts import VERSION
-
-LEVEL_STYLE = {"ok": "green", "warning": "yellow", "blocking": "red"}
 
 
 def doctor(json: option.Json = False) -> None:

@@ -1,148 +1,96 @@
-"""`run` and `check`: ask for a run, or only for its plan."""
+"""`run`, `check` and `preflight`: ask for a run, only for its plan, or whether it would start now."""
 
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from rich.table import Table
 from rich.text import Text
 
-from mosaic_cli import option
-from mosaic_cli.errors import ValueRefused
+from mosaic_cli import option, run_change
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, plain, say
-from mosaic_cli.reference import nearest_hint, parse_duration, parse_parameters
+from mosaic_cli.reference import nearest_hint
+from mosaic_cli.spec_source import Algorithm, Environment, SpecFile, SpecOptions, Worker, make_spec
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary, run_result
+from mosaic_cli.wording import LEVEL_STYLE
 from mosaic_client import Client, connect
+from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunView
-from mosaic_contracts.spec import RecordLevel, RunSpec
 from mosaic_contracts.worker import CheckReport
 
-LEVEL_STYLE = {"ok": "green", "warning": "yellow", "blocking": "red"}
-
-Worker = Annotated[str, typer.Argument(help="Id of a worker, e.g. cleanrl (`./mosaic describe`).")]
-Algorithm = Annotated[str, typer.Argument(help="One of its algorithms, e.g. ppo.")]
-Environment = Annotated[str, typer.Argument(help="Environment id, e.g. CartPole-v1.")]
-Seed = Annotated[int | None, typer.Option("--seed", "-s", help="Seed; default 1.")]
-Steps = Annotated[
-    int | None, typer.Option("--steps", help="Environment steps; default: the algorithm's.")
-]
-Parameters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--param", "-p", metavar="KEY=VALUE", help="An argument of the algorithm; may be repeated."
-    ),
-]
-Record = Annotated[
-    RecordLevel | None,
-    typer.Option(
-        "--record",
-        help="How much is kept. metrics: curves only; episodes: and each episode's return and length; replay "
-        "(default): and every step's action, reward and hash, so that episodes can be replayed; full: and every "
-        "observation. Configuration, checkpoints and the log are always kept.",
-    ),
-]
-WallTime = Annotated[
-    str | None,
-    typer.Option("--wall-time", metavar="TIME", help="Stop after this long, e.g. 30m or 2h."),
-]
-Name = Annotated[str | None, typer.Option("--name", help="Display name.")]
-Cpus = Annotated[int | None, typer.Option("--cpus", help="Cores to reserve; default 1.")]
+NOTHING_STARTED = "Nothing was started."
+REFUSED = "[red]It cannot be run like this.[/red] Change what is blocking, and check again."
 
 
 def run(
-    worker: Worker,
-    algorithm: Algorithm,
-    environment: Environment,
-    seed: Seed = None,
-    steps: Steps = None,
-    param: Parameters = None,
-    record: Record = None,
-    wall_time: WallTime = None,
-    name: Name = None,
-    cpus: Cpus = None,
-    detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Print the id and return.")
-    ] = False,
+    options: SpecOptions,
+    worker: Worker = None,
+    algorithm: Algorithm = None,
+    environment: Environment = None,
+    file: SpecFile = None,
+    detach: option.Detach = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan, start nothing.")
     ] = False,
     json: option.Json = False,
 ) -> None:
-    """Start a run and follow it.
+    """Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with anything beside it.
 
     Ctrl-C detaches: the run goes on, and the exit code is 0.
     """
-    spec = make_spec(
-        worker, algorithm, environment, seed=seed, steps=steps, param=param, record=record,
-        wall_time=wall_time, name=name, cpus=cpus,
-    )  # fmt: skip
+    spec = make_spec(file, worker, algorithm, environment, options)
     with connect() as client:
         if dry_run:
-            _check(client, spec, json)
+            _check(client.check(spec), json)
             return
-        view = client.submit(spec)
-        if detach:
-            emit(view) if json else out.print(view.run_id)
-            return
-        _follow(client, view, json)
+        accompany(client, client.submit(spec), detach, json)
 
 
 def check(
-    worker: Worker,
-    algorithm: Algorithm,
-    environment: Environment,
-    seed: Seed = None,
-    steps: Steps = None,
-    param: Parameters = None,
-    record: Record = None,
-    wall_time: WallTime = None,
-    name: Name = None,
-    cpus: Cpus = None,
+    options: SpecOptions,
+    worker: Worker = None,
+    algorithm: Algorithm = None,
+    environment: Environment = None,
+    file: SpecFile = None,
     json: option.Json = False,
 ) -> None:
     """Show what `run` would start and what is missing; starts nothing."""
-    spec = make_spec(
-        worker, algorithm, environment, seed=seed, steps=steps, param=param, record=record,
-        wall_time=wall_time, name=name, cpus=cpus,
-    )  # fmt: skip
+    spec = make_spec(file, worker, algorithm, environment, options)
     with connect() as client:
-        _check(client, spec, json)
+        _check(client.check(spec), json)
 
 
-def make_spec(
-    worker: str,
-    algorithm: str,
-    environment: str,
-    *,
-    param: list[str] | None = None,
-    wall_time: str | None = None,
-    **given: Any,
-) -> RunSpec:
-    """The spec of a command line; options that were not given are left to the defaults.
+def preflight(
+    options: SpecOptions,
+    worker: Worker = None,
+    algorithm: Algorithm = None,
+    environment: Environment = None,
+    file: SpecFile = None,
+    json: option.Json = False,
+) -> None:
+    """Show whether a run would start now, line by line: worker, plan, cores, disk, broker, secrets, consent.
+
+    Exit code 1 when a line is blocking. A run that needs something of the world outside is agreed to by starting it
+    with `--consent` and the digest that stands here.
+    """
+    spec = make_spec(file, worker, algorithm, environment, options)
+    with connect() as client:
+        report = run_change.preflight(client, spec)
+    emit(report) if json else _print_preflight(report)
+    raise typer.Exit(ExitCode.DONE if report.ok else ExitCode.RUN_FAILED)
+
+
+def accompany(client: Client, run: RunView, detach: bool, json: bool) -> None:
+    """Follow a run that was just started, or only say its id.
 
     Raises:
-        ValueRefused: a value that no spec may have.
+        typer.Exit: with the code of its end.
     """
-    fields: dict[str, Any] = {"worker": worker, "algorithm": algorithm, "environment": environment}
-    fields |= {key: value for key, value in given.items() if value is not None}
-    if param:
-        fields["parameters"] = parse_parameters(param)
-    if wall_time is not None:
-        fields["wall_time_s"] = parse_duration(wall_time)
-    try:
-        return RunSpec(**fields)
-    except ValidationError as error:
-        words = [
-            f"{'.'.join(map(str, e['loc']))}: {e['msg']} (given: {e['input']!r})"
-            for e in error.errors()
-        ]
-        raise ValueRefused("This cannot be run. " + "; ".join(words)) from error
-
-
-def _follow(client: Client, run: RunView, json: bool) -> None:
+    if detach:
+        emit(run) if json else out.print(run.run_id)
+        return
     say(f"Run {run.run_id} ({run.name}). Ctrl-C detaches from it.")
     try:
         run = follow_run(client, run, err)
@@ -161,12 +109,8 @@ def _follow(client: Client, run: RunView, json: bool) -> None:
     raise typer.Exit(code_of_state(run.state))
 
 
-def _check(client: Client, spec: RunSpec, json: bool) -> None:
-    report = client.check(spec)
-    if json:
-        emit(report)
-    else:
-        _print_report(report)
+def _check(report: CheckReport, json: bool) -> None:
+    emit(report) if json else _print_report(report)
     raise typer.Exit(ExitCode.DONE if report.ok else ExitCode.RUN_FAILED)
 
 
@@ -191,10 +135,26 @@ def _print_report(report: CheckReport) -> None:
             for inner, text in _flat(key, plain(value)):
                 plan.add_row(Text(inner), Text(text))
         out.print(plan)
+    out.print(NOTHING_STARTED if report.ok else REFUSED)
+
+
+def _print_preflight(report: PreflightReport) -> None:
+    lines = Table(box=None, pad_edge=False, show_header=False)
+    for line in report.lines:
+        words = Text(line.message + nearest_hint(line.nearest, line.message))
+        if line.todo:
+            words.append(f"\n{line.todo}", "bold")
+        lines.add_row(Text(line.level, LEVEL_STYLE[line.level]), Text(line.title), words)
+    out.print(lines)
+    if report.needs:
+        out.print("\nIt needs your consent to:")
+        for need in report.needs:
+            out.print(f"  {need}", markup=False)
+        out.print(f"Agree by starting it with --consent {report.digest}", soft_wrap=True)
     out.print(
-        "Nothing was started."
+        f"It would start. {NOTHING_STARTED}"
         if report.ok
-        else "[red]It cannot be run like this.[/red] Change what is blocking, and check again."
+        else "[red]It would not start now.[/red] What to do stands beside each line that is blocking."
     )
 
 

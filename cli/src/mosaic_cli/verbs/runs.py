@@ -1,5 +1,7 @@
 """`ps`, `show`, `stop`: the runs themselves."""
 
+from dataclasses import dataclass
+from enum import StrEnum
 from itertools import islice
 from typing import Annotated
 
@@ -8,38 +10,98 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.completion import complete_worker
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import NO_RUNS, find_run
+from mosaic_cli.run_change import each_run
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary
-from mosaic_cli.wording import STATE_STYLE, age, number, run_duration, steps_text, what
-from mosaic_client import connect
+from mosaic_cli.wording import STATE_STYLE, age, number, run_duration, short_ids, steps_text, what
+from mosaic_client import Client, connect
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 
-SHORTEST_ID = 10
-"""A ULID's first ten characters are its time; they seldom meet again."""
+
+class SortKey(StrEnum):
+    """What the list is sorted by (docs/interfaces.md)."""
+
+    CREATED = "created"
+    STARTED = "started"
+    ENDED = "ended"
+    NAME = "name"
+    STEPS = "steps"
+    EPISODES = "episodes"
+    LAST_RETURN = "last_return"
+    BEST_RETURN = "best_return"
+    MEAN_RETURN = "mean_return"
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which runs are listed; each may be given several times and then takes any of them, tags all."""
+
+    state: Annotated[list[RunState] | None, typer.Option(help="Only in this state.")] = None
+    worker: Annotated[
+        list[str] | None,
+        typer.Option(help="Only of this worker.", autocompletion=complete_worker),
+    ] = None
+    algorithm: Annotated[list[str] | None, typer.Option("--algorithm", "-a")] = None
+    environment: Annotated[list[str] | None, typer.Option("--environment", "-e")] = None
+    kind: Annotated[list[RunKind] | None, typer.Option(help="Only of this kind.")] = None
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag.")] = None
+    text: Annotated[
+        str | None, typer.Option("--text", help="Only with this in name, id, note or a tag.")
+    ] = None
+    parent: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Only those made from this run.")
+    ] = None
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="Those that were put away, instead of the others.")
+    ] = False
+
+    def query(self, client: Client) -> dict[str, str | list[str] | None]:
+        """As `GET /runs` takes them; what was not given is None."""
+        return {
+            "state": [state.value for state in self.state or []],
+            "worker": self.worker,
+            "algorithm": self.algorithm,
+            "environment": self.environment,
+            "kind": [kind.value for kind in self.kind or []],
+            "tag": self.tag,
+            "text": self.text,
+            "parent": find_run(client, self.parent).run_id if self.parent else None,
+            "deleted": "true" if self.deleted else None,
+        }
 
 
 def ps(
-    state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
+    filters: Filters,
+    sort: Annotated[SortKey, typer.Option(help="What to sort by.")] = SortKey.CREATED,
+    ascending: Annotated[
+        bool, typer.Option("--asc", help="Smallest or oldest first; what has no value comes last.")
+    ] = False,
     limit: option.Limit = 20,
     json: option.Json = False,
 ) -> None:
     """List runs, newest first."""
     with connect() as client:
-        runs = list(islice(client.each_run(state), limit))
+        asked = filters.query(client)
+        ordered = {**asked, "sort": sort.value, "order": "asc" if ascending else "desc"}
+        # one more than is shown tells whether there are more
+        found = list(islice(each_run(client, ordered), limit + 1))
+    runs = found[:limit]
     if json:
         emit(runs)
         return
     if not runs:
-        say(f"No run is {state}." if state else NO_RUNS)
+        say("No run is like this." if any(asked.values()) else NO_RUNS)
         return
     out.print(runs_table(runs))
-    if len(runs) == limit:
-        say(f"The newest {limit}; more with --limit.")
+    if len(found) > limit:
+        say(f"The first {limit}; more with --limit.")
 
 
 def show(run: option.Run, json: option.Json = False) -> None:
@@ -55,13 +117,20 @@ def show(run: option.Run, json: option.Json = False) -> None:
         say(f"It waits: {view.waiting_reason}")
     if view.unresponsive:
         say("Its trainer does not move at the moment.")
+    if view.deleted_at:
+        say(f"It is put away; `./mosaic restore {view.run_id}` brings it back.")
     for note in view.notes:
         say(f"Note: {note}")
     print_summary(out, view, artifacts, Layout.of_environment().home)
+    for name, value in (("tags", ", ".join(view.tags)), ("note", view.note)):
+        if value:
+            out.print(Text.assemble((f"{name:<12} ", "dim"), value), soft_wrap=True)
+    if view.spec.parent:
+        out.print(Text.assemble((f"{'made from':<12} ", "dim"), view.spec.parent))
     if view.spec.parameters:
         out.print("\nParameters given:", style="dim")
-        for key, value in view.spec.parameters.items():
-            out.print(f"  {key} = {value}", markup=False)
+        for key, given in view.spec.parameters.items():
+            out.print(f"  {key} = {given}", markup=False)
 
 
 def stop(
@@ -97,10 +166,9 @@ def runs_table(runs: list[RunView]) -> Table:
     table.add_column("STATE", no_wrap=True)
     for heading in ("STEPS", "BEST", "TOOK", "BEGAN"):
         table.add_column(heading, justify="right", no_wrap=True)
-    length = _id_length([run.run_id for run in runs])
-    for run in runs:
+    for run, short in zip(runs, short_ids([run.run_id for run in runs]), strict=True):
         table.add_row(
-            run.run_id[:length],
+            short,
             Text(what(run)),
             _state(run),
             steps_text(run),
@@ -120,10 +188,3 @@ def _state(run: RunView) -> Text:
     if run.telemetry_pending:
         words += ", shipping"
     return Text(words, STATE_STYLE[run.state])
-
-
-def _id_length(ids: list[str]) -> int:
-    length = SHORTEST_ID
-    while length < 26 and len({run_id[:length] for run_id in ids}) < len(set(ids)):
-        length += 1
-    return length

@@ -1,4 +1,4 @@
-"""`describe`: workers, their algorithms, the arguments of one."""
+"""`workers` and `describe`: workers, their algorithms, the arguments of one."""
 
 from typing import Annotated, Any
 
@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.completion import complete_worker
 from mosaic_cli.errors import StackStartProblem, ValueRefused
 from mosaic_cli.output import emit, json_line, out
 from mosaic_cli.reference import did_you_mean
@@ -15,9 +16,17 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 
 
+def workers(json: option.Json = False) -> None:
+    """List the workers: what each trains on, whether it can be used now, and what to do where not."""
+    with connect() as client:
+        entries = client.workers().workers
+    emit(entries) if json else out.print(_workers_table(entries))
+
+
 def describe(
     worker: Annotated[
-        str | None, typer.Argument(help="A worker; without it all are listed.")
+        str | None,
+        typer.Argument(help="A worker; without it all are listed.", autocompletion=complete_worker),
     ] = None,
     algorithm: Annotated[str | None, typer.Argument(help="One of its algorithms.")] = None,
     json: option.Json = False,
@@ -61,14 +70,16 @@ def _known_algorithm(description: WorkerDescription, name: str) -> Algorithm:
 
 def _workers_table(entries: list[WorkerEntry]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for heading in ("WORKER", "TITLE", "READY", "WHAT TO DO"):
+    for heading in ("WORKER", "TITLE", "DEVICE", "READY", "WHAT TO DO"):
         table.add_column(heading, overflow="fold")
     for entry in entries:
         ready = Text("yes", "green") if entry.ready else Text("no", "yellow")
         words = "; ".join(f.message for f in entry.findings) or (
             "" if entry.ready else entry.manifest.hint
         )
-        table.add_row(entry.manifest.id, entry.manifest.title, ready, Text(words))
+        table.add_row(
+            entry.manifest.id, entry.manifest.title, entry.manifest.device.value, ready, Text(words)
+        )
     return table
 
 

@@ -1,0 +1,44 @@
+"""Which stack a verb talks to: the one of this machine, or one elsewhere by `--url` and `--token-file`."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PANEL = "A stack elsewhere"
+
+Url = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help="Its address, e.g. http://127.0.0.1:8420 through a tunnel; also MOSAIC_URL.",
+        rich_help_panel=PANEL,
+    ),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        help="File with its token; also MOSAIC_TOKEN_FILE.",
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The options that name a stack; called, they hold for all that this process does."""
+
+    url: Url = None
+    token_file: TokenFile = None
+
+    def __call__(self) -> None:
+        """What was not given stays as the environment has it."""
+        if self.url is not None:
+            os.environ["MOSAIC_URL"] = self.url
+        if self.token_file is not None:
+            os.environ["MOSAIC_TOKEN_FILE"] = str(self.token_file.absolute())

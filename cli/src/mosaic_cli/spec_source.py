@@ -1,0 +1,207 @@
+"""A run's spec from what a person gives: a YAML file, the command line, or both, where the command line wins."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from mosaic_cli.completion import complete_worker
+from mosaic_cli.errors import FileProblem, ValueRefused
+from mosaic_cli.reference import did_you_mean, parse_duration, parse_parameters
+from mosaic_contracts.spec import RecordLevel, RunSpec
+
+Worker = Annotated[
+    str | None,
+    typer.Argument(
+        help="Id of a worker, e.g. cleanrl (`./mosaic workers`).", autocompletion=complete_worker
+    ),
+]
+Algorithm = Annotated[str | None, typer.Argument(help="One of its algorithms, e.g. ppo.")]
+Environment = Annotated[str | None, typer.Argument(help="Environment id, e.g. CartPole-v1.")]
+SpecFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--file",
+        "-f",
+        metavar="SPEC.yaml",
+        help="Spec of the run as YAML or JSON, - for stdin; what stands on the command line wins over it. "
+        "`./mosaic show RUN --json` has one in its `spec`.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class SpecOptions:
+    """Fields of a spec as options; None is what was not given."""
+
+    seed: Annotated[int | None, typer.Option("--seed", "-s", help="Seed; default 1.")] = None
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Environment steps; default: the algorithm's.")
+    ] = None
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="KEY=VALUE",
+            help="An argument of the algorithm; may be repeated.",
+        ),
+    ] = None
+    record: Annotated[
+        RecordLevel | None,
+        typer.Option(
+            "--record",
+            help="How much is kept. metrics: curves only; episodes: and each episode's return and length; replay "
+            "(default): and every step's action, reward and hash, so that episodes can be replayed; full: and every "
+            "observation. Configuration, checkpoints and the log are always kept.",
+        ),
+    ] = None
+    wall_time: Annotated[
+        str | None,
+        typer.Option("--wall-time", metavar="TIME", help="Stop after this long, e.g. 30m or 2h."),
+    ] = None
+    name: Annotated[str | None, typer.Option("--name", help="Display name.")] = None
+    cpus: Annotated[int | None, typer.Option("--cpus", help="Cores to reserve; default 1.")] = None
+    gpus: Annotated[int | None, typer.Option("--gpus", help="GPUs to lease; default 0.")] = None
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "-t", help="A word to find the run by; may be repeated."),
+    ] = None
+    note: Annotated[str | None, typer.Option("--note", help="Your own words on it.")] = None
+    priority: Annotated[
+        int | None, typer.Option("--priority", help="Higher starts earlier; default 0.")
+    ] = None
+    hold: Annotated[
+        bool | None, typer.Option("--hold", help="Queue it; start it when it is released.")
+    ] = None
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret",
+            metavar="NAME",
+            help="A secret that it is given as a file (`./mosaic secret`); may be repeated.",
+        ),
+    ] = None
+    consent: Annotated[
+        str | None,
+        typer.Option(
+            "--consent",
+            metavar="DIGEST",
+            help="You agree to the needs that `./mosaic preflight` told under this digest.",
+        ),
+    ] = None
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="FIELD=VALUE", help="Any other field of a spec, e.g. --set grace_s=60."
+        ),
+    ] = None
+
+    def fields(self) -> dict[str, Any]:
+        """Fields of a spec that were given.
+
+        Raises:
+            ValueRefused: an option that cannot be read.
+        """
+        given: dict[str, Any] = dict(parse_parameters(self.field or []))
+        options = {
+            "seed": self.seed,
+            "steps": self.steps,
+            "parameters": parse_parameters(self.param) if self.param else None,
+            "record": self.record,
+            "wall_time_s": None if self.wall_time is None else parse_duration(self.wall_time),
+            "name": self.name,
+            "cpus": self.cpus,
+            "gpus": self.gpus,
+            "tags": self.tag or None,
+            "note": self.note,
+            "priority": self.priority,
+            "hold": self.hold,
+            "secrets": self.secret or None,
+            "consent": self.consent,
+        }
+        return given | {key: value for key, value in options.items() if value is not None}
+
+
+def make_spec(
+    file: Path | None,
+    worker: str | None,
+    algorithm: str | None,
+    environment: str | None,
+    options: SpecOptions,
+) -> RunSpec:
+    """The spec of a command line; what was not given is left to the file, then to the defaults.
+
+    Parameters of file and command line are merged name by name.
+
+    Raises:
+        FileProblem: the file cannot be read.
+        ValueRefused: a field is missing, unknown, or has a value that no spec may have.
+    """
+    named = {"worker": worker, "algorithm": algorithm, "environment": environment}
+    given = {key: value for key, value in named.items() if value is not None} | options.fields()
+    spec = read_spec_file(file) if file is not None else {}
+    parameters = spec.get("parameters")
+    if isinstance(parameters, dict) and "parameters" in given:
+        given["parameters"] = parameters | given["parameters"]
+    spec |= given
+    missing = [name for name in named if spec.get(name) is None]
+    if missing:
+        where = f"{file} names" if file is not None else "The command line names"
+        raise ValueRefused(
+            f"{where} no {' and no '.join(missing)}. Write WORKER ALGORITHM ENVIRONMENT, "
+            "e.g. `cleanrl ppo CartPole-v1`, or give a spec with -f."
+        )
+    return validated(spec)
+
+
+def validated(spec: dict[str, Any]) -> RunSpec:
+    """The spec as a model.
+
+    Raises:
+        ValueRefused: it may not be so.
+    """
+    try:
+        return RunSpec.model_validate(spec)
+    except ValidationError as error:
+        words = []
+        for found in error.errors():
+            where = ".".join(map(str, found["loc"]))
+            if found["type"] == "extra_forbidden":
+                words.append(
+                    f"{where}: no field of a spec. {did_you_mean(where, RunSpec.model_fields)}"
+                )
+            else:
+                words.append(f"{where}: {found['msg']} (given: {found['input']!r})")
+        raise ValueRefused("This cannot be run. " + "; ".join(words)) from error
+
+
+def read_spec_file(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML 1.2 file (JSON is YAML); `-` is stdin.
+
+    Raises:
+        FileProblem: it cannot be read.
+        ValueRefused: it is no mapping, or no YAML.
+    """
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+    except OSError as error:
+        raise FileProblem(f"{path} cannot be read ({error.strerror}).") from error
+    except UnicodeDecodeError as error:
+        raise ValueRefused(f"{path} is no text in UTF-8.") from error
+    try:
+        spec = YAML(typ="safe", pure=True).load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f", line {mark.line + 1}" if mark is not None else ""
+        raise ValueRefused(f"{path}{place}: this is no YAML: {error.problem}.") from error
+    except (YAMLError, ValueError) as error:
+        raise ValueRefused(f"{path} is no YAML: {error}.") from error
+    if not isinstance(spec, dict):
+        raise ValueRefused(f"{path} holds no fields of a spec. Write lines like `worker: cleanrl`.")
+    return {str(key): value for key, value in spec.items()}

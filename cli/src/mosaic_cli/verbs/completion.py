@@ -1,0 +1,60 @@
+"""`completion`: what a shell runs at its start so that the Tab key knows verbs, options, runs and workers."""
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+# Each function asks the ./mosaic that was typed, so one line in a start file serves every checkout. The
+# answers are words, one a line; nothing is said where there is no environment yet.
+_BASH = r"""_mosaic() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    COMPREPLY+=("$line")
+  done < <(COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD _MOSAIC_COMPLETE=complete_bash "$1" 2>/dev/null)
+}
+complete -o default -F _mosaic mosaic
+"""
+_ZSH = r"""#compdef mosaic
+_mosaic() {
+  local -a found
+  local -x COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT - 1)) _MOSAIC_COMPLETE=complete_bash
+  found=(${(f)"$("${words[1]}" 2>/dev/null)"})
+  if (( ${#found} )); then compadd -- $found; else _files; fi
+}
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
+compdef _mosaic mosaic
+"""
+_FISH = r"""function __mosaic_words
+  set -l before (commandline -opc)
+  set -l command $before[1]
+  set -lx COMP_WORDS (string join ' ' -- $before (commandline -ct))
+  set -lx COMP_CWORD (count $before)
+  set -lx _MOSAIC_COMPLETE complete_bash
+  $command 2>/dev/null
+end
+complete -c mosaic -a '(__mosaic_words)'
+"""
+
+
+class Shell(StrEnum):
+    """Shells that there is a function for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+_SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
+
+
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="The shell that is to complete.")],
+) -> None:
+    """Print a shell's completion function: `source <(./mosaic completion bash)`, or the same for zsh in its start file.
+
+    In fish: `./mosaic completion fish | source`.
+    """
+    sys.stdout.write(_SCRIPTS[shell])

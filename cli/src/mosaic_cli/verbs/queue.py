@@ -1,0 +1,105 @@
+"""`queue`: what waits, and in which order."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from mosaic_cli import option, run_change
+from mosaic_cli.errors import ValueRefused
+from mosaic_cli.output import emit, out, say
+from mosaic_cli.reference import find_run
+from mosaic_cli.wording import age, plural, short_ids, what
+from mosaic_client import connect
+from mosaic_contracts.runs import RunView
+
+
+def queue(context: typer.Context, json: option.Json = False) -> None:
+    """The runs that wait: list, hold, release, set their priority, move them. Without a verb they are listed."""
+    if context.invoked_subcommand is None:
+        list_queue(json)
+
+
+def list_queue(json: option.Json = False) -> None:
+    """List the runs that wait, in the order in which they will start."""
+    with connect() as client:
+        waiting = run_change.queue(client)
+    if json:
+        emit(waiting)
+    elif not waiting:
+        say("Nothing waits.")
+    else:
+        out.print(_table(waiting))
+
+
+def hold(runs: option.Runs, json: option.Json = False) -> None:
+    """Keep waiting runs from being started until they are released."""
+    _change(runs, json, "is held; `./mosaic queue release` lets it start", hold=True)
+
+
+def release(runs: option.Runs, json: option.Json = False) -> None:
+    """Let held runs start when it is their turn."""
+    _change(runs, json, "may start when it is its turn", hold=False)
+
+
+def priority(
+    run: option.Run,
+    value: Annotated[int, typer.Argument(min=-1000, max=1000, help="Higher starts earlier.")],
+    json: option.Json = False,
+) -> None:
+    """Set the priority of a run that waits. For a number below zero: `priority RUN -- -5`."""
+    _change([run], json, f"has priority {value}", priority=value)
+
+
+def move(
+    run: option.Run,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="RUN", help="Right before this waiting run.")
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="RUN", help="Right after this waiting run.")
+    ] = None,
+    json: option.Json = False,
+) -> None:
+    """Put a waiting run right before or after another one, whose priority it takes over."""
+    if (before is None) == (after is None):
+        raise ValueRefused("Give one of --before RUN and --after RUN.")
+    with connect() as client:
+        other = find_run(client, str(before or after)).run_id
+    place = {"before": other} if before is not None else {"after": other}
+    _change([run], json, f"waits {'before' if before is not None else 'after'} {other}", **place)
+
+
+def _change(runs: list[str], json: bool, words: str, **changes: bool | int | str) -> None:
+    with connect() as client:
+        ids = [find_run(client, run).run_id for run in runs]
+        views = [run_change.move(client, run_id, **changes) for run_id in ids]
+    if json:
+        emit(views)
+        return
+    for view in views:
+        place = f" (place {view.position})" if view.position else ""
+        say(f"{view.run_id} {words}{place}.")
+
+
+def _table(waiting: list[RunView]) -> Table:
+    table = Table(box=None, pad_edge=False, caption_justify="left")
+    table.add_column("PLACE", justify="right")
+    table.add_column("RUN", no_wrap=True)
+    table.add_column("WHAT", overflow="ellipsis", no_wrap=True)
+    for heading in ("PRIORITY", "CORES", "ASKED"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("WAITS FOR", overflow="fold")
+    for run, short in zip(waiting, short_ids([run.run_id for run in waiting]), strict=True):
+        table.add_row(
+            str(run.position or "-"),
+            short,
+            Text(what(run)),
+            str(run.priority),
+            str(run.spec.cpus),
+            age(run.created_at),
+            Text("its release (held)", "yellow") if run.held else Text(run.waiting_reason or "-"),
+        )
+    table.caption = f"{plural(len(waiting), 'run')}, the next one first"
+    return table

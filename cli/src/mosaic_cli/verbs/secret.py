@@ -1,0 +1,77 @@
+"""`secret`: values that runs are given as files and nobody is shown again."""
+
+import re
+import sys
+from typing import Annotated
+
+import typer
+from pydantic import SecretStr, ValidationError
+from rich.table import Table
+
+from mosaic_cli import option
+from mosaic_cli.errors import ValueRefused
+from mosaic_cli.output import emit, out, say
+from mosaic_cli.wording import age
+from mosaic_client import connect
+from mosaic_client.request import request
+from mosaic_contracts.access import SecretEntries, SecretEntry, SecretValue
+from mosaic_contracts.spec import SECRET_NAME_PATTERN
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits and _, e.g. WANDB_KEY.")]
+
+
+def secret() -> None:
+    """Keep, list and delete secrets: values that runs are given as files and nobody is shown again."""
+
+
+def set_secret(name: Name, json: option.Json = False) -> None:
+    """Keep a secret; its value is asked for, or read from stdin where that is no terminal.
+
+    No option takes the value: other users of a machine can read command lines. One line end at its end is left out.
+    """
+    _check_name(name)
+    if sys.stdin.isatty():
+        value = typer.prompt(f"Value of {name}", hide_input=True, err=True)
+    else:
+        value = sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    try:
+        SecretValue(value=SecretStr(value))
+    except ValidationError:
+        raise ValueRefused(
+            "A secret has 1 to 65536 characters. Nothing was kept."
+        ) from None  # it would quote the value
+    with connect() as client:
+        entry = request(client, "PUT", f"/secrets/{name}", SecretEntry, body={"value": value})
+    emit(entry) if json else say(f"{entry.name} is kept. Runs get it with `--secret {entry.name}`.")
+
+
+def list_secrets(json: option.Json = False) -> None:
+    """List the names of the secrets; their values are never shown."""
+    with connect() as client:
+        entries = request(client, "GET", "/secrets", SecretEntries).secrets
+    if json:
+        emit(entries)
+    elif not entries:
+        say("No secrets are kept. `./mosaic secret set NAME` keeps one.")
+    else:
+        table = Table(box=None, pad_edge=False)
+        table.add_column("SECRET")
+        table.add_column("SET", justify="right")
+        for entry in entries:
+            table.add_row(entry.name, age(entry.updated_at))
+        out.print(table)
+
+
+def remove_secret(name: Name, json: option.Json = False) -> None:
+    """Delete a secret. Runs that have it keep it; those that wait for it will not start."""
+    _check_name(name)
+    with connect() as client:
+        request(client, "DELETE", f"/secrets/{name}", None)
+    emit({"name": name}) if json else say(f"{name} is deleted.")
+
+
+def _check_name(name: str) -> None:
+    if re.fullmatch(SECRET_NAME_PATTERN, name) is None:
+        raise ValueRefused(
+            "A secret's name has letters, digits and _, begins with a letter and has 64 characters at most."
+        )

@@ -1,0 +1,226 @@
+"""The verbs that change runs, queue and secrets: what they send, what they say, how they end."""
+
+import io
+from pathlib import Path
+
+import pytest
+from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
+
+OTHER = RUN_ID[:-1] + "W"
+
+
+def test_rm_puts_away_and_restore_brings_back(mosaic: Mosaic, answers: Answers) -> None:
+    """`rm` says how to undo it, `--now` is sent as such, and `restore` looks among what was put away."""
+    answers[f"DELETE {OF_RUN}"] = RUN | {"deleted_at": "2026-01-02T00:00:00Z"}
+    code, out, err = mosaic("rm", "last")
+    assert (code, out) == (0, "")
+    assert f"./mosaic restore {RUN_ID}" in err
+    assert answers.last("DELETE").query == {}
+    assert mosaic("rm", RUN_ID, "--now", "--yes", "--json")[0] == 0
+    assert answers.last("DELETE").query == {"now": ["true"]}
+    answers[f"{OF_RUN}/restore"] = RUN
+    assert mosaic("restore", "last") == (0, "", f"{RUN_ID} is back.\n")
+    assert answers.last("GET").query["deleted"] == ["true"]
+
+
+def test_a_live_run_is_not_put_away(mosaic: Mosaic, answers: Answers) -> None:
+    """The stack's refusal is told, with the exit code of wrong usage."""
+    answers[f"DELETE {OF_RUN}"] = {"status": 409, "code": "run_live", "title": "It is running"}
+    code, out, err = mosaic("rm", "last", "--json")
+    assert (code, out) == (2, "")
+    assert "It is running" in err
+
+
+def test_tags_are_added_taken_away_and_shown(mosaic: Mosaic, answers: Answers) -> None:
+    """The whole new list is sent, nothing when nothing changes, and an unknown tag is refused."""
+    answers["/api/v1/runs"] = {"runs": [RUN | {"tags": ["old", "kept"]}]}
+    answers[f"PATCH {OF_RUN}"] = RUN | {"tags": ["kept", "new"]}
+    assert mosaic("tag", "last", "new", "-r", "old")[1] == "kept\nnew\n"
+    assert answers.last("PATCH").body == {"tags": ["kept", "new"]}
+    asked = len(answers.asked)
+    assert mosaic("tag", "last", "kept")[1] == "old\nkept\n"
+    assert [one.method for one in answers.asked[asked:]] == ["GET"]
+    code, _, err = mosaic("tag", "last", "--remove", "none")
+    assert (code, "It has: old, kept." in err) == (2, True)
+
+
+def test_a_note_is_written_from_stdin_and_cleared(
+    mosaic: Mosaic, answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long words come by stdin; an empty text takes the note away."""
+    answers[f"PATCH {OF_RUN}"] = RUN | {"note": "two\nlines"}
+    monkeypatch.setattr("sys.stdin", io.StringIO("two\nlines\n"))
+    assert mosaic("note", "last", "-") == (0, "two\nlines\n", "")
+    assert answers.last("PATCH").body == {"note": "two\nlines"}
+    mosaic("note", "last", "--clear")
+    assert answers.last("PATCH").body == {"note": ""}
+
+
+def test_retry_and_clone_start_a_new_run(mosaic: Mosaic, answers: Answers) -> None:
+    """Both give the new run's id; a clone's overrides are a spec's fields, null takes a parameter away."""
+    new = RUN | {"run_id": OTHER, "state": "queued"}
+    answers[f"{OF_RUN}/retry"] = answers[f"{OF_RUN}/clone"] = new
+    assert mosaic("retry", "last", "-d") == (0, f"{OTHER}\n", "")
+    arguments = ["-e", "Acrobot-v1", "--seed", "7", "-p", "gamma=null", "-p", "ent_coef=0.01"]
+    code, out, _ = mosaic(
+        "clone", "last", *arguments, "--tag", "t", "--set", "grace_s=5", "-d", "--json"
+    )
+    assert (code, strict(out)["run_id"]) == (0, OTHER)
+    assert answers.last("POST").body["overrides"] == {
+        "environment": "Acrobot-v1",
+        "seed": 7,
+        "parameters": {"gamma": None, "ent_coef": 0.01},
+        "tags": ["t"],
+        "grace_s": 5,
+    }
+
+
+def test_the_queue_is_listed_and_changed(mosaic: Mosaic, answers: Answers) -> None:
+    """Each verb sends its one change; a held run says so; a move needs one neighbour."""
+    waiting = RUN | {"state": "queued", "position": 1, "held": True}
+    answers["/api/v1/queue"] = {"runs": [waiting]}
+    answers[f"{OF_RUN}/queue"] = waiting
+    answers[f"/api/v1/runs/{OTHER}"] = RUN | {"run_id": OTHER}
+    for arguments in ([], ["list"]):
+        assert "its release (held)" in mosaic("queue", *arguments)[1]
+    for words, change in (
+        (["hold", RUN_ID], {"hold": True}),
+        (["release", RUN_ID], {"hold": False}),
+        (["priority", RUN_ID, "--", "-5"], {"priority": -5}),
+        (["move", RUN_ID, "--before", OTHER], {"before": OTHER}),
+        (["move", RUN_ID, "--after", OTHER], {"after": OTHER}),
+    ):
+        code, out, err = mosaic("queue", *words)
+        assert (code, out, "(place 1)" in err) == (0, "", True)
+        assert answers.last("PATCH").body == change
+    assert mosaic("queue", "move", RUN_ID)[0] == 2
+    answers["/api/v1/queue"] = {"runs": []}
+    assert mosaic("queue", "--json") == (0, "[]\n", "")
+
+
+def test_a_secret_comes_from_stdin_and_is_never_shown(
+    mosaic: Mosaic, answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line end is left out; the value is in the body alone; a value that is refused is not quoted."""
+    answers["/api/v1/secrets/KEY"] = {"name": "KEY", "updated_at": "2026-01-01T00:00:00Z"}
+    monkeypatch.setattr("sys.stdin", io.StringIO("s3cret value\n"))
+    code, out, err = mosaic("secret", "set", "KEY")
+    assert (code, "s3cret" in out + err) == (0, False)
+    assert answers.last("PUT").body == {"value": "s3cret value"}
+    monkeypatch.setattr("sys.stdin", io.StringIO("s3cret" * 20_000))
+    code, out, err = mosaic("secret", "set", "KEY")
+    assert (code, "s3cret" in out + err) == (2, False)
+    assert mosaic("secret", "set", "KEY", "s3cret")[0] == 2, "a value is no argument"
+    assert mosaic("secret", "set", "no/name")[0] == 2
+
+
+def test_secrets_are_listed_and_deleted(mosaic: Mosaic, answers: Answers) -> None:
+    """Only names and times are listed; a name that is unknown ends with 4."""
+    entry = {"name": "KEY", "updated_at": "2026-01-01T00:00:00Z"}
+    answers["/api/v1/secrets"] = {"secrets": [entry]}
+    assert [row["name"] for row in strict(mosaic("secret", "ls", "--json")[1])] == ["KEY"]
+    answers["/api/v1/secrets/KEY"] = None
+    assert mosaic("secret", "rm", "KEY") == (0, "", "KEY is deleted.\n")
+    answers["/api/v1/secrets/KEY"] = {"status": 404, "code": "secret_unknown", "title": "None"}
+    assert mosaic("secret", "rm", "KEY")[0] == 4
+
+
+def test_ps_asks_for_what_is_given(mosaic: Mosaic, answers: Answers) -> None:
+    """Filters may be repeated, and sort and order are the stack's to apply."""
+    asked = [
+        "--state",
+        "failed",
+        "--state",
+        "crashed",
+        "-e",
+        "Acrobot-v1",
+        "--tag",
+        "a",
+        "--text",
+        "x y",
+    ]
+    mosaic("ps", *asked, "--sort", "best_return", "--asc", "--parent", RUN_ID, "--deleted")
+    query = answers.last("GET").query
+    assert query.pop("limit")
+    assert query == {
+        "state": ["failed", "crashed"],
+        "environment": ["Acrobot-v1"],
+        "tag": ["a"],
+        "text": ["x y"],
+        "sort": ["best_return"],
+        "order": ["asc"],
+        "parent": [RUN_ID],
+        "deleted": ["true"],
+    }
+
+
+def test_a_preflight_tells_each_line_with_what_to_do(mosaic: Mosaic, answers: Answers) -> None:
+    """Blocking is 1; the line says what to do; what takes consent comes with the option that gives it."""
+    lines = [
+        {"id": "worker", "title": "worker", "level": "ok", "message": "ready"},
+        {
+            "id": "disk",
+            "title": "disk",
+            "level": "blocking",
+            "message": "full",
+            "todo": "Make room.",
+        },
+    ]
+    report = {
+        "ok": False,
+        "lines": lines,
+        "needs": ["internet access to wandb.ai"],
+        "digest": "d1g",
+    }
+    answers["/api/v1/preflight"] = report
+    code, out, _ = mosaic("preflight", "cleanrl", "ppo", "CartPole-v1", "--secret", "KEY")
+    assert code == 1
+    for words in ("Make room.", "internet access to wandb.ai", "--consent d1g", "would not start"):
+        assert words in out
+    assert answers.last("POST").body["secrets"] == ["KEY"]
+    answers["/api/v1/preflight"] = report | {"ok": True}
+    code, out, _ = mosaic("preflight", "cleanrl", "ppo", "CartPole-v1", "--json")
+    assert (code, strict(out)["digest"]) == (0, "d1g")
+
+
+def test_top_shows_machine_and_runs(mosaic: Mosaic, answers: Answers) -> None:
+    """Off a terminal it is one look; with --json that sample alone; before the first sample it says so."""
+    use = {"run_id": RUN_ID, "cpu_percent": 93.0, "rss_bytes": 2**30, "processes": 3}
+    sample = {
+        "t": 1.0, "cpu_percent": 48.0, "cores": 2, "load1": 1.5,
+        "memory_used_bytes": 2**32, "memory_total_bytes": 2**34,
+        "disk_free_bytes": 2**35, "disk_total_bytes": 2**36, "runs": [use],
+    }  # fmt: skip
+    answers["/api/v1/machine"] = {
+        "interval_s": 2,
+        "samples": [sample, sample],
+        "gpu_note": "no driver",
+    }
+    code, out, _ = mosaic("top")
+    assert code == 0
+    for words in (
+        "48 % of 2 cores",
+        "4.0 GiB of 16.0 GiB used (25 %)",
+        "93 %",
+        RUN_ID,
+        "no driver",
+    ):
+        assert words in out
+    assert strict(mosaic("top", "--json")[1])["runs"] == [use | {"gpu_memory_bytes": None}]
+    answers["/api/v1/machine"] = {"interval_s": 2, "samples": []}
+    assert mosaic("top")[0] == 4
+
+
+def test_a_stack_elsewhere_is_named_by_options(
+    mosaic: Mosaic, answers: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--url` and `--token-file` win over the environment, before the verb and after it, and for verbs in a group."""
+    answers["/api/v1/queue"] = {"runs": []}
+    token = tmp_path / "another"
+    token.write_text("theirs")
+    there = ["--url", answers.url, "--token-file", str(token)]
+    for words in ([*there, "ps"], ["ps", *there], [*there, "queue"], ["queue", "list", *there]):
+        monkeypatch.setenv("MOSAIC_URL", "http://127.0.0.1:1")
+        monkeypatch.delenv("MOSAIC_TOKEN_FILE", raising=False)
+        assert mosaic(*words)[0] == 0
+        assert answers.asked[-1].token == "theirs"

@@ -1,0 +1,91 @@
+"""A spec from a file, from the command line, and from both."""
+
+import io
+from pathlib import Path
+
+import pytest
+from tests.gateway_double import RUN, Answers, Mosaic
+
+SPEC = """
+worker: cleanrl
+algorithm: ppo
+environment: CartPole-v1   # the pole
+seed: 3
+parameters:
+  learning_rate: 1e-3
+  anneal_lr: true
+  gae_lambda: 0.9
+tags: [a, b]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A spec as a person writes one."""
+    path = tmp_path / "a spec.yaml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_a_file_is_a_spec_and_the_command_line_wins(
+    mosaic: Mosaic, answers: Answers, file: Path
+) -> None:
+    """Fields are replaced, parameters merged name by name, and what nobody gave is not sent."""
+    answers["/api/v1/runs"] = RUN
+    given = ["--seed", "4", "-p", "gae_lambda=0.5", "-p", "gamma=0.9", "--wall-time", "1m", "-d"]
+    assert mosaic("run", "-f", str(file), *given)[0] == 0
+    assert answers.last("POST").body == {
+        "worker": "cleanrl",
+        "algorithm": "ppo",
+        "environment": "CartPole-v1",
+        "seed": 4,
+        "parameters": {"learning_rate": 0.001, "anneal_lr": True, "gae_lambda": 0.5, "gamma": 0.9},
+        "tags": ["a", "b"],
+        "wall_time_s": 60.0,
+    }
+    mosaic("run", "cleanrl", "dqn", "-f", str(file), "-d")
+    assert answers.last("POST").body["algorithm"] == "dqn"
+
+
+def test_the_spec_of_a_run_is_a_file(
+    mosaic: Mosaic, answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JSON is YAML, and `-` is stdin: what `show --json` gives starts the same again."""
+    answers["/api/v1/runs"] = RUN
+    monkeypatch.setattr(
+        "sys.stdin", io.StringIO('{"worker": "w", "algorithm": "a", "environment": "e"}')
+    )
+    assert mosaic("run", "-f", "-", "-d")[0] == 0
+    assert answers.last("POST").body == {"worker": "w", "algorithm": "a", "environment": "e"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("worker: cleanrl\nalgorithm: ppo\n", "names no environment"),
+        (SPEC + "stepps: 5\n", "stepps: no field of a spec. Did you mean steps?"),
+        (SPEC + "steps: 0\n", "steps: "),
+        (SPEC + "seed: 5\n", "line 11"),
+        ("a: [1", "line 1"),
+        ("- 1\n", "no fields of a spec"),
+        ("", "no fields of a spec"),
+        ("a: !!python/object:os.system x\n", "no YAML"),
+    ],
+)
+def test_a_file_that_is_no_spec_says_where(
+    mosaic: Mosaic, answers: Answers, file: Path, text: str, words: str
+) -> None:
+    """What is missing, unknown, twice there or no YAML is told with its place, and nothing is started."""
+    file.write_text(text)
+    code, out, err = mosaic("run", "-f", str(file), "-d")
+    assert (code, out) == (2, "")
+    assert words in err
+    assert not answers.asked
+
+
+def test_a_file_that_cannot_be_read_is_named(mosaic: Mosaic, answers: Answers, file: Path) -> None:
+    """A slip in the path and bytes that are no text are told, not thrown."""
+    assert "cannot be read" in mosaic("run", "-f", str(file) + "x")[2]
+    file.write_bytes(b"\xff\xfe\x00")
+    code, _, err = mosaic("check", "-f", str(file))
+    assert (code, "UTF-8" in err) == (2, True)

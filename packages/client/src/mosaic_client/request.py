@@ -1,0 +1,80 @@
+"""Any request of the HTTP interface, for what has no method of the client's own."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeVar, cast, overload
+
+import httpx
+from pydantic import BaseModel
+
+from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call
+from mosaic_client.client import Client
+
+M = TypeVar("M", bound=BaseModel)
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+QueryValue = str | int | float | Sequence[str]
+Body = BaseModel | Mapping[str, Any]
+
+
+@overload
+def request(
+    client: Client,
+    method: Method,
+    path: str,
+    model: type[M],
+    *,
+    query: Mapping[str, QueryValue] | None = None,
+    body: Body | None = None,
+) -> M: ...
+
+
+@overload
+def request(
+    client: Client,
+    method: Method,
+    path: str,
+    model: None,
+    *,
+    query: Mapping[str, QueryValue] | None = None,
+    body: Body | None = None,
+) -> None: ...
+
+
+def request(
+    client: Client,
+    method: Method,
+    path: str,
+    model: type[BaseModel] | None,
+    *,
+    query: Mapping[str, QueryValue] | None = None,
+    body: Body | None = None,
+) -> BaseModel | None:
+    """Send one request to `path` below `/api/v1` and read the answer as `model` (None: it has no body).
+
+    Only a GET is sent again when the connection breaks. Fields of a model in the body that were not set are not sent.
+
+    Raises:
+        MosaicProblem: the stack refused or failed.
+        StackUnreachable: it does not answer.
+        AnswerInvalid: not an answer of a gateway.
+    """
+
+    def read(response: httpx.Response) -> BaseModel | None:
+        return None if model is None else model.model_validate_json(response.content)
+
+    call = Call[Any](
+        cast(Any, method),
+        PREFIX + path,
+        read,
+        query=cast(Any, dict(query or {})),
+        body=None if body is None else _encoded(body),
+        timeout_s=WORKER_TIMEOUT_S,
+    )
+    answer: BaseModel | None = client._send(call)  # the one way out, retries included
+    return answer
+
+
+def _encoded(body: Body) -> bytes:
+    if isinstance(body, BaseModel):
+        return body.model_dump_json(exclude_unset=True).encode()
+    return json.dumps(dict(body), allow_nan=False).encode()
