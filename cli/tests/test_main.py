@@ -199,7 +199,7 @@ def test_a_name_that_no_run_has_is_unknown(mosaic: Mosaic, answers: Answers) -> 
     """Ill-formed or not, what no run is called ends with 4."""
     code, out, err = mosaic("show", "nosuchrun")
     assert (code, out) == (4, "")
-    assert f"{RUN_ID}  a run" in mosaic("show", "a runn")[2]
+    assert f"{RUN_ID}  a run" in mosaic("show", "run")[2]
     assert "no run 'nosuchrun'" in err
 
 

@@ -26,7 +26,12 @@ OWN = {
     "store": {"msgspec", "zstandard", "numpy"},
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys"},
     "client": {"httpx", "websockets"},
-    "cli": {"typer", "click", "rich"},  # click is typer's own foundation: its errors are click's
+    "cli": {
+        "typer",
+        "click",
+        "rich",
+        "ruamel",
+    },  # click is typer's own foundation: its errors are click's
     "gateway": {"fastapi", "starlette", "uvicorn", "prometheus_client"},  # starlette is FastAPI's
     "scheduler": {"docker", "pynvml"},
     "recorder": set(),

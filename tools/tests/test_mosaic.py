@@ -56,7 +56,7 @@ def test_an_unknown_option_is_refused_with_the_usage(tmp_path: Path, verb: str) 
 
 @pytest.mark.parametrize(
     ("line", "words"),
-    [("./mosaic te", ["test"]), ("./mosaic sync --b", ["--bundle"]), ("./mosaic test wor", None)],
+    [("./mosaic typ", ["types"]), ("./mosaic sync --b", ["--bundle"]), ("./mosaic test wor", None)],
 )
 def test_the_tab_key_knows_the_bash_verbs(
     tmp_path: Path, line: str, words: list[str] | None
