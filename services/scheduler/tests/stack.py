@@ -11,6 +11,7 @@ from typing import Any
 import zstandard
 from nats.aio.msg import Msg
 from nats.js.api import DiscardPolicy, StreamConfig
+from pydantic import BaseModel
 
 from mosaic_contracts import subjects, wire
 from mosaic_contracts.runs import RunRecord, SourceMark
@@ -59,6 +60,8 @@ class SmallRecorder:
         self._broker = broker
         self._marks: dict[tuple[str, int, str], int] = {}
         self.events: dict[str, list[dict[str, Any]]] = {}
+        self.seen = 0
+        """Stream sequence of the last message taken."""
 
     async def open(self) -> None:
         """Make the stream and listen. What it has it keeps over `close` and `open`, as a store does."""
@@ -76,7 +79,11 @@ class SmallRecorder:
         await js.subscribe(subjects.EVENTS_ALL, cb=self._take, ordered_consumer=True)
         await self._bus.serve(
             "recorder",
-            {"committed": (CommittedRequest, self._committed), "status": (None, self._status)},
+            {
+                "committed": (CommittedRequest, self._committed),
+                "status": (None, self._status),
+                "prune": (RunRequest, self._prune),
+            },
         )
 
     async def close(self) -> None:
@@ -89,6 +96,7 @@ class SmallRecorder:
 
     async def _take(self, message: Msg) -> None:
         headers = message.headers or {}
+        self.seen = message.metadata.sequence.stream
         data = message.data
         if headers.get(wire.ENCODING_HEADER) == wire.ENCODING_ZSTD:
             data = zstandard.decompress(data, max_output_size=2 * wire.MAX_BATCH_BYTES)
@@ -111,7 +119,15 @@ class SmallRecorder:
         return Committed(run_id=request.run_id, marks=marks)
 
     async def _status(self) -> RecorderStatus:
-        return RecorderStatus(version="0", cursor=0, stream_last=0, lag=0, accepting=True)
+        last = (await self._bus.jetstream().stream_info(subjects.EVENTS_STREAM)).state.last_seq
+        return RecorderStatus(
+            version="0", cursor=self.seen, stream_last=last, lag=last - self.seen, accepting=True
+        )
+
+    async def _prune(self, request: RunRequest) -> Committed:
+        self.events.pop(request.run_id, None)
+        self._marks = {key: n for key, n in self._marks.items() if key[0] != request.run_id}
+        return Committed(run_id=request.run_id, marks=[])
 
 
 class Stack:
@@ -185,6 +201,10 @@ class Stack:
         """Ask it to stop."""
         return await self.bus.request("scheduler", "stop", RunRequest(run_id=run_id), RunRecord)
 
+    async def ask(self, verb: str, request: BaseModel | None = None) -> RunRecord:
+        """Any verb that answers with a run."""
+        return await self.bus.request("scheduler", verb, request, RunRecord, timeout_s=DEADLINE_S)
+
     async def status(self) -> SchedulerStatus:
         """How the scheduler is."""
         return await self.bus.request("scheduler", "status", None, SchedulerStatus)
@@ -229,6 +249,10 @@ class Stack:
         """The process of a run that executes this module."""
         (found,) = [p for p in self.processes(run_id) if module in p.argv]
         return found
+
+    def kill(self, process: RunProcess) -> None:
+        """kill -9."""
+        assert proc.send_signal(process, signal.SIGKILL)
 
     def worker_file(self, run_id: str, name: str) -> Path:
         """A file of a run."""

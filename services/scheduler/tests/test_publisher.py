@@ -10,7 +10,7 @@ from tests.records import make_record
 from tests.stack import until
 
 from mosaic_contracts import subjects
-from mosaic_contracts.runs import SourceMark
+from mosaic_contracts.runs import RunRecord, SourceMark
 from mosaic_contracts.services import Committed, CommittedRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
@@ -73,11 +73,17 @@ async def test_what_the_broker_lost_is_sent_again(
         return await database.call(outbox.count) == 0
 
     await bus.serve("recorder", {"committed": (CommittedRequest, committed)})
-    loop = asyncio.create_task(EventPublisher(database, bus).run())
+    told: list[RunRecord] = []
+
+    async def announce(record: RunRecord) -> None:
+        told.append(record)
+
+    loop = asyncio.create_task(EventPublisher(database, bus, announce).run())
     await until(arrived)
     await bus.jetstream().purge_stream(subjects.EVENTS_STREAM)
     await until(arrived)
     assert await database.call(outbox.count) == 2
     stored = 2
     await until(is_empty)
+    assert told == [], "a run that has not ended is never complete"
     await cancel_all([loop])

@@ -10,10 +10,12 @@ import pytest
 from tests.records import RUN_ID, make_record
 
 from mosaic_contracts import wire
+from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.errors import RunTransitionInvalid
+from mosaic_scheduler.errors import IdempotencyConflict, RunTransitionInvalid
 from mosaic_scheduler.events import outbox
+from mosaic_scheduler.runs.idempotency import KEPT_S, IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
 
 
@@ -58,7 +60,7 @@ async def test_a_transition_that_does_not_exist_is_refused(store: RunStore) -> N
 
 async def test_a_final_state_is_never_overwritten(store: RunStore, tmp_path: Path) -> None:
     """Not even by SQL; but that its telemetry is complete may be noted later."""
-    ended = await store.write(make_record(), state=RunState.CANCELLED, telemetry_pending=True)
+    ended = await store.write(make_record(), state=RunState.CANCELLED, outbox_left=True)
     assert ended is not None
     with pytest.raises(RunTransitionInvalid):
         await store.write(ended, state=RunState.RUNNING)
@@ -68,9 +70,9 @@ async def test_a_final_state_is_never_overwritten(store: RunStore, tmp_path: Pat
     ):
         other.execute("UPDATE runs SET state = 'running'")
     other.close()
-    assert [run.record.run_id for run in await store.with_telemetry_pending()] == [RUN_ID]
-    assert await store.write(ended, telemetry_pending=False) is not None
-    assert await store.with_telemetry_pending() == []
+    assert [run.record.run_id for run in await store.with_leftovers()] == [RUN_ID]
+    assert await store.drained(RUN_ID) is None, "the event of its end is not stored yet"
+    assert await store.with_leftovers() == []
 
 
 async def test_a_database_locked_for_a_second_loses_no_transition(
@@ -99,13 +101,80 @@ async def test_seq_goes_on_after_delivery_and_anew_with_an_attempt(
 ) -> None:
     """Delivered events free their rows, not their numbers; a second attempt counts from 1."""
     started = await store.write(make_record(), state=RunState.STARTING)
-    assert await database.call(outbox.delete_committed, RUN_ID, 1, 3) == 2
+    assert await database.call(outbox.delete_committed, RUN_ID, 1, 3) is None
+    assert await _phases(database) == []
     assert started is not None
     again = await store.write(started, state=RunState.QUEUED, attempt=2)
     assert again is not None
     await store.write(again, state=RunState.STARTING)
     assert await _phases(database) == [(2, 1, "queued"), (2, 2, "starting")]
     assert await database.call(outbox.count) == 2
+
+
+@pytest.mark.parametrize("drained_first", [True, False])
+async def test_telemetry_is_complete_once_outbox_and_own_events_are_stored(
+    store: RunStore, database: Database, drained_first: bool
+) -> None:
+    """`telemetry_pending` of an ended run is cleared by whichever comes last: its outbox, or its last event."""
+    ended = await store.write(make_record(), state=RunState.CANCELLED, outbox_left=True)
+    assert ended is not None
+    assert ended.telemetry_pending
+
+    async def commit(next_seq: int) -> RunRecord | None:
+        return await database.call(outbox.delete_committed, RUN_ID, 1, next_seq)
+
+    assert await commit(2) is None, "the event of its end is not among them"
+    if drained_first:
+        assert await store.drained(RUN_ID) is None
+        settled = await commit(3)
+    else:
+        assert await commit(3) is None
+        settled = await store.drained(RUN_ID)
+    assert settled is not None
+    assert not settled.telemetry_pending
+    assert settled.revision == ended.revision + 1
+    stored = await store.get(RUN_ID)
+    assert stored is not None
+    assert stored.record == settled
+
+
+async def test_a_database_of_the_version_before_opens(tmp_path: Path) -> None:
+    """Its runs are there, in the order of their submission, and can be changed."""
+    path = tmp_path / "old.sqlite3"
+    with sqlite3.connect(path) as connection:
+        connection.executescript((Path(__file__).parent / "data" / "scheduler_v1.sql").read_text())
+    connection.close()
+    database = Database(path)
+    store = RunStore(database)
+    waiting = [run.record for run in await store.queued()]
+    assert [record.name for record in waiting] == ["run 0", "run 1"]
+    assert [run.record.name for run in await store.with_leftovers()] == ["run 2"]
+    assert await store.write(waiting[0], state=RunState.STARTING) is not None
+    await store.insert(make_record(), "nonce")
+    assert [run.record.name for run in await store.queued()] == ["run 1", "a run"]
+    await database.close()
+
+
+async def test_one_key_makes_one_run(store: RunStore, database: Database) -> None:
+    """The same key and request give the run made first; another request under it is a conflict, for a day."""
+    key, other = IdempotencyKey.of("k", {"a": 1, "b": 2}), IdempotencyKey.of("k", {"a": 2})
+    same = IdempotencyKey.of("k", {"b": 2, "a": 1})
+    assert key is not None
+    assert other is not None
+    second = make_record(run_id="01ARZ3NDEKTSV4RRFFQ69G5FB0")
+    third = make_record(run_id="01ARZ3NDEKTSV4RRFFQ69G5FB1")
+    assert await store.insert(second, "n", key) is None
+    assert await store.insert(third, "n", same) == second.run_id
+    with pytest.raises(IdempotencyConflict, match=second.run_id):
+        await store.insert(third, "n", other)
+    assert await store.get(third.run_id) is None
+    await database.call(_age_keys)
+    assert await store.made_with(key) is None
+    assert await store.insert(third, "n", other) is None
+
+
+def _age_keys(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE idempotency_keys SET created_at = created_at - ?", (KEPT_S,))
 
 
 async def test_a_batch_of_events_is_what_the_recorder_takes(

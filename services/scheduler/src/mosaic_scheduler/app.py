@@ -19,15 +19,22 @@ from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.placement.docker import DockerPlacement
 from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
+from mosaic_scheduler.queue.moves import QueueMoves
 from mosaic_scheduler.reconcile.loop import Reconciler
+from mosaic_scheduler.retention.deletion import RunDeletion
+from mosaic_scheduler.retention.purge import RunPurge
+from mosaic_scheduler.runs.copies import RunCopies
+from mosaic_scheduler.runs.edits import RunEdits
 from mosaic_scheduler.runs.store import RunStore, StoredRun
+from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.service import SchedulerService
 from mosaic_scheduler.settings import SchedulerSettings
+from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_scheduler.workers.image import ImageAsker
 from mosaic_scheduler.workers.probe import WorkerProbe
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker, WorkerRegistry
-from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.bus import Bus, Verb
 from mosaic_servicekit.credentials import RENEW_AFTER_S, RunSigner
 from mosaic_servicekit.lifecycle import Service
 from mosaic_servicekit.logging import get_log
@@ -60,7 +67,7 @@ class SchedulerApp:
         self._probe = WorkerProbe(settings.home, asker)
         self._heartbeats = HeartbeatTracker()
         self._views = RunViews(self._heartbeats)
-        self._publisher = EventPublisher(self._database, self._bus)
+        self._publisher = EventPublisher(self._database, self._bus, self._announce)
         self._reconciler = Reconciler(
             store=self._store,
             placement=self._placement,
@@ -75,15 +82,31 @@ class SchedulerApp:
         )
         self._reconciler.on_pending = self._drain.wake
         self._placement.on_change(self._reconciler.wake.set)
+        self._purge = RunPurge(self._database, self._bus, settings.home, self._silence)
         self._service = SchedulerService(
+            settings.cores, self._database, self._store, self._reconciler, self._views
+        )
+        self._submission = RunSubmission(
             settings,
-            self._database,
             self._store,
-            self._registry,
-            self._probe,
+            WorkerCatalogue(self._registry, self._probe),
             self._reconciler,
             self._views,
+            self._announce,
         )
+
+    def _verbs(self) -> dict[str, Verb]:
+        store, views, announce = self._store, self._views, self._announce
+        topics = (
+            self._service,
+            self._submission,
+            RunCopies(store, self._submission),
+            RunEdits(store, views, announce),
+            QueueMoves(store, views, announce, self._reconciler.wake.set),
+            RunDeletion(store, views, announce, self._purge.wake),
+            WorkerCatalogue(self._registry, self._probe),
+        )
+        return {name: verb for topic in topics for name, verb in topic.verbs().items()}
 
     async def run(self, service: Service) -> None:
         """Serve until told to stop. Runs go on without us; the next scheduler adopts them."""
@@ -92,11 +115,12 @@ class SchedulerApp:
         await self._bus.start()
         await self._bus.subscribe(subjects.HEARTBEAT_ALL, self._on_heartbeat)
         await self._bus.subscribe(subjects.COMMITTED_ALL, self._on_committed)
-        await self._bus.serve("scheduler", self._service.verbs())
+        await self._bus.serve("scheduler", self._verbs())
         loops = {
             "reconciler": self._reconciler.run,
             "publisher": self._publisher.run,
             "drain": self._drain.run,
+            "purge": self._purge.run,
             "renewal": self._renew_all,
             "progress": self._announce_progress,
             "losses": self._watch_connection,
@@ -116,7 +140,7 @@ class SchedulerApp:
         adopted = await self._placement.adopt()
         alive = {run.record.run_id for run in await self._store.unfinished()}
         # Of a run that has ended, at most a shipper may still be at work.
-        alive |= {run.record.run_id for run in await self._store.with_telemetry_pending()}
+        alive |= {run.record.run_id for run in await self._store.with_leftovers()}
         swept = await self._placement.sweep_orphans(lambda run_id: run_id in alive)
         if self._signer is not None:
             for ref in adopted:
@@ -140,6 +164,11 @@ class SchedulerApp:
                 None if signer is None else lambda path: signer.write_creds(record.run_id, path)
             ),
         )
+
+    async def _silence(self, run_id: str) -> None:
+        """End whatever still sends something of an ended run."""
+        await self._placement.sweep_orphans(lambda other: other != run_id)
+        await self._publisher.drop(run_id)
 
     def _renew(self, ref: PlacedRef) -> None:
         if self._signer is not None:

@@ -9,39 +9,13 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from mosaic_scheduler.errors import DatabaseUnavailable
+from mosaic_scheduler.schema import MIGRATIONS
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 BUSY_TIMEOUT_S = 5.0
 """Somebody may look into the file with a tool of their own; a transition waits for them this long."""
-_VERSION = 1
-_SCHEMA = """
-CREATE TABLE runs (
-    run_id TEXT PRIMARY KEY,
-    state TEXT NOT NULL,
-    revision INTEGER NOT NULL,
-    pending INTEGER NOT NULL,
-    nonce TEXT NOT NULL,
-    event_attempt INTEGER NOT NULL DEFAULT 0,
-    event_seq INTEGER NOT NULL DEFAULT 0,
-    record TEXT NOT NULL
-) STRICT;
-CREATE INDEX runs_by_state ON runs (state, run_id);
-CREATE INDEX runs_pending ON runs (run_id) WHERE pending = 1;
-CREATE TRIGGER final_states_are_written_once BEFORE UPDATE OF state ON runs
-WHEN OLD.state IN ('succeeded', 'failed', 'crashed', 'cancelled', 'timed_out') AND NEW.state <> OLD.state
-BEGIN SELECT RAISE(ABORT, 'a final state is never overwritten'); END;
-CREATE TABLE supervisor_events (
-    run_id TEXT NOT NULL,
-    attempt INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    t_us INTEGER NOT NULL,
-    phase TEXT NOT NULL,
-    data TEXT NOT NULL,
-    PRIMARY KEY (run_id, attempt, seq)
-) STRICT;
-"""
 
 
 class Database:
@@ -86,22 +60,28 @@ class Database:
             self._connection.execute("PRAGMA journal_mode = WAL")
             # A state that was told to the user must outlast a power cut too; there are few writes a run.
             self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.create_function("folded", 1, _folded, deterministic=True)
             self._migrate(self._connection)
         return self._connection
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > _VERSION:
+        if version > len(MIGRATIONS):
             raise RuntimeError(
                 f"{self._path} was written by a newer MOSAIC (version {version}); update this checkout"
             )
-        if version < _VERSION:
-            connection.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {_VERSION};COMMIT;")
+        for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
+            connection.executescript(f"BEGIN;{step}PRAGMA user_version = {number};COMMIT;")
 
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _folded(text: str | None) -> str:
+    """SQLite's own lower() knows ASCII only."""
+    return (text or "").casefold()
 
 
 @contextlib.contextmanager

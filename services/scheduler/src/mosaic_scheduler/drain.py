@@ -51,7 +51,7 @@ class TelemetryDrain:
             wait_s = IDLE_S
             if await self._recorder_takes():
                 wait_s = await self._ship_due()
-            elif await self._store.with_telemetry_pending():
+            elif await self._store.with_leftovers():
                 wait_s = RETRY_S[2]
             try:
                 async with asyncio.timeout(wait_s):
@@ -72,7 +72,9 @@ class TelemetryDrain:
 
     async def _ship_due(self) -> float:
         """Ship every run that is due. Return how long to wait for the next."""
-        pending = await self._store.with_telemetry_pending()
+        pending = await self._store.with_leftovers()
+        ids = {run.record.run_id for run in pending}
+        self._tries = {run_id: tries for run_id, tries in self._tries.items() if run_id in ids}
         for run in pending:
             _, due = self._tries.get(run.record.run_id, (0, 0.0))
             if due <= time.monotonic():
@@ -94,7 +96,7 @@ class TelemetryDrain:
             self._tries[record.run_id] = (tries + 1, time.monotonic() + wait_s)
             return
         self._tries.pop(record.run_id, None)
-        changed = await self._store.write(record, telemetry_pending=False)
-        if changed is not None:
-            get_log().info("telemetry.drained", run_id=record.run_id)
-            await self._announce(changed)
+        get_log().info("telemetry.drained", run_id=record.run_id)
+        settled = await self._store.drained(record.run_id)
+        if settled is not None:
+            await self._announce(settled)

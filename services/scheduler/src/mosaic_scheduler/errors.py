@@ -21,6 +21,20 @@ class RunTransitionInvalid(RuntimeError):
     """A transition that the state machine does not have was asked for: a fault of the scheduler."""
 
 
+class IdempotencyConflict(ProblemError):
+    """An idempotency key came again with another request."""
+
+    def __init__(self, key: str, run_id: str) -> None:
+        super().__init__(
+            Problem(
+                code=ProblemCode.IDEMPOTENCY_CONFLICT,
+                title="The idempotency key was used for something else",
+                detail=f"Under {key!r} run {run_id} was made from another spec within the last day. "
+                "Send a new key with a new request.",
+            )
+        )
+
+
 class PlacementFailed(RuntimeError):
     """A run's processes could not be started; the message says why and what to do."""
 

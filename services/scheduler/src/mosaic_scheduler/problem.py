@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.worker import Finding
 from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
@@ -26,6 +28,55 @@ def run_ended(run_id: str, state: str) -> ProblemError:
             code=ProblemCode.RUN_ENDED,
             title="The run has ended already",
             detail=f"Run {run_id} is {state}; there is nothing to stop.",
+        )
+    )
+
+
+def run_live(run_id: str, state: str, what: str) -> ProblemError:
+    """Only an ended run can be put away or started again."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_LIVE,
+            title=f"The run has not ended, so that it cannot be {what}",
+            detail=f"Run {run_id} is {state}. Stop it first (`./mosaic stop {run_id}`), or wait for its end.",
+        )
+    )
+
+
+def run_not_queued(run_id: str, state: str) -> ProblemError:
+    """Only a run that waits has a place in the queue."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_NOT_QUEUED,
+            title="The run does not wait in the queue",
+            detail=f"Run {run_id} is {state}. `./mosaic queue` shows what waits.",
+        )
+    )
+
+
+def run_going(run_id: str) -> ProblemError:
+    """A run whose files and events are being deleted cannot be brought back."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.RUN_UNKNOWN,
+            title="The run is being deleted for good",
+            detail=f"The time to restore run {run_id} is over. `./mosaic ps` lists the runs there are.",
+        )
+    )
+
+
+def request_invalid(what: str, error: ValidationError) -> ProblemError:
+    """A request whose inner part a person wrote, and which cannot be read."""
+    fields = [
+        {"where": ".".join(map(str, entry["loc"])) or what, "message": entry["msg"]}
+        for entry in error.errors()
+    ]
+    return ProblemError(
+        Problem(
+            code=ProblemCode.REQUEST_INVALID,
+            title=f"The {what} is not valid",
+            detail=" ".join(f"{field['where']}: {field['message']}." for field in fields),
+            fields=fields,
         )
     )
 

@@ -66,13 +66,41 @@ def pending(connection: sqlite3.Connection, limit: int) -> list[PendingEvent]:
 
 def delete_committed(
     connection: sqlite3.Connection, run_id: str, attempt: int, next_seq: int
-) -> int:
-    """Forget events below `next_seq`: they are in the store. Return how many."""
+) -> RunRecord | None:
+    """Forget events below `next_seq`: they are in the store. Return what `settle` does."""
     with transaction(connection):
-        return connection.execute(
+        connection.execute(
             "DELETE FROM supervisor_events WHERE run_id = ? AND attempt = ? AND seq < ?",
             (run_id, attempt, next_seq),
-        ).rowcount
+        )
+        return settle(connection, run_id)
+
+
+def delete_all(connection: sqlite3.Connection, run_id: str) -> None:
+    """Forget a run's events: nobody wants them any more."""
+    connection.execute("DELETE FROM supervisor_events WHERE run_id = ?", (run_id,))
+
+
+def settle(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
+    """Clear `telemetry_pending` of an ended run once neither its outbox nor this table has anything of it.
+
+    Inside the transaction that took the last of it away. Return the changed record, None when nothing changed.
+    """
+    row = connection.execute(
+        "SELECT record FROM runs WHERE run_id = ?1 AND pending = 0"
+        " AND json_extract(record, '$.telemetry_pending')"
+        " AND NOT EXISTS (SELECT 1 FROM supervisor_events WHERE run_id = ?1)",
+        (run_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    old = RunRecord.model_validate_json(row[0])
+    new = old.model_copy(update={"telemetry_pending": False, "revision": old.revision + 1})
+    connection.execute(
+        "UPDATE runs SET revision = ?, record = ? WHERE run_id = ?",
+        (new.revision, new.model_dump_json(), run_id),
+    )
+    return new
 
 
 def count(connection: sqlite3.Connection) -> int:

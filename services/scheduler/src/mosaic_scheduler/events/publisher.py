@@ -3,13 +3,14 @@
 import asyncio
 import itertools
 import time
+from collections.abc import Awaitable, Callable
 
 from nats.errors import Error as NatsError
 from nats.js.errors import Error as JetStreamError
 
 from mosaic_contracts import wire
 from mosaic_contracts.problems import ProblemError
-from mosaic_contracts.runs import SourceMark
+from mosaic_contracts.runs import RunRecord, SourceMark
 from mosaic_contracts.services import Committed, CommittedRequest
 from mosaic_contracts.subjects import events as events_subject
 from mosaic_scheduler.database import Database
@@ -30,9 +31,13 @@ _Key = tuple[str, int]
 class EventPublisher:
     """The loop, and what it remembers of the connection of this moment."""
 
-    def __init__(self, database: Database, bus: Bus) -> None:
+    def __init__(
+        self, database: Database, bus: Bus, announce: Callable[[RunRecord], Awaitable[None]]
+    ) -> None:
         self._database = database
         self._bus = bus
+        self._announce = announce
+        self._sending = asyncio.Lock()
         self._wake = asyncio.Event()
         self._acked: dict[_Key, tuple[int, float]] = {}
         """Highest seq that the broker acknowledged and when (monotonic)."""
@@ -56,13 +61,20 @@ class EventPublisher:
         while True:
             self._wake.clear()
             await self._bus.connected.wait()
-            waiting = await self._publish_all()
+            async with self._sending:
+                waiting = await self._publish_all()
             # New events wake the loop; what waits for the recorder or a retry is looked at again soon.
             try:
                 async with asyncio.timeout(RETRY_S if waiting else None):
                     await self._wake.wait()
             except TimeoutError:
                 continue
+
+    async def drop(self, run_id: str) -> None:
+        """Send nothing of a run any more. When this returns, nothing of it is on its way to the broker."""
+        async with self._sending:
+            await self._database.call(outbox.delete_all, run_id)
+            self._acked = {key: acked for key, acked in self._acked.items() if key[0] != run_id}
 
     def _start_over(self) -> None:
         # A broker that came back may have lost what it acknowledged before.
@@ -82,7 +94,7 @@ class EventPublisher:
         """Return whether broker and recorder did what was asked of them."""
         acked, at = self._acked.get(key, (0, 0.0))
         if acked and time.monotonic() - at > RESEND_AFTER_S:
-            if not await self._ask(key[0]):
+            if not await self._ask(key[0], events[0].seq):
                 return False
             # What the recorder has is deleted by now; the rest goes again, under another Msg-Id: within its
             # duplicate window the broker would swallow the same one, although nothing of it is stored any more.
@@ -96,15 +108,23 @@ class EventPublisher:
         return True
 
     async def _forget(self, run_id: str, mark: SourceMark) -> None:
-        await self._database.call(outbox.delete_committed, run_id, mark.attempt, mark.next_seq)
+        settled = await self._database.call(
+            outbox.delete_committed, run_id, mark.attempt, mark.next_seq
+        )
         acked = self._acked.get((run_id, mark.attempt))
         if acked is not None and acked[0] < mark.next_seq:
             del self._acked[(run_id, mark.attempt)]
+        if settled is not None:
+            await self._announce(settled)
 
-    async def _ask(self, run_id: str) -> bool:
+    async def _ask(self, run_id: str, first: int) -> bool:
+        """`first`: the oldest that is still here; what came before it may be gone with a lost store."""
         try:
             committed = await self._bus.request(
-                "recorder", "committed", CommittedRequest(run_id=run_id), Committed
+                "recorder",
+                "committed",
+                CommittedRequest(run_id=run_id, from_seq=first),
+                Committed,
             )
         except ProblemError as error:
             self._complain("recorder.silent", str(error))

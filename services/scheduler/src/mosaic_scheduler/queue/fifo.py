@@ -1,6 +1,7 @@
-"""Who starts next: first come, first served, within a limit of cores.
+"""Who starts next: in the order of the queue, within a limit of cores.
 
 Strictly in order: a run that needs many cores is never overtaken, so that a stream of small runs cannot starve it.
+One that its user holds back stands aside: it blocks nobody.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ class Claim:
 
     run_id: str
     cpus: int
+    held: bool = False
 
 
 @dataclass(frozen=True)
@@ -21,27 +23,26 @@ class Place:
 
     run_id: str
     position: int | None
-    """1 is next; None: it starts now."""
+    """1 is next; None: it starts now, or is held."""
     reason: str | None
-
-    @property
-    def starts(self) -> bool:
-        """Whether its cores are free now."""
-        return self.position is None
+    starts: bool = False
+    """Its cores are free now."""
 
 
 def queue_places(waiting: Sequence[Claim], in_use: int, limit: int) -> list[Place]:
-    """Places of `waiting` (oldest first) with `in_use` of `limit` cores taken."""
+    """Places of `waiting` (in the order of the queue) with `in_use` of `limit` cores taken."""
     free = limit - in_use
     places: list[Place] = []
     position = 0
     for claim in waiting:
-        if position == 0 and claim.cpus <= free:
+        if claim.held:
+            places.append(Place(claim.run_id, None, "held until it is released"))
+        elif position == 0 and claim.cpus <= free:
             free -= claim.cpus
-            places.append(Place(claim.run_id, None, None))
-            continue
-        position += 1
-        places.append(Place(claim.run_id, position, _reason(claim, position, free, limit)))
+            places.append(Place(claim.run_id, None, None, starts=True))
+        else:
+            position += 1
+            places.append(Place(claim.run_id, position, _reason(claim, position, free, limit)))
     return places
 
 

@@ -212,9 +212,9 @@ class Reconciler:
             end=action.end.model_copy(update={"last_lines": lines}),
             ended_at=datetime.now(UTC),
             first_event_at=record.first_event_at or self._first_event_now(record),
-            progress=self.heartbeats.progress(record.run_id, record.attempt) or record.progress,
+            progress=self.views.progress(record),
             unresponsive=False,
-            telemetry_pending=action.telemetry_pending,
+            outbox_left=action.telemetry_pending,
         )
         if ended is None:
             return
@@ -233,15 +233,16 @@ class Reconciler:
     async def _start_waiting(self) -> None:
         unfinished = await self.store.unfinished()
         inventory: Inventory = await self.placement.inventory()
-        waiting = [run for run in unfinished if run.record.state is RunState.QUEUED]
+        waiting = await self.store.queued()
         in_use = sum(run.record.spec.cpus for run in unfinished if run.record.state.has_process)
         places = queue_places(
-            [Claim(run.record.run_id, run.record.spec.cpus) for run in waiting],
+            [Claim(r.run_id, r.spec.cpus, r.held) for r in (run.record for run in waiting)],
             in_use,
             inventory.cpus,
         )
         by_id = {run.record.run_id: run for run in waiting}
-        self.load = Load(in_use, len(waiting), len(unfinished) - len(waiting))
+        live = sum(run.record.state.has_process for run in unfinished)
+        self.load = Load(in_use, len(waiting), live)
         for run_id in self.views.set_places(places):
             await self.announce(by_id[run_id].record)
         for place in places:
@@ -271,8 +272,10 @@ class Reconciler:
             refused = Placed(PlacedKind.REFUSED, detail=str(error))
             await self._apply(run, decision.decide(run.record, Facts(refused)))
 
-    async def _write(self, record: RunRecord, **changes: object) -> RunRecord | None:
-        changed = await self.store.write(record, **changes)
+    async def _write(
+        self, record: RunRecord, outbox_left: bool = False, **changes: object
+    ) -> RunRecord | None:
+        changed = await self.store.write(record, outbox_left, **changes)
         if changed is None:
             self.wake.set()  # somebody else wrote: look again
             return None

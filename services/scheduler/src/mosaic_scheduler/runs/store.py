@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mosaic_contracts.runs import RunRecord
@@ -10,6 +11,8 @@ from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import RunTransitionInvalid
 from mosaic_scheduler.events import outbox
+from mosaic_scheduler.runs import idempotency, selection
+from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_servicekit.logging import get_log
 
 _UNFINISHED = json.dumps([state.value for state in RunState if not state.is_final])
@@ -30,9 +33,21 @@ class RunStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, record: RunRecord, nonce: str) -> None:
-        """Add a new run and its first event."""
-        await self._database.call(_insert, record, nonce)
+    async def insert(
+        self, record: RunRecord, nonce: str, key: IdempotencyKey | None = None
+    ) -> str | None:
+        """Add a new run and its first event, at the queue's end.
+
+        Return the id of the run that was made with `key` before, when there is one: then nothing is added.
+
+        Raises:
+            IdempotencyConflict: the key was used for something else.
+        """
+        return await self._database.call(_insert, record, nonce, key)
+
+    async def made_with(self, key: IdempotencyKey) -> str | None:
+        """Id of the run that was made with `key`. Raises IdempotencyConflict as `insert` does."""
+        return await self._database.call(idempotency.find, key)
 
     async def get(self, run_id: str) -> StoredRun | None:
         """One run, or None when there is no such run."""
@@ -41,18 +56,13 @@ class RunStore:
         )
         return rows[0] if rows else None
 
-    async def newest(
-        self, before: str | None, limit: int, states: Sequence[str] | None
-    ) -> list[RunRecord]:
-        """Newest first; only older than `before`, only in `states`."""
-        rows = await self._database.call(
-            _select,
-            "SELECT record, nonce FROM runs WHERE (?1 IS NULL OR run_id < ?1)"
-            " AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2)))"
-            " ORDER BY run_id DESC LIMIT ?3",
-            (before, json.dumps(list(states)) if states is not None else None, limit),
-        )
-        return [row.record for row in rows]
+    async def select(self, wanted: selection.Selection) -> list[RunRecord]:
+        """Runs that fit, newest first."""
+        return await self._database.call(selection.records, wanted)
+
+    async def select_ids(self, wanted: selection.Selection) -> list[str]:
+        """Ids of all runs that fit, newest first."""
+        return await self._database.call(selection.run_ids, wanted)
 
     async def unfinished(self) -> list[StoredRun]:
         """Every run that has not ended, oldest first."""
@@ -63,24 +73,46 @@ class RunStore:
             (_UNFINISHED,),
         )
 
-    async def with_telemetry_pending(self) -> list[StoredRun]:
-        """Ended runs whose outbox is not empty, oldest first."""
+    async def queued(self) -> list[StoredRun]:
+        """What waits, in the order of the queue: by priority, then by place."""
         return await self._database.call(
-            _select, "SELECT record, nonce FROM runs WHERE pending = 1 ORDER BY run_id", ()
+            _select,
+            "SELECT record, nonce FROM runs WHERE state = 'queued'"
+            " ORDER BY coalesce(json_extract(record, '$.priority'), 0) DESC, place, run_id",
+            (),
         )
 
-    async def write(self, old: RunRecord, **changes: object) -> RunRecord | None:
+    async def with_leftovers(self) -> list[StoredRun]:
+        """Ended runs whose outbox is not empty and that are not about to go for good, oldest first."""
+        return await self._database.call(
+            _select,
+            "SELECT record, nonce FROM runs WHERE pending = 1"
+            " AND (purge_at IS NULL OR purge_at > ?) ORDER BY run_id",
+            (time.time(),),
+        )
+
+    async def drained(self, run_id: str) -> RunRecord | None:
+        """Note that an ended run's outbox is empty. Return its record when all of it is in the store now."""
+        return await self._database.call(_drained, run_id)
+
+    async def write(
+        self, old: RunRecord, outbox_left: bool = False, **changes: object
+    ) -> RunRecord | None:
         """Change a run. Return the new record, or None when `old` is stale and nothing was written.
 
-        A change of state writes its lifecycle event in the same transaction.
+        A change of state writes its lifecycle event in the same transaction. With a final state
+        `outbox_left` says whether the shipper has something left; `telemetry_pending` follows from that.
 
         Raises:
             RunTransitionInvalid: the state machine does not have this transition.
         """
         new = old.model_copy(update={**changes, "revision": old.revision + 1})
-        if new.state is not old.state and not old.state.may_become(new.state):
-            raise RunTransitionInvalid(f"{old.run_id}: {old.state} cannot become {new.state}")
-        if not await self._database.call(_update, old, new):
+        if new.state is not old.state:
+            if not old.state.may_become(new.state):
+                raise RunTransitionInvalid(f"{old.run_id}: {old.state} cannot become {new.state}")
+            # The event that tells of the end is not in the store yet.
+            new = new.model_copy(update={"telemetry_pending": new.state.is_final})
+        if not await self._database.call(_update, old, new, outbox_left):
             get_log().info(
                 "run.write_stale",
                 run_id=old.run_id,
@@ -91,26 +123,40 @@ class RunStore:
             return None
         return new
 
+    async def work(
+        self, run_id: str, work: Callable[[sqlite3.Connection, RunRecord], RunRecord]
+    ) -> RunRecord | None:
+        """Change a run in one transaction: what `work` returns is written. None: there is no such run."""
+        return await self._database.call(_work, run_id, work)
 
-def _insert(connection: sqlite3.Connection, record: RunRecord, nonce: str) -> None:
+
+def _insert(
+    connection: sqlite3.Connection, record: RunRecord, nonce: str, key: IdempotencyKey | None
+) -> str | None:
     with transaction(connection):
+        known = idempotency.claim(connection, key, record.run_id) if key is not None else None
+        if known is not None:
+            return known
         connection.execute(
-            "INSERT INTO runs (run_id, state, revision, pending, nonce, record)"
-            " VALUES (?, ?, ?, 0, ?, ?)",
+            "INSERT INTO runs (run_id, state, revision, pending, nonce, record, place)"
+            " VALUES (?, ?, ?, 0, ?, ?, (SELECT coalesce(max(place), 0) + 1 FROM runs))",
             (record.run_id, record.state, record.revision, nonce, record.model_dump_json()),
         )
         outbox.append(connection, record)
+    return None
 
 
-def _update(connection: sqlite3.Connection, old: RunRecord, new: RunRecord) -> bool:
+def _update(
+    connection: sqlite3.Connection, old: RunRecord, new: RunRecord, outbox_left: bool
+) -> bool:
     with transaction(connection):
         written = connection.execute(
-            "UPDATE runs SET state = ?, revision = ?, pending = ?, record = ?"
+            "UPDATE runs SET state = ?, revision = ?, pending = pending OR ?, record = ?"
             " WHERE run_id = ? AND state = ? AND revision = ?",
             (
                 new.state,
                 new.revision,
-                int(new.state.is_final and new.telemetry_pending),
+                int(new.state.is_final and outbox_left),
                 new.model_dump_json(),
                 old.run_id,
                 old.state,
@@ -120,6 +166,33 @@ def _update(connection: sqlite3.Connection, old: RunRecord, new: RunRecord) -> b
         if written and new.state is not old.state:
             outbox.append(connection, new)
     return written == 1
+
+
+def _work(
+    connection: sqlite3.Connection,
+    run_id: str,
+    work: Callable[[sqlite3.Connection, RunRecord], RunRecord],
+) -> RunRecord | None:
+    with transaction(connection):
+        rows = _select(connection, "SELECT record, nonce FROM runs WHERE run_id = ?", (run_id,))
+        if not rows:
+            return None
+        old = rows[0].record
+        new = work(connection, old)
+        if new == old:
+            return old
+        new = new.model_copy(update={"revision": old.revision + 1})
+        connection.execute(
+            "UPDATE runs SET revision = ?, record = ? WHERE run_id = ?",
+            (new.revision, new.model_dump_json(), run_id),
+        )
+    return new
+
+
+def _drained(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
+    with transaction(connection):
+        connection.execute("UPDATE runs SET pending = 0 WHERE run_id = ?", (run_id,))
+        return outbox.settle(connection, run_id)
 
 
 def _select(

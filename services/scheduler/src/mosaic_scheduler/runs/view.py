@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mosaic_contracts.launch import ExitReport
-from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.runs import Progress, RunRecord
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.heartbeats.tracker import SUSPENDED, HeartbeatTracker
 from mosaic_scheduler.queue.fifo import Place
@@ -43,9 +43,17 @@ class RunViews:
             )
         if not record.state.has_process:
             return record
-        progress = self._heartbeats.progress(record.run_id, record.attempt) or record.progress
+        progress = self.progress(record)
         notes = [*record.notes, *self._notes(record)]
         return record.model_copy(update={"progress": progress, "notes": notes})
+
+    def progress(self, record: RunRecord) -> Progress | None:
+        """The trainer's word; where that knows no total, the spec's."""
+        said = self._heartbeats.progress(record.run_id, record.attempt)
+        known = record.progress
+        if said is None or known is None or said.total is not None:
+            return said or known
+        return said.model_copy(update={"total": known.total})
 
     def forget(self, run_id: str) -> None:
         """The run has ended."""

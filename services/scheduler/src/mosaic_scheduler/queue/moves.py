@@ -1,0 +1,99 @@
+"""What a user changes of the queue: who is held back, who goes before whom."""
+
+import sqlite3
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from pydantic import ValidationError
+
+from mosaic_contracts.changes import QueuePatch
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import MoveRequest, RunRecords
+from mosaic_contracts.states import RunState
+from mosaic_scheduler import problem
+from mosaic_scheduler.runs.page import first_that_fit
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.runs.view import RunViews
+from mosaic_servicekit.bus import Verb
+
+
+class QueueMoves:
+    """The verbs `queue` and `move`. What follows from a move the reconciler does: `wake` it."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        views: RunViews,
+        announce: Callable[[RunRecord], Awaitable[None]],
+        wake: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._views = views
+        self._announce = announce
+        self._wake = wake
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {"queue": (None, self.queue), "move": (MoveRequest, self.move)}
+
+    async def queue(self) -> RunRecords:
+        """What waits, in the order in which it will start; those that are held among them."""
+        records = [self._views.view(run.record) for run in await self._store.queued()]
+        runs = first_that_fit(records)
+        return RunRecords(runs=runs, cut=len(runs) < len(records))
+
+    async def move(self, request: MoveRequest) -> RunRecord:
+        """Hold, release or move a run that waits."""
+        try:
+            move = QueuePatch.model_validate(request.move)
+        except ValidationError as error:
+            raise problem.request_invalid("move", error) from error
+        changed = await self._store.work(request.run_id, partial(_move, move=move))
+        if changed is None:
+            raise problem.run_unknown(request.run_id)
+        self._wake()
+        await self._announce(changed)
+        return self._views.view(changed)
+
+
+def _move(connection: sqlite3.Connection, record: RunRecord, move: QueuePatch) -> RunRecord:
+    if record.state is not RunState.QUEUED:
+        raise problem.run_not_queued(record.run_id, record.state)
+    changes: dict[str, object] = {}
+    if move.hold is not None:
+        changes["held"] = move.hold
+    if move.priority is not None:
+        changes["priority"] = move.priority
+    beside = move.before or move.after
+    if beside is not None and beside != record.run_id:
+        changes["priority"] = _take_place(connection, record.run_id, beside, move.before is None)
+    return record.model_copy(update=changes)
+
+
+def _take_place(connection: sqlite3.Connection, run_id: str, beside: str, after: bool) -> int:
+    """Put a run right before or after another one. Return that one's priority, which it takes over.
+
+    The places that the runs of this priority have are given out among them anew, so that those of other
+    priorities, and of what is submitted later, stay as they are.
+    """
+    row = connection.execute(
+        "SELECT coalesce(json_extract(record, '$.priority'), 0), state FROM runs WHERE run_id = ?",
+        (beside,),
+    ).fetchone()
+    if row is None:
+        raise problem.run_unknown(beside)
+    priority, state = int(row[0]), str(row[1])
+    if state != RunState.QUEUED:
+        raise problem.run_not_queued(beside, state)
+    rows = connection.execute(
+        "SELECT run_id, place FROM runs WHERE state = 'queued' AND (run_id = ?"
+        " OR coalesce(json_extract(record, '$.priority'), 0) = ?) ORDER BY place, run_id",
+        (run_id, priority),
+    ).fetchall()
+    order = [name for name, _ in rows if name != run_id]
+    order.insert(order.index(beside) + after, run_id)
+    connection.executemany(
+        "UPDATE runs SET place = ? WHERE run_id = ?",
+        zip((place for _, place in rows), order, strict=True),
+    )
+    return priority

@@ -1,0 +1,80 @@
+"""Putting runs away, and bringing them back while that is possible."""
+
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from functools import partial
+
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import DeleteRequest, RunRequest
+from mosaic_scheduler import problem
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.runs.view import RunViews
+from mosaic_servicekit.bus import Verb
+
+KEPT_S = 24 * 3600.0
+"""For a person who notices the next morning."""
+
+
+class RunDeletion:
+    """The verbs `delete` and `restore`. What is due `purge` takes away: `wake` it."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        views: RunViews,
+        announce: Callable[[RunRecord], Awaitable[None]],
+        wake: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._views = views
+        self._announce = announce
+        self._wake = wake
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {
+            "delete": (DeleteRequest, self.delete),
+            "restore": (RunRequest, self.restore),
+        }
+
+    async def delete(self, request: DeleteRequest) -> RunRecord:
+        """Hide an ended run, for a day or, with `now`, for good. Again: only `now` changes something."""
+        changed = await self._change(request.run_id, partial(_put_away, now=request.now))
+        self._wake()
+        return changed
+
+    async def restore(self, request: RunRequest) -> RunRecord:
+        """Bring a run back. One that was never put away stays as it is."""
+        return await self._change(request.run_id, _bring_back)
+
+    async def _change(
+        self, run_id: str, work: Callable[[sqlite3.Connection, RunRecord], RunRecord]
+    ) -> RunRecord:
+        changed = await self._store.work(run_id, work)
+        if changed is None:
+            raise problem.run_unknown(run_id)
+        await self._announce(changed)
+        return self._views.view(changed)
+
+
+def _put_away(connection: sqlite3.Connection, record: RunRecord, now: bool) -> RunRecord:
+    if not record.state.is_final:
+        raise problem.run_live(record.run_id, record.state, "deleted")
+    t = time.time()
+    connection.execute(
+        "UPDATE runs SET purge_at = min(coalesce(purge_at, ?1), ?1) WHERE run_id = ?2",
+        (t if now else t + KEPT_S, record.run_id),
+    )
+    return record.model_copy(update={"deleted_at": record.deleted_at or datetime.now(UTC)})
+
+
+def _bring_back(connection: sqlite3.Connection, record: RunRecord) -> RunRecord:
+    is_due = connection.execute(
+        "SELECT purge_at <= ? FROM runs WHERE run_id = ?", (time.time(), record.run_id)
+    ).fetchone()[0]
+    if is_due:
+        raise problem.run_going(record.run_id)
+    connection.execute("UPDATE runs SET purge_at = NULL WHERE run_id = ?", (record.run_id,))
+    return record.model_copy(update={"deleted_at": None})

@@ -1,0 +1,132 @@
+"""Takes away for good what was put away a day ago: events, files, and the run itself last.
+
+Each step may be done again, and the row that asks for them goes last: a kill in between costs a repetition.
+"""
+
+import asyncio
+import shutil
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mosaic_contracts.models import PeerModel
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.services import RecorderStatus, RunRequest
+from mosaic_contracts.stack import RUNS_DIR
+from mosaic_scheduler.database import Database, transaction
+from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.logging import get_log
+
+IDLE_S = 60.0
+RETRY_S = 1.0
+STATUS_AGE_S = 2.5
+"""The recorder looks at the stream's end once a second; what it says is this old at most."""
+PRUNE_TIMEOUT_S = 30.0
+"""A large run takes the recorder longer than this; it goes on, and is asked again."""
+
+
+@dataclass
+class _Silenced:
+    """A run that had something to send still."""
+
+    since: float
+    """Monotonic."""
+    last: int | None = None
+    """The stream's last message when that was known; it may be the run's own."""
+
+
+class RunPurge:
+    """The loop. `silence` ends what a run still sends: its shipper, and the scheduler's own events of it."""
+
+    def __init__(
+        self,
+        database: Database,
+        bus: Bus,
+        home: Path,
+        silence: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._database = database
+        self._bus = bus
+        self._runs = home / RUNS_DIR
+        self._silence = silence
+        self._wake = asyncio.Event()
+        self._silenced: dict[str, _Silenced] = {}
+        self._complained = ""
+
+    def wake(self) -> None:
+        """A run was put away."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Purge for ever."""
+        while True:
+            self._wake.clear()
+            waiting = [run_id for run_id in await self._due() if not await self._purge(run_id)]
+            try:
+                async with asyncio.timeout(RETRY_S if waiting else IDLE_S):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    async def _due(self) -> list[str]:
+        def select(connection: sqlite3.Connection) -> list[str]:
+            query = "SELECT run_id FROM runs WHERE purge_at <= ? ORDER BY purge_at"
+            return [row[0] for row in connection.execute(query, (time.time(),))]
+
+        return await self._database.call(select)
+
+    async def _purge(self, run_id: str) -> bool:
+        """Return whether the run is gone."""
+        try:
+            if not await self._is_quiet(run_id):
+                return False
+            request = RunRequest(run_id=run_id)
+            await self._bus.request("recorder", "prune", request, PeerModel, PRUNE_TIMEOUT_S)
+            await asyncio.to_thread(_delete_folder, self._runs / run_id)
+        except (ProblemError, OSError) as error:
+            # No broker, no recorder, or a folder that may not be written: told once, tried again.
+            if self._complained != str(error):
+                self._complained = str(error)
+                get_log().warning("run.purge_waits", run_id=run_id, error=str(error))
+            return False
+        await self._database.call(_forget, run_id)
+        self._silenced.pop(run_id, None)
+        self._complained = ""
+        get_log().info("run.purged", run_id=run_id)
+        return True
+
+    async def _is_quiet(self, run_id: str) -> bool:
+        """Whether the recorder has read all that the run ever sent: what it reads later would bring the run back."""
+        if not await self._database.call(_is_pending, run_id):
+            return True
+        if run_id not in self._silenced:
+            await self._silence(run_id)
+            self._silenced[run_id] = _Silenced(time.monotonic())
+        silenced = self._silenced[run_id]
+        if time.monotonic() - silenced.since < STATUS_AGE_S:
+            return False
+        status = await self._bus.request("recorder", "status", None, RecorderStatus)
+        # A stream that was made anew counts from 1 again.
+        last = silenced.last if silenced.last is not None else status.stream_last
+        silenced.last = min(last, status.stream_last)
+        return status.cursor >= silenced.last
+
+
+def _is_pending(connection: sqlite3.Connection, run_id: str) -> bool:
+    query = "SELECT json_extract(record, '$.telemetry_pending') FROM runs WHERE run_id = ?"
+    return bool(connection.execute(query, (run_id,)).fetchone()[0])
+
+
+def _delete_folder(path: Path) -> None:
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return  # it never started, or an earlier try got this far
+
+
+def _forget(connection: sqlite3.Connection, run_id: str) -> None:
+    with transaction(connection):
+        for table in ("supervisor_events", "idempotency_keys", "runs"):
+            connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - the names above

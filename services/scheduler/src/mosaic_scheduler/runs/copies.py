@@ -1,0 +1,91 @@
+"""New runs that are like an earlier one."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from mosaic_contracts.changes import CloneRequest
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import CloneOrder, RunRequest
+from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler import problem
+from mosaic_scheduler.runs.idempotency import IdempotencyKey
+from mosaic_scheduler.runs.lookup import existing_record
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.runs.submission import RunSubmission
+from mosaic_scheduler.workers.preflight import parse_spec
+from mosaic_servicekit.bus import Verb
+
+_OF_THAT_RUN = ("note", "hold")
+"""Said of the earlier run, not of what it does."""
+
+
+class RunCopies:
+    """The verbs `clone` and `retry`."""
+
+    def __init__(self, store: RunStore, submission: RunSubmission) -> None:
+        self._store = store
+        self._submission = submission
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {"clone": (CloneOrder, self.clone), "retry": (RunRequest, self.retry)}
+
+    async def retry(self, request: RunRequest) -> RunRecord:
+        """Start an ended run once more, as a new run."""
+        record = await existing_record(self._store, request.run_id)
+        if not record.state.is_final:
+            raise problem.run_live(record.run_id, record.state, "started again")
+        return await self._submission.queue(_parsed(_copied(record)))
+
+    async def clone(self, order: CloneOrder) -> RunRecord:
+        """Start a run like this one, but for what is given."""
+        try:
+            overrides = CloneRequest.model_validate(order.clone).overrides
+        except ValidationError as error:
+            raise problem.request_invalid("clone", error) from error
+        asked = {"clone": order.run_id, "overrides": overrides}
+        key = IdempotencyKey.of(order.idempotency_key, asked)
+        known = await self._submission.known(key)
+        if known is not None:
+            return known
+        record = await existing_record(self._store, order.run_id)
+        spec = _overridden(_copied(record), overrides)
+        return await self._submission.queue(_parsed({**spec, "parent": record.run_id}), key)
+
+
+def _copied(record: RunRecord) -> dict[str, Any]:
+    """The spec for a new run: with the tags and priority that the run has now, without what belongs to it alone."""
+    # Fields of a newer version, which an old record may hold, are no business of this one.
+    spec = {
+        name: value
+        for name, value in record.spec.model_dump(mode="json").items()
+        if name in RunSpec.model_fields and name not in _OF_THAT_RUN
+    }
+    return {
+        **spec,
+        "parent": record.run_id,
+        "tags": record.tags,
+        "priority": record.priority,
+    }
+
+
+def _overridden(spec: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
+    """Fields replaced; parameters merged name by name, where null takes one away."""
+    merged = {**spec, **overrides}
+    given = overrides.get("parameters")
+    if isinstance(given, dict):
+        parameters = {**spec["parameters"], **given}
+        merged["parameters"] = {
+            name: value
+            for name, value in parameters.items()
+            if name not in given or value is not None
+        }
+    return merged
+
+
+def _parsed(data: dict[str, Any]) -> RunSpec:
+    spec, findings = parse_spec(data)
+    if spec is None:
+        raise problem.refused(findings)
+    return spec

@@ -1,0 +1,80 @@
+"""Which runs a list shows."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import ListRequest
+
+_ONE_OF = {
+    "states": "state",
+    "run_ids": "run_id",
+    "workers": "json_extract(record, '$.spec.worker')",
+    "algorithms": "json_extract(record, '$.spec.algorithm')",
+    "environments": "json_extract(record, '$.spec.environment')",
+    "kinds": "json_extract(record, '$.spec.kind')",
+}
+"""Field of the request: what must be one of its values."""
+_ONE_OF_VALUES = "{what} IN (SELECT value FROM json_each({values}))"
+_TAGS = (
+    "NOT EXISTS (SELECT value FROM json_each({tags})"
+    " EXCEPT SELECT value FROM json_each(record, '$.tags'))"
+)
+"""Of the tags asked for none is missing."""
+_TEXT = (
+    "(instr(folded(run_id), ?1) OR instr(folded(json_extract(record, '$.name')), ?1)"
+    " OR instr(folded(json_extract(record, '$.note')), ?1)"
+    " OR EXISTS (SELECT 1 FROM json_each(record, '$.tags') WHERE instr(folded(value), ?1)))"
+)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A condition with its values."""
+
+    where: str
+    values: tuple[object, ...]
+    limit: int
+
+
+def selection(request: ListRequest, limit: int) -> Selection:
+    """What `request` asks for, at most `limit` runs."""
+    # ?1 is the text, whether there is one or not, for it is named several times.
+    values: list[object] = [(request.text or "").casefold()]
+    parts = [f"json_extract(record, '$.deleted_at') IS {'NOT NULL' if request.deleted else 'NULL'}"]
+    if request.text:
+        parts.append(_TEXT)
+    for name, what in _ONE_OF.items():
+        chosen: Sequence[str] | None = getattr(request, name)
+        if chosen is not None:
+            values.append(json.dumps(list(chosen)))
+            parts.append(_ONE_OF_VALUES.format(what=what, values=f"?{len(values)}"))
+    if request.tags:
+        values.append(json.dumps(request.tags))
+        parts.append(_TAGS.format(tags=f"?{len(values)}"))
+    if request.parent is not None:
+        values.append(request.parent)
+        parts.append(f"json_extract(record, '$.spec.parent') = ?{len(values)}")
+    if request.before is not None:
+        values.append(request.before)
+        parts.append(f"run_id < ?{len(values)}")
+    return Selection(" AND ".join(parts), tuple(values), limit)
+
+
+def records(connection: sqlite3.Connection, wanted: Selection) -> list[RunRecord]:
+    """Runs that fit, newest first."""
+    rows = _rows(connection, "record", wanted, wanted.limit)
+    return [RunRecord.model_validate_json(record) for record in rows]
+
+
+def run_ids(connection: sqlite3.Connection, wanted: Selection) -> list[str]:
+    """Ids of all runs that fit, newest first."""
+    return _rows(connection, "run_id", wanted, -1)
+
+
+def _rows(connection: sqlite3.Connection, what: str, wanted: Selection, limit: int) -> list[str]:
+    # `what` and `where` are made here and above of constants; whatever a person wrote is bound.
+    query = f"SELECT {what} FROM runs WHERE {wanted.where} AND ?1 IS NOT NULL ORDER BY run_id DESC LIMIT {limit:d}"  # noqa: S608
+    return [row[0] for row in connection.execute(query, wanted.values)]

@@ -1,0 +1,158 @@
+"""From a spec as a person sent it to a run in the queue, or to what speaks against it."""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.runs import Progress, RunRecord, StoredSpec
+from mosaic_contracts.services import SubmitRequest
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.states import RunState
+from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
+from mosaic_scheduler import problem
+from mosaic_scheduler.disk import free_bytes
+from mosaic_scheduler.reconcile.loop import Reconciler
+from mosaic_scheduler.runs.idempotency import IdempotencyKey
+from mosaic_scheduler.runs.lookup import existing_record
+from mosaic_scheduler.runs.name import display_name
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.settings import SchedulerSettings
+from mosaic_scheduler.workers.catalogue import WorkerCatalogue
+from mosaic_scheduler.workers.preflight import check_spec, parse_spec
+from mosaic_servicekit.bus import Verb
+from mosaic_servicekit.ulid import RunIdSource
+
+
+class RunSubmission:
+    """The verb `submit`, and the way in for every other run that is made."""
+
+    def __init__(
+        self,
+        settings: SchedulerSettings,
+        store: RunStore,
+        catalogue: WorkerCatalogue,
+        reconciler: Reconciler,
+        views: RunViews,
+        announce: Callable[[RunRecord], Awaitable[None]],
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._catalogue = catalogue
+        self._reconciler = reconciler
+        self._views = views
+        self._announce = announce
+        self._ids = RunIdSource()
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {"submit": (SubmitRequest, self.submit)}
+
+    async def submit(self, request: SubmitRequest) -> RunRecord | CheckReport:
+        """Queue a run, or with `dry_run` say what would happen."""
+        if request.dry_run:
+            return await self.check(request)
+        key = IdempotencyKey.of(request.idempotency_key, {"submit": request.spec})
+        known = await self.known(key)
+        if known is not None:
+            return known
+        spec, findings = parse_spec(request.spec)
+        if spec is None:
+            raise problem.refused(findings)
+        return await self.queue(spec, key)
+
+    async def known(self, key: IdempotencyKey | None) -> RunRecord | None:
+        """The run that was made with `key` already. Asked first: a repetition needs no second judgement."""
+        run_id = await self._store.made_with(key) if key is not None else None
+        if run_id is None:
+            return None
+        return self._views.view(await existing_record(self._store, run_id))
+
+    async def queue(self, spec: RunSpec, key: IdempotencyKey | None = None) -> RunRecord:
+        """Judge a spec and queue its run. Raises ProblemError with everything that speaks against it."""
+        worker = self._catalogue.find(spec.worker)
+        spec = spec.model_copy(update={"worker": worker.manifest.id})
+        description = await self._catalogue.describe(worker)
+        findings = check_spec(
+            spec, worker.manifest, description, await self._reconciler.placement.inventory()
+        )
+        if findings:
+            raise problem.refused(findings)
+        await self._require(spec)
+        return await self._insert(spec, description, key)
+
+    async def check(self, request: SubmitRequest) -> CheckReport:
+        """Our findings, and the worker's own when ours do not make it pointless to ask."""
+        spec, findings = parse_spec(request.spec)
+        if spec is None:
+            return CheckReport(ok=False, findings=findings)
+        worker = self._catalogue.find(spec.worker)
+        spec = spec.model_copy(update={"worker": worker.manifest.id})
+        description = await self._catalogue.describe(worker)
+        inventory = await self._reconciler.placement.inventory()
+        findings = check_spec(spec, worker.manifest, description, inventory)
+        try:
+            await self._require(spec)
+        except ProblemError as error:
+            where = "disk" if error.problem.code == ProblemCode.DISK_LOW else "parent"
+            findings.append(
+                Finding(
+                    level="blocking",
+                    where=where,
+                    message=error.problem.detail,
+                    code=error.problem.code,
+                )
+            )
+        if findings:
+            return CheckReport(ok=False, findings=findings)
+        return await self._catalogue.check(worker, spec)
+
+    async def _require(self, spec: RunSpec) -> None:
+        """What a start needs beside a good spec."""
+        if spec.parent is not None:
+            await existing_record(self._store, spec.parent)
+        free = free_bytes(self._settings.home)
+        if free < self._settings.disk_reserve_bytes:
+            raise problem.disk_low(self._settings.home, free, self._settings.disk_reserve_bytes)
+
+    async def _insert(
+        self, spec: RunSpec, description: WorkerDescription, key: IdempotencyKey | None
+    ) -> RunRecord:
+        now = datetime.now(UTC)
+        run_id = self._ids.next()
+        total = _total_steps(spec, description)
+        record = RunRecord(
+            run_id=run_id,
+            name=display_name(spec, now),
+            spec=StoredSpec.model_validate(spec.model_dump()),
+            state=RunState.QUEUED,
+            revision=1,
+            created_at=now,
+            run_dir=f"{RUNS_DIR}/{run_id}",
+            worker_version=description.version,
+            progress=Progress(total=total) if total is not None else None,
+            tags=list(dict.fromkeys(spec.tags)),
+            note=spec.note,
+            priority=spec.priority,
+            held=spec.hold,
+        )
+        known = await self._store.insert(record, secrets.token_hex(16), key)
+        if known is not None:
+            return self._views.view(await existing_record(self._store, known))
+        await self._announce(record)
+        self._reconciler.wake.set()
+        return self._views.view(record)
+
+
+def _total_steps(spec: RunSpec, description: WorkerDescription) -> int | None:
+    """Steps that the run is to make, as far as spec and schema tell; the trainer's own word replaces it."""
+    if spec.steps is not None:
+        return spec.steps
+    algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
+    if algorithm is None or algorithm.steps_parameter is None:
+        return None
+    schema = algorithm.parameters.get("properties", {}).get(algorithm.steps_parameter, {})
+    total = spec.parameters.get(algorithm.steps_parameter, schema.get("default"))
+    return total if isinstance(total, int) else None

@@ -1,0 +1,52 @@
+"""The tables, as the steps that lead to them. `PRAGMA user_version` says how many a file has behind it."""
+
+_FIRST = """
+CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    pending INTEGER NOT NULL,
+    nonce TEXT NOT NULL,
+    event_attempt INTEGER NOT NULL DEFAULT 0,
+    event_seq INTEGER NOT NULL DEFAULT 0,
+    record TEXT NOT NULL
+) STRICT;
+CREATE INDEX runs_by_state ON runs (state, run_id);
+CREATE INDEX runs_pending ON runs (run_id) WHERE pending = 1;
+CREATE TRIGGER final_states_are_written_once BEFORE UPDATE OF state ON runs
+WHEN OLD.state IN ('succeeded', 'failed', 'crashed', 'cancelled', 'timed_out') AND NEW.state <> OLD.state
+BEGIN SELECT RAISE(ABORT, 'a final state is never overwritten'); END;
+CREATE TABLE supervisor_events (
+    run_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    t_us INTEGER NOT NULL,
+    phase TEXT NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (run_id, attempt, seq)
+) STRICT;
+"""
+
+_CHANGES_BY_USERS = """
+ALTER TABLE runs ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+UPDATE runs SET place = ordered.place
+    FROM (SELECT run_id, row_number() OVER (ORDER BY run_id) AS place FROM runs) AS ordered
+    WHERE runs.run_id = ordered.run_id;
+CREATE INDEX runs_by_place ON runs (place);
+ALTER TABLE runs ADD COLUMN purge_at REAL;
+CREATE INDEX runs_to_purge ON runs (purge_at) WHERE purge_at IS NOT NULL;
+CREATE TABLE idempotency_keys (
+    key TEXT PRIMARY KEY,
+    digest TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    created_at REAL NOT NULL
+) STRICT;
+CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
+CREATE INDEX idempotency_keys_by_run ON idempotency_keys (run_id);
+"""
+"""Queue places that can be moved, runs that were put away (seconds since the epoch), idempotency keys.
+From here on `runs.pending` says that an ended run's outbox is not empty; its record's `telemetry_pending` covers
+the scheduler's own events too."""
+
+MIGRATIONS = (_FIRST, _CHANGES_BY_USERS)
+"""Never change one that was released; append."""

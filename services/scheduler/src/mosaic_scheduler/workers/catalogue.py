@@ -1,0 +1,62 @@
+"""The workers as a request sees them: by name, with what they say of themselves, or with the reason why not."""
+
+from mosaic_contracts.services import WorkerEntries, WorkerEntry, WorkerRequest
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
+from mosaic_scheduler import problem
+from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
+from mosaic_scheduler.workers.probe import WorkerProbe
+from mosaic_scheduler.workers.registry import RegisteredWorker, WorkerRegistry
+from mosaic_servicekit.bus import Verb
+
+
+class WorkerCatalogue:
+    """The verbs `workers` and `describe`. What goes wrong comes as a ProblemError."""
+
+    def __init__(self, registry: WorkerRegistry, probe: WorkerProbe) -> None:
+        self._registry = registry
+        self._probe = probe
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {
+            "workers": (None, self.workers),
+            "describe": (WorkerRequest, self.described),
+        }
+
+    async def workers(self) -> WorkerEntries:
+        """Every registered worker, and whether it can be used now."""
+        return WorkerEntries(workers=[await self._entry(w) for w in self._registry.workers()])
+
+    async def described(self, request: WorkerRequest) -> WorkerDescription:
+        """What a worker can do."""
+        return await self.describe(self.find(request.worker))
+
+    def find(self, name: str) -> RegisteredWorker:
+        """The worker with this id or alias."""
+        try:
+            return self._registry.find(name)
+        except WorkerUnknown as error:
+            raise problem.worker_unknown(error) from error
+
+    async def describe(self, worker: RegisteredWorker) -> WorkerDescription:
+        """What it says of itself."""
+        try:
+            return await self._probe.describe(worker)
+        except WorkerNotReady as error:
+            raise problem.worker_not_ready(worker.manifest.id, error) from error
+
+    async def check(self, worker: RegisteredWorker, spec: RunSpec) -> CheckReport:
+        """Its own word on a spec."""
+        try:
+            return await self._probe.check(worker, spec)
+        except WorkerNotReady as error:
+            raise problem.worker_not_ready(worker.manifest.id, error) from error
+
+    async def _entry(self, worker: RegisteredWorker) -> WorkerEntry:
+        try:
+            description = await self._probe.describe(worker)
+        except WorkerNotReady as error:
+            finding = Finding(level="blocking", where="worker", message=str(error))
+            return WorkerEntry(manifest=worker.manifest, ready=False, findings=[finding])
+        return WorkerEntry(manifest=worker.manifest, ready=True, description=description)
