@@ -316,6 +316,16 @@ def test_status_without_a_stack_tells_of_runs_that_go_on(
     assert RUN_ID in talk
 
 
+def test_status_of_a_stack_elsewhere_says_nothing_of_this_machine(
+    mosaic: Mosaic, answers: Answers
+) -> None:
+    """With a stack named by its address only that one is asked, and its files are not said to lie here."""
+    answers["/api/v1/stack"] = {"version": "1", "ready": True, "broker": True}
+    code, out, _ = mosaic("status", "--json")
+    assert (code, strict(out)["stack"]) == (0, None)
+    assert f"MOSAIC_HOME of its stack/runs/{RUN_ID}" in mosaic("show", "last")[1]
+
+
 def test_a_run_that_the_stack_does_not_know_is_named(
     answers: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,4 +351,5 @@ def test_a_run_that_the_stack_does_not_know_is_named(
 def test_stopping_a_run_that_has_just_ended_is_no_fault(answers: Answers) -> None:
     """A stop refused because the run ended meanwhile counts as stopped."""
     answers[f"{OF_RUN}/stop"] = {"status": 409, "code": "run_final", "title": "It ended"}
-    assert stop_all([RunView.model_validate(RUN)]) == []
+    with connect() as client:
+        assert stop_all(client, [RunView.model_validate(RUN)]) == []

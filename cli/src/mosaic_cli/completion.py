@@ -1,10 +1,10 @@
 """What a shell may complete beside verbs and options: runs, workers. Cheap and silent, for it answers a key press."""
 
-import os
 import tomllib
 from itertools import chain
 from pathlib import Path
 
+from mosaic_cli.place import is_elsewhere
 from mosaic_cli.stack.layout import Layout
 from mosaic_client import ClientError, connect
 
@@ -25,7 +25,7 @@ def complete_run(incomplete: str) -> list[str]:
 
 def complete_worker(incomplete: str) -> list[str]:
     """Ids of the workers whose manifests lie here; a stack elsewhere is not asked, as that may take long."""
-    if os.environ.get("MOSAIC_URL"):
+    if is_elsewhere():
         return []
     layout = Layout.of_environment()
     files = chain(

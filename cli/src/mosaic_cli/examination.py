@@ -11,6 +11,7 @@ from collections.abc import Callable
 import httpx
 
 from mosaic_cli.errors import HomeUnusable
+from mosaic_cli.place import is_elsewhere
 from mosaic_cli.stack.layout import Layout, disk_reserve_bytes
 from mosaic_cli.stack.lock import lock_holder
 from mosaic_cli.stack.lone_run import going_on_text, lone_runs, unknown_runs, unknown_text
@@ -140,7 +141,7 @@ def _token(layout: Layout) -> list[Finding]:
 
 
 def _stack(layout: Layout) -> list[Finding]:
-    if os.environ.get("MOSAIC_URL"):
+    if is_elsewhere():
         return _answer(layout)
     running = running_stack(layout.home, layout.lock_file)
     if running is None:

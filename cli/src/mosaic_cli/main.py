@@ -30,7 +30,7 @@ from mosaic_cli.verbs import (
     workers,
 )
 from mosaic_client import ClientError, MosaicProblem
-from mosaic_contracts.problems import Problem
+from mosaic_contracts.problems import Problem, ProblemCode
 
 app = typer.Typer(
     name="./mosaic",
@@ -136,6 +136,10 @@ def problem_text(problem: Problem) -> str:
         hint = nearest_hint(finding.get("nearest") or [], lines[0] + message)
         if message not in lines[0] or hint:
             lines.append(f"  {where}: {message}{hint}")
+    if problem.code is ProblemCode.CONSENT_REQUIRED:
+        lines.append(
+            "`./mosaic preflight` with the same words shows what it needs and the digest for --consent."
+        )
     if problem.retry_after_s:
         lines.append(f"Try again in {problem.retry_after_s:.0f} s.")
     return "\n".join(lines)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from mosaic_client import Client, find_stack
+
 PANEL = "A stack elsewhere"
 
 Url = Annotated[
@@ -27,6 +29,22 @@ TokenFile = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
+
+
+def is_elsewhere() -> bool:
+    """Whether the verbs talk to a stack that a person named, and not to the one of this data root."""
+    return bool(os.environ.get("MOSAIC_URL"))
+
+
+def client_here() -> Client:
+    """A client of the stack of this data root, whatever else was named.
+
+    Raises:
+        StackUnreachable: there is none.
+        TokenUnreadable: its token cannot be read.
+    """
+    elsewhere = ("MOSAIC_URL", "MOSAIC_TOKEN_FILE")
+    return Client(find_stack({k: v for k, v in os.environ.items() if k not in elsewhere}))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from mosaic_cli.place import is_elsewhere
 from mosaic_cli.wording import STATE_STYLE, duration, number, run_duration, step_and_total, what
 from mosaic_contracts.runs import ArtifactRow, RunSummary, RunView
 from mosaic_contracts.states import RunState
@@ -51,6 +52,7 @@ def rows(run: RunView, artifacts: list[ArtifactRow], home: Path) -> list[tuple[s
     ended = Text(run.state.value, STATE_STYLE[run.state])
     if run.end:
         ended.append(f": {run.end.message}", "default")
+    base = folder_of(run, home)
     found = [
         ("run", Text(run.run_id)),
         ("what", Text(what(run))),
@@ -59,21 +61,26 @@ def rows(run: RunView, artifacts: list[ArtifactRow], home: Path) -> list[tuple[s
         ("steps", Text(f"{step_and_total(run)[0]:,}")),
         ("episodes", Text(_returns(summary))),
         ("stored", Text(_stored(run, summary))),
-        ("folder", Text(str(_shown(home / run.run_dir)))),
+        ("folder", Text(str(base))),
     ]
-    folder = _shown(home / run.run_dir)
     by_kind = {row.kind: row for row in artifacts}
     if (board := by_kind.get("tensorboard")) is not None:
-        found.append(("TensorBoard", Text(str(folder / board.path))))
+        found.append(("TensorBoard", Text(str(base / board.path))))
     checkpoints = [row for row in artifacts if row.kind == "checkpoint" and row.exists]
     if checkpoints:
         last = max(checkpoints, key=lambda row: row.step or 0)
-        found.append(("checkpoint", Text(str(folder / last.path))))
+        found.append(("checkpoint", Text(str(base / last.path))))
     return found
 
 
-def _shown(path: Path) -> Path:
-    """Relative to the current folder where it lies below: shorter, and as good to type."""
+def folder_of(run: RunView, home: Path) -> Path:
+    """Where a run's files lie: relative to the current folder where they are below it, shorter and as good to type.
+
+    Of a run elsewhere the path below that stack's MOSAIC_HOME: what lies here under the same name is not its.
+    """
+    if is_elsewhere():
+        return Path("MOSAIC_HOME of its stack", run.run_dir)
+    path = home / run.run_dir
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 

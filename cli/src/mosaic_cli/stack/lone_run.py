@@ -3,10 +3,10 @@
 Found by their command lines and not by their locks: a look at a lock must not come in a runner's way.
 """
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
+from mosaic_cli.place import is_elsewhere
 from mosaic_cli.stack.process import Process, current
 from mosaic_cli.wording import plural
 from mosaic_client import Client, MosaicProblem
@@ -43,7 +43,7 @@ def unknown_runs(client: Client, home: Path) -> list[LoneRun]:
     Raises:
         ClientError: it does not answer.
     """
-    if os.environ.get("MOSAIC_URL"):
+    if is_elsewhere():
         return []  # its runs are processes of another machine, or of another data root
     return [run for run in lone_runs(home) if not _is_known(client, run.run_id)]
 

@@ -59,17 +59,13 @@ def rm(
         views = [find_run(client, run) for run in runs]
         if now and not yes:
             _ask(views)
-        gone = [run_change.put_away(client, view.run_id, now=now) for view in views]
+        gone = []
+        for view in views:
+            gone.append(run_change.put_away(client, view.run_id, now=now))
+            if not json:  # one by one: should a later one be refused, it is known what is gone
+                say(_gone_text(view.run_id, now))
     if json:
         emit(gone)
-        return
-    for view in gone:
-        if now:
-            say(f"{view.run_id} is deleted, with its files and events.")
-        else:
-            say(
-                f"{view.run_id} is put away. `./mosaic restore {view.run_id}` brings it back within a day."
-            )
 
 
 def restore(runs: option.Runs, json: option.Json = False) -> None:
@@ -137,6 +133,12 @@ def note(
         out.print(view.note, markup=False, soft_wrap=True)
     else:
         say(f"{view.run_id} has no note.")
+
+
+def _gone_text(run_id: str, now: bool) -> str:
+    if now:
+        return f"{run_id} is deleted, with its files and events."
+    return f"{run_id} is put away. `./mosaic restore {run_id}` brings it back within a day."
 
 
 def _ask(views: list[RunView]) -> None:

@@ -1,6 +1,5 @@
 """`demo`: one real training run from nothing, with a stack of its own where none is up."""
 
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from mosaic_cli import option
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, say
+from mosaic_cli.place import is_elsewhere
 from mosaic_cli.stack.launch import take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import lock_holder
@@ -74,7 +74,7 @@ def _in_whole_batches(client: Client, spec: RunSpec) -> RunSpec:
 @contextmanager
 def _stack(layout: Layout) -> Iterator[bool]:
     """A stack that is up; tells whether it is ours, and takes it down afterwards only then."""
-    if os.environ.get("MOSAIC_URL"):
+    if is_elsewhere():
         yield False
         return
     if lock_holder(layout.lock_file) is not None:

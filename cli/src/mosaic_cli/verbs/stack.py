@@ -13,6 +13,7 @@ from mosaic_cli import option
 from mosaic_cli.errors import NoStack, StackAlreadyUp
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
+from mosaic_cli.place import client_here, is_elsewhere
 from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lone_run import LoneRun, going_on_text, lone_runs, unknown_runs, unknown_text
@@ -87,7 +88,8 @@ def down(
     running = running_stack(layout.home, layout.lock_file)
     live = _live_runs() if running else []
     if stop_runs and live:
-        live = stop_all(live)
+        with client_here() as client:
+            live = stop_all(client, live)
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
     going_on = (
@@ -106,9 +108,9 @@ def down(
 
 
 def status(json: option.Json = False) -> None:
-    """Show how the stack and its services are."""
+    """Show how the stack and its services are; of a stack elsewhere what its gateway knows."""
     layout = Layout.of_environment()
-    running = running_stack(layout.home, layout.lock_file)
+    running = None if is_elsewhere() else running_stack(layout.home, layout.lock_file)
     answer, unknown, reason = _ask_stack(layout)
     if json:
         emit(
@@ -121,6 +123,8 @@ def status(json: option.Json = False) -> None:
         )
     elif running is not None:
         out.print(services_table(running))
+    if is_elsewhere() and answer is None:
+        raise NoStack(reason)
     if running is None and answer is None:
         going_on = [run.run_id for run in lone_runs(layout.home)]
         told = f"\n{going_on_text(going_on)}" if going_on else ""
@@ -243,7 +247,7 @@ def _print_status(answer: StackStatus | None, reason: str) -> None:
 
 def _live_runs() -> list[RunView]:
     try:
-        with connect() as client:
+        with client_here() as client:
             return _read_live(client)
     except ClientError:
         return []  # the stack is broken; taking it down must still work
@@ -254,10 +258,10 @@ def _read_live(client: Client) -> list[RunView]:
     return [run for run in newest if not run.state.is_final]
 
 
-def stop_all(live: list[RunView]) -> list[RunView]:
+def stop_all(client: Client, live: list[RunView]) -> list[RunView]:
     """Stop these runs and wait for their end, within a bound; returns those that go on."""
     deadline_s = time.monotonic() + STOP_RUNS_TIMEOUT_S
-    with connect() as client, err.status(f"Stopping {plural(len(live), 'run')} ..."):
+    with err.status(f"Stopping {plural(len(live), 'run')} ..."):
         for run in live:
             _stop_unless_ended(client, run.run_id)
         while live and time.monotonic() < deadline_s:
