@@ -68,8 +68,11 @@ async def test_a_run_goes_its_whole_way(stack: Stack) -> None:
     assert (ended.state, cause_of(ended)) == (RunState.SUCCEEDED, EndCause.COMPLETED)
     assert ended.end is not None
     assert ended.end.exit_code == 0
-    assert not ended.telemetry_pending
+    assert ended.telemetry_pending, "the event of its end is not stored yet"
+    assert ended.progress is not None
+    assert (ended.progress.step, ended.progress.total) == (2000, 2000)
     assert ended.first_event_at is not None
+    await stack.wait(run.run_id, lambda record: not record.telemetry_pending)
     assert await stack.wait_phases(run.run_id) == ["queued", "starting", "running", "succeeded"]
     assert len(stack.recorder.of(run.run_id, "worker")) == 2003
     assert stack.processes(run.run_id) == []
@@ -276,7 +279,7 @@ async def test_orphans_of_unknown_runs_are_ended_at_start(stack: Stack) -> None:
 
 async def test_every_queued_run_starts_when_its_cores_are_free(stack: Stack) -> None:
     """Five runs on two cores: two at a time, in order of submission, all succeed; positions are told."""
-    runs = [await stack.submit(steps=100, parameters={"rate": 200.0}) for _ in range(5)]
+    runs = [await stack.submit(steps=300, parameters={"rate": 200.0}) for _ in range(5)]
     waiting = await stack.wait(runs[4].run_id, lambda record: record.position == 3)
     assert waiting.waiting_reason == "behind 2 runs in the queue"
     third = await stack.get(runs[2].run_id)
