@@ -173,6 +173,9 @@ class CommittedRequest(PeerModel):
     """`recorder.committed`: how far a run's sources are in the store. Reply: Committed."""
 
     run_id: str
+    from_seq: int = 1
+    """`next_seq` of the answer is sought from here on. Above 1 it is the first seq that the asker still has: after a
+    loss of the store, what is below it cannot come any more and stays a gap."""
 
 
 class Committed(PeerModel):

@@ -83,10 +83,10 @@ class Reader:
         with self._pool.lend() as db:
             return count_events(db)
 
-    def marks(self, run_id: str) -> list[SourceMark]:
-        """How far each source is in the store."""
+    def marks(self, run_id: str, from_seq: int = 1) -> list[SourceMark]:
+        """How far each source is in the store; `next_seq` is sought from `from_seq` on."""
         with self._pool.lend() as db:
-            return read_marks(db, run_id)
+            return read_marks(db, run_id, from_seq)
 
     def events(
         self,

@@ -43,7 +43,7 @@ class Verbs:
     async def committed(self, request: CommittedRequest) -> Committed:
         """How far the sources of a run are in the store."""
         try:
-            marks = await asyncio.to_thread(self._reader.marks, request.run_id)
+            marks = await asyncio.to_thread(self._reader.marks, request.run_id, request.from_seq)
         except StoreError as error:
             raise _unavailable(error) from error
         return Committed(run_id=request.run_id, marks=marks)

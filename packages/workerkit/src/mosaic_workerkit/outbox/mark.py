@@ -22,7 +22,7 @@ class CommittedMark:
     def move(self, seq: int, is_all: bool = False) -> int:
         """Move up to `seq` and free what lies wholly below; returns the number of segments deleted.
 
-        Never moves back. `is_all`: the writer is dead and wrote nothing beyond `seq`, so that the
+        `is_all`: the writer is dead and wrote nothing beyond `seq`, so that the
         last segment may go too.
         """
         if seq > self.seq:
@@ -42,6 +42,14 @@ class CommittedMark:
         if freed:
             self._wake_writer()
         return freed
+
+    def go_back(self) -> int:
+        """The store lost what it had: begin again with the oldest segment that is kept. Return its first seq."""
+        firsts = segment_seqs(self._folder)
+        floor = min(firsts[0], self.seq + 1) if firsts else self.seq + 1
+        self.seq = floor - 1
+        self._save()
+        return floor
 
     def _save(self) -> None:
         """Replace the file. No fsync: an older mark after a power cut only sends again what is stored."""

@@ -34,6 +34,10 @@ class Courier:
         self.launch = launch
         self.reader = OutboxReader(outbox_dir(run_dir, launch.attempt))
         self.mark = CommittedMark(self.reader.folder)
+        self.floor = 1
+        """First seq that can still be sent; above 1 once the recorder lost what had been freed here."""
+        self.losses = 0
+        """How often that was seen."""
         self.acked_seq = self.mark.seq
         self.moved_at = time.monotonic()
         """When committed moved last."""
@@ -63,17 +67,43 @@ class Courier:
         """Whether nothing is left, and nobody can add to it."""
         return self.reader.writer_is_dead() and self.reader.last_seq() <= self.mark.seq
 
-    def take_committed(self, told: Committed) -> None:
-        """Move the mark and free the outbox, as far as the recorder says."""
-        for mark in told.marks:
-            if (mark.attempt, mark.source) != (self.launch.attempt, SOURCE_WORKER):
-                continue
-            seq = mark.next_seq - 1
-            if seq > self.mark.seq:
-                self.moved_at = time.monotonic()
-                self.mark.move(seq)
-                self.acked_seq = max(self.acked_seq, seq)
-                self.wake.set()
+    def take_committed(self, told: Committed) -> bool:
+        """Move the mark and free the outbox, as far as the recorder announces. False: it says less than before.
+
+        Announcements and answers may pass each other, so that alone means nothing.
+        """
+        return self._move(self._committed_seq(told))
+
+    def take_answer(self, told: Committed, from_seq: int, known: int) -> None:
+        """The same from an answer, which was asked for from `from_seq` on when `known` was committed.
+
+        When the recorder has less than that, its store was lost or is an older copy: what the outbox still holds is
+        sent again, and what was freed stays a gap there.
+        """
+        seq = max(self._committed_seq(told), from_seq - 1)
+        if seq < known:
+            self._go_back()
+        else:
+            self._move(seq)
+
+    def _committed_seq(self, told: Committed) -> int:
+        own = (self.launch.attempt, SOURCE_WORKER)
+        return next((m.next_seq - 1 for m in told.marks if (m.attempt, m.source) == own), 0)
+
+    def _move(self, seq: int) -> bool:
+        if seq > self.mark.seq:
+            self.moved_at = time.monotonic()
+            self.mark.move(seq)
+            self.acked_seq = max(self.acked_seq, seq)
+            self.wake.set()
+        return seq >= self.mark.seq
+
+    def _go_back(self) -> None:
+        say("store.lost", **self.standing())
+        self.floor = self.mark.go_back()
+        self.acked_seq = self.mark.seq
+        self.losses += 1
+        self.wake.set()
 
     async def run(self, drain_s: float, follow_parent: bool) -> bool:
         """Ship for as long as the run lives, and then at most `drain_s`; whether all is committed."""

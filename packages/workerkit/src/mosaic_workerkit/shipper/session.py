@@ -88,6 +88,7 @@ class Session:
         self._stall_s = _STALL_S
         self._told_at = time.monotonic()
         self._must_rewind = False
+        self._losses = courier.losses
         self._nonce = courier.launch.nonce
 
     async def run(self) -> None:
@@ -126,6 +127,9 @@ class Session:
             refusal = self._take_acks()
             if refusal is not None:
                 await self._stand_back(refusal)
+            if self._losses != courier.losses:
+                self._losses = courier.losses
+                self._start_over()
             if self._must_rewind or courier.mark.seq >= reader.next_seq:
                 self._rewind(courier.mark.seq)
             if self._is_window_full():
@@ -260,14 +264,20 @@ class Session:
                 # A recorder that is merely slow must not be given the same again and again.
                 self._stall_s = min(2 * self._stall_s, _LONGEST_STALL_S)
                 courier.moved_at = time.monotonic()
-                # The broker remembers ids of messages that it no longer has, and would swallow them.
-                self._nonce = f"{courier.launch.nonce}.{secrets.token_hex(4)}"
-                self._must_rewind = True
+                self._start_over()
                 courier.wake.set()
+
+    def _start_over(self) -> None:
+        """Send again from the mark on, as new messages: the broker remembers ids of messages that it no longer has,
+        and would swallow them."""
+        self._nonce = f"{self._courier.launch.nonce}.{secrets.token_hex(4)}"
+        self._must_rewind = True
 
     async def _ask_recorder(self) -> bool:
         """Whether it answered; the answer is taken."""
-        request = CommittedRequest(run_id=self._run_id).model_dump_json().encode()
+        known = self._courier.mark.seq
+        asked = CommittedRequest(run_id=self._run_id, from_seq=self._courier.floor)
+        request = asked.model_dump_json().encode()
         try:
             message = await self._connection.request(
                 subjects.service("recorder", "committed"), request, timeout=1.0
@@ -275,7 +285,7 @@ class Session:
             reply = Reply.model_validate_json(message.data)
             if reply.problem is not None or reply.result is None:
                 return False
-            self._courier.take_committed(Committed.model_validate(reply.result))
+            self._courier.take_answer(Committed.model_validate(reply.result), asked.from_seq, known)
         except (nats.errors.TimeoutError, nats.errors.NoRespondersError):
             return False
         except ValidationError as error:
@@ -284,13 +294,14 @@ class Session:
         return True
 
     async def _on_committed(self, message: Msg) -> None:
-        self._told_at = time.monotonic()
         try:
             told = Committed.model_validate_json(message.data)
         except ValidationError as error:
             say("committed.invalid", error=str(error))
             return
-        self._courier.take_committed(told)
+        # One that tells of a gap below what is here says nothing of the rest: that must be asked for.
+        if self._courier.take_committed(told):
+            self._told_at = time.monotonic()
 
     async def _on_control(self, message: Msg) -> None:
         reply = await answer(self._courier, message.data)
