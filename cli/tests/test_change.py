@@ -154,6 +154,19 @@ def test_ps_asks_for_what_is_given(mosaic: Mosaic, answers: Answers) -> None:
     }
 
 
+def test_ps_shows_what_a_person_gave(mosaic: Mosaic, answers: Answers) -> None:
+    """A run's own name, its tags and that it is held are in the list."""
+    spec = RUN["spec"] | {"name": "baseline"}
+    answers["/api/v1/runs"] = {
+        "runs": [RUN | {"spec": spec, "tags": ["a", "b"], "state": "queued", "held": True}]
+    }
+    out = mosaic("ps")[1]
+    for words in ("baseline: ppo CartPole-v1", "a, b", "queued, held"):
+        assert words in out
+    answers["/api/v1/runs"] = {"runs": [RUN]}
+    assert "TAGS" not in mosaic("ps")[1]
+
+
 def test_a_preflight_tells_each_line_with_what_to_do(mosaic: Mosaic, answers: Answers) -> None:
     """Blocking is 1; the line says what to do; what takes consent comes with the option that gives it."""
     lines = [

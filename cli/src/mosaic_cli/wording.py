@@ -92,6 +92,11 @@ def what(run: RunView) -> str:
     return f"{run.spec.algorithm} {run.spec.environment} seed {run.spec.seed}"
 
 
+def named(run: RunView) -> str:
+    """The same after the run's name, where a person gave it one."""
+    return f"{run.spec.name}: {what(run)}" if run.spec.name else what(run)
+
+
 def step_and_total(run: RunView) -> tuple[int, int | None]:
     """Environment steps done, the trainer's word or the store's, and how many there will be."""
     told = run.progress.step if run.progress else 0

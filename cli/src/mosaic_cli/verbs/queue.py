@@ -10,7 +10,7 @@ from mosaic_cli import option, run_change
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
-from mosaic_cli.wording import age, plural, short_ids, what
+from mosaic_cli.wording import age, named, plural, short_ids
 from mosaic_client import connect
 from mosaic_contracts.runs import RunView
 
@@ -95,7 +95,7 @@ def _table(waiting: list[RunView]) -> Table:
         table.add_row(
             str(run.position or "-"),
             short,
-            Text(what(run)),
+            Text(named(run)),
             str(run.priority),
             str(run.spec.cpus),
             age(run.created_at),

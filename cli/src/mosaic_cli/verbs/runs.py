@@ -18,7 +18,7 @@ from mosaic_cli.reference import NO_RUNS, find_run
 from mosaic_cli.run_change import each_run
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary
-from mosaic_cli.wording import STATE_STYLE, age, number, run_duration, short_ids, steps_text, what
+from mosaic_cli.wording import STATE_STYLE, age, named, number, run_duration, short_ids, steps_text
 from mosaic_client import Client, connect
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
@@ -166,15 +166,19 @@ def runs_table(runs: list[RunView]) -> Table:
     table.add_column("STATE", no_wrap=True)
     for heading in ("STEPS", "BEST", "TOOK", "BEGAN"):
         table.add_column(heading, justify="right", no_wrap=True)
+    tagged = any(run.tags for run in runs)
+    if tagged:
+        table.add_column("TAGS", overflow="ellipsis", no_wrap=True)
     for run, short in zip(runs, short_ids([run.run_id for run in runs]), strict=True):
         table.add_row(
             short,
-            Text(what(run)),
+            Text(named(run)),
             _state(run),
             steps_text(run),
             number(run.summary.best_return if run.summary else None, 1),
             run_duration(run),
             age(run.created_at),
+            *([Text(", ".join(run.tags))] if tagged else []),
         )
     return table
 
@@ -183,6 +187,8 @@ def _state(run: RunView) -> Text:
     words = run.state.value
     if run.state is RunState.QUEUED and run.position:
         words += f" ({run.position})"
+    if run.held and not run.state.is_final:
+        words += ", held"
     if run.unresponsive:
         words += ", unresponsive"
     if run.telemetry_pending:

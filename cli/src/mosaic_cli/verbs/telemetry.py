@@ -4,7 +4,7 @@ import os
 import sys
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.progress import Progress
@@ -22,6 +22,7 @@ from mosaic_contracts.runs import Curve, CurveBucket, EpisodeRow, RunView
 from mosaic_contracts.states import RunState
 
 EPISODE_PAGE = 500
+EpisodeOrder = Literal["begun", "newest"]
 CURVE_ROWS = 12
 CURVE_WIDTH = 60
 ALL_NAMED = 12
@@ -179,7 +180,9 @@ def _event_line(event: dict[str, Any]) -> str:
     return f"{event['attempt']}.{event['source']}.{event['seq']:<8} {event['type']:<14} {json_line(rest)}"
 
 
-def _read_episodes(client: Client, run_id: str, limit: int, order: str) -> list[EpisodeRow]:
+def _read_episodes(
+    client: Client, run_id: str, limit: int, order: EpisodeOrder
+) -> list[EpisodeRow]:
     rows: list[EpisodeRow] = []
     cursor: str | None = None
     while len(rows) < limit:
