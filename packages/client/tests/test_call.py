@@ -122,21 +122,41 @@ def test_a_stack_that_comes_back_is_waited_for() -> None:
     assert next(answers, None) is None
 
 
-def test_a_submit_is_never_sent_twice() -> None:
-    """A connection that broke after the request was sent may have started a run, so it is not repeated."""
+def test_a_submit_whose_answer_was_lost_is_asked_for_again_by_its_key() -> None:
+    """The stack gives the same run for the same key, so a lost answer starts no second run; the next submit is new."""
+    keys: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        keys.append(request.headers["Idempotency-Key"])
+        if len(keys) == 1:
+            raise httpx.ReadError("reset", request=request)
+        return httpx.Response(200, json=VIEW)
+
+    mosaic = client(answer, patience_s=5)
+    mosaic.submit(SPEC)
+    mosaic.submit(SPEC)
+    mosaic.submit(SPEC, idempotency_key="my-own")
+    first, again, second, named = keys
+    assert first == again != second
+    assert named == "my-own"
+
+
+@pytest.mark.parametrize("act", ["stop", "retry", "restore", "delete"])
+def test_what_may_act_twice_is_never_sent_twice(act: str) -> None:
+    """A connection that broke after such a request was sent may have done it, so it is not repeated."""
     sent: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
         sent.append(request.method)
-        if request.method == "POST":
+        if request.method != "GET":
             raise httpx.ReadError("reset", request=request)
         return httpx.Response(200, json={"runs": []})
 
     mosaic = client(answer, patience_s=5)
     mosaic.runs()
     with pytest.raises(StackUnreachable):
-        mosaic.submit(SPEC)
-    assert sent == ["GET", "POST"]
+        getattr(mosaic, act)(RUN_ID)
+    assert len(sent) == 2
 
 
 def test_a_curve_keeps_what_is_not_finite() -> None:

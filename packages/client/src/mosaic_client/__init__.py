@@ -1,31 +1,72 @@
 """Typed client of a MOSAIC stack: `with connect() as mosaic: mosaic.submit(spec)`."""
 
 from mosaic_client.async_client import AsyncClient, connect_async
-from mosaic_client.call import LogPart, Readiness
+from mosaic_client.calls.runs import RunFilter
+from mosaic_client.calls.stack import Readiness
+from mosaic_client.calls.telemetry import LogPart
 from mosaic_client.client import Client, connect
 from mosaic_client.errors import (
+    AccessRefused,
     AnswerInvalid,
+    ArtifactUnknown,
     ClientError,
+    ConsentRequired,
+    DiskLow,
+    EpisodeUnknown,
+    GatewayFailed,
+    IdempotencyConflict,
+    MetricUnknown,
     MosaicProblem,
+    RequestRefused,
+    RunEnded,
+    RunLive,
+    RunNotQueued,
+    RunUnknown,
+    SecretUnknown,
+    SpecRefused,
+    StackUnavailable,
     StackUnreachable,
+    StateConflict,
+    ThingUnknown,
     TokenUnreadable,
+    WorkerNotReady,
 )
 from mosaic_client.live import ConnectionLost, LiveItem
 from mosaic_client.location import Location, data_root, find_stack, read_stack_file
 
 __all__ = [
+    "AccessRefused",
     "AnswerInvalid",
+    "ArtifactUnknown",
     "AsyncClient",
     "Client",
     "ClientError",
     "ConnectionLost",
+    "ConsentRequired",
+    "DiskLow",
+    "EpisodeUnknown",
+    "GatewayFailed",
+    "IdempotencyConflict",
     "LiveItem",
     "Location",
     "LogPart",
+    "MetricUnknown",
     "MosaicProblem",
     "Readiness",
+    "RequestRefused",
+    "RunEnded",
+    "RunFilter",
+    "RunLive",
+    "RunNotQueued",
+    "RunUnknown",
+    "SecretUnknown",
+    "SpecRefused",
+    "StackUnavailable",
     "StackUnreachable",
+    "StateConflict",
+    "ThingUnknown",
     "TokenUnreadable",
+    "WorkerNotReady",
     "connect",
     "connect_async",
     "data_root",

@@ -1,42 +1,47 @@
 """The client for programs that have an event loop. The same as `client`, awaited."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
 
-from mosaic_client import call, live_async
-from mosaic_client.call import Call, LogPart, Readiness
+from mosaic_client import live_async
+from mosaic_client.call import Call, read_problem
+from mosaic_client.calls import runs as run_calls
+from mosaic_client.calls import stack as stack_calls
+from mosaic_client.calls import telemetry as telemetry_calls
+from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.connection import Persistence, http_options, timeout, unreachable
-from mosaic_client.errors import MosaicProblem
+from mosaic_client.errors import problem_error
 from mosaic_client.live import Follower, LiveItem
 from mosaic_client.location import Location, find_stack
+from mosaic_client.method import named_like
 from mosaic_client.patience import LIVE_PATIENCE_S, REQUEST_PATIENCE_S
-from mosaic_contracts.runs import (
-    ArtifactRow,
-    Curve,
-    EpisodePage,
-    EventPage,
-    MetricName,
-    RunPage,
-    RunView,
-)
-from mosaic_contracts.services import WorkerEntries, WorkerEntry
-from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.stack import StackStatus
-from mosaic_contracts.worker import CheckReport
+from mosaic_contracts.runs import RunView
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def sent(
+    describe: Callable[P, Call[T]],
+) -> Callable[Concatenate["AsyncClient", P], Coroutine[Any, Any, T]]:
+    """The method that sends the request which `describe` describes, with its signature and docstring."""
+
+    async def method(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._send(describe(*args, **kwargs))
+
+    return named_like(method, describe)
+
+
 class AsyncClient:
-    """One stack. Every method may raise `MosaicProblem`, `StackUnreachable` and `AnswerInvalid`.
+    """One stack. Every method may raise `MosaicProblem` (its code's class), `StackUnreachable` and `AnswerInvalid`.
 
     A stack that has answered once gets `patience_s` seconds to come back before `StackUnreachable` is raised; a
-    request that may act twice is not repeated.
+    request that may act twice is not repeated, and what the stack refused or cannot do now (503) is raised at once.
     """
 
     def __init__(
@@ -66,111 +71,51 @@ class AsyncClient:
         """Close the connections."""
         await self._http.aclose()
 
-    async def ready(self) -> Readiness:
-        """Whether every service is there, and what is missing."""
-        return await self._send(call.ready())
+    ready = sent(stack_calls.ready)
+    stack = sent(stack_calls.stack)
+    prometheus = sent(stack_calls.prometheus)
+    workers = sent(stack_calls.workers)
+    worker = sent(stack_calls.worker)
+    machine = sent(stack_calls.machine)
+    secrets = sent(stack_calls.secrets)
+    set_secret = sent(stack_calls.set_secret)
+    delete_secret = sent(stack_calls.delete_secret)
+    ticket = sent(stack_calls.ticket)
 
-    async def stack(self) -> StackStatus:
-        """How the services are."""
-        return await self._send(call.stack())
+    submit = sent(run_calls.submit)
+    check = sent(run_calls.check)
+    preflight = sent(run_calls.preflight)
+    runs = sent(run_calls.runs)
+    run = sent(run_calls.run)
+    queue = sent(run_calls.queue)
+    patch = sent(run_calls.patch)
+    move = sent(run_calls.move)
+    stop = sent(run_calls.stop)
+    retry = sent(run_calls.retry)
+    clone = sent(run_calls.clone)
+    delete = sent(run_calls.delete)
+    restore = sent(run_calls.restore)
 
-    async def workers(self) -> WorkerEntries:
-        """Registered workers."""
-        return await self._send(call.workers())
-
-    async def worker(self, worker_id: str) -> WorkerEntry:
-        """One worker with its description."""
-        return await self._send(call.worker(worker_id))
-
-    async def submit(self, spec: RunSpec) -> RunView:
-        """Ask for a run; it is queued when this returns."""
-        return await self._send(call.submit(spec))
-
-    async def check(self, spec: RunSpec) -> CheckReport:
-        """The plan of a run and what is missing. Starts nothing."""
-        return await self._send(call.check(spec))
-
-    async def runs(
-        self, cursor: str | None = None, limit: int | None = None, state: str | None = None
-    ) -> RunPage:
-        """One page of the run list, newest first."""
-        return await self._send(call.runs(cursor, limit, state))
-
-    async def run(self, run_id: str) -> RunView:
-        """One run."""
-        return await self._send(call.run(run_id))
-
-    async def stop(self, run_id: str) -> RunView:
-        """Ask a run to stop; it may go on for its grace period."""
-        return await self._send(call.stop(run_id))
-
-    async def metrics(self, run_id: str) -> list[MetricName]:
-        """Names and newest points of a run's metrics."""
-        return await self._send(call.metrics(run_id))
-
-    async def curve(
-        self,
-        run_id: str,
-        name: str,
-        *,
-        buckets: int | None = None,
-        from_step: int | None = None,
-        to_step: int | None = None,
-        last: int | None = None,
-    ) -> Curve:
-        """A metric in at most `buckets` buckets, or its `last` raw points."""
-        return await self._send(call.curve(run_id, name, buckets, from_step, to_step, last))
-
-    async def episodes(
-        self,
-        run_id: str,
-        cursor: str | None = None,
-        limit: int | None = None,
-        order: str | None = None,
-    ) -> EpisodePage:
-        """One page of episodes."""
-        return await self._send(call.episodes(run_id, cursor, limit, order))
-
-    async def steps(self, run_id: str, attempt: int, env: int, episode: int) -> EventPage:
-        """Start and steps of one episode."""
-        return await self._send(call.steps(run_id, attempt, env, episode))
-
-    async def events(
-        self,
-        run_id: str,
-        cursor: str | None = None,
-        limit: int | None = None,
-        types: list[str] | None = None,
-    ) -> EventPage:
-        """One page of stored events after `cursor`; None and "" are the beginning."""
-        return await self._send(call.events(run_id, cursor, limit, types))
-
-    async def log(self, run_id: str, offset: int = 0, limit_bytes: int | None = None) -> LogPart:
-        """A piece of the worker's output from a byte offset."""
-        return await self._send(call.log(run_id, offset, limit_bytes))
-
-    async def log_tail(self, run_id: str, lines: int) -> LogPart:
-        """The last lines of the worker's output."""
-        return await self._send(call.log_tail(run_id, lines))
-
-    async def artifacts(self, run_id: str) -> list[ArtifactRow]:
-        """Files that the run announced."""
-        return await self._send(call.artifacts(run_id))
-
-    async def quarantine(self, run_id: str) -> list[dict[str, Any]]:
-        """Batches of the run that were set aside, with the reason."""
-        return await self._send(call.quarantine(run_id))
+    metrics = sent(telemetry_calls.metrics)
+    curve = sent(telemetry_calls.curve)
+    episodes = sent(telemetry_calls.episodes)
+    steps = sent(telemetry_calls.steps)
+    events = sent(telemetry_calls.events)
+    log = sent(telemetry_calls.log)
+    log_tail = sent(telemetry_calls.log_tail)
+    artifacts = sent(telemetry_calls.artifacts)
+    quarantine = sent(telemetry_calls.quarantine)
 
     async def download(self, run_id: str, path: str, target: Path) -> int:
         """Write one artifact to `target`; returns its bytes. A half-written file is never left under that name."""
         part = target.with_name(target.name + ".part")
-        request = self._http.build_request("GET", call.artifact_path(run_id, path))
+        request = self._http.build_request("GET", telemetry_calls.artifact_path(run_id, path))
         try:
             response = await self._http.send(request, stream=True)
             try:
                 if response.is_error:
                     await response.aread()
-                    raise MosaicProblem(call.read_problem(response))
+                    raise problem_error(read_problem(response))
                 with part.open("wb") as file:
                     async for chunk in response.aiter_bytes():
                         file.write(chunk)
@@ -182,11 +127,13 @@ class AsyncClient:
         part.replace(target)
         return size
 
-    async def each_run(self, state: str | None = None, page: int = 200) -> AsyncIterator[RunView]:
-        """All runs, newest first, page by page."""
+    async def each_run(
+        self, state: OneOrMore | None = None, page: int = 200, **filters: Unpack[RunFilter]
+    ) -> AsyncIterator[RunView]:
+        """All runs that fit, newest first unless sorted otherwise, page by page; see `RunFilter`."""
         cursor: str | None = None
         while True:
-            found = await self.runs(cursor, page, state)
+            found = await self.runs(cursor, page, state, **filters)
             for run in found.runs:
                 yield run
             cursor = found.next_cursor
@@ -229,7 +176,7 @@ class AsyncClient:
                     request.path,
                     params=request.query,
                     content=request.body,
-                    headers={"Content-Type": "application/json"} if request.body else None,
+                    headers=request.headers,
                     timeout=timeout(request),
                 )
             except httpx.TransportError as error:

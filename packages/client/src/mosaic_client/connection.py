@@ -15,7 +15,7 @@ from websockets.exceptions import (
 from websockets.typing import Subprotocol
 
 from mosaic_client.call import Call
-from mosaic_client.errors import AnswerInvalid, MosaicProblem, StackUnreachable
+from mosaic_client.errors import AnswerInvalid, StackUnreachable, problem_error
 from mosaic_client.location import START_HINT, Location
 from mosaic_client.patience import Backoff
 from mosaic_contracts import VERSION
@@ -102,12 +102,17 @@ class Persistence:
         Raises:
             StackUnreachable: it is not to be sent again.
         """
-        never_sent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
-        if has_answered and (self._call.may_repeat or never_sent):
+        if self._is_worth_it(error, has_answered):
             wait_s = self._backoff.delay(time.monotonic())
             if wait_s is not None:
                 return wait_s
         raise unreachable(self._location, error) from error
+
+    def _is_worth_it(self, error: httpx.TransportError, has_answered: bool) -> bool:
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            return has_answered  # never sent; a stack that was never there is not waited for
+        hung_up = isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError)
+        return (has_answered or hung_up) and self._call.may_repeat
 
 
 def unreachable(location: Location, error: Exception) -> StackUnreachable:
@@ -129,11 +134,11 @@ def refusal(location: Location, error: Exception) -> Exception | None:
             problem = Problem.model_validate_json(error.response.body or b"")
         except ValueError:
             problem = _refused(location, f"status {error.response.status_code}")
-        return MosaicProblem(problem)
+        return problem_error(problem)
     if isinstance(error, ConnectionClosed):
         close = error.rcvd
         if close is not None and close.code in _REFUSING_CLOSE_CODES:
-            return MosaicProblem(_refused(location, close.reason or f"code {close.code}"))
+            return problem_error(_refused(location, close.reason or f"code {close.code}"))
         return None
     if isinstance(error, InvalidHandshake) and not isinstance(
         error, InvalidMessage | InvalidStatus

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from mosaic_client.errors import AnswerInvalid, MosaicProblem
+from mosaic_client.errors import AnswerInvalid, problem_error
 from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
 from mosaic_contracts.live import (
     DEFAULT_TYPES,
@@ -104,7 +104,7 @@ class Follower:
         if isinstance(frame, ProblemFrame):
             if frame.problem.code in _PASSING:
                 raise ServiceAway(frame.problem)
-            raise MosaicProblem(frame.problem)
+            raise problem_error(frame.problem)
         if frame is None or isinstance(frame, Hello | Pong):
             return None
         if isinstance(frame, Snapshot) and self.cursor is None:

@@ -1,18 +1,16 @@
-"""Any request of the HTTP interface, for what has no method of the client's own."""
+"""Any request of the HTTP interface, for a route that is newer than this client's methods."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar, cast, overload
+from collections.abc import Mapping
+from typing import Any, TypeVar, overload
 
 import httpx
 from pydantic import BaseModel
 
-from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call
+from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, Method, QueryValue
 from mosaic_client.client import Client
 
 M = TypeVar("M", bound=BaseModel)
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-QueryValue = str | int | float | Sequence[str]
 Body = BaseModel | Mapping[str, Any]
 
 
@@ -63,10 +61,10 @@ def request(
         return None if model is None else model.model_validate_json(response.content)
 
     call = Call[Any](
-        cast(Any, method),
+        method,
         PREFIX + path,
         read,
-        query=cast(Any, dict(query or {})),
+        query=query or {},
         body=None if body is None else _encoded(body),
         timeout_s=WORKER_TIMEOUT_S,
     )

@@ -1,0 +1,175 @@
+"""Requests that make, list, change and end runs."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
+
+import httpx
+
+from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, query_of, run_path
+from mosaic_contracts.changes import CloneRequest, QueuePatch, RunPatch
+from mosaic_contracts.preflight import PreflightReport
+from mosaic_contracts.runs import RunPage, RunView
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CheckReport
+
+T = TypeVar("T")
+SortKey = Literal[
+    "created",
+    "started",
+    "ended",
+    "name",
+    "steps",
+    "episodes",
+    "last_return",
+    "best_return",
+    "mean_return",
+]
+OneOrMore = str | Sequence[str]
+
+
+class RunFilter(TypedDict, total=False):
+    """Which runs, in which order. Of several values of a filter a run must have any (of `tag`: all)."""
+
+    worker: OneOrMore
+    algorithm: OneOrMore
+    environment: OneOrMore
+    kind: OneOrMore
+    tag: OneOrMore
+    text: str
+    """Part of name, id, note or tag, whatever its case."""
+    parent: str
+    """Run id."""
+    deleted: bool
+    """Those that were put away, instead of the others."""
+    sort: SortKey
+    """Runs without a value, or with NaN, come last in both orders."""
+    order: Literal["asc", "desc"]
+
+
+def submit(spec: RunSpec, *, idempotency_key: str | None = None) -> Call[RunView]:
+    """Ask for a run; it is queued when this returns.
+
+    An answer that gets lost is asked for again and gives the same run, for every call has a key of its own. A key
+    that you name (and keep) gives the same run also from another process, within a day.
+    """
+    key = idempotency_key or uuid.uuid4().hex
+    return _post(f"{PREFIX}/runs", model(RunView), body_of(spec), idempotency_key=key)
+
+
+def check(spec: RunSpec) -> Call[CheckReport]:
+    """The plan of a run and what is missing, by the worker's word. Starts nothing."""
+    return _post(f"{PREFIX}/runs/check", model(CheckReport), body_of(spec), repeats=True)
+
+
+def preflight(spec: RunSpec) -> Call[PreflightReport]:
+    """Whether a run would start now: worker, plan, disk, broker, device, secrets, consent. Starts nothing."""
+    return _post(f"{PREFIX}/preflight", model(PreflightReport), body_of(spec), repeats=True)
+
+
+def runs(
+    cursor: str | None = None,
+    limit: int | None = None,
+    state: OneOrMore | None = None,
+    **filters: Unpack[RunFilter],
+) -> Call[RunPage]:
+    """One page of the run list, newest first unless `sort` and `order` say otherwise; see `RunFilter`."""
+    query = query_of(cursor=cursor, limit=limit, state=state, **filters)
+    return Call("GET", f"{PREFIX}/runs", model(RunPage), query)
+
+
+def run(run_id: str) -> Call[RunView]:
+    """One run."""
+    return Call("GET", run_path(run_id), model(RunView))
+
+
+def queue() -> Call[list[RunView]]:
+    """Runs that wait, in the order in which they will start."""
+    return Call("GET", f"{PREFIX}/queue", _read_runs)
+
+
+def patch(
+    run_id: str,
+    *,
+    name: str | None = None,
+    tags: Sequence[str] | None = None,
+    note: str | None = None,
+) -> Call[RunView]:
+    """Change name, tags (the whole list) or note; what is not given stays."""
+    changes = _given(name=name, tags=None if tags is None else list(tags), note=note)
+    body = body_of(RunPatch(**changes))
+    return Call("PATCH", run_path(run_id), model(RunView), body=body, repeats=True)
+
+
+def move(
+    run_id: str,
+    *,
+    hold: bool | None = None,
+    priority: int | None = None,
+    before: str | None = None,
+    after: str | None = None,
+) -> Call[RunView]:
+    """Hold, release (`hold=False`) or move a run that waits: give one of `priority`, `before` and `after` (run ids)."""
+    body = body_of(QueuePatch(**_given(hold=hold, priority=priority, before=before, after=after)))
+    return Call("PATCH", f"{run_path(run_id)}/queue", model(RunView), body=body, repeats=True)
+
+
+def stop(run_id: str) -> Call[RunView]:
+    """Ask a run to stop; it may go on for its grace period."""
+    return Call("POST", f"{run_path(run_id)}/stop", model(RunView))
+
+
+def retry(run_id: str) -> Call[RunView]:
+    """A new run with the same spec; this one becomes its parent."""
+    return Call("POST", f"{run_path(run_id)}/retry", model(RunView), timeout_s=WORKER_TIMEOUT_S)
+
+
+def clone(run_id: str, *, idempotency_key: str | None = None, **overrides: Any) -> Call[RunView]:
+    """A new run like this one but for `overrides`, fields of a RunSpec; this one becomes its parent.
+
+    `parameters` is merged name by name, where None takes one away: `clone(run_id, seed=2, parameters={"gamma": 0.9})`.
+    """
+    return _post(
+        f"{run_path(run_id)}/clone",
+        model(RunView),
+        body_of(CloneRequest(overrides=overrides)),
+        idempotency_key=idempotency_key or uuid.uuid4().hex,
+    )
+
+
+def delete(run_id: str, *, now: bool = False) -> Call[RunView]:
+    """Put an ended run away: gone after a day, until which `restore` brings it back; with `now` gone at once."""
+    query = query_of(now=True if now else None)
+    return Call("DELETE", run_path(run_id), model(RunView), query)
+
+
+def restore(run_id: str) -> Call[RunView]:
+    """Bring back a run that was put away."""
+    return Call("POST", f"{run_path(run_id)}/restore", model(RunView))
+
+
+def _post(
+    path: str,
+    read: Callable[[httpx.Response], T],
+    body: bytes,
+    *,
+    repeats: bool = False,
+    idempotency_key: str | None = None,
+) -> Call[T]:
+    return Call(
+        "POST",
+        path,
+        read,
+        body=body,
+        timeout_s=WORKER_TIMEOUT_S,
+        repeats=repeats,
+        idempotency_key=idempotency_key,
+    )
+
+
+def _read_runs(response: httpx.Response) -> list[RunView]:
+    return RunPage.model_validate_json(response.content).runs
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,89 @@
+"""Requests about the stack: its services, workers, machine, secrets and tickets."""
+
+import json
+from typing import NamedTuple
+
+import httpx
+
+from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, part, query_of
+from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket, TicketRequest
+from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.services import WorkerEntries, WorkerEntry
+from mosaic_contracts.stack import StackStatus
+
+
+class Readiness(NamedTuple):
+    """Answer of `/readyz`."""
+
+    ready: bool
+    findings: list[str]
+
+
+def ready() -> Call[Readiness]:
+    """Whether every service is there, and what is missing."""
+    return Call("GET", "/readyz", _read_readiness, expects_problem=True)
+
+
+def stack() -> Call[StackStatus]:
+    """How the services are."""
+    return Call("GET", f"{PREFIX}/stack", model(StackStatus))
+
+
+def prometheus() -> Call[str]:
+    """The gateway's own measurements in Prometheus' text format."""
+    return Call("GET", "/metrics", lambda response: response.text)
+
+
+def workers() -> Call[WorkerEntries]:
+    """Registered workers."""
+    return Call("GET", f"{PREFIX}/workers", model(WorkerEntries), timeout_s=WORKER_TIMEOUT_S)
+
+
+def worker(worker_id: str) -> Call[WorkerEntry]:
+    """One worker with its description."""
+    path = f"{PREFIX}/workers/{part(worker_id)}"
+    return Call("GET", path, model(WorkerEntry), timeout_s=WORKER_TIMEOUT_S)
+
+
+def machine(last: int | None = None) -> Call[MachineHistory]:
+    """How busy the machine and each run were, the newest of the `last` samples at the end."""
+    return Call("GET", f"{PREFIX}/machine", model(MachineHistory), query_of(last=last))
+
+
+def secrets() -> Call[list[SecretEntry]]:
+    """Which secrets are kept; never what they are."""
+    return Call("GET", f"{PREFIX}/secrets", _read_secrets)
+
+
+def set_secret(name: str, value: str) -> Call[SecretEntry]:
+    """Keep a secret under `name`, instead of what was kept there. Runs get it as a file; nobody is shown it again."""
+    body = json.dumps({"value": value}).encode()
+    path = f"{PREFIX}/secrets/{part(name)}"
+    return Call("PUT", path, model(SecretEntry), body=body, repeats=True)
+
+
+def delete_secret(name: str) -> Call[None]:
+    """Delete a secret. Runs that have it keep it; those that wait for it will not start."""
+    return Call("DELETE", f"{PREFIX}/secrets/{part(name)}", lambda _: None)
+
+
+def ticket(path: str, ttl_s: float = 300) -> Call[Ticket]:
+    """A link for what cannot send the token (browser, video player), good for `ttl_s` seconds.
+
+    `path` is what it opens below `/api/v1`, e.g. `/runs/<id>/artifacts/videos/1.mp4`.
+    """
+    body = body_of(TicketRequest(path=path, ttl_s=ttl_s))
+    return Call("POST", f"{PREFIX}/tickets", model(Ticket), body=body, repeats=True)
+
+
+def _read_secrets(response: httpx.Response) -> list[SecretEntry]:
+    return SecretEntries.model_validate_json(response.content).secrets
+
+
+def _read_readiness(response: httpx.Response) -> Readiness:
+    if response.status_code not in (200, 503):
+        raise ValueError(f"status {response.status_code}")
+    body = response.json()
+    found = body.get("findings", []) if isinstance(body, dict) else []
+    words = [str(f.get("message", f)) if isinstance(f, dict) else str(f) for f in found]
+    return Readiness(response.status_code == 200, words)

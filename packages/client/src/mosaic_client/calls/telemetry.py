@@ -1,0 +1,105 @@
+"""Requests for what a run said, did and wrote."""
+
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import httpx
+from pydantic import TypeAdapter
+
+from mosaic_client.call import Call, model, query_of, run_path
+from mosaic_contracts.runs import ArtifactRow, Curve, EpisodePage, EventPage, MetricName
+
+_metric_names = TypeAdapter(list[MetricName])
+_artifact_rows = TypeAdapter(list[ArtifactRow])
+_objects = TypeAdapter(list[dict[str, Any]])
+
+
+class LogPart(NamedTuple):
+    """A piece of a run's output."""
+
+    text: str
+    next_offset: int
+    """Byte offset to go on from."""
+
+
+def metrics(run_id: str) -> Call[list[MetricName]]:
+    """Names and newest points of a run's metrics."""
+    return Call(
+        "GET", f"{run_path(run_id)}/metrics", lambda r: _metric_names.validate_json(r.content)
+    )
+
+
+def curve(
+    run_id: str,
+    name: str,
+    *,
+    buckets: int | None = None,
+    from_step: int | None = None,
+    to_step: int | None = None,
+    last: int | None = None,
+) -> Call[Curve]:
+    """A metric in at most `buckets` buckets, or its `last` raw points."""
+    query = query_of(name=name, buckets=buckets, from_step=from_step, to_step=to_step, last=last)
+    return Call("GET", f"{run_path(run_id)}/curve", model(Curve), query)
+
+
+def episodes(
+    run_id: str,
+    cursor: str | None = None,
+    limit: int | None = None,
+    order: str | None = None,
+) -> Call[EpisodePage]:
+    """One page of episodes in the order in which they began; `order` is `asc` (default) or `desc`."""
+    query = query_of(cursor=cursor, limit=limit, order=order)
+    return Call("GET", f"{run_path(run_id)}/episodes", model(EpisodePage), query)
+
+
+def steps(run_id: str, attempt: int, env: int, episode: int) -> Call[EventPage]:
+    """Start and steps of one episode."""
+    path = f"{run_path(run_id)}/episodes/{attempt}/{env}/{episode}/steps"
+    return Call("GET", path, model(EventPage))
+
+
+def events(
+    run_id: str,
+    cursor: str | None = None,
+    limit: int | None = None,
+    types: list[str] | None = None,
+) -> Call[EventPage]:
+    """One page of stored events after `cursor`; None and "" are the beginning."""
+    query = query_of(cursor=cursor, limit=limit, types=",".join(types) if types else None)
+    return Call("GET", f"{run_path(run_id)}/events", model(EventPage), query)
+
+
+def log(run_id: str, offset: int = 0, limit_bytes: int | None = None) -> Call[LogPart]:
+    """A piece of the worker's output from a byte offset."""
+    query = query_of(offset=offset, limit_bytes=limit_bytes)
+    return Call("GET", f"{run_path(run_id)}/log", _read_log, query)
+
+
+def log_tail(run_id: str, lines: int) -> Call[LogPart]:
+    """The last lines of the worker's output."""
+    return Call("GET", f"{run_path(run_id)}/log", _read_log, {"tail": lines})
+
+
+def artifacts(run_id: str) -> Call[list[ArtifactRow]]:
+    """Files that the run announced."""
+    return Call(
+        "GET", f"{run_path(run_id)}/artifacts", lambda r: _artifact_rows.validate_json(r.content)
+    )
+
+
+def artifact_path(run_id: str, path: str) -> str:
+    """Address path of one artifact's bytes."""
+    return f"{run_path(run_id)}/artifacts/{quote(path)}"
+
+
+def quarantine(run_id: str) -> Call[list[dict[str, Any]]]:
+    """Batches of the run that were set aside, with the reason."""
+    return Call(
+        "GET", f"{run_path(run_id)}/quarantine", lambda r: _objects.validate_json(r.content)
+    )
+
+
+def _read_log(response: httpx.Response) -> LogPart:
+    return LogPart(response.text, int(response.headers.get("X-Next-Offset", "0")))

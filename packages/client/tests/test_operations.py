@@ -1,0 +1,153 @@
+"""Every operation of the HTTP interface, sync and async: what is sent, and what comes back."""
+
+import copy
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+import mosaic_client
+from mosaic_client import AsyncClient, Client, Location, MosaicProblem
+from mosaic_client.errors import problem_error
+from mosaic_contracts.problems import Problem, ProblemCode
+from mosaic_contracts.spec import RunSpec
+
+LOCATION = Location("http://127.0.0.1:9", "secret")
+RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+RUN = f"/api/v1/runs/{RUN_ID}"
+SPEC = RunSpec(worker="cleanrl", algorithm="ppo", environment="CartPole-v1")
+SPEC_SENT = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"}
+VIEW = {
+    "run_id": RUN_ID,
+    "name": "a run",
+    "spec": SPEC_SENT,
+    "state": "queued",
+    "revision": 1,
+    "created_at": "2026-01-01T00:00:00Z",
+    "run_dir": f"runs/{RUN_ID}",
+}
+PAGE = {"runs": [VIEW], "next_cursor": None}
+SECRET = {"name": "WANDB_KEY", "updated_at": "2026-01-01T00:00:00Z"}
+TICKET = {"url": "/t/abc", "expires_at": "2026-01-01T00:00:00Z"}
+STACK = {"version": "1", "ready": True, "broker": True}
+CHECK = {"ok": True, "findings": [], "plan": {}}
+EVENTS: dict[str, Any] = {"events": [], "cursor": "", "has_more": False}
+
+Act = Callable[[Any], Any]
+OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
+    (lambda c: c.ready(), "GET", "/readyz", None, {"ready": True}),
+    (lambda c: c.prometheus(), "GET", "/metrics", None, "text"),
+    (lambda c: c.stack(), "GET", "/api/v1/stack", None, STACK),
+    (lambda c: c.workers(), "GET", "/api/v1/workers", None, {"workers": []}),
+    (lambda c: c.machine(60), "GET", "/api/v1/machine?last=60", None, {"interval_s": 1, "samples": []}),
+    (lambda c: c.secrets(), "GET", "/api/v1/secrets", None, {"secrets": [SECRET]}),
+    (lambda c: c.set_secret("WANDB_KEY", "é"), "PUT", "/api/v1/secrets/WANDB_KEY", {"value": "é"}, SECRET),
+    (lambda c: c.delete_secret("WANDB_KEY"), "DELETE", "/api/v1/secrets/WANDB_KEY", None, None),
+    (lambda c: c.ticket("/stack", 9), "POST", "/api/v1/tickets", {"path": "/stack", "ttl_s": 9}, TICKET),
+    (lambda c: c.submit(SPEC), "POST", "/api/v1/runs", SPEC_SENT, VIEW),
+    (lambda c: c.check(SPEC), "POST", "/api/v1/runs/check", SPEC_SENT, CHECK),
+    (lambda c: c.preflight(SPEC), "POST", "/api/v1/preflight", SPEC_SENT, {"ok": True, "lines": []}),
+    (
+        lambda c: c.runs("c", 5, ["running", "queued"], tag=["a", "b"], sort="best_return", order="asc"),
+        "GET",
+        "/api/v1/runs?cursor=c&limit=5&state=running&state=queued&tag=a&tag=b&sort=best_return&order=asc",
+        None,
+        PAGE,
+    ),
+    (lambda c: c.runs(deleted=True, text="ä"), "GET", "/api/v1/runs?deleted=true&text=%C3%A4", None, PAGE),
+    (lambda c: c.run(RUN_ID), "GET", RUN, None, VIEW),
+    (lambda c: c.run("../x"), "GET", "/api/v1/runs/..%2Fx", None, VIEW),
+    (lambda c: c.queue(), "GET", "/api/v1/queue", None, PAGE),
+    (lambda c: c.patch(RUN_ID, tags=[], note=""), "PATCH", RUN, {"tags": [], "note": ""}, VIEW),
+    (lambda c: c.move(RUN_ID, hold=False), "PATCH", f"{RUN}/queue", {"hold": False}, VIEW),
+    (lambda c: c.move(RUN_ID, before=RUN_ID), "PATCH", f"{RUN}/queue", {"before": RUN_ID}, VIEW),
+    (lambda c: c.stop(RUN_ID), "POST", f"{RUN}/stop", None, VIEW),
+    (lambda c: c.retry(RUN_ID), "POST", f"{RUN}/retry", None, VIEW),
+    (
+        lambda c: c.clone(RUN_ID, seed=2, parameters={"gamma": None}),
+        "POST",
+        f"{RUN}/clone",
+        {"overrides": {"seed": 2, "parameters": {"gamma": None}}},
+        VIEW,
+    ),
+    (lambda c: c.delete(RUN_ID), "DELETE", RUN, None, VIEW),
+    (lambda c: c.delete(RUN_ID, now=True), "DELETE", f"{RUN}?now=true", None, VIEW),
+    (lambda c: c.restore(RUN_ID), "POST", f"{RUN}/restore", None, VIEW),
+    (lambda c: c.metrics(RUN_ID), "GET", f"{RUN}/metrics", None, []),
+    (
+        lambda c: c.curve(RUN_ID, "losses/a", buckets=9, from_step=0),
+        "GET",
+        f"{RUN}/curve?name=losses%2Fa&buckets=9&from_step=0",
+        None,
+        {"run_id": RUN_ID, "name": "losses/a", "points": 0},
+    ),
+    (lambda c: c.episodes(RUN_ID, order="desc"), "GET", f"{RUN}/episodes?order=desc", None, {"episodes": []}),
+    (lambda c: c.steps(RUN_ID, 1, 0, 3), "GET", f"{RUN}/episodes/1/0/3/steps", None, EVENTS),
+    (lambda c: c.events(RUN_ID, types=["metric", "*.*"]), "GET", f"{RUN}/events?types=metric%2C%2A.%2A", None, EVENTS),
+    (lambda c: c.log(RUN_ID, 5), "GET", f"{RUN}/log?offset=5", None, "text"),
+    (lambda c: c.log_tail(RUN_ID, 5), "GET", f"{RUN}/log?tail=5", None, "text"),
+    (lambda c: c.artifacts(RUN_ID), "GET", f"{RUN}/artifacts", None, []),
+    (lambda c: c.quarantine(RUN_ID), "GET", f"{RUN}/quarantine", None, []),
+]  # fmt: skip
+
+
+def gateway(seen: list[httpx.Request], given: Any) -> httpx.MockTransport:
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        if given is None:
+            return httpx.Response(204)
+        return httpx.Response(
+            200, **({"text": given} if isinstance(given, str) else {"json": given})
+        )
+
+    return httpx.MockTransport(answer)
+
+
+@pytest.mark.parametrize(("act", "method", "url", "body", "given"), OPERATIONS)
+async def test_an_operation_is_sent_as_the_interface_says(
+    act: Act, method: str, url: str, body: Any, given: Any
+) -> None:
+    """Both clients send the method, path, query and body that the gateway takes, and read the same answer."""
+    seen: list[httpx.Request] = []
+    with Client(LOCATION, transport=gateway(seen, given)) as client:
+        answer = act(client)
+    async with AsyncClient(LOCATION, transport=gateway(seen, given)) as async_client:
+        assert await act(async_client) == answer
+    for request in seen:
+        assert (request.method, request.url.raw_path.decode()) == (method, url)
+        assert (json.loads(request.content) if request.content else None) == body
+        assert ("Idempotency-Key" in request.headers) == (url.endswith(("/runs", "/clone")))
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    """What one client can, the other can, with the same parameters."""
+
+    def signatures(client: type) -> dict[str, list[str]]:
+        return {
+            name: [str(p) for p in inspect.signature(found).parameters.values()]
+            for name, found in vars(client).items()
+            if callable(found) and not name.startswith("_")
+        }
+
+    assert signatures(Client) == signatures(AsyncClient)
+
+
+def test_a_method_says_what_it_takes() -> None:
+    """A notebook's tooltip shows the signature and the words of the request."""
+    signature = inspect.signature(Client.patch)
+    assert list(signature.parameters) == ["self", "run_id", "name", "tags", "note"]
+    assert "the whole list" in (Client.patch.__doc__ or "")
+
+
+@pytest.mark.parametrize("code", list(ProblemCode))
+def test_every_problem_has_a_class_that_can_be_caught(code: ProblemCode) -> None:
+    """Each code raises a class of its own kind, which the package exports; a copy keeps its problem."""
+    error = problem_error(Problem(code=code, title="No", detail="Do this."))
+    kind = type(error)
+    assert kind is not MosaicProblem
+    assert getattr(mosaic_client, kind.__name__) is kind
+    again = copy.copy(error)
+    assert (type(again), str(again), again.problem) == (kind, "No. Do this.", error.problem)
