@@ -9,10 +9,11 @@ import pytest
 from tests.gateway_double import RUN_ID, Answers, Mosaic
 
 from mosaic_cli.completion import complete_run, complete_worker
+from mosaic_cli.verbs.completion import SCRIPTS, Shell
 
 # As the shell calls the function: the words so far, and the one that the cursor is in.
 ASK = """
-source <("$PROGRAM" completion bash)
+source "$PROGRAM.bash"
 COMP_WORDS=("$PROGRAM" "$@"); COMP_CWORD=$#
 _mosaic "$PROGRAM"
 printf '%s\\n' "${COMPREPLY[@]}"
@@ -25,6 +26,7 @@ def tab(tmp_path: Path) -> "Tab":
     program = tmp_path / "mosaic"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m mosaic_cli "$@"\n')
     program.chmod(0o755)
+    program.with_suffix(".bash").write_text(SCRIPTS[Shell.BASH])
     return Tab(program)
 
 

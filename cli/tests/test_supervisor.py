@@ -236,6 +236,15 @@ def test_a_stack_whose_lock_was_replaced_leaves_the_other_ones_files(
     assert until(lambda: living() == [])
 
 
+def test_down_finds_a_stack_that_has_lost_its_lock(layout: Layout, living: Living) -> None:
+    """Asked right after the deletion it takes that stack down, instead of saying that none is up."""
+    up(layout)
+    shutil.rmtree(layout.home / "stack")
+    assert take_down(layout)
+    assert living() == []
+    assert not take_down(layout)
+
+
 def test_a_start_that_is_watched_by_a_program_is_told_in_lines() -> None:
     """Off a terminal each change is one line on stderr, and the same is not said again at every look."""
     on = Console(file=io.StringIO(), force_terminal=False, width=100)

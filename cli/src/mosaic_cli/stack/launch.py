@@ -13,7 +13,7 @@ from mosaic_cli.stack import tether
 from mosaic_cli.stack.__main__ import EXIT_ALREADY_UP
 from mosaic_cli.stack.keeper import rotate
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.lock import lock_holder
+from mosaic_cli.stack.lock import lock_holder, lost_holders
 from mosaic_cli.stack.state import earlier_stack, end_strays, running_stack
 from mosaic_cli.stack.supervisor import StartOptions
 from mosaic_contracts.stack import StackFile
@@ -95,9 +95,11 @@ def wait_until_ready(
 def take_down(layout: Layout, timeout_s: float = DOWN_TIMEOUT_S) -> bool:
     """End the stack of this data root; False when none was up. Runs go on under their runners."""
     holder = lock_holder(layout.lock_file)
-    if holder is None:
+    lost = lost_holders(layout.lock_file)
+    if holder is None and not lost:
         return False
-    holder.end(timeout_s)
+    for supervisor in (*lost, *([holder] if holder is not None else [])):
+        supervisor.end(timeout_s)
     stack = earlier_stack(layout.home)
     if stack is not None:
         end_strays(stack)  # only when the supervisor itself had to be killed is there one

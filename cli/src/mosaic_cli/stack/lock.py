@@ -69,6 +69,13 @@ def lock_holder(path: Path) -> Process | None:
         os.close(fd)
 
 
+def lost_holders(path: Path) -> list[Process]:
+    """Supervisors of this data root whose lock file was deleted under them: they end themselves in a moment."""
+    link = f"{path.resolve()} (deleted)"
+    found = (current(int(e.name)) for e in Path("/proc").iterdir() if e.name.isdecimal())
+    return [process for process in found if process is not None and link in process.open_files()]
+
+
 def _written_holder(fd: int) -> Process | None:
     try:
         written = json.loads(os.pread(fd, 4096, 0))

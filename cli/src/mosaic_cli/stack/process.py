@@ -30,6 +30,13 @@ class Process:
             return []
         return [part.decode(errors="replace") for part in raw.split(b"\0") if part]
 
+    def open_files(self) -> list[str]:
+        """What its descriptors point to, as /proc names it; empty when it is gone or another user's."""
+        try:
+            return [str(fd.readlink()) for fd in (_PROC / str(self.pid) / "fd").iterdir()]
+        except OSError:
+            return []
+
     def end(self, term_s: float) -> None:
         """SIGTERM, then SIGKILL after `term_s`; returns when it is gone or not ours to end."""
         try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mosaic_cli.errors import StackLockLost
 from mosaic_cli.stack.keeper import Keeper
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.lock import StackLock
+from mosaic_cli.stack.lock import StackLock, lost_holders
 from mosaic_cli.stack.plan import StackPlan, plan_stack
 from mosaic_cli.stack.ports import choose_ports
 from mosaic_cli.stack.state import earlier_stack, end_strays, ports_of, write_stack_file
@@ -20,6 +20,8 @@ from mosaic_contracts.stack import StackFile
 READY_EVERY_S = 0.2
 RECHECK_EVERY_S = 2.0
 LOCK_EVERY_S = 0.5
+LOST_END_S = 60.0
+"""Four services, each with its own time to stop."""
 
 Watch = Callable[[StackFile], None]
 
@@ -128,6 +130,8 @@ def supervise(layout: Layout, options: StartOptions, watch: Watch | None = None)
     layout.prepare_home()
     lock = StackLock.take(layout.lock_file)
     try:
+        for lost in lost_holders(layout.lock_file):
+            lost.end(LOST_END_S)  # its services are on the same files
         earlier = earlier_stack(layout.home)
         if earlier is not None:
             end_strays(earlier)

@@ -47,7 +47,7 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
-_SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
+SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
 
 
 def completion(
@@ -57,4 +57,4 @@ def completion(
 
     In fish: `./mosaic completion fish | source`.
     """
-    sys.stdout.write(_SCRIPTS[shell])
+    sys.stdout.write(SCRIPTS[shell])
