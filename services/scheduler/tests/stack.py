@@ -11,16 +11,18 @@ from typing import Any
 import zstandard
 from nats.aio.msg import Msg
 from nats.js.api import DiscardPolicy, StreamConfig
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
 from mosaic_contracts import subjects, wire
 from mosaic_contracts.runs import RunRecord, SourceMark
 from mosaic_contracts.services import (
     Committed,
     CommittedRequest,
+    MoveRequest,
     RecorderStatus,
     RunRequest,
     SchedulerStatus,
+    SecretRequest,
     SubmitRequest,
 )
 from mosaic_contracts.states import RunState
@@ -204,6 +206,16 @@ class Stack:
     async def ask(self, verb: str, request: BaseModel | None = None) -> RunRecord:
         """Any verb that answers with a run."""
         return await self.bus.request("scheduler", verb, request, RunRecord, timeout_s=DEADLINE_S)
+
+    async def forget_secret(self, name: str) -> None:
+        """Delete a secret."""
+        await self.bus.request(
+            "scheduler", "delete_secret", SecretRequest(name=name), RootModel[None]
+        )
+
+    async def release(self, run_id: str) -> RunRecord:
+        """Let a held run start."""
+        return await self.ask("move", MoveRequest(run_id=run_id, move={"hold": False}))
 
     async def status(self) -> SchedulerStatus:
         """How the scheduler is."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from nats.aio.msg import Msg
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from mosaic_contracts import launch, subjects, wire
 from mosaic_contracts.problems import ProblemError
@@ -13,12 +13,18 @@ from mosaic_contracts.services import Committed, CommittedRequest, Heartbeat
 from mosaic_contracts.stack import SCHEDULER_DB
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.drain import TelemetryDrain
-from mosaic_scheduler.errors import DatabaseUnavailable, WorkerNotReady
+from mosaic_scheduler.errors import (
+    DatabaseUnavailable,
+    PlacementFailed,
+    SecretUnknown,
+    WorkerNotReady,
+)
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.placement.docker import DockerPlacement
 from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
+from mosaic_scheduler.preflight.report import Preflight
 from mosaic_scheduler.queue.moves import QueueMoves
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.retention.deletion import RunDeletion
@@ -28,6 +34,9 @@ from mosaic_scheduler.runs.edits import RunEdits
 from mosaic_scheduler.runs.store import RunStore, StoredRun
 from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.secrets.delivery import withdraw
+from mosaic_scheduler.secrets.service import SecretService
+from mosaic_scheduler.secrets.vault import SecretVault
 from mosaic_scheduler.service import SchedulerService
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
@@ -65,6 +74,7 @@ class SchedulerApp:
             self._placement = ProcessPlacement(settings.home, settings.cores)
         self._registry = WorkerRegistry(settings.root, settings.home, settings.venvs_folder, kind)
         self._probe = WorkerProbe(settings.home, asker)
+        self._vault = SecretVault(settings.home)
         self._heartbeats = HeartbeatTracker()
         self._views = RunViews(self._heartbeats)
         self._publisher = EventPublisher(self._database, self._bus, self._announce)
@@ -76,6 +86,7 @@ class SchedulerApp:
             make_order=self._make_order,
             ask_events=self._ask_events,
             announce=self._announce,
+            withdraw=self._withdraw,
         )
         self._drain = TelemetryDrain(
             self._store, self._placement, self._bus, self._renew, self._announce
@@ -86,10 +97,12 @@ class SchedulerApp:
         self._service = SchedulerService(
             settings.cores, self._database, self._store, self._reconciler, self._views
         )
+        self._catalogue = WorkerCatalogue(self._registry, self._probe)
         self._submission = RunSubmission(
             settings,
             self._store,
-            WorkerCatalogue(self._registry, self._probe),
+            self._catalogue,
+            self._vault,
             self._reconciler,
             self._views,
             self._announce,
@@ -104,7 +117,11 @@ class SchedulerApp:
             RunEdits(store, views, announce),
             QueueMoves(store, views, announce, self._reconciler.wake.set),
             RunDeletion(store, views, announce, self._purge.wake),
-            WorkerCatalogue(self._registry, self._probe),
+            Preflight(
+                self._settings, self._bus, self._catalogue, self._submission, self._reconciler
+            ),
+            SecretService(self._vault),
+            self._catalogue,
         )
         return {name: verb for topic in topics for name, verb in topic.verbs().items()}
 
@@ -159,6 +176,7 @@ class SchedulerApp:
             python=worker.python,
             worker_command=worker.command,
             image=worker.manifest.image,
+            secrets=await asyncio.to_thread(self._reveal, record.spec.secrets),
             broker_url=self._settings.url,
             write_creds=(
                 None if signer is None else lambda path: signer.write_creds(record.run_id, path)
@@ -169,6 +187,20 @@ class SchedulerApp:
         """End whatever still sends something of an ended run."""
         await self._placement.sweep_orphans(lambda other: other != run_id)
         await self._publisher.drop(run_id)
+
+    def _reveal(self, names: list[str]) -> dict[str, SecretStr]:
+        try:
+            return {name: self._vault.reveal(name) for name in names}
+        except SecretUnknown as error:
+            # It was deleted while the run waited.
+            raise PlacementFailed(str(error)) from error
+
+    async def _withdraw(self, ref: PlacedRef) -> None:
+        try:
+            await asyncio.to_thread(withdraw, self._placement.folder(ref))
+        except OSError as error:
+            # A folder that may not be written must not keep the run from ending.
+            get_log().error("secrets.not_withdrawn", run_id=ref.run_id, error=str(error))
 
     def _renew(self, ref: PlacedRef) -> None:
         if self._signer is not None:

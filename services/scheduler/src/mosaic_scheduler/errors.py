@@ -35,6 +35,33 @@ class IdempotencyConflict(ProblemError):
         )
 
 
+class SecretUnknown(ProblemError):
+    """No secret has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            Problem(
+                code=ProblemCode.SECRET_UNKNOWN,
+                title="There is no such secret",
+                detail=f"No secret is called {name!r}. `./mosaic secret list` shows their names, "
+                "`./mosaic secret set NAME` makes one.",
+            )
+        )
+
+
+class SecretNameInvalid(ProblemError):
+    """A secret cannot be called that."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(
+            Problem(
+                code=ProblemCode.REQUEST_INVALID,
+                title="A secret cannot have this name",
+                detail=f"{name!r} will not do. {why}",
+            )
+        )
+
+
 class PlacementFailed(RuntimeError):
     """A run's processes could not be started; the message says why and what to do."""
 

@@ -1,10 +1,12 @@
 """What every way of running a run's processes must do. `tests/placement_conformance.py` holds them to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from pydantic import SecretStr
 
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.spec import RunSpec
@@ -39,6 +41,8 @@ class LaunchOrder:
     broker_url: str
     write_creds: Callable[[Path], None] | None
     """Writes the run's broker credentials; None on a broker without authentication."""
+    secrets: Mapping[str, SecretStr] = field(default_factory=dict)
+    """By name: each becomes a file that only the run's processes can read."""
     image: str | None = None
     """The worker's container image, for a placement that starts containers."""
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from mosaic_contracts import launch
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
+from mosaic_scheduler.secrets.delivery import deliver, variables
 from mosaic_servicekit.logging import get_log
 
 RUNNER_MODULE = "mosaic_workerkit.runner"
@@ -43,6 +44,7 @@ class RunFolder:
         (self.path / "logs").mkdir(exist_ok=True)
         if order.write_creds is not None:
             order.write_creds(self.path / launch.CREDS_FILE)
+        deliver(self.path, order.secrets)
         spec = RunFile(
             run_id=self._ref.run_id,
             attempt=self._ref.attempt,
@@ -121,6 +123,7 @@ class RunFolder:
             env={
                 **dict.fromkeys(_THREADS, str(order.spec.cpus)),
                 **self.environment(),
+                **variables(self.path, list(order.secrets)),
                 # A run that asked for no GPU sees none.
                 "CUDA_VISIBLE_DEVICES": "",
                 "PYTHONUNBUFFERED": "1",

@@ -68,6 +68,8 @@ class Reconciler:
     make_order: MakeOrder
     ask_events: AskEvents
     announce: Announce
+    withdraw: Callable[[PlacedRef], Awaitable[None]]
+    """Take away what an attempt had for its lifetime only: before its end is written, so that a kill skips nothing."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     load: Load = field(default_factory=Load)
     on_pending: Callable[[], None] = lambda: None
@@ -206,6 +208,7 @@ class Reconciler:
             swept = await self.placement.sweep(ref)
             get_log().info("run.swept", run_id=record.run_id, processes=swept)
         lines = await self.placement.logs(ref, LINES)
+        await self.withdraw(ref)
         ended = await self._write(
             record,
             state=action.state,
@@ -242,7 +245,10 @@ class Reconciler:
         )
         by_id = {run.record.run_id: run for run in waiting}
         live = sum(run.record.state.has_process for run in unfinished)
-        self.load = Load(in_use, len(waiting), live)
+        # With those that start now: whoever is told of a start must not find its cores free.
+        starting = [by_id[place.run_id].record for place in places if place.starts]
+        taken = in_use + sum(record.spec.cpus for record in starting)
+        self.load = Load(taken, len(waiting) - len(starting), live + len(starting))
         for run_id in self.views.set_places(places):
             await self.announce(by_id[run_id].record)
         for place in places:

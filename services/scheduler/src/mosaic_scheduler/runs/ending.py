@@ -45,7 +45,8 @@ def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | Non
     if report.signal is not None:
         return RunState.CRASHED, _ending_of_signal(report, report.signal)
     if report.code != 0:
-        message = f"The worker ended by itself with exit code {report.code}."
+        why = f": {report.last_words}" if report.last_words else "."
+        message = f"The worker ended by itself with exit code {report.code}{why}"
         return RunState.FAILED, _end(EndCause.EXIT_CODE, message, report)
     if has_events is False:
         message = "The worker ended with exit code 0, but recorded nothing at all."

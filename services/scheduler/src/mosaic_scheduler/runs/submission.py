@@ -1,5 +1,6 @@
 """From a spec as a person sent it to a run in the queue, or to what speaks against it."""
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -13,15 +14,18 @@ from mosaic_contracts.states import RunState
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.disk import free_bytes
+from mosaic_scheduler.preflight import consent
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.lookup import existing_record
 from mosaic_scheduler.runs.name import display_name
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.secrets.vault import SecretVault
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
-from mosaic_scheduler.workers.preflight import check_spec, parse_spec
+from mosaic_scheduler.workers.preflight import check_secrets, check_spec, parse_spec
+from mosaic_scheduler.workers.registry import RegisteredWorker
 from mosaic_servicekit.bus import Verb
 from mosaic_servicekit.ulid import RunIdSource
 
@@ -34,6 +38,7 @@ class RunSubmission:
         settings: SchedulerSettings,
         store: RunStore,
         catalogue: WorkerCatalogue,
+        vault: SecretVault,
         reconciler: Reconciler,
         views: RunViews,
         announce: Callable[[RunRecord], Awaitable[None]],
@@ -41,6 +46,7 @@ class RunSubmission:
         self._settings = settings
         self._store = store
         self._catalogue = catalogue
+        self._vault = vault
         self._reconciler = reconciler
         self._views = views
         self._announce = announce
@@ -74,14 +80,22 @@ class RunSubmission:
         """Judge a spec and queue its run. Raises ProblemError with everything that speaks against it."""
         worker = self._catalogue.find(spec.worker)
         spec = spec.model_copy(update={"worker": worker.manifest.id})
-        description = await self._catalogue.describe(worker)
-        findings = check_spec(
-            spec, worker.manifest, description, await self._reconciler.placement.inventory()
-        )
+        findings = await self.findings(worker, spec)
         if findings:
             raise problem.refused(findings)
         await self._require(spec)
-        return await self._insert(spec, description, key)
+        await self._require_consent(worker, spec)
+        return await self._insert(spec, await self._catalogue.describe(worker), key)
+
+    async def findings(self, worker: RegisteredWorker, spec: RunSpec) -> list[Finding]:
+        """What speaks against a spec, as far as that can be told without starting the worker."""
+        description = await self._catalogue.describe(worker)
+        inventory = await self._reconciler.placement.inventory()
+        known = await asyncio.to_thread(self._vault.names)
+        return [
+            *check_spec(spec, worker.manifest, description, inventory),
+            *check_secrets(spec, known),
+        ]
 
     async def check(self, request: SubmitRequest) -> CheckReport:
         """Our findings, and the worker's own when ours do not make it pointless to ask."""
@@ -90,9 +104,7 @@ class RunSubmission:
             return CheckReport(ok=False, findings=findings)
         worker = self._catalogue.find(spec.worker)
         spec = spec.model_copy(update={"worker": worker.manifest.id})
-        description = await self._catalogue.describe(worker)
-        inventory = await self._reconciler.placement.inventory()
-        findings = check_spec(spec, worker.manifest, description, inventory)
+        findings = await self.findings(worker, spec)
         try:
             await self._require(spec)
         except ProblemError as error:
@@ -107,7 +119,17 @@ class RunSubmission:
             )
         if findings:
             return CheckReport(ok=False, findings=findings)
-        return await self._catalogue.check(worker, spec)
+        return await self._catalogue.check(worker, consent.unasked(spec))
+
+    async def _require_consent(self, worker: RegisteredWorker, spec: RunSpec) -> None:
+        """Only a worker that can need consent is asked: its `check` costs a start of its interpreter."""
+        if spec.consent is None and not await self._catalogue.may_need_consent(worker):
+            return
+        report = await self._catalogue.check(worker, consent.unasked(spec))
+        if not report.ok:
+            raise problem.refused(report.findings)
+        if not consent.is_given(spec, report):
+            raise consent.consent_required(spec, report)
 
     async def _require(self, spec: RunSpec) -> None:
         """What a start needs beside a good spec."""

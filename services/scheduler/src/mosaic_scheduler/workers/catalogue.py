@@ -6,7 +6,11 @@ from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
 from mosaic_scheduler.workers.probe import WorkerProbe
-from mosaic_scheduler.workers.registry import RegisteredWorker, WorkerRegistry
+from mosaic_scheduler.workers.registry import (
+    RegisteredWorker,
+    UnreadableWorker,
+    WorkerRegistry,
+)
 from mosaic_servicekit.bus import Verb
 
 
@@ -26,7 +30,8 @@ class WorkerCatalogue:
 
     async def workers(self) -> WorkerEntries:
         """Every registered worker, and whether it can be used now."""
-        return WorkerEntries(workers=[await self._entry(w) for w in self._registry.workers()])
+        entries = [await self._entry(worker) for worker in self._registry.workers()]
+        return WorkerEntries(workers=entries + [_unready(w) for w in self._registry.unreadable()])
 
     async def described(self, request: WorkerRequest) -> WorkerDescription:
         """What a worker can do."""
@@ -37,6 +42,10 @@ class WorkerCatalogue:
         try:
             return self._registry.find(name)
         except WorkerUnknown as error:
+            for broken in self._registry.unreadable():
+                if broken.manifest.id == name:
+                    reason = WorkerNotReady(broken.reason)
+                    raise problem.worker_not_ready(name, reason) from error
             raise problem.worker_unknown(error) from error
 
     async def describe(self, worker: RegisteredWorker) -> WorkerDescription:
@@ -45,6 +54,12 @@ class WorkerCatalogue:
             return await self._probe.describe(worker)
         except WorkerNotReady as error:
             raise problem.worker_not_ready(worker.manifest.id, error) from error
+
+    async def may_need_consent(self, worker: RegisteredWorker) -> bool:
+        """Whether it says so of itself (`"needs_consent": true` in `describe`), or has needed it before."""
+        description = await self.describe(worker)
+        says_so = bool((description.model_extra or {}).get("needs_consent", False))
+        return says_so or self._probe.has_needed_consent(worker)
 
     async def check(self, worker: RegisteredWorker, spec: RunSpec) -> CheckReport:
         """Its own word on a spec."""
@@ -60,3 +75,8 @@ class WorkerCatalogue:
             finding = Finding(level="blocking", where="worker", message=str(error))
             return WorkerEntry(manifest=worker.manifest, ready=False, findings=[finding])
         return WorkerEntry(manifest=worker.manifest, ready=True, description=description)
+
+
+def _unready(worker: UnreadableWorker) -> WorkerEntry:
+    finding = Finding(level="blocking", where="manifest", message=worker.reason)
+    return WorkerEntry(manifest=worker.manifest, ready=False, findings=[finding])

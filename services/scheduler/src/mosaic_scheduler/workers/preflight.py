@@ -45,6 +45,17 @@ def check_spec(
     return findings
 
 
+def check_secrets(spec: RunSpec, known: list[str]) -> list[Finding]:
+    """A run may name only secrets that are there."""
+    findings: list[Finding] = []
+    for name in spec.secrets:
+        if name not in known:
+            finding = _unknown("secret", name, known, ProblemCode.SECRET_UNKNOWN)
+            message = f"{finding.message}; `./mosaic secret set {name}` makes it"
+            findings.append(finding.model_copy(update={"where": "secrets", "message": message}))
+    return findings
+
+
 def _check_resources(
     spec: RunSpec, manifest: WorkerManifest, inventory: Inventory
 ) -> list[Finding]:
@@ -115,7 +126,11 @@ def _check_spaces(
 
 def _unknown(where: str, name: str, known: list[str], code: ProblemCode) -> Finding:
     nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known are {', '.join(known[:8])}"
+    hint = (
+        f"did you mean {nearest[0]!r}?"
+        if nearest
+        else f"known are {', '.join(known[:8]) or 'none'}"
+    )
     finding = _blocking(where, f"there is no {where} {name!r} here; {hint}", code)
     return finding.model_copy(update={"nearest": nearest})
 

@@ -27,6 +27,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 class _Remembered(BaseModel):
     stamp: str
     description: WorkerDescription
+    needed_consent: bool = False
 
 
 class Asker(Protocol):
@@ -99,7 +100,17 @@ class WorkerProbe:
         """
         payload = spec.model_dump_json().encode()
         answer = await self._asker.ask(worker, "check", payload, CHECK_TIMEOUT_S)
-        return _parse(CheckReport, answer, "check")
+        report = _parse(CheckReport, answer, "check")
+        known = self._known.get(worker.manifest.id)
+        if report.needs and known is not None and not known.needed_consent:
+            known.needed_consent = True
+            self._write(worker.manifest.id)
+        return report
+
+    def has_needed_consent(self, worker: RegisteredWorker) -> bool:
+        """Whether a check of the worker as it is now ever named something that takes consent."""
+        known = self._known.get(worker.manifest.id)
+        return known is not None and known.needed_consent
 
     def _raise_recent_failure(self, name: str, stamp: str) -> None:
         failed = self._failed.get(name)

@@ -1,6 +1,8 @@
 """Which workers there are: `worker.toml` of the checkout, and a user's own below MOSAIC_HOME."""
 
 import difflib
+import itertools
+import re
 import shutil
 import tomllib
 from dataclasses import dataclass
@@ -110,6 +112,15 @@ class ImageWorker(RegisteredWorker):
         return f"{self.path}:{self.path.stat().st_mtime_ns}"
 
 
+@dataclass(frozen=True)
+class UnreadableWorker:
+    """A manifest that cannot be read, shown so that its author sees why."""
+
+    manifest: WorkerManifest
+    """Stands in for the real one."""
+    reason: str
+
+
 class WorkerRegistry:
     """Reads the manifests; they are few and small, so they are read each time."""
 
@@ -127,19 +138,35 @@ class WorkerRegistry:
         self._complaints: set[str] = set()
 
     def workers(self) -> list[RegisteredWorker]:
-        """All workers by id. A manifest that cannot be read is logged and left out."""
+        """All workers by id, but for those that `unreadable` tells of."""
+        return self._read_all()[0]
+
+    def unreadable(self) -> list[UnreadableWorker]:
+        """Manifests that cannot be read, each under an id that no worker has."""
+        return self._read_all()[1]
+
+    def _read_all(self) -> tuple[list[RegisteredWorker], list[UnreadableWorker]]:
         paths = [
             *sorted(self._root.glob("services/worker_*/worker.toml")),
             *sorted(self._home.glob("workers.d/*.toml")),
             *sorted(self._home.glob("workers.d/*/worker.toml")),
         ]
         found: dict[str, RegisteredWorker] = {}
+        broken: list[tuple[Path, str]] = []
         for path in paths:
-            manifest = self._read(path)
+            try:
+                manifest = WorkerManifest.model_validate(tomllib.loads(path.read_text()))
+            except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+                broken.append((path, _reason(error)))
+                self._complain(path, _reason(error))
+                continue
             # A user's own worker may take the place of one that comes with MOSAIC.
-            if manifest is not None:
-                found[manifest.id] = self._kind(manifest, path, self._venvs)
-        return [found[name] for name in sorted(found)]
+            found[manifest.id] = self._kind(manifest, path, self._venvs)
+        unreadable: list[UnreadableWorker] = []
+        for path, reason in broken:
+            taken = {*found, *(worker.manifest.id for worker in unreadable)}
+            unreadable.append(_stand_in(path, reason, taken))
+        return [found[name] for name in sorted(found)], unreadable
 
     def find(self, name: str) -> RegisteredWorker:
         """The worker with this id or alias.
@@ -157,12 +184,25 @@ class WorkerRegistry:
         names = [n for w in workers for n in (w.manifest.id, *w.manifest.aliases)]
         raise WorkerUnknown(name, difflib.get_close_matches(name, names, n=3, cutoff=0.5))
 
-    def _read(self, path: Path) -> WorkerManifest | None:
-        try:
-            return WorkerManifest.model_validate(tomllib.loads(path.read_text()))
-        except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
-            complaint = f"{path}: {error}"
-            if complaint not in self._complaints:
-                self._complaints.add(complaint)
-                get_log().error("manifest.invalid", path=str(path), error=str(error))
-            return None
+    def _complain(self, path: Path, reason: str) -> None:
+        complaint = f"{path}: {reason}"
+        if complaint not in self._complaints:
+            self._complaints.add(complaint)
+            get_log().error("manifest.invalid", path=str(path), error=reason)
+
+
+def _stand_in(path: Path, reason: str, taken: set[str]) -> UnreadableWorker:
+    """A worker of which no more is known than its file's name, or its folder's."""
+    stem = path.parent.name if path.name == "worker.toml" else path.stem
+    # As many letters of an id as are left when a number goes after it.
+    base = re.sub(r"[^a-z0-9_]", "_", stem.lower()).lstrip("0123456789_")[:30] or "unreadable"
+    names = (base if n == 1 else f"{base}_{n}" for n in itertools.count(1))
+    name = next(name for name in names if name not in taken)
+    manifest = WorkerManifest(id=name, title=f"{path.name} cannot be read", command=[str(path)])
+    return UnreadableWorker(manifest, f"{path} cannot be read. {reason} Correct the file.")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return " ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}." for e in error.errors())
+    return f"{error}."

@@ -1,0 +1,133 @@
+"""The lines of a preflight report: what is well and what is not, each with what to do about it."""
+
+from collections.abc import Sequence
+
+from mosaic_contracts.preflight import PreflightLine
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.services import RecorderStatus
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CheckReport, DeviceNeed, Finding, WorkerManifest
+from mosaic_scheduler.preflight import consent
+
+_TITLES = {
+    "spec": "Run as asked for",
+    "worker": "Worker",
+    "plan": "The worker's plan",
+    "cpus": "Cores",
+    "device": "Device",
+    "disk": "Disk",
+    "broker": "Broker",
+    "recorder": "Recorder",
+    "secrets": "Secrets",
+    "consent": "Consent",
+}
+_LINE_OF_FIELD = {"cpus": "cpus", "gpus": "device", "secrets": "secrets"}
+"""Where a finding about a field of the spec stands, if not under `spec`."""
+_TODO_OF_LINE = {
+    "spec": "Correct the field that is named.",
+    "plan": "Correct what the worker names.",
+    "cpus": "Ask for fewer cores (`cpus`).",
+    "device": "Ask for gpus 0, or choose a worker that needs no GPU.",
+    "secrets": "Set it with `./mosaic secret set NAME`.",
+}
+
+
+def ok(line: str, message: str) -> PreflightLine:
+    """It is well."""
+    return PreflightLine(id=line, title=_TITLES[line], level="ok", message=message)
+
+
+def warning(line: str, message: str, todo: str) -> PreflightLine:
+    """The run would start all the same."""
+    return PreflightLine(id=line, title=_TITLES[line], level="warning", message=message, todo=todo)
+
+
+def refused(line: str, error: ProblemError, todo: str) -> PreflightLine:
+    """It would be refused for this problem."""
+    return PreflightLine(
+        id=line,
+        title=_TITLES[line],
+        level="blocking",
+        message=error.problem.detail or error.problem.title,
+        todo=todo,
+        code=error.problem.code,
+    )
+
+
+def of_findings(findings: Sequence[Finding], line: str = "spec") -> list[PreflightLine]:
+    """A line for each finding that says something, under the topic of its field."""
+    return [_of_finding(f, _LINE_OF_FIELD.get(f.where, line)) for f in findings if f.level != "ok"]
+
+
+def of_plan(report: CheckReport) -> list[PreflightLine]:
+    """What the worker says of its plan."""
+    said = of_findings(report.findings, "plan")
+    return said or [ok("plan", "The worker knows what it would do.")]
+
+
+def of_cores(spec: RunSpec, free: int, limit: int) -> PreflightLine:
+    """Whether it would start at once."""
+    if spec.cpus <= free:
+        return ok("cpus", f"Needs {spec.cpus}; {free} of {limit} are free.")
+    message = f"It would wait: it needs {spec.cpus} cores, {max(free, 0)} of {limit} are free."
+    return warning("cpus", message, "Wait, or stop a run that holds them (`./mosaic ps`).")
+
+
+def of_device(spec: RunSpec, manifest: WorkerManifest) -> PreflightLine:
+    """Of a run whose device nothing speaks against."""
+    if spec.gpus or manifest.device is DeviceNeed.NONE:
+        return ok("device", f"{spec.gpus} GPUs." if spec.gpus else "CPU; the worker uses no GPU.")
+    return ok("device", "CPU; the worker could use a GPU, and the run asks for none.")
+
+
+def of_disk(spec_bytes: int, free: int, reserve: int) -> PreflightLine:
+    """Of a disk with more than the reserve."""
+    if free - reserve >= spec_bytes:
+        return ok("disk", f"{free // 2**20:,} MiB free.")
+    message = (
+        f"{free // 2**20:,} MiB free, {reserve // 2**20:,} of them kept: the outbox alone may grow "
+        f"to {spec_bytes // 2**20:,} MiB."
+    )
+    return warning("disk", message, "Free some space, e.g. with `./mosaic rm` of old runs.")
+
+
+def of_recorder(status: RecorderStatus | None) -> PreflightLine:
+    """A run does not need the recorder to start; what it records then waits in its outbox."""
+    if status is None:
+        message = (
+            "It does not answer. The run would start, and what it records waits in its folder."
+        )
+        return warning("recorder", message, "See `./mosaic status`; `./mosaic up` starts it.")
+    if not status.accepting:
+        message = f"It takes nothing just now: {status.reason}. What the run records would wait."
+        return warning("recorder", message, "Do what the reason says; it goes on by itself.")
+    return ok("recorder", "It stores what comes.")
+
+
+def of_secrets(spec: RunSpec) -> PreflightLine:
+    """Of a run whose secrets are all there."""
+    names = ", ".join(spec.secrets)
+    return ok("secrets", f"All there: {names}." if names else "The run asks for none.")
+
+
+def of_consent(spec: RunSpec, report: CheckReport) -> PreflightLine:
+    """Whether the user has agreed to what the plan needs."""
+    if not report.needs:
+        return ok("consent", "Nothing takes consent.")
+    if consent.is_given(spec, report):
+        return ok("consent", "Given.")
+    todo = f"Agree by `--consent {consent.digest_of(report)}`."
+    return refused("consent", consent.consent_required(spec, report), todo)
+
+
+def _of_finding(finding: Finding, line: str) -> PreflightLine:
+    return PreflightLine(
+        id=line,
+        title=_TITLES[line],
+        level=finding.level,
+        message=f"{finding.where}: {finding.message}",
+        todo=_TODO_OF_LINE.get(line, ""),
+        where=finding.where,
+        code=finding.code,
+        nearest=finding.nearest,
+    )

@@ -1,0 +1,105 @@
+"""Whether a run would start now, line by line. Nothing is started but the worker's own `check`."""
+
+from mosaic_contracts.preflight import PreflightLine, PreflightReport
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.services import RecorderStatus, SubmitRequest
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CheckReport
+from mosaic_scheduler import problem
+from mosaic_scheduler.disk import free_bytes
+from mosaic_scheduler.preflight import consent, lines
+from mosaic_scheduler.reconcile.loop import Reconciler
+from mosaic_scheduler.runs.submission import RunSubmission
+from mosaic_scheduler.settings import SchedulerSettings
+from mosaic_scheduler.workers.catalogue import WorkerCatalogue
+from mosaic_scheduler.workers.preflight import parse_spec
+from mosaic_scheduler.workers.registry import RegisteredWorker
+from mosaic_servicekit.bus import Bus, Verb
+
+
+class Preflight:
+    """The verb `preflight`."""
+
+    def __init__(
+        self,
+        settings: SchedulerSettings,
+        bus: Bus,
+        catalogue: WorkerCatalogue,
+        submission: RunSubmission,
+        reconciler: Reconciler,
+    ) -> None:
+        self._settings = settings
+        self._bus = bus
+        self._catalogue = catalogue
+        self._submission = submission
+        self._reconciler = reconciler
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {"preflight": (SubmitRequest, self.preflight)}
+
+    async def preflight(self, request: SubmitRequest) -> PreflightReport:
+        """All lines, in the order in which a person would look at them."""
+        spec, findings = parse_spec(request.spec)
+        found = lines.of_findings(findings)
+        report: CheckReport | None = None
+        if spec is not None:
+            more, report = await self._of_spec(spec)
+            found += more
+        found += [*self._of_disk(spec), *await self._of_services()]
+        if spec is not None and report is not None:
+            found.append(lines.of_consent(spec, report))
+        return PreflightReport(
+            ok=all(line.level != "blocking" for line in found),
+            lines=found,
+            plan=report.plan if report else {},
+            needs=report.needs if report else [],
+            digest=consent.digest_of(report) if report else "",
+        )
+
+    async def _of_spec(self, spec: RunSpec) -> tuple[list[PreflightLine], CheckReport | None]:
+        try:
+            worker = self._catalogue.find(spec.worker)
+            spec = spec.model_copy(update={"worker": worker.manifest.id})
+            findings = await self._submission.findings(worker, spec)
+        except ProblemError as error:
+            return [lines.refused("worker", error, "See `./mosaic workers`.")], None
+        found = [lines.ok("worker", f"{worker.manifest.title} answers.")]
+        found += lines.of_findings(findings)
+        found += await self._well(worker, spec, {line.id for line in found})
+        if any(line.level == "blocking" for line in found):
+            return found, None
+        try:
+            report = await self._catalogue.check(worker, consent.unasked(spec))
+        except ProblemError as error:
+            return [*found, lines.refused("plan", error, "See `./mosaic workers`.")], None
+        return [*found, *lines.of_plan(report)], report if report.ok else None
+
+    async def _well(
+        self, worker: RegisteredWorker, spec: RunSpec, said: set[str]
+    ) -> list[PreflightLine]:
+        """Lines of the topics of which no finding speaks."""
+        limit = (await self._reconciler.placement.inventory()).cpus
+        well = [
+            lines.ok("spec", "Every field is understood."),
+            lines.of_cores(spec, limit - self._reconciler.load.cpu_in_use, limit),
+            lines.of_device(spec, worker.manifest),
+            lines.of_secrets(spec),
+        ]
+        return [line for line in well if line.id not in said]
+
+    def _of_disk(self, spec: RunSpec | None) -> list[PreflightLine]:
+        free, reserve = free_bytes(self._settings.home), self._settings.disk_reserve_bytes
+        if free < reserve:
+            error = problem.disk_low(self._settings.home, free, reserve)
+            return [lines.refused("disk", error, "Free some space, e.g. with `./mosaic rm`.")]
+        return [lines.of_disk(spec.outbox_bytes if spec else 0, free, reserve)]
+
+    async def _of_services(self) -> list[PreflightLine]:
+        status: RecorderStatus | None
+        try:
+            status = await self._bus.request("recorder", "status", None, RecorderStatus, 2.0)
+        except ProblemError:
+            status = None
+        # Whoever asks does so over the broker; without one there is no answer at all.
+        return [lines.ok("broker", "Connected."), lines.of_recorder(status)]

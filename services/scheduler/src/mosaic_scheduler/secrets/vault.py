@@ -1,0 +1,77 @@
+"""A user's secrets: one file each, readable for nobody else. Values go to runs that name them, and nowhere else."""
+
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from mosaic_contracts.access import SecretEntry
+from mosaic_contracts.spec import SECRET_NAME_PATTERN
+from mosaic_scheduler.errors import SecretNameInvalid, SecretUnknown
+
+FOLDER = "secrets/user"
+"""Below MOSAIC_HOME."""
+_NAME = re.compile(SECRET_NAME_PATTERN)
+
+
+class SecretVault:
+    """The files of `MOSAIC_HOME/secrets/user`."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / FOLDER
+
+    def names(self) -> list[str]:
+        """Which secrets there are."""
+        if not self._folder.is_dir():
+            return []
+        return sorted(entry.name for entry in self._folder.iterdir() if _NAME.match(entry.name))
+
+    def entries(self) -> list[SecretEntry]:
+        """The same, with the time of their last change."""
+        return [self._entry(name) for name in self.names()]
+
+    def keep(self, name: str, value: SecretStr) -> SecretEntry:
+        """Keep a secret, in place of an earlier one of that name.
+
+        Raises:
+            SecretNameInvalid: no name, or one that differs from another in its capitals only.
+        """
+        if not _NAME.fullmatch(name):
+            raise SecretNameInvalid(name, "It takes letters, digits and _, a letter first.")
+        # A run finds its file by a variable, and those are written in capitals.
+        twins = [known for known in self.names() if known.upper() == name.upper() and known != name]
+        if twins:
+            raise SecretNameInvalid(
+                name, f"There is {twins[0]!r}, which a run could not tell apart."
+            )
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(self._folder / name, value)
+        return self._entry(name)
+
+    def forget(self, name: str) -> None:
+        """Delete a secret. Raises SecretUnknown."""
+        if name not in self.names():
+            raise SecretUnknown(name)
+        (self._folder / name).unlink(missing_ok=True)
+
+    def reveal(self, name: str) -> SecretStr:
+        """The value, for a run that is about to start. Raises SecretUnknown."""
+        if name not in self.names():
+            raise SecretUnknown(name)
+        return SecretStr((self._folder / name).read_text(encoding="utf-8"))
+
+    def _entry(self, name: str) -> SecretEntry:
+        changed = (self._folder / name).stat().st_mtime
+        return SecretEntry(name=name, updated_at=datetime.fromtimestamp(changed, UTC))
+
+
+def write_private(path: Path, value: SecretStr) -> None:
+    """Write a file that is never readable for others, not even while it is made."""
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        file.write(value.get_secret_value())
+    temporary.replace(path)

@@ -1,0 +1,33 @@
+"""Workers of a few lines, for what the synthetic one does not do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.stack import Stack
+
+_DESCRIPTION: dict[str, Any] = {
+    "version": "1",
+    "title": "Script",
+    "record_levels": ["replay"],
+    "algorithms": [{"id": "a", "title": "A", "parameters": {}}],
+    "environments": [],
+}
+SPEC = {"algorithm": "a", "environment": "E-v0", "record": "replay"}
+
+
+def script_worker(stack: Stack, name: str, check: dict[str, Any], train: str = "pass") -> Path:
+    """A worker that describes itself, answers `check`, and does `train`. Return its script."""
+    describe = json.dumps(json.dumps({**_DESCRIPTION, "worker": name}))
+    script = stack.home / f"{name}.py"
+    script.write_text(
+        "import json, os, pathlib, signal, sys, time\n"
+        f"answers = {{'describe': {describe}, 'check': {json.dumps(json.dumps(check))}}}\n"
+        "if sys.argv[1] in answers:\n    print(answers[sys.argv[1]])\n    sys.exit()\n"
+        f"{train}\n"
+    )
+    (stack.home / "workers.d" / f"{name}.toml").write_text(
+        f'id = "{name}"\ntitle = "{name}"\nroom = "synthetic"\n'
+        f'command = ["{{python}}", "{script}"]\n'
+    )
+    return script

@@ -1,0 +1,116 @@
+"""Preflight and consent, asked of a real scheduler."""
+
+from typing import Any
+
+import pytest
+from tests.script_worker import SPEC as SCRIPT
+from tests.script_worker import script_worker
+from tests.stack import SPEC, Stack
+
+from mosaic_contracts.preflight import PreflightLine, PreflightReport
+from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.services import RunRequest, SubmitRequest, WorkerEntries
+
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
+ALL = ["broker", "consent", "cpus", "device", "disk", "plan", "recorder", "secrets", "spec"]
+
+
+async def preflight(stack: Stack, **spec: Any) -> PreflightReport:
+    """The report on a spec of the synthetic worker."""
+    request = SubmitRequest(spec={**SPEC, **spec})
+    return await stack.bus.request("scheduler", "preflight", request, PreflightReport, 20)
+
+
+def line(report: PreflightReport, name: str) -> PreflightLine:
+    """The one line of a topic."""
+    (found,) = [entry for entry in report.lines if entry.id == name]
+    return found
+
+
+async def test_every_line_of_a_good_run_is_ok(stack: Stack) -> None:
+    """All topics are there, once each; the plan is the worker's; nothing was queued."""
+    report = await preflight(stack, outbox_bytes=16 * 2**20)
+    assert sorted(entry.id for entry in report.lines) == sorted([*ALL, "worker"])
+    assert [entry.id for entry in report.lines if entry.level != "ok"] == []
+    assert report.ok
+    assert report.plan
+    assert len(report.digest) == 64
+    assert (await stack.status()).queued == 0
+
+
+async def test_each_obstacle_is_a_line_with_what_to_do(stack: Stack) -> None:
+    """What blocks is told all at once, with the next step, the field and the nearest names."""
+    report = await preflight(stack, sed=1)
+    assert not report.ok
+    assert (line(report, "spec").where, line(report, "spec").nearest[0]) == ("sed", "seed")
+    report = await preflight(stack, cpus=64, gpus=1, secrets=["nix"])
+    blocking = {entry.id: entry for entry in report.lines if entry.level == "blocking"}
+    assert sorted(blocking) == ["cpus", "device", "secrets"]
+    assert all(entry.todo for entry in blocking.values())
+    assert blocking["secrets"].code == ProblemCode.SECRET_UNKNOWN
+    report = await preflight(stack, worker="synthetc")
+    assert "synthetic" in line(report, "worker").message
+    assert report.digest == ""
+
+
+async def test_what_only_delays_is_a_warning(stack: Stack) -> None:
+    """Cores in use and a recorder that is away do not refuse a run, and say what follows."""
+    run = await stack.submit(cpus=2, parameters={"rate": 200.0, "events": 1_000_000})
+    await stack.wait(run.run_id, lambda record: record.state.has_process)
+    await stack.recorder.close()
+    report = await preflight(stack)
+    await stack.recorder.open()
+    assert report.ok
+    assert "0 of 2 are free" in line(report, "cpus").message
+    assert (line(report, "recorder").level, line(report, "cpus").level) == ("warning", "warning")
+    assert line(report, "recorder").todo
+
+
+async def test_a_full_disk_blocks(stack: Stack) -> None:
+    """Below the reserve the disk's line blocks, with its code."""
+    await stack.kill_scheduler()
+    stack.environment["MOSAIC_DISK_RESERVE_BYTES"] = str(2**60)
+    await stack.start_scheduler()
+    report = await preflight(stack)
+    assert (line(report, "disk").level, line(report, "disk").code) == ("blocking", "disk_low")
+
+
+async def test_what_needs_consent_starts_with_it_only(stack: Stack) -> None:
+    """409 without it or with another plan's, 201 with the digest of the preflight; a retry has it still."""
+    needs = ["internet access to data.example"]
+    check = {"ok": True, "findings": [], "plan": {"data": "cities"}, "needs": needs}
+    script_worker(stack, "curious", check)
+    spec = {**SCRIPT, "worker": "curious"}
+    report = await preflight(stack, **spec)
+    assert not report.ok
+    assert (report.needs, line(report, "consent").level) == (needs, "blocking")
+    for wrong in (None, "0" * 64):
+        with pytest.raises(ProblemError) as caught:
+            await stack.submit(**spec, consent=wrong)
+        assert caught.value.problem.code == ProblemCode.CONSENT_REQUIRED
+        assert needs[0] in caught.value.problem.detail
+        assert report.digest in caught.value.problem.detail
+    agreed = await preflight(stack, **spec, consent=report.digest)
+    assert agreed.ok
+    assert agreed.digest == report.digest
+    run = await stack.submit(**spec, consent=report.digest)
+    await stack.wait_end(run.run_id)
+    again = await stack.ask("retry", RunRequest(run_id=run.run_id))
+    assert again.spec.consent == report.digest
+
+
+async def test_a_manifest_that_cannot_be_read_is_shown(stack: Stack) -> None:
+    """As a worker that is not ready, with file and reason, and whoever asks for it is told the same."""
+    (stack.home / "workers.d" / "My-Own.toml").write_text('id = "mine"\ntitel = "typo"\n')
+    (stack.home / "workers.d" / "synthetic_2.toml").write_text("= nonsense")
+    entries = await stack.bus.request("scheduler", "workers", None, WorkerEntries)
+    shown = {entry.manifest.id: entry for entry in entries.workers}
+    assert sorted(shown) == ["my_own", "synthetic", "synthetic_2"]
+    assert shown["synthetic"].ready
+    assert not shown["my_own"].ready
+    (finding,) = shown["my_own"].findings
+    assert "My-Own.toml" in finding.message
+    assert "titel" in finding.message
+    with pytest.raises(ProblemError) as caught:
+        await stack.submit(worker="my_own")
+    assert caught.value.problem.code == ProblemCode.WORKER_NOT_READY
