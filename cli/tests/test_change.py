@@ -75,6 +75,15 @@ def test_retry_and_clone_start_a_new_run(mosaic: Mosaic, answers: Answers) -> No
     }
 
 
+def test_a_clone_with_an_unknown_field_is_refused(mosaic: Mosaic, answers: Answers) -> None:
+    """A slip in `--set` is met with the nearest field, and no run is made."""
+    for slip in ("stepps=5", "run_id=x"):
+        code, _, err = mosaic("clone", "last", "--set", slip, "-d")
+        assert (code, "is no field of a spec" in err) == (2, True)
+    assert "Did you mean steps" in mosaic("clone", "last", "--set", "stepps=5")[2]
+    assert not [one for one in answers.asked if one.method == "POST"]
+
+
 def test_the_queue_is_listed_and_changed(mosaic: Mosaic, answers: Answers) -> None:
     """Each verb sends its one change; a held run says so; a move needs one neighbour."""
     waiting = RUN | {"state": "queued", "position": 1, "held": True}

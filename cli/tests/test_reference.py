@@ -1,5 +1,6 @@
 """What a person types for parameters, durations and runs."""
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -37,8 +38,8 @@ class Runs:
     def runs(self, limit: int) -> SimpleNamespace:
         return SimpleNamespace(runs=self._runs[:limit])
 
-    def each_run(self) -> list[Any]:
-        return self._runs
+    def each_run(self) -> Iterator[Any]:
+        return iter(self._runs)
 
     def run(self, run_id: str) -> SimpleNamespace:
         return SimpleNamespace(run_id=run_id)

@@ -8,7 +8,6 @@ from enum import Enum, auto
 from itertools import islice, takewhile
 
 from mosaic_cli.errors import NothingFound, RunUnknown, ValueRefused
-from mosaic_cli.run_change import each_run
 from mosaic_client import Client
 from mosaic_contracts.ids import RUN_ID_PATTERN
 from mosaic_contracts.runs import RunView
@@ -63,8 +62,8 @@ def find_run(client: Client, text: str, among: Among = Among.LISTED) -> RunView:
 
 def _candidates(client: Client, among: Among) -> Iterator[RunView]:
     if among is Among.LISTED:
-        return iter(client.each_run())
-    return each_run(client, {"deleted": "true"})
+        return client.each_run()
+    return client.each_run(deleted=True)
 
 
 def _find_by_name(candidates: Iterator[RunView], text: str) -> RunView:

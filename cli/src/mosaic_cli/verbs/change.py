@@ -5,22 +5,23 @@ from typing import Annotated
 
 import typer
 
-from mosaic_cli import option, run_change
+from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
-from mosaic_cli.reference import Among, find_run
+from mosaic_cli.reference import Among, did_you_mean, find_run
 from mosaic_cli.spec_source import SpecOptions
 from mosaic_cli.verbs.run import accompany
 from mosaic_cli.wording import plural
 from mosaic_client import connect
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.spec import RunSpec
 
 
 def retry(run: option.Run, detach: option.Detach = False, json: option.Json = False) -> None:
     """Start a new run with the spec of an earlier one, which becomes its parent, and follow it."""
     with connect() as client:
         view = find_run(client, run)
-        accompany(client, run_change.retry(client, view.run_id), detach, json)
+        accompany(client, client.retry(view.run_id), detach, json)
 
 
 def clone(
@@ -41,9 +42,13 @@ def clone(
     """
     named = {"environment": environment, "algorithm": algorithm}
     overrides = {key: value for key, value in named.items() if value} | options.fields()
+    for name in overrides:
+        if name not in RunSpec.model_fields:
+            hint = did_you_mean(name, RunSpec.model_fields)
+            raise ValueRefused(f"{name} is no field of a spec. {hint}")
     with connect() as client:
         view = find_run(client, run)
-        accompany(client, run_change.clone(client, view.run_id, overrides), detach, json)
+        accompany(client, client.clone(view.run_id, **overrides), detach, json)
 
 
 def rm(
@@ -61,7 +66,7 @@ def rm(
             _ask(views)
         gone = []
         for view in views:
-            gone.append(run_change.put_away(client, view.run_id, now=now))
+            gone.append(client.delete(view.run_id, now=now))
             if not json:  # one by one: should a later one be refused, it is known what is gone
                 say(_gone_text(view.run_id, now))
     if json:
@@ -72,7 +77,7 @@ def restore(runs: option.Runs, json: option.Json = False) -> None:
     """Bring back runs that were put away. `./mosaic ps --deleted` lists them."""
     with connect() as client:
         ids = [find_run(client, run, Among.PUT_AWAY).run_id for run in runs]
-        views = [run_change.restore(client, run_id) for run_id in ids]
+        views = [client.restore(run_id) for run_id in ids]
     if json:
         emit(views)
         return
@@ -99,7 +104,7 @@ def tag(
             has = f"It has: {', '.join(view.tags)}." if view.tags else "It has none."
             raise ValueRefused(f"{view.run_id} has no tag {', '.join(missing)}. {has}")
         if wanted != view.tags:
-            view = run_change.patch(client, view.run_id, tags=wanted)
+            view = client.patch(view.run_id, tags=wanted)
     if json:
         emit(view)
     elif view.tags:
@@ -126,7 +131,7 @@ def note(
     with connect() as client:
         view = find_run(client, run)
         if clear or text is not None:
-            view = run_change.patch(client, view.run_id, note=text or "")
+            view = client.patch(view.run_id, note=text or "")
     if json:
         emit(view)
     elif view.note:

@@ -1,12 +1,12 @@
 """`queue`: what waits, and in which order."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from mosaic_cli import option, run_change
+from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
@@ -24,7 +24,7 @@ def queue(context: typer.Context, json: option.Json = False) -> None:
 def list_queue(json: option.Json = False) -> None:
     """List the runs that wait, in the order in which they will start."""
     with connect() as client:
-        waiting = run_change.queue(client)
+        waiting = client.queue()
     if json:
         emit(waiting)
     elif not waiting:
@@ -71,10 +71,10 @@ def move(
     _change([run], json, f"waits {'before' if before is not None else 'after'} {other}", **place)
 
 
-def _change(runs: list[str], json: bool, words: str, **changes: bool | int | str) -> None:
+def _change(runs: list[str], json: bool, words: str, **changes: Any) -> None:
     with connect() as client:
         ids = [find_run(client, run).run_id for run in runs]
-        views = [run_change.move(client, run_id, **changes) for run_id in ids]
+        views = [client.move(run_id, **changes) for run_id in ids]
     if json:
         emit(views)
         return

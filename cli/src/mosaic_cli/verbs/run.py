@@ -6,7 +6,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mosaic_cli import option, run_change
+from mosaic_cli import option
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, plain, say
@@ -77,7 +77,7 @@ def preflight(
     """
     spec = make_spec(file, worker, algorithm, environment, options)
     with connect() as client:
-        report = run_change.preflight(client, spec)
+        report = client.preflight(spec)
     emit(report) if json else _print_preflight(report)
     raise typer.Exit(ExitCode.DONE if report.ok else ExitCode.RUN_FAILED)
 

@@ -15,11 +15,10 @@ from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import NO_RUNS, find_run
-from mosaic_cli.run_change import each_run
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary
 from mosaic_cli.wording import STATE_STYLE, age, named, number, run_duration, short_ids, steps_text
-from mosaic_client import Client, connect
+from mosaic_client import Client, RunFilter, connect
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
@@ -62,19 +61,26 @@ class Filters:
         bool, typer.Option("--deleted", help="Those that were put away, instead of the others.")
     ] = False
 
-    def query(self, client: Client) -> dict[str, str | list[str] | None]:
-        """As `GET /runs` takes them; what was not given is None."""
-        return {
-            "state": [state.value for state in self.state or []],
-            "worker": self.worker,
-            "algorithm": self.algorithm,
-            "environment": self.environment,
-            "kind": [kind.value for kind in self.kind or []],
-            "tag": self.tag,
-            "text": self.text,
-            "parent": find_run(client, self.parent).run_id if self.parent else None,
-            "deleted": "true" if self.deleted else None,
-        }
+    def chosen(self, client: Client) -> RunFilter:
+        """What was given, as the client takes it; the states go beside it."""
+        found = RunFilter()
+        if self.worker:
+            found["worker"] = self.worker
+        if self.algorithm:
+            found["algorithm"] = self.algorithm
+        if self.environment:
+            found["environment"] = self.environment
+        if self.kind:
+            found["kind"] = [kind.value for kind in self.kind]
+        if self.tag:
+            found["tag"] = self.tag
+        if self.text:
+            found["text"] = self.text
+        if self.parent:
+            found["parent"] = find_run(client, self.parent).run_id
+        if self.deleted:
+            found["deleted"] = True
+        return found
 
 
 def ps(
@@ -88,16 +94,17 @@ def ps(
 ) -> None:
     """List runs, newest first."""
     with connect() as client:
-        asked = filters.query(client)
-        ordered = {**asked, "sort": sort.value, "order": "asc" if ascending else "desc"}
+        chosen = filters.chosen(client)
+        states = [one.value for one in filters.state or []]
+        asked = RunFilter(**chosen, sort=sort.value, order="asc" if ascending else "desc")
         # one more than is shown tells whether there are more
-        found = list(islice(each_run(client, ordered), limit + 1))
+        found = list(islice(client.each_run(states or None, **asked), limit + 1))
     runs = found[:limit]
     if json:
         emit(runs)
         return
     if not runs:
-        say("No run is like this." if any(asked.values()) else NO_RUNS)
+        say("No run is like this." if chosen or states else NO_RUNS)
         return
     out.print(runs_table(runs))
     if len(found) > limit:

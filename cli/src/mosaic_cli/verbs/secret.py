@@ -13,8 +13,7 @@ from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.wording import age
 from mosaic_client import connect
-from mosaic_client.request import request
-from mosaic_contracts.access import SecretEntries, SecretEntry, SecretValue
+from mosaic_contracts.access import SecretValue
 from mosaic_contracts.spec import SECRET_NAME_PATTERN
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits and _, e.g. WANDB_KEY.")]
@@ -41,14 +40,14 @@ def set_secret(name: Name, json: option.Json = False) -> None:
             "A secret has 1 to 65536 characters. Nothing was kept."
         ) from None  # it would quote the value
     with connect() as client:
-        entry = request(client, "PUT", f"/secrets/{name}", SecretEntry, body={"value": value})
+        entry = client.set_secret(name, value)
     emit(entry) if json else say(f"{entry.name} is kept. Runs get it with `--secret {entry.name}`.")
 
 
 def list_secrets(json: option.Json = False) -> None:
     """List the names of the secrets; their values are never shown."""
     with connect() as client:
-        entries = request(client, "GET", "/secrets", SecretEntries).secrets
+        entries = client.secrets()
     if json:
         emit(entries)
     elif not entries:
@@ -66,7 +65,7 @@ def remove_secret(name: Name, json: option.Json = False) -> None:
     """Delete a secret. Runs that have it keep it; those that wait for it will not start."""
     _check_name(name)
     with connect() as client:
-        request(client, "DELETE", f"/secrets/{name}", None)
+        client.delete_secret(name)
     emit({"name": name}) if json else say(f"{name} is deleted.")
 
 

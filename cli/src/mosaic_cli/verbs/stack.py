@@ -92,9 +92,7 @@ def down(
             live = stop_all(client, live)
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
-    going_on = (
-        [run.run_id for run in live] if was_up else [run.run_id for run in lone_runs(layout.home)]
-    )
+    going_on = [run.run_id for run in (live if running else lone_runs(layout.home))]
     if json:
         emit({"was_up": was_up, "live_runs": going_on})
     elif not was_up:

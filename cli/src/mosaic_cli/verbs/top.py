@@ -15,7 +15,6 @@ from mosaic_cli.output import emit, out
 from mosaic_cli.sparkline import sparkline
 from mosaic_cli.wording import number, size, step_and_total, what
 from mosaic_client import Client, MosaicProblem, connect
-from mosaic_client.request import request
 from mosaic_contracts.machine import GpuSample, MachineHistory, MachineSample, RunUse
 from mosaic_contracts.runs import RunView
 
@@ -64,7 +63,7 @@ def screen(history: MachineHistory, runs: dict[str, RunView]) -> RenderableType:
 
 
 def _look(client: Client) -> MachineHistory:
-    history = request(client, "GET", "/machine", MachineHistory, query={"last": HISTORY})
+    history = client.machine(HISTORY)
     if not history.samples:
         raise NothingFound("The stack has not looked at its machine yet. Try again in a second.")
     return history
