@@ -277,6 +277,18 @@ def test_report_fits_on_a_full_disk(small_disk: Path) -> None:
     assert got.phase == "drained"
 
 
+def test_a_worker_that_a_full_disk_ends_says_so(small_disk: Path) -> None:
+    """Without a byte left for its log, the reason comes with the report: it was written into blocks taken before."""
+    folder = small_disk / "run"
+    argv = [sys.executable, "-m", "mosaic_workerkit.testing.synthetic", "train", "--run-dir"]
+    parameters = {"events": 10**8, "rate": 0, "pad": 4096}
+    got = run(folder, worker_argv=[*argv, str(folder)], parameters=parameters, outbox_bytes=2**30)
+    assert got.code == 1
+    assert got.last_words is not None
+    assert got.last_words.startswith("OutboxWriteFailed: the disk has no room")
+    assert "free space" in got.last_words
+
+
 def test_keys_are_the_contracts(tmp_path: Path) -> None:
     """The runner reads and writes exactly the fields that the contract names."""
     folder = tmp_path / "run"

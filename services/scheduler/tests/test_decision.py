@@ -24,6 +24,7 @@ from mosaic_scheduler.reconcile.decision import (
     Stop,
     decide,
 )
+from mosaic_scheduler.runs.ending import ending_of_exit
 
 STARTING = make_record(RunState.STARTING)
 RUNNING = make_record(RunState.RUNNING, first_event_at=NOW)
@@ -224,3 +225,11 @@ def test_a_run_that_has_ended(
     action = decide(record, facts)
     assert isinstance(action, End)
     assert (action.state, action.end.cause, action.telemetry_pending) == (state, cause, pending)
+
+
+def test_the_workers_last_words_are_told() -> None:
+    """Why a worker says that it failed stands in the run's end; it may be the only place that had room for it."""
+    report = make_report(code=1, last_words="OutboxWriteFailed: the disk has no room")
+    state, end = ending_of_exit(RUNNING, report, True)
+    assert state is RunState.FAILED
+    assert end.message.endswith("exit code 1: OutboxWriteFailed: the disk has no room")

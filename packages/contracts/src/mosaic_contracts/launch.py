@@ -17,6 +17,8 @@ EXIT_FILE = "control/exit.json"
 PROGRESS_FILE = "control/progress"
 TRAINER_SOCKET = "control/trainer.sock"
 CREDS_FILE = "control/broker.creds"
+LAST_WORDS_FILE = "control/last_words"
+"""Made by the runner with its blocks, so that a worker that a full disk ended can still say so: its text, then zeros."""
 OUTBOX_DIR = "outbox"
 WORKER_LOG = "logs/worker.log"
 RUNNER_LOG = "logs/runner.log"
@@ -89,6 +91,8 @@ class ExitReport(PeerModel):
     oom: bool | None = None
     start_error: str | None = None
     """The worker could not be executed at all."""
+    last_words: str | None = None
+    """Why the worker says that it ended, when it failed; its log may have found no room for it."""
     stop_signal_sent: bool = False
     """The runner was asked to stop (SIGTERM) before the worker ended."""
     killed_after_grace: bool = False

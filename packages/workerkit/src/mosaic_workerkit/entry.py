@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +21,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
 from mosaic_workerkit.errors import OutboxError
+from mosaic_workerkit.last_words import leave_last_words
 from mosaic_workerkit.telemetry import Telemetry
 
 EXIT_STOP_FORCED = 130
@@ -114,7 +115,12 @@ def _check(worker: Worker) -> CheckReport:
 def _train(worker: Worker, run_dir: Path) -> int:
     stop = StopFlag().install()
     os.chdir(run_dir)
-    with Telemetry.open(run_dir) as telemetry:
+    try:
+        telemetry = Telemetry.open(run_dir)
+    except OutboxError as error:
+        leave_last_words(run_dir, f"{type(error).__name__}: {error}")
+        raise
+    with telemetry:
         context = TrainContext(run_dir=run_dir, spec=telemetry.spec, telemetry=telemetry, stop=stop)
         with TrainerControl(run_dir, stop, lambda: {"last_seq": telemetry.next_seq - 1}):
             return _guarded_train(worker, context)
@@ -134,7 +140,8 @@ def _guarded_train(worker: Worker, context: TrainContext) -> int:
         _say_end(telemetry, "error" if code else "done", f"left with exit code {code}")
         return code
     except BaseException as error:  # noqa: BLE001 - the boundary: a worker's own errors end here, told and non-zero
-        traceback.print_exc()
+        leave_last_words(context.run_dir, f"{type(error).__name__}: {error}")
+        _print_traceback()
         _say_end(telemetry, "error", f"{type(error).__name__}: {error}")
         return 1
     return 0
@@ -147,4 +154,10 @@ def _say_end(telemetry: Telemetry, phase: str, message: str) -> None:
     try:
         telemetry.lifecycle(phase, {"message": message[:4000]})
     except (OutboxError, RuntimeError) as error:
-        print(f"the end could not be told: {error}", file=sys.stderr)  # noqa: T201 - the worker's log
+        with suppress(OSError):  # on a full disk the log takes nothing either
+            print(f"the end could not be told: {error}", file=sys.stderr)  # noqa: T201 - the worker's log
+
+
+def _print_traceback() -> None:
+    with suppress(OSError):
+        traceback.print_exc()

@@ -6,6 +6,7 @@ outlives everything. `docs/interfaces.md` ("Processes of a run") is its specific
 
 import argparse
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -64,6 +65,7 @@ class Runner:
         """Do the whole of it; returns the exit code."""
         for number in (1, 2):
             _reserve(self._reserve_path(number))
+        _reserve(self._run_dir / "control/last_words")
         self._start_shipper([])
         start_error = self._start_worker()
         self._write_info()
@@ -216,6 +218,7 @@ class Runner:
             "signal": None,
             "oom": None,
             "start_error": start_error,
+            "last_words": None,
         }
         ended_at = time.time()
         spared = {self._pid, *own_ancestors()}
@@ -231,6 +234,7 @@ class Runner:
             end["cpu_s"] = used.ru_utime + used.ru_stime
             end["max_rss_bytes"] = used.ru_maxrss * 1024
             self._worker = None
+            end["last_words"] = _last_words(self._run_dir / "control/last_words")
         self._end = {
             "run_id": self._launch["run_id"],
             "attempt": self._launch["attempt"],
@@ -295,9 +299,14 @@ class Runner:
             "started_at": self._started_at,
             "attempt": self._launch["attempt"],
         }
-        _replace(
-            self._run_dir / "control/runner.json", info, self._run_dir / "control/.runner.json"
-        )
+        control = self._run_dir / "control"
+        try:
+            _replace(control / "runner.json", info, control / ".runner.json")
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            # Who looks for the run's processes finds them by their environment too.
+            _say("info.not_written", error=str(error))
 
     def _write_exit(self, phase: str, reserve: int) -> None:
         report = {"phase": phase, **self._end}
@@ -314,6 +323,14 @@ def _reserve(path: Path) -> None:
         os.posix_fallocate(fd, 0, _RESERVE_BYTES)
     finally:
         os.close(fd)
+
+
+def _last_words(path: Path) -> str | None:
+    try:
+        text = path.read_bytes()[:_RESERVE_BYTES].rstrip(b"\0").decode(errors="replace")
+    except OSError:
+        return None  # a worker may delete what it likes in its folder
+    return text or None
 
 
 def _replace(path: Path, value: dict[str, Any], draft: Path) -> None:

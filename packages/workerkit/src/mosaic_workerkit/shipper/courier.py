@@ -19,7 +19,10 @@ from mosaic_workerkit.shipper.journal import say
 from mosaic_workerkit.shipper.session import Session, ShipmentRefused
 
 _FIRST_WAIT_S = 0.05
-_LONGEST_WAIT_S = 1.0
+_LONGEST_WAIT_S = 0.25
+"""What events wait at most beyond the broker's return."""
+_SAY_AGAIN_S = 30.0
+"""While the broker is away: the log must not grow by every try of a night."""
 _CONNECT_S = 5.0
 _PARENT_CHECK_S = 1.0
 _ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
@@ -38,6 +41,7 @@ class Courier:
         """First seq that can still be sent; above 1 once the recorder lost what had been freed here."""
         self.losses = 0
         """How often that was seen."""
+        self._away_said = -_SAY_AGAIN_S
         self.acked_seq = self.mark.seq
         self.moved_at = time.monotonic()
         """When committed moved last."""
@@ -131,9 +135,12 @@ class Courier:
                 say("outbox.corrupted", error=str(error))
                 return False
             except (OSError, nats.errors.Error, ShipmentRefused, RunFolderInvalid) as error:
-                say("broker.away", error=f"{type(error).__name__}: {error}", **self.standing())
                 if time.monotonic() - began > _CONNECT_S:
                     wait_s = _FIRST_WAIT_S  # it was up for a while
+                    self._away_said = -_SAY_AGAIN_S
+                if time.monotonic() - self._away_said >= _SAY_AGAIN_S:
+                    self._away_said = time.monotonic()
+                    say("broker.away", error=f"{type(error).__name__}: {error}", **self.standing())
                 self.wake.clear()
                 await self.pause(wait_s)
                 wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
@@ -147,13 +154,14 @@ class Courier:
             return
 
     async def _with_connection(self) -> None:
-        closed = asyncio.Event()
+        closed, connected = asyncio.Event(), asyncio.Event()
 
         async def on_closed() -> None:
             closed.set()
 
         async def on_error(error: Exception) -> None:
-            say("broker.error", error=f"{type(error).__name__}: {error}")
+            if connected.is_set():  # a try that failed is told by `broker.away`
+                say("broker.error", error=f"{type(error).__name__}: {error}")
 
         # No reconnecting by the library: a new connection begins at the committed mark and reads the
         # credentials anew, and there is one place that does it.
@@ -174,6 +182,7 @@ class Courier:
             ),
             _CONNECT_S,
         )
+        connected.set()
         say("broker.connected", **self.standing())
         try:
             await Session(self, connection, closed).run()
