@@ -25,7 +25,12 @@ OWN = {
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys"},
-    "client": {"httpx", "websockets"},
+    "client": {
+        "httpx",
+        "websockets",
+        "numpy",
+        "pandas",
+    },  # the last two only as the extra `notebook`
     "cli": {
         "typer",
         "click",
@@ -33,7 +38,7 @@ OWN = {
         "ruamel",
     },  # click is typer's own foundation: its errors are click's
     "gateway": {"fastapi", "starlette", "uvicorn", "prometheus_client"},  # starlette is FastAPI's
-    "scheduler": {"docker", "pynvml"},
+    "scheduler": {"docker", "psutil", "pynvml"},
     "recorder": set(),
 }
 

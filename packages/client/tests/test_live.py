@@ -3,10 +3,12 @@
 import http
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import pytest
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
@@ -20,6 +22,7 @@ from mosaic_client import (
     Location,
     MosaicProblem,
     StackUnreachable,
+    WaitTimedOut,
 )
 from mosaic_client.live import Follower
 from mosaic_contracts.live import SUBPROTOCOL_JSON, Ended, Events
@@ -224,3 +227,56 @@ def test_from_now_begins_at_the_snapshot() -> None:
     follower.take(json.dumps({"op": "snapshot", "run": run, "cursor": "1.worker.9"}))
     assert json.loads(follower.subscription())["cursor"] == "1.worker.9"
     assert follower.take(events(8, 9)) is None
+
+
+def quiet(socket: ServerConnection, subscription: dict[str, Any]) -> None:
+    socket.send(events(1, 3))
+    for _ in socket:  # until the client hangs up
+        pass
+
+
+def answers_a_run(_: httpx.Request) -> httpx.Response:
+    spec = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"}
+    run = {"run_id": RUN_ID, "name": "a", "spec": spec, "state": "succeeded", "revision": 9}
+    return httpx.Response(
+        200, json=run | {"created_at": "2026-01-01T00:00:00Z", "run_dir": f"runs/{RUN_ID}"}
+    )
+
+
+async def test_live_events_are_events_and_nothing_else() -> None:
+    """Both clients give the bare events across a lost connection, each once."""
+    with gateway(*(breaks_at_3, goes_on_with_doubles) * 2) as (location, _):
+        found = [event["seq"] for event in Client(location).live_events(RUN_ID, ["metric"])]
+        async with AsyncClient(location) as mosaic:
+            awaited = [event["seq"] async for event in mosaic.live_events(RUN_ID, ["metric"])]
+    assert found == awaited == [1, 2, 3, 4, 5, 6, 7]
+
+
+async def test_wait_ends_with_the_run() -> None:
+    """Waiting survives a lost connection, asks for few events, and gives the run as it ended."""
+    transport = httpx.MockTransport(answers_a_run)
+    with gateway(*(breaks_at_3, goes_on_with_doubles) * 2) as (location, subscriptions):
+        run = Client(location, transport=transport).wait(RUN_ID, timeout_s=20)
+        async with AsyncClient(location, transport=transport) as mosaic:
+            assert await mosaic.wait(RUN_ID, timeout_s=20) == run
+    assert run.state.is_final
+    assert subscriptions[0] | {"op": ""} == {
+        "op": "",
+        "run_id": RUN_ID,
+        "cursor": None,
+        "types": ["lifecycle"],
+    }
+
+
+@pytest.mark.parametrize("script", [quiet, busy])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_wait_has_the_end_that_was_asked_for(script: Script) -> None:
+    """A run that goes on, or a stack that cannot now, ends the wait in time with an error that says what to do."""
+    with gateway(*[script] * 20) as (location, _):
+        began = time.monotonic()
+        with pytest.raises(WaitTimedOut, match="goes on"):
+            Client(location).wait(RUN_ID, timeout_s=0.4)
+        async with AsyncClient(location) as mosaic:
+            with pytest.raises(WaitTimedOut):
+                await mosaic.wait(RUN_ID, timeout_s=0.4)
+        assert 0.8 <= time.monotonic() - began < 10

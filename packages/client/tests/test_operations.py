@@ -84,7 +84,7 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
         None,
         {"run_id": RUN_ID, "name": "losses/a", "points": 0},
     ),
-    (lambda c: c.episodes(RUN_ID, order="desc"), "GET", f"{RUN}/episodes?order=desc", None, {"episodes": []}),
+    (lambda c: c.episodes(RUN_ID, order="newest"), "GET", f"{RUN}/episodes?order=newest", None, {"episodes": []}),
     (lambda c: c.steps(RUN_ID, 1, 0, 3), "GET", f"{RUN}/episodes/1/0/3/steps", None, EVENTS),
     (lambda c: c.events(RUN_ID, types=["metric", "*.*"]), "GET", f"{RUN}/events?types=metric%2C%2A.%2A", None, EVENTS),
     (lambda c: c.log(RUN_ID, 5), "GET", f"{RUN}/log?offset=5", None, "text"),

@@ -5,6 +5,7 @@ from mosaic_client.calls.runs import RunFilter
 from mosaic_client.calls.stack import Readiness
 from mosaic_client.calls.telemetry import LogPart
 from mosaic_client.client import Client, connect
+from mosaic_client.comparison import comparison
 from mosaic_client.errors import (
     AccessRefused,
     AnswerInvalid,
@@ -17,6 +18,7 @@ from mosaic_client.errors import (
     IdempotencyConflict,
     MetricUnknown,
     MosaicProblem,
+    NotebookMissing,
     RequestRefused,
     RunEnded,
     RunLive,
@@ -29,10 +31,14 @@ from mosaic_client.errors import (
     StateConflict,
     ThingUnknown,
     TokenUnreadable,
+    WaitTimedOut,
     WorkerNotReady,
 )
 from mosaic_client.live import ConnectionLost, LiveItem
 from mosaic_client.location import Location, data_root, find_stack, read_stack_file
+from mosaic_client.recorded import EpisodeSteps, Series
+from mosaic_client.run_view import Run, RunList
+from mosaic_client.table import Table
 
 __all__ = [
     "AccessRefused",
@@ -44,6 +50,7 @@ __all__ = [
     "ConnectionLost",
     "ConsentRequired",
     "DiskLow",
+    "EpisodeSteps",
     "EpisodeUnknown",
     "GatewayFailed",
     "IdempotencyConflict",
@@ -52,21 +59,28 @@ __all__ = [
     "LogPart",
     "MetricUnknown",
     "MosaicProblem",
+    "NotebookMissing",
     "Readiness",
     "RequestRefused",
+    "Run",
     "RunEnded",
     "RunFilter",
+    "RunList",
     "RunLive",
     "RunNotQueued",
     "RunUnknown",
     "SecretUnknown",
+    "Series",
     "SpecRefused",
     "StackUnavailable",
     "StackUnreachable",
     "StateConflict",
+    "Table",
     "ThingUnknown",
     "TokenUnreadable",
+    "WaitTimedOut",
     "WorkerNotReady",
+    "comparison",
     "connect",
     "connect_async",
     "data_root",

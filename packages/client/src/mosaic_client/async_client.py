@@ -1,7 +1,7 @@
 """The client for programs that have an event loop. The same as `client`, awaited."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
@@ -14,13 +14,25 @@ from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.runs import OneOrMore, RunFilter
+from mosaic_client.comparison import comparison
 from mosaic_client.connection import Persistence, http_options, timeout, unreachable
 from mosaic_client.errors import problem_error
-from mosaic_client.live import Follower, LiveItem
+from mosaic_client.live import WAITED_TYPES, Follower, LiveItem, timed_out
 from mosaic_client.location import Location, find_stack
 from mosaic_client.method import named_like
 from mosaic_client.patience import LIVE_PATIENCE_S, REQUEST_PATIENCE_S
-from mosaic_contracts.runs import RunView
+from mosaic_client.recorded import (
+    EVENT_PAGE,
+    MOST_POINTS,
+    EpisodeSteps,
+    Series,
+    episode_table,
+    metric_table,
+)
+from mosaic_client.run_view import Run
+from mosaic_client.table import Table
+from mosaic_contracts.live import Events
+from mosaic_contracts.runs import EpisodeRow
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -129,7 +141,7 @@ class AsyncClient:
 
     async def each_run(
         self, state: OneOrMore | None = None, page: int = 200, **filters: Unpack[RunFilter]
-    ) -> AsyncIterator[RunView]:
+    ) -> AsyncIterator[Run]:
         """All runs that fit, newest first unless sorted otherwise, page by page; see `RunFilter`."""
         cursor: str | None = None
         while True:
@@ -166,6 +178,66 @@ class AsyncClient:
         """
         follower = Follower(run_id=run_id, cursor=cursor, types=types)
         return live_async.follow(self.location, follower, self.events, patience_s)
+
+    async def each_episode(self, run_id: str, page: int = 1000) -> AsyncIterator[EpisodeRow]:
+        """All episodes in the order in which they began, page by page."""
+        cursor: str | None = None
+        while True:
+            found = await self.episodes(run_id, cursor, page)
+            for row in found.episodes:
+                yield row
+            cursor = found.next_cursor
+            if cursor is None:
+                return
+
+    async def live_events(
+        self, run_id: str, types: list[str] | None = None, cursor: str | None = ""
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Events of a run as they happen, until it has ended: `follow` without what is said about the connection."""
+        async for item in self.follow(run_id, cursor, types):
+            if isinstance(item, Events):
+                for event in item.events:
+                    yield event
+
+    async def wait(self, run_id: str, timeout_s: float | None = None) -> Run:
+        """Wait until the run has ended and all it recorded is stored. Costs nothing meanwhile, however long.
+
+        Raises:
+            WaitTimedOut: it did not within `timeout_s` seconds.
+        """
+        follower = Follower(run_id=run_id, cursor=None, types=WAITED_TYPES)
+        try:
+            async with asyncio.timeout(timeout_s):
+                async for _ in live_async.follow(
+                    self.location, follower, self.events, LIVE_PATIENCE_S
+                ):
+                    pass
+        except TimeoutError:
+            raise timed_out(run_id) from None
+        return await self.run(run_id)
+
+    async def series(self, run_id: str, name: str, last: int = MOST_POINTS) -> Series:
+        """The `last` points of a metric, with `steps`, `values` and `times` as arrays."""
+        return Series(await self.curve(run_id, name, last=last))
+
+    async def metric_table(self, run_id: str) -> Table:
+        """Every point of every metric, one a row: name, step, value, t."""
+        events = self.each_event(run_id, types=["metric"], page=EVENT_PAGE)
+        return metric_table([event async for event in events])
+
+    async def episode_table(self, run_id: str) -> Table:
+        """All episodes, one a row: env, episode, return, length and more."""
+        return episode_table([row async for row in self.each_episode(run_id)])
+
+    async def step_table(
+        self, run_id: str, episode: int, env: int = 0, attempt: int = 1
+    ) -> EpisodeSteps:
+        """The steps of one episode, one a row: action, reward and more; observations at recording level `full`."""
+        return EpisodeSteps(await self.steps(run_id, attempt, env, episode))
+
+    async def compare(self, run_ids: Iterable[str]) -> Table:
+        """Runs side by side, one a row: parameters and results."""
+        return comparison([await self.run(run_id) for run_id in run_ids])
 
     async def _send(self, request: Call[T]) -> T:
         persistence = Persistence(self.location, request, self._patience_s)

@@ -21,6 +21,24 @@ class AnswerInvalid(ClientError):
     """Something answered, but not as a gateway of this version would."""
 
 
+class WaitTimedOut(ClientError):
+    """The run had not ended within the time that was given; it goes on."""
+
+
+class NotebookMissing(ClientError):
+    """numpy or pandas is needed and not installed."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(
+            f"{package} is not installed here. Install the client with what notebooks need: "
+            "`pip install 'mosaic-client[notebook]'`."
+        )
+        self.package = package
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.package,)
+
+
 class MosaicProblem(ClientError):
     """The stack refused or failed a request and said why. Raised as one of its subclasses, by the problem's code.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from mosaic_client.errors import AnswerInvalid, problem_error
+from mosaic_client.errors import AnswerInvalid, WaitTimedOut, problem_error
 from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
 from mosaic_contracts.live import (
     DEFAULT_TYPES,
@@ -31,6 +31,9 @@ from mosaic_contracts.runs import EventPage
 FILL_PAGE = 1000
 FILL_PATIENCE_S = 30.0
 """What was missed live is in the store a moment later; after this it is told as missed instead."""
+
+WAITED_TYPES = ["lifecycle"]
+"""What is followed by who waits for the end only: the fewest events."""
 
 _frames: TypeAdapter[ServerFrame] = TypeAdapter(ServerFrame)
 _KNOWN_OPS = frozenset(
@@ -137,6 +140,11 @@ class Follower:
         for key, seq in parse_cursor(cursor).items():
             self._seen[key] = max(seq, self._seen.get(key, 0))
         self.cursor = format_cursor(self._seen)
+
+
+def timed_out(run_id: str) -> WaitTimedOut:
+    """The error for a run that did not end in time."""
+    return WaitTimedOut(f"Run {run_id} has not ended yet and goes on. Wait again, or `stop` it.")
 
 
 def _read_frame(raw: str | bytes) -> ServerFrame | None:

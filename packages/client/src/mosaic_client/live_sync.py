@@ -1,5 +1,6 @@
 """Following a run from a plain thread."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 
@@ -19,6 +20,7 @@ from mosaic_client.live import (
     Follower,
     LiveItem,
     ServiceAway,
+    timed_out,
 )
 from mosaic_client.location import Location
 from mosaic_client.patience import Backoff
@@ -29,18 +31,23 @@ ReadPage = Callable[[str, str, int, list[str] | None], EventPage]
 
 
 def follow(
-    location: Location, follower: Follower, read_page: ReadPage, patience_s: float
+    location: Location,
+    follower: Follower,
+    read_page: ReadPage,
+    patience_s: float,
+    ends_at: float | None = None,
 ) -> Iterator[LiveItem]:
     """Yield what happens in a run until it is final and everything stored was seen.
 
     Raises:
         MosaicProblem: refused.
         StackUnreachable: the connection did not come back within `patience_s`.
+        WaitTimedOut: nothing more came until `ends_at` (monotonic).
     """
     backoff = Backoff(patience_s)
     while not follower.ended:
         try:
-            for item in _connection(location, follower, read_page):
+            for item in _connection(location, follower, read_page, ends_at):
                 backoff.reset()
                 yield item
             continue
@@ -53,15 +60,17 @@ def follow(
         if delay_s is None:
             raise unreachable(location, error) from error
         yield ConnectionLost(str(error) or type(error).__name__, delay_s)
-        time.sleep(delay_s)
+        time.sleep(_left_s(follower, ends_at, delay_s))
 
 
-def _connection(location: Location, follower: Follower, read_page: ReadPage) -> Iterator[LiveItem]:
+def _connection(
+    location: Location, follower: Follower, read_page: ReadPage, ends_at: float | None
+) -> Iterator[LiveItem]:
     with connect(location.live_url, **live_options(location)) as socket:
         socket.send(follower.subscription())
         timeout_s: float | None = SNAPSHOT_TIMEOUT_S
         while not follower.ended:
-            item = follower.take(_receive(socket, timeout_s))
+            item = follower.take(_receive(socket, timeout_s, follower, ends_at))
             if isinstance(item, Missed):
                 yield from _fill(follower, item, read_page)
             elif item is not None:
@@ -69,8 +78,24 @@ def _connection(location: Location, follower: Follower, read_page: ReadPage) -> 
                 yield item
 
 
-def _receive(socket: ClientConnection, timeout_s: float | None) -> str | bytes:
-    return socket.recv(timeout=timeout_s)
+def _receive(
+    socket: ClientConnection, timeout_s: float | None, follower: Follower, ends_at: float | None
+) -> str | bytes:
+    if ends_at is None:
+        return socket.recv(timeout=timeout_s)
+    try:
+        return socket.recv(timeout=_left_s(follower, ends_at, timeout_s))
+    except TimeoutError:
+        _left_s(follower, ends_at, timeout_s)  # is it the end, or has the peer died?
+        raise
+
+
+def _left_s(follower: Follower, ends_at: float | None, most_s: float | None) -> float:
+    """Seconds until `ends_at`, `most_s` at most."""
+    left_s = math.inf if ends_at is None else ends_at - time.monotonic()
+    if left_s <= 0:
+        raise timed_out(follower.run_id)
+    return left_s if most_s is None else min(left_s, most_s)
 
 
 def _fill(follower: Follower, missed: Missed, read_page: ReadPage) -> Iterator[LiveItem]:

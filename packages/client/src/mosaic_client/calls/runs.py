@@ -7,9 +7,9 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 import httpx
 
 from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, query_of, run_path
+from mosaic_client.run_view import Run, RunList
 from mosaic_contracts.changes import CloneRequest, QueuePatch, RunPatch
 from mosaic_contracts.preflight import PreflightReport
-from mosaic_contracts.runs import RunPage, RunView
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
 
@@ -47,14 +47,14 @@ class RunFilter(TypedDict, total=False):
     order: Literal["asc", "desc"]
 
 
-def submit(spec: RunSpec, *, idempotency_key: str | None = None) -> Call[RunView]:
+def submit(spec: RunSpec, *, idempotency_key: str | None = None) -> Call[Run]:
     """Ask for a run; it is queued when this returns.
 
     An answer that gets lost is asked for again and gives the same run, for every call has a key of its own. A key
     that you name (and keep) gives the same run also from another process, within a day.
     """
     key = idempotency_key or uuid.uuid4().hex
-    return _post(f"{PREFIX}/runs", model(RunView), body_of(spec), idempotency_key=key)
+    return _post(f"{PREFIX}/runs", model(Run), body_of(spec), idempotency_key=key)
 
 
 def check(spec: RunSpec) -> Call[CheckReport]:
@@ -72,18 +72,18 @@ def runs(
     limit: int | None = None,
     state: OneOrMore | None = None,
     **filters: Unpack[RunFilter],
-) -> Call[RunPage]:
+) -> Call[RunList]:
     """One page of the run list, newest first unless `sort` and `order` say otherwise; see `RunFilter`."""
     query = query_of(cursor=cursor, limit=limit, state=state, **filters)
-    return Call("GET", f"{PREFIX}/runs", model(RunPage), query)
+    return Call("GET", f"{PREFIX}/runs", model(RunList), query)
 
 
-def run(run_id: str) -> Call[RunView]:
+def run(run_id: str) -> Call[Run]:
     """One run."""
-    return Call("GET", run_path(run_id), model(RunView))
+    return Call("GET", run_path(run_id), model(Run))
 
 
-def queue() -> Call[list[RunView]]:
+def queue() -> Call[list[Run]]:
     """Runs that wait, in the order in which they will start."""
     return Call("GET", f"{PREFIX}/queue", _read_runs)
 
@@ -94,11 +94,11 @@ def patch(
     name: str | None = None,
     tags: Sequence[str] | None = None,
     note: str | None = None,
-) -> Call[RunView]:
+) -> Call[Run]:
     """Change name, tags (the whole list) or note; what is not given stays."""
     changes = _given(name=name, tags=None if tags is None else list(tags), note=note)
     body = body_of(RunPatch(**changes))
-    return Call("PATCH", run_path(run_id), model(RunView), body=body, repeats=True)
+    return Call("PATCH", run_path(run_id), model(Run), body=body, repeats=True)
 
 
 def move(
@@ -108,44 +108,44 @@ def move(
     priority: int | None = None,
     before: str | None = None,
     after: str | None = None,
-) -> Call[RunView]:
+) -> Call[Run]:
     """Hold, release (`hold=False`) or move a run that waits: give one of `priority`, `before` and `after` (run ids)."""
     body = body_of(QueuePatch(**_given(hold=hold, priority=priority, before=before, after=after)))
-    return Call("PATCH", f"{run_path(run_id)}/queue", model(RunView), body=body, repeats=True)
+    return Call("PATCH", f"{run_path(run_id)}/queue", model(Run), body=body, repeats=True)
 
 
-def stop(run_id: str) -> Call[RunView]:
+def stop(run_id: str) -> Call[Run]:
     """Ask a run to stop; it may go on for its grace period."""
-    return Call("POST", f"{run_path(run_id)}/stop", model(RunView))
+    return Call("POST", f"{run_path(run_id)}/stop", model(Run))
 
 
-def retry(run_id: str) -> Call[RunView]:
+def retry(run_id: str) -> Call[Run]:
     """A new run with the same spec; this one becomes its parent."""
-    return Call("POST", f"{run_path(run_id)}/retry", model(RunView), timeout_s=WORKER_TIMEOUT_S)
+    return Call("POST", f"{run_path(run_id)}/retry", model(Run), timeout_s=WORKER_TIMEOUT_S)
 
 
-def clone(run_id: str, *, idempotency_key: str | None = None, **overrides: Any) -> Call[RunView]:
+def clone(run_id: str, *, idempotency_key: str | None = None, **overrides: Any) -> Call[Run]:
     """A new run like this one but for `overrides`, fields of a RunSpec; this one becomes its parent.
 
     `parameters` is merged name by name, where None takes one away: `clone(run_id, seed=2, parameters={"gamma": 0.9})`.
     """
     return _post(
         f"{run_path(run_id)}/clone",
-        model(RunView),
+        model(Run),
         body_of(CloneRequest(overrides=overrides)),
         idempotency_key=idempotency_key or uuid.uuid4().hex,
     )
 
 
-def delete(run_id: str, *, now: bool = False) -> Call[RunView]:
+def delete(run_id: str, *, now: bool = False) -> Call[Run]:
     """Put an ended run away: gone after a day, until which `restore` brings it back; with `now` gone at once."""
     query = query_of(now=True if now else None)
-    return Call("DELETE", run_path(run_id), model(RunView), query)
+    return Call("DELETE", run_path(run_id), model(Run), query)
 
 
-def restore(run_id: str) -> Call[RunView]:
+def restore(run_id: str) -> Call[Run]:
     """Bring back a run that was put away."""
-    return Call("POST", f"{run_path(run_id)}/restore", model(RunView))
+    return Call("POST", f"{run_path(run_id)}/restore", model(Run))
 
 
 def _post(
@@ -167,8 +167,8 @@ def _post(
     )
 
 
-def _read_runs(response: httpx.Response) -> list[RunView]:
-    return RunPage.model_validate_json(response.content).runs
+def _read_runs(response: httpx.Response) -> list[Run]:
+    return RunList.model_validate_json(response.content).runs
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def episodes(
     limit: int | None = None,
     order: str | None = None,
 ) -> Call[EpisodePage]:
-    """One page of episodes in the order in which they began; `order` is `asc` (default) or `desc`."""
+    """One page of episodes in the order in which they began; `order`: `begun`, or `newest` first."""
     query = query_of(cursor=cursor, limit=limit, order=order)
     return Call("GET", f"{run_path(run_id)}/episodes", model(EpisodePage), query)
 

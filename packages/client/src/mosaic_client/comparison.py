@@ -1,0 +1,37 @@
+"""Runs side by side: what they were asked for, and what came of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mosaic_client.table import Table
+from mosaic_contracts.runs import RunView
+
+
+def comparison(runs: Sequence[RunView]) -> Table:
+    """One row a run: name, state, what was asked for, and results.
+
+    A parameter that any of them sets has a column `parameters.<name>`; None where a run leaves it to the worker.
+    """
+    names = sorted({name for run in runs for name in run.spec.parameters})
+    columns: dict[str, list[Any]] = {
+        "run_id": [run.run_id for run in runs],
+        "name": [run.name for run in runs],
+        "state": [run.state.value for run in runs],
+        "worker": [run.spec.worker for run in runs],
+        "algorithm": [run.spec.algorithm for run in runs],
+        "environment": [run.spec.environment for run in runs],
+        "seed": [run.spec.seed for run in runs],
+    }
+    for name in names:
+        columns[f"parameters.{name}"] = [run.spec.parameters.get(name) for run in runs]
+    for name in ("global_step", "episodes", "last_return", "best_return", "mean_return"):
+        columns[name] = [getattr(run.summary, name, None) for run in runs]
+    columns["steps_per_s"] = [run.sps for run in runs]
+    columns["duration_s"] = [_duration_s(run) for run in runs]
+    return Table(columns, "comparison")
+
+
+def _duration_s(run: RunView) -> float | None:
+    if run.started_at is None or run.ended_at is None:
+        return None
+    return (run.ended_at - run.started_at).total_seconds()
