@@ -24,10 +24,10 @@ def test_rm_puts_away_and_restore_brings_back(mosaic: Mosaic, answers: Answers) 
 
 
 def test_a_live_run_is_not_put_away(mosaic: Mosaic, answers: Answers) -> None:
-    """The stack's refusal is told, with the exit code of wrong usage."""
+    """The stack's refusal is told, with the exit code of what cannot be done now."""
     answers[f"DELETE {OF_RUN}"] = {"status": 409, "code": "run_live", "title": "It is running"}
     code, out, err = mosaic("rm", "last", "--json")
-    assert (code, out) == (2, "")
+    assert (code, out) == (6, "")
     assert "It is running" in err
 
 
@@ -127,7 +127,8 @@ def test_secrets_are_listed_and_deleted(mosaic: Mosaic, answers: Answers) -> Non
     """Only names and times are listed; a name that is unknown ends with 4."""
     entry = {"name": "KEY", "updated_at": "2026-01-01T00:00:00Z"}
     answers["/api/v1/secrets"] = {"secrets": [entry]}
-    assert [row["name"] for row in strict(mosaic("secret", "ls", "--json")[1])] == ["KEY"]
+    for word in ("ls", "list"):
+        assert [row["name"] for row in strict(mosaic("secret", word, "--json")[1])] == ["KEY"]
     answers["/api/v1/secrets/KEY"] = None
     assert mosaic("secret", "rm", "KEY") == (0, "", "KEY is deleted.\n")
     answers["/api/v1/secrets/KEY"] = {"status": 404, "code": "secret_unknown", "title": "None"}

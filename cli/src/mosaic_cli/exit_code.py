@@ -31,7 +31,7 @@ _MEANING = {
     ExitCode.NO_STACK: "no stack reachable, or it refused the token",
     ExitCode.UNKNOWN: "no such run, episode, metric, artifact, secret",
     ExitCode.CANCELLED: "the run was cancelled",
-    ExitCode.NOT_NOW: "the stack cannot do it now (broker away, disk low, it does not start)",
+    ExitCode.NOT_NOW: "it cannot be done now (broker away, disk low, the stack does not start, the run has not ended)",
     ExitCode.INTERRUPTED: "Ctrl-C; `demo` has stopped its run by then",
 }
 
@@ -47,6 +47,7 @@ _OF_PROBLEM = {
     ProblemCode.NOT_FOUND: ExitCode.UNKNOWN,
     ProblemCode.SECRET_UNKNOWN: ExitCode.UNKNOWN,
     ProblemCode.RUN_ENDED: ExitCode.RUN_FAILED,
+    ProblemCode.RUN_LIVE: ExitCode.NOT_NOW,
     ProblemCode.UNAUTHORIZED: ExitCode.NO_STACK,
     ProblemCode.HOST_REFUSED: ExitCode.NO_STACK,
     ProblemCode.ORIGIN_REFUSED: ExitCode.NO_STACK,

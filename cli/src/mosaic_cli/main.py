@@ -74,6 +74,8 @@ _VERBS = (
     (CARE, completion.completion),
     (CARE, doctor.version),
 )
+_ALSO = {"list": "ls", "ls": "list"}
+"""Who has the other one in their fingers is understood as well."""
 _QUEUE: dict[str, Verb] = {
     "list": queue.list_queue,
     "hold": queue.hold,
@@ -93,6 +95,8 @@ def _add_group(verb: Verb, panel: str, verbs: dict[str, Verb], *, acts_alone: bo
     group.callback(epilog=EPILOG)(spread(verb, Place))
     for word, inner in verbs.items():
         group.command(word, epilog=EPILOG)(spread(inner, Place))
+        if word in _ALSO:
+            group.command(_ALSO[word], epilog=EPILOG, hidden=True)(spread(inner, Place))
     app.add_typer(group, name=verb.__name__, rich_help_panel=panel)
 
 

@@ -1,5 +1,6 @@
 """`queue`: what waits, and in which order."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -83,7 +84,7 @@ def _change(runs: list[str], json: bool, words: str, **changes: Any) -> None:
         say(f"{view.run_id} {words}{place}.")
 
 
-def _table(waiting: list[RunView]) -> Table:
+def _table(waiting: Sequence[RunView]) -> Table:
     table = Table(box=None, pad_edge=False, caption_justify="left")
     table.add_column("PLACE", justify="right")
     table.add_column("RUN", no_wrap=True)

@@ -1,5 +1,6 @@
 """`ps`, `show`, `stop`: the runs themselves."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -165,7 +166,7 @@ def stop(
         raise typer.Exit(code_of_state(view.state) or ExitCode.DONE)
 
 
-def runs_table(runs: list[RunView]) -> Table:
+def runs_table(runs: Sequence[RunView]) -> Table:
     """Runs, one a row, with ids as short as they may be typed."""
     table = Table(box=None, pad_edge=False)
     table.add_column("RUN", no_wrap=True)

@@ -84,7 +84,7 @@ def _known_runs(
     client: Client, used: list[RunUse], earlier: dict[str, RunView]
 ) -> dict[str, RunView]:
     """What the runs are and how far; one that cannot be read keeps its earlier record."""
-    known = {}
+    known: dict[str, RunView] = {}
     for use in used:
         try:
             known[use.run_id] = client.run(use.run_id)
