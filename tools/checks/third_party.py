@@ -25,12 +25,7 @@ OWN = {
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys"},
-    "client": {
-        "httpx",
-        "websockets",
-        "numpy",
-        "pandas",
-    },  # the last two only as the extra `notebook`
+    "client": {"httpx", "websockets", "numpy", "pandas"},  # arrays: only in its extra `notebook`
     "cli": {
         "typer",
         "click",

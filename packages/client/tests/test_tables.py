@@ -220,4 +220,4 @@ def test_a_column_becomes_the_array_that_fits(cells: list[Any], kind: str, shape
 def test_an_unknown_column_names_those_that_there_are() -> None:
     """A misspelt column is answered with the right ones."""
     with pytest.raises(KeyError, match="there are step, value"):
-        Table({"step": [], "value": []})["vlaue"]
+        Table({"step": [], "value": []})["valeur"]
