@@ -243,7 +243,8 @@ class Stack:
         events: list[dict[str, Any]] = []
 
         async def ended() -> bool:
-            events[:] = self.recorder.of(run_id, wire.SOURCE_SUPERVISOR)
+            said = self.recorder.of(run_id, wire.SOURCE_SUPERVISOR)
+            events[:] = [event for event in said if event["type"] == "lifecycle"]
             return bool(events) and RunState(events[-1]["phase"]).is_final
 
         await until(ended)

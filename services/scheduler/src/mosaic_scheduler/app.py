@@ -21,6 +21,9 @@ from mosaic_scheduler.errors import (
 )
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.machine.gpu import NvmlReader
+from mosaic_scheduler.machine.sampler import MachineSampler
+from mosaic_scheduler.machine.watch import MachineWatch
 from mosaic_scheduler.placement.docker import DockerPlacement
 from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
@@ -92,6 +95,15 @@ class SchedulerApp:
             self._store, self._placement, self._bus, self._renew, self._announce
         )
         self._reconciler.on_pending = self._drain.wake
+        self._gpus = NvmlReader()
+        self._machine = MachineWatch(
+            MachineSampler(settings.home, self._gpus),
+            # A container's processes have other pids in it, and its engine counts them.
+            self._placement.runners if isinstance(self._placement, ProcessPlacement) else dict,
+            self._heartbeats.step,
+            self._database,
+            self._publisher.wake,
+        )
         self._placement.on_change(self._reconciler.wake.set)
         self._purge = RunPurge(self._database, self._bus, settings.home, self._silence)
         self._service = SchedulerService(
@@ -121,6 +133,7 @@ class SchedulerApp:
                 self._settings, self._bus, self._catalogue, self._submission, self._reconciler
             ),
             SecretService(self._vault),
+            self._machine,
             self._catalogue,
         )
         return {name: verb for topic in topics for name, verb in topic.verbs().items()}
@@ -138,6 +151,7 @@ class SchedulerApp:
             "publisher": self._publisher.run,
             "drain": self._drain.run,
             "purge": self._purge.run,
+            "machine": self._machine.run,
             "renewal": self._renew_all,
             "progress": self._announce_progress,
             "losses": self._watch_connection,
@@ -150,6 +164,7 @@ class SchedulerApp:
         await service.end_tasks()
         await self._bus.close()
         self._placement.close()
+        self._gpus.close()
         await self._database.close()
 
     async def _take_over(self) -> None:

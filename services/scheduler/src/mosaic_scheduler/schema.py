@@ -48,5 +48,10 @@ CREATE INDEX idempotency_keys_by_run ON idempotency_keys (run_id);
 From here on `runs.pending` says that an ended run's outbox is not empty; its record's `telemetry_pending` covers
 the scheduler's own events too."""
 
-MIGRATIONS = (_FIRST, _CHANGES_BY_USERS)
+_METRICS_OF_RUNS = """
+ALTER TABLE supervisor_events ADD COLUMN value REAL;
+"""
+"""With a value the event is a metric, `phase` its name, and `data` may name the step."""
+
+MIGRATIONS = (_FIRST, _CHANGES_BY_USERS, _METRICS_OF_RUNS)
 """Never change one that was released; append."""

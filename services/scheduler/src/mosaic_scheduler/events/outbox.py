@@ -3,34 +3,48 @@
 import json
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mosaic_contracts import wire
 from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import transaction
+
+MAX_WAITING = 20_000
+"""What a run uses is worth less than the rest: in a long outage it is left out beyond this."""
 
 
 @dataclass(frozen=True)
 class PendingEvent:
-    """A lifecycle event that is not known to be in the store."""
+    """An event that is not known to be in the store."""
 
     run_id: str
     attempt: int
     seq: int
     t_us: int
     phase: str
+    """A state; of a metric, its name."""
     data: str
+    value: float | None
+    """Of a metric; None: it is a state."""
     nonce: str
+
+
+@dataclass(frozen=True)
+class MetricEvent:
+    """One value of what a run uses."""
+
+    run_id: str
+    name: str
+    step: int | None
+    """The environment step at which the trainer was."""
+    value: float
 
 
 def append(connection: sqlite3.Connection, record: RunRecord) -> None:
     """Note the state of `record` as an event. Inside the transaction of its state."""
-    # seq is contiguous within an attempt, also after its earlier events were delivered and deleted.
-    (seq,) = connection.execute(
-        "UPDATE runs SET event_seq = CASE WHEN event_attempt = ?1 THEN event_seq + 1 ELSE 1 END,"
-        " event_attempt = ?1 WHERE run_id = ?2 RETURNING event_seq",
-        (record.attempt, record.run_id),
-    ).fetchone()
     end = record.end
     data = {
         "attempt": record.attempt,
@@ -39,24 +53,50 @@ def append(connection: sqlite3.Connection, record: RunRecord) -> None:
         "exit_code": end.exit_code if end else None,
         "signal": end.signal if end else None,
     }
+    _append(connection, record.run_id, record.attempt, record.state, data, None)
+
+
+def append_metrics(connection: sqlite3.Connection, events: Sequence[MetricEvent]) -> None:
+    """Note what runs use, of those that still live. While MAX_WAITING events wait, nothing more is noted."""
+    with transaction(connection):
+        if count(connection) >= MAX_WAITING:
+            return
+        for event in events:
+            row = connection.execute(
+                "SELECT json_extract(record, '$.attempt'), state FROM runs WHERE run_id = ?",
+                (event.run_id,),
+            ).fetchone()
+            # After its last state nothing of the supervisor may follow.
+            if row is not None and RunState(row[1]).has_process:
+                data = {"step": event.step}
+                _append(connection, event.run_id, int(row[0]), event.name, data, event.value)
+
+
+def _append(
+    connection: sqlite3.Connection,
+    run_id: str,
+    attempt: int,
+    phase: str,
+    data: dict[str, Any],
+    value: float | None,
+) -> None:
+    # seq is contiguous within an attempt, also after its earlier events were delivered and deleted.
+    (seq,) = connection.execute(
+        "UPDATE runs SET event_seq = CASE WHEN event_attempt = ?1 THEN event_seq + 1 ELSE 1 END,"
+        " event_attempt = ?1 WHERE run_id = ?2 RETURNING event_seq",
+        (attempt, run_id),
+    ).fetchone()
     connection.execute(
-        "INSERT INTO supervisor_events (run_id, attempt, seq, t_us, phase, data)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            record.run_id,
-            record.attempt,
-            seq,
-            time.time_ns() // 1000,
-            record.state,
-            json.dumps(data),
-        ),
+        "INSERT INTO supervisor_events (run_id, attempt, seq, t_us, phase, data, value)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (run_id, attempt, seq, time.time_ns() // 1000, phase, json.dumps(data), value),
     )
 
 
 def pending(connection: sqlite3.Connection, limit: int) -> list[PendingEvent]:
     """The oldest events that wait, in order of run, attempt, seq."""
     rows = connection.execute(
-        "SELECT e.run_id, e.attempt, e.seq, e.t_us, e.phase, e.data, r.nonce"
+        "SELECT e.run_id, e.attempt, e.seq, e.t_us, e.phase, e.data, e.value, r.nonce"
         " FROM supervisor_events e JOIN runs r USING (run_id)"
         " ORDER BY e.run_id, e.attempt, e.seq LIMIT ?",
         (limit,),
@@ -112,18 +152,15 @@ def count(connection: sqlite3.Connection) -> int:
 def to_batch(events: list[PendingEvent]) -> tuple[wire.BatchHead, bytes]:
     """Encode contiguous events of one run and attempt. Equal events give equal bytes."""
     first = events[0]
-    records = [
-        wire.encode_record(
-            wire.Lifecycle(
-                seq=event.seq,
-                dt=event.t_us - first.t_us,
-                phase=event.phase,
-                data=json.loads(event.data),
-            )
-        )
-        for event in events
-    ]
+    records = [wire.encode_record(_to_record(event, first.t_us)) for event in events]
     head = wire.BatchHead(
         first.run_id, first.attempt, wire.SOURCE_SUPERVISOR, first.seq, len(events)
     )
     return head, wire.join_batch(head, first.t_us, b"".join(records))
+
+
+def _to_record(event: PendingEvent, t0_us: int) -> wire.Lifecycle | wire.Metric:
+    data, dt = json.loads(event.data), event.t_us - t0_us
+    if event.value is None:
+        return wire.Lifecycle(seq=event.seq, dt=dt, phase=event.phase, data=data)
+    return wire.Metric(seq=event.seq, dt=dt, name=event.phase, step=data["step"], value=event.value)

@@ -91,6 +91,11 @@ class HeartbeatTracker:
         age_s = self._now() - self._sightings[run_id].moved_at
         return beat.progress.model_copy(update={"age_s": round(age_s, 3)})
 
+    def step(self, run_id: str) -> int | None:
+        """The trainer's step, as last heard."""
+        known = self._sightings.get(run_id)
+        return known.beat.progress.step if known is not None and known.beat is not None else None
+
     def beat(self, run_id: str, attempt: int) -> Heartbeat | None:
         """The newest heartbeat of this attempt."""
         known = self._sightings.get(run_id)

@@ -174,6 +174,10 @@ class ProcessPlacement:
         """The run's folder."""
         return self._folder(ref).path
 
+    def runners(self) -> dict[str, int]:
+        """Pids of the runners that are watched, by run id."""
+        return {ref.run_id: tracked.process.pid for ref, tracked in self._tracked.items()}
+
     def close(self) -> None:
         """Stop watching; the runners go on."""
         for ref, tracked in list(self._tracked.items()):

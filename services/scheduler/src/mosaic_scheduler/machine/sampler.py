@@ -1,0 +1,53 @@
+"""One look at the whole machine."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from mosaic_contracts.machine import MachineSample
+from mosaic_scheduler.machine.gpu import GpuReader
+from mosaic_scheduler.machine.trees import ProcessTrees, RunSight
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen."""
+
+    sample: MachineSample
+    runs: list[RunSight]
+    gpu_note: str
+
+
+class MachineSampler:
+    """Reads host, GPUs and runs. Blocks for some milliseconds, so call it in a thread; never from two at once."""
+
+    def __init__(self, home: Path, gpus: GpuReader) -> None:
+        self._home = home
+        self._gpus = gpus
+        self._trees = ProcessTrees()
+        self._cores = psutil.cpu_count() or 1
+        psutil.cpu_percent()  # the first word is about nothing: it counts from here
+
+    def take(self, runners: Mapping[str, int]) -> Look:
+        """What the machine does now; percentages are since the last look. `runners`: pid by run id."""
+        gpu = self._gpus.read()
+        runs = self._trees.look(runners, gpu)
+        memory = psutil.virtual_memory()
+        disk = psutil.disk_usage(str(self._home))
+        sample = MachineSample(
+            t=time.time(),
+            cpu_percent=psutil.cpu_percent(),
+            cores=self._cores,
+            load1=psutil.getloadavg()[0],
+            # As `free` counts: what could be had at once is not used.
+            memory_used_bytes=memory.total - memory.available,
+            memory_total_bytes=memory.total,
+            disk_free_bytes=disk.free,
+            disk_total_bytes=disk.total,
+            gpus=gpu.gpus,
+            runs=[run.use for run in runs],
+        )
+        return Look(sample, runs, gpu.note)
