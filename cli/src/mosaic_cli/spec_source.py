@@ -18,11 +18,17 @@ from mosaic_contracts.spec import RecordLevel, RunSpec
 Worker = Annotated[
     str | None,
     typer.Argument(
-        help="Id of a worker, e.g. cleanrl (`./mosaic workers`).", autocompletion=complete_worker
+        metavar="WORKER",
+        help="Id of a worker, e.g. cleanrl (`./mosaic workers`).",
+        autocompletion=complete_worker,
     ),
 ]
-Algorithm = Annotated[str | None, typer.Argument(help="One of its algorithms, e.g. ppo.")]
-Environment = Annotated[str | None, typer.Argument(help="Environment id, e.g. CartPole-v1.")]
+Algorithm = Annotated[
+    str | None, typer.Argument(metavar="ALGORITHM", help="One of its algorithms, e.g. ppo.")
+]
+Environment = Annotated[
+    str | None, typer.Argument(metavar="ENVIRONMENT", help="Environment id, e.g. CartPole-v1.")
+]
 SpecFile = Annotated[
     Path | None,
     typer.Option(

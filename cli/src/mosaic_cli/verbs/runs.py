@@ -43,15 +43,30 @@ class SortKey(StrEnum):
 class Filters:
     """Which runs are listed; each may be given several times and then takes any of them, tags all."""
 
-    state: Annotated[list[RunState] | None, typer.Option(help="Only in this state.")] = None
+    state: Annotated[
+        list[RunState] | None,
+        typer.Option("--state", "-s", metavar="STATE", help=f"Only {', '.join(RunState)} ones."),
+    ] = None
     worker: Annotated[
         list[str] | None,
-        typer.Option(help="Only of this worker.", autocompletion=complete_worker),
+        typer.Option(metavar="ID", help="Only of this worker.", autocompletion=complete_worker),
     ] = None
-    algorithm: Annotated[list[str] | None, typer.Option("--algorithm", "-a")] = None
-    environment: Annotated[list[str] | None, typer.Option("--environment", "-e")] = None
-    kind: Annotated[list[RunKind] | None, typer.Option(help="Only of this kind.")] = None
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag.")] = None
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option("--algorithm", "-a", metavar="ID", help="Only with this algorithm."),
+    ] = None
+    environment: Annotated[
+        list[str] | None,
+        typer.Option("--environment", "-e", metavar="ID", help="Only in this environment."),
+    ] = None
+    kind: Annotated[
+        list[RunKind] | None,
+        typer.Option(metavar="KIND", help=f"Only of this kind: {', '.join(RunKind)}."),
+    ] = None
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "-t", metavar="TAG", help="Only with this tag."),
+    ] = None
     text: Annotated[
         str | None, typer.Option("--text", help="Only with this in name, id, note or a tag.")
     ] = None
@@ -86,14 +101,16 @@ class Filters:
 
 def ps(
     filters: Filters,
-    sort: Annotated[SortKey, typer.Option(help="What to sort by.")] = SortKey.CREATED,
+    sort: Annotated[
+        SortKey, typer.Option(metavar="KEY", help=f"What to sort by: {', '.join(SortKey)}.")
+    ] = SortKey.CREATED,
     ascending: Annotated[
         bool, typer.Option("--asc", help="Smallest or oldest first; what has no value comes last.")
     ] = False,
     limit: option.Limit = 20,
     json: option.Json = False,
 ) -> None:
-    """List runs, newest first."""
+    """List runs, newest first. Filters may be repeated: a run fits any of their values, and all tags."""
     with connect() as client:
         chosen = filters.chosen(client)
         states = [one.value for one in filters.state or []]
