@@ -1,0 +1,152 @@
+"""The compose stack under a project name, a port and a volume of its own, as a user starts it."""
+
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+from stack_under_test import ROOT, until
+
+from mosaic_client import Client, Location, StackUnavailable, StackUnreachable
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.spec import RunSpec
+
+WORKER_IMAGE = "mosaic-test/synthetic"
+WORKER_TOML = f"""
+id = "synthetic"
+title = "Synthetic"
+image = "{WORKER_IMAGE}"
+command = ["{{python}}", "-m", "mosaic_workerkit.testing.synthetic"]
+"""
+BUILD_S, UP_S = 900, 180
+
+
+def engine_answers() -> bool:
+    """Whether there is a container engine with Compose."""
+    if shutil.which("docker") is None:
+        return False
+    asked = subprocess.run(["docker", "compose", "ls"], capture_output=True, check=False)
+    return asked.returncode == 0
+
+
+class ComposeStack:
+    """One project."""
+
+    def __init__(self, project: str) -> None:
+        self.project = project
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self._environ = {
+            **os.environ,
+            "COMPOSE_PROJECT_NAME": project,
+            "MOSAIC_PORT": str(self.port),
+        }
+        self._token = ""
+
+    def compose(self, *args: str, within_s: float = UP_S, given: str | None = None) -> str:
+        """`docker compose ...`; its output. Raises AssertionError with what it said."""
+        done = subprocess.run(
+            ["docker", "compose", *args],
+            cwd=ROOT,
+            env=self._environ,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=within_s,
+            check=False,
+        )
+        assert done.returncode == 0, f"compose {args}: {done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def build(self) -> None:
+        """All images of the services, and the synthetic worker's."""
+        self.compose("build", "-q", within_s=BUILD_S)
+        dockerfile = ROOT / "services" / "scheduler" / "tests" / "image" / "Dockerfile"
+        subprocess.run(
+            ["docker", "build", "-q", "-t", WORKER_IMAGE, "-f", str(dockerfile), str(ROOT)],
+            check=True,
+            capture_output=True,
+            timeout=BUILD_S,
+        )
+
+    def up(self) -> None:
+        """`up -d --wait`: green when it returns."""
+        self.compose("up", "-d", "--wait")
+        self._token = self.compose("exec", "-T", "gateway", "cat", "secrets/gateway.token").strip()
+
+    def add_worker(self) -> None:
+        """Register the synthetic worker as a user does, on the volume."""
+        write = "mkdir -p workers.d && cat > workers.d/synthetic.toml"
+        self.compose("exec", "-T", "scheduler", "sh", "-c", write, given=WORKER_TOML)
+
+    def destroy(self) -> None:
+        """Everything of the project, its volume and its run containers."""
+        for container in self.run_containers():
+            docker("rm", "-f", container)
+        self.compose("down", "-v", "--timeout", "5")
+
+    def run_containers(self) -> list[str]:
+        """Ids of containers of runs that live."""
+        return docker("ps", "-q", "--filter", f"label=mosaic.stack={self.project}_home").split()
+
+    def container(self, service: str) -> str:
+        """Id of a service's container."""
+        return self.compose("ps", "-q", service).strip()
+
+    def client(self) -> Client:
+        """A client through the published port."""
+        return Client(Location(url=f"http://127.0.0.1:{self.port}", token=self._token))
+
+    def submit(self, **fields: object) -> RunView:
+        """A run of the synthetic worker."""
+        names = {
+            "worker": "synthetic",
+            "algorithm": "synthetic",
+            "environment": "Synthetic-v0",
+        }
+        with self.client() as client:
+            return client.submit(RunSpec.model_validate({**names, **fields}))
+
+    def run(self, run_id: str) -> RunView | None:
+        """The run, or None while the door is shut or nobody is behind it."""
+        try:
+            with self.client() as client:
+                return client.run(run_id)
+        except (StackUnreachable, StackUnavailable):
+            return None
+
+    def wait_events(self, run_id: str, events: int) -> RunView:
+        """Wait until so many are stored."""
+
+        def has() -> RunView | None:
+            view = self.run(run_id)
+            stored = view.summary.events if view and view.summary else 0
+            return view if stored >= events else None
+
+        return until(has, f"{events} events of {run_id} are stored", 60)
+
+    def wait_final(self, run_id: str) -> RunView:
+        """Wait for the end with everything stored."""
+
+        def final() -> RunView | None:
+            view = self.run(run_id)
+            return view if view and view.state.is_final and not view.telemetry_pending else None
+
+        return until(final, f"{run_id} has ended", 90)
+
+
+def docker(*args: str) -> str:
+    """`docker ...`; its output."""
+    done = subprocess.run(["docker", *args], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+def image_of(container: str) -> str:
+    """Digest of the image that a container runs."""
+    return docker("inspect", "-f", "{{.Image}}", container).strip()
+
+
+def project_name(folder: Path) -> str:
+    """A name that no other test's stack has."""
+    return f"mosaictest{folder.name.lower().replace('-', '').replace('_', '')}"

@@ -1,0 +1,113 @@
+"""The stack in containers, from nothing: green at its start, runs in images, and it outlives what is done to it."""
+
+from collections.abc import Iterator
+
+import pytest
+from containers.compose_stack import ComposeStack, docker, engine_answers, project_name
+
+pytestmark = [
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(not engine_answers(), reason="no container engine answers here"),
+]
+
+
+@pytest.fixture(scope="module")
+def compose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComposeStack]:
+    """A stack that is up with a worker; nothing of it is left afterwards."""
+    stack = ComposeStack(project_name(tmp_path_factory.mktemp("compose")))
+    stack.build()
+    try:
+        stack.up()
+        stack.add_worker()
+        yield stack
+    finally:
+        stack.destroy()
+
+
+def test_a_run_in_its_container(compose: ComposeStack) -> None:
+    """A run goes from submit to its end in a container of its own, every event stored, the container gone."""
+    run = compose.wait_final(compose.submit(steps=20_000, parameters={"rate": 0}).run_id)
+    assert run.state == "succeeded"
+    assert run.summary is not None
+    assert (run.summary.gaps, run.summary.steps > 0) == (0, True)
+    worker = next(mark for mark in run.summary.sources if mark.source == "worker")
+    assert (worker.last_seq, worker.missing) == (20_003, 0)
+    assert compose.run_containers() == []
+
+
+@pytest.mark.parametrize("service", ["nats", "recorder", "scheduler", "gateway", "engine"])
+def test_a_killed_service_heals(compose: ComposeStack, service: str) -> None:
+    """kill -9 of a service's container while a run writes: it comes back, the run ends truly, nothing is lost."""
+    run_id = compose.submit(steps=60_000, parameters={"rate": 10_000}).run_id
+    compose.wait_events(run_id, 10_000)
+    container = compose.container(service)
+    docker("kill", "--signal", "KILL", container)
+    docker(
+        "start", container
+    )  # `docker kill` is a stop by hand, after which the engine does not restart
+    run = compose.wait_final(run_id)
+    assert run.state == "succeeded"
+    assert run.summary is not None
+    worker = next(mark for mark in run.summary.sources if mark.source == "worker")
+    assert (worker.last_seq, worker.missing, run.summary.gaps) == (60_003, 0, 0)
+
+
+def test_a_run_container_removed_by_hand(compose: ComposeStack) -> None:
+    """`docker rm -f` of a run's container: the run is crashed with that cause, and what it wrote is stored."""
+    run_id = compose.submit(steps=10**8, parameters={"rate": 5_000}).run_id
+    compose.wait_events(run_id, 5_000)
+    (container,) = compose.run_containers()
+    docker("rm", "-f", container)
+    run = compose.wait_final(run_id)
+    assert run.state == "crashed"
+    assert run.end is not None
+    assert run.end.cause == "runner_lost"
+    assert run.summary is not None
+    assert run.summary.gaps == 0
+
+
+def test_stop_is_graceful(compose: ComposeStack) -> None:
+    """A stop reaches the worker in its container: it ends by itself, with exit code 0."""
+    run_id = compose.submit(steps=10**8, parameters={"rate": 5_000}).run_id
+    compose.wait_events(run_id, 5_000)
+    with compose.client() as client:
+        client.stop(run_id)
+    run = compose.wait_final(run_id)
+    assert run.state == "cancelled"
+    assert run.end is not None
+    assert run.end.exit_code == 0
+
+
+def test_down_and_up_again_loses_nothing(compose: ComposeStack) -> None:
+    """After `down` and `up` the runs are there with their events, and new ones can be started."""
+    run = compose.wait_final(compose.submit(steps=5_000, parameters={"rate": 0}).run_id)
+    compose.compose("down", "--timeout", "20")
+    compose.up()
+    again = compose.run(run.run_id)
+    assert again is not None
+    assert again.summary == run.summary
+    assert compose.wait_final(compose.submit(steps=100).run_id).state == "succeeded"
+
+
+def test_the_proxy_refuses_what_is_not_listed(compose: ComposeStack) -> None:
+    """From the scheduler's own network the engine gives no exec, build, pull, volume or image removal."""
+    code = (
+        "import urllib.request, urllib.error\n"
+        "def ask(method, path):\n"
+        "    request = urllib.request.Request('http://engine:2375' + path, method=method)\n"
+        "    try: return urllib.request.urlopen(request, timeout=5).status\n"
+        "    except urllib.error.HTTPError as error: return error.code\n"
+        "print(*[ask(*p) for p in (('GET', '/v1.45/containers/json'), ('POST', '/v1.45/containers/x/exec'),"
+        " ('POST', '/v1.45/build'), ('POST', '/v1.45/images/create?fromImage=x'), ('DELETE', '/v1.45/images/x'),"
+        " ('GET', '/v1.45/volumes'), ('POST', '/v1.45/volumes/create'), ('PUT', '/v1.45/containers/x/archive'),"
+        " ('GET', '/v1.45/containers/x/../../volumes'), ('GET', '/v1.45/secrets'))])"
+    )
+    said = compose.compose("exec", "-T", "scheduler", "python", "-c", code).split()
+    assert said == ["200", *["403"] * 9]
+
+
+def test_only_loopback_is_published(compose: ComposeStack) -> None:
+    """The gateway's port alone is published, and on 127.0.0.1 only."""
+    published = docker("ps", "--filter", f"name={compose.project}-", "--format", "{{.Ports}}")
+    ports = [port for line in published.splitlines() for port in line.split(", ") if "->" in port]
+    assert ports == [f"127.0.0.1:{compose.port}->8080/tcp"]
