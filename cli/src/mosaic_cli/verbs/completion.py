@@ -33,9 +33,14 @@ _FISH = r"""function __mosaic_words
   set -lx COMP_WORDS (string join ' ' -- $before (commandline -ct))
   set -lx COMP_CWORD (count $before)
   set -lx _MOSAIC_COMPLETE complete_bash
-  $command 2>/dev/null
+  set -l found ($command 2>/dev/null)
+  if set -q found[1]
+    printf '%s\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c mosaic -a '(__mosaic_words)'
+complete -c mosaic -f -a '(__mosaic_words)'
 """
 
 
