@@ -51,6 +51,7 @@ def test_verbs_options_and_values_are_completed(tab: Tab, answers: Answers) -> N
     assert tab("run", "--rec") == ["--record"]
     assert "replay" in tab("run", "--record", "")
     assert tab("show", "") == ["last", RUN_ID]
+    assert tab("run", "-f", "spec") == [], "a path is the shell's own to complete"
 
 
 def test_without_a_stack_nothing_is_said(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mosaic_cli.option_group import leave_to_shell
 from mosaic_client import Client, find_stack
 
 PANEL = "A stack elsewhere"
@@ -26,6 +27,7 @@ TokenFile = Annotated[
         "--token-file",
         metavar="FILE",
         help="File with its token; also MOSAIC_TOKEN_FILE.",
+        autocompletion=leave_to_shell,
         rich_help_panel=PANEL,
     ),
 ]

@@ -12,6 +12,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from mosaic_cli.completion import complete_worker
 from mosaic_cli.errors import FileProblem, ValueRefused
+from mosaic_cli.option_group import leave_to_shell
 from mosaic_cli.reference import did_you_mean, parse_duration, parse_parameters
 from mosaic_contracts.spec import RecordLevel, RunSpec
 
@@ -35,6 +36,7 @@ SpecFile = Annotated[
         "--file",
         "-f",
         metavar="SPEC.yaml",
+        autocompletion=leave_to_shell,
         help="Spec of the run as YAML or JSON, - for stdin; what stands on the command line wins over it. "
         "`./mosaic show RUN --json` has one in its `spec`.",
     ),

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from mosaic_cli import option
 from mosaic_cli.errors import FileProblem, NothingFound
+from mosaic_cli.option_group import leave_to_shell
 from mosaic_cli.output import emit, emit_line, err, json_line, out, reader_watched, say
 from mosaic_cli.reference import find_run, no_such
 from mosaic_cli.sparkline import sparkline
@@ -131,7 +132,10 @@ def export(
         bool, typer.Option("--jsonl", help="JSON lines, one event a line (the only form).")
     ] = True,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default stdout.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="File to write; default stdout.", autocompletion=leave_to_shell
+        ),
     ] = None,
     types: Types = None,
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from mosaic_cli import option
+from mosaic_cli.option_group import leave_to_shell
 from mosaic_cli.stack.layout import Layout
 
 _JUDGE_ROOM = "workerkit"
@@ -26,7 +27,12 @@ class Part(StrEnum):
 
 def worker_check(
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="Folder with worker.toml, or such a file.")
+        Path,
+        typer.Argument(
+            metavar="PATH",
+            help="Folder with worker.toml, or such a file.",
+            autocompletion=leave_to_shell,
+        ),
     ],
     algorithm: Annotated[
         list[str] | None, typer.Option(help="Only this algorithm; repeatable.")
