@@ -33,7 +33,7 @@ OWN = {
         "ruamel",
     },  # click is typer's own foundation: its errors are click's
     "gateway": {"fastapi", "starlette", "uvicorn", "prometheus_client"},  # starlette is FastAPI's
-    "scheduler": {"docker", "psutil", "pynvml"},
+    "scheduler": {"docker", "requests", "psutil", "pynvml"},  # requests: what docker raises
     "recorder": set(),
 }
 
