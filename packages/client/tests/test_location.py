@@ -52,3 +52,11 @@ def test_a_token_is_never_shown(tmp_path: Path) -> None:
     write(tmp_path / TOKEN_FILE, "canary")
     found = find_stack({"MOSAIC_URL": "http://127.0.0.1:1", "MOSAIC_HOME": str(tmp_path)})
     assert "canary" not in repr(found)
+
+
+def test_this_machines_token_is_not_sent_elsewhere(tmp_path: Path) -> None:
+    """Another machine's address without a token file of its own is refused, although there is a local token."""
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "gateway.token").write_text("local")
+    with pytest.raises(TokenUnreadable, match="another machine"):
+        find_stack({"MOSAIC_URL": "https://lab.example", "MOSAIC_HOME": str(tmp_path)})

@@ -73,6 +73,11 @@ def find_stack(environ: Mapping[str, str] = os.environ) -> Location:
             raise StackUnreachable(
                 f"MOSAIC_URL is {url!r}, which is no address like http://127.0.0.1:8420."
             )
+        if parts.hostname not in _LOOPBACK and not environ.get("MOSAIC_TOKEN_FILE"):
+            raise TokenUnreadable(
+                f"{parts.hostname} is another machine, and this one's token is not for it: set "
+                "MOSAIC_TOKEN_FILE to a copy of its token."
+            )
     else:
         stack = read_stack_file(home)
         if stack is None:
