@@ -31,6 +31,8 @@ _TODO_OF_LINE = {
     "secrets": "Set it with `./mosaic secret set NAME`.",
 }
 
+_AS_IT_IS = "Change it, or start the run as it is."
+
 
 def ok(line: str, message: str) -> PreflightLine:
     """It is well."""
@@ -126,7 +128,7 @@ def _of_finding(finding: Finding, line: str) -> PreflightLine:
         title=_TITLES[line],
         level=finding.level,
         message=f"{finding.where}: {finding.message}",
-        todo=_TODO_OF_LINE.get(line, ""),
+        todo=_TODO_OF_LINE.get(line, "") if finding.level == "blocking" else _AS_IT_IS,
         where=finding.where,
         code=finding.code,
         nearest=finding.nearest,
