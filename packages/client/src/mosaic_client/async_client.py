@@ -217,7 +217,7 @@ class AsyncClient:
         return await self.run(run_id)
 
     async def series(self, run_id: str, name: str, last: int = MOST_POINTS) -> Series:
-        """The `last` points of a metric as arrays `steps`, `values`, `times`; beyond 100,000 `metric_table` has them."""
+        """The `last` points of a metric as arrays `steps`, `values`, `times`; at most 100,000."""
         return Series(await self.curve(run_id, name, last=last))
 
     async def metric_table(self, run_id: str) -> Table:

@@ -208,7 +208,7 @@ class Client:
         return self.run(run_id)
 
     def series(self, run_id: str, name: str, last: int = MOST_POINTS) -> Series:
-        """The `last` points of a metric as arrays `steps`, `values`, `times`; beyond 100,000 `metric_table` has them."""
+        """The `last` points of a metric as arrays `steps`, `values`, `times`; at most 100,000."""
         return Series(self.curve(run_id, name, last=last))
 
     def metric_table(self, run_id: str) -> Table:
