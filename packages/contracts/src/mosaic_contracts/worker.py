@@ -67,6 +67,8 @@ class Environment(PeerModel):
     render: bool = False
     bundle: str | None = None
     """Dependency bundle it needs; None: in the base environment."""
+    algorithms: list[str] = Field(default_factory=list)
+    """Those of the worker that can act in it; empty: the spaces alone decide."""
 
 
 class WorkerDescription(PeerModel):
@@ -83,6 +85,8 @@ class WorkerDescription(PeerModel):
     environments: list[Environment]
     packages: dict[str, str] = Field(default_factory=dict)
     """Versions of the packages that decide results, e.g. torch, gymnasium."""
+    needs_consent: bool = False
+    """Some of its plans need what the user must agree to (`CheckReport.needs`): no submit without asking `check`."""
 
 
 class Finding(PeerModel):

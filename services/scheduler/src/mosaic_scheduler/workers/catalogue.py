@@ -58,7 +58,7 @@ class WorkerCatalogue:
     async def may_need_consent(self, worker: RegisteredWorker) -> bool:
         """Whether it says so of itself (`"needs_consent": true` in `describe`), or has needed it before."""
         description = await self.describe(worker)
-        says_so = bool((description.model_extra or {}).get("needs_consent", False))
+        says_so = description.needs_consent
         return says_so or self._probe.has_needed_consent(worker)
 
     async def check(self, worker: RegisteredWorker, spec: RunSpec) -> CheckReport:
