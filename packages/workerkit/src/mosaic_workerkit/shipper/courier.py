@@ -22,7 +22,7 @@ _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 0.25
 """What events wait at most beyond the broker's return."""
 _SAY_AGAIN_S = 30.0
-"""While the broker is away: the log must not grow by every try of a night."""
+"""Before the same is said again of the broker: the log must not grow by every try of a night."""
 _CONNECT_S = 5.0
 _PARENT_CHECK_S = 1.0
 _ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
@@ -41,7 +41,8 @@ class Courier:
         """First seq that can still be sent; above 1 once the recorder lost what had been freed here."""
         self.losses = 0
         """How often that was seen."""
-        self._away_said = -_SAY_AGAIN_S
+        self._complaints: dict[str, float] = {}
+        """What was said of the broker, and when (monotonic)."""
         self.acked_seq = self.mark.seq
         self.moved_at = time.monotonic()
         """When committed moved last."""
@@ -137,13 +138,18 @@ class Courier:
             except (OSError, nats.errors.Error, ShipmentRefused, RunFolderInvalid) as error:
                 if time.monotonic() - began > _CONNECT_S:
                     wait_s = _FIRST_WAIT_S  # it was up for a while
-                    self._away_said = -_SAY_AGAIN_S
-                if time.monotonic() - self._away_said >= _SAY_AGAIN_S:
-                    self._away_said = time.monotonic()
-                    say("broker.away", error=f"{type(error).__name__}: {error}", **self.standing())
+                    self._complaints.clear()
+                self._complain("broker.away", error)
                 self.wake.clear()
                 await self.pause(wait_s)
                 wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+
+    def _complain(self, event: str, error: Exception) -> None:
+        """Log it, a new cause at once and the same one now and then."""
+        text, now = f"{type(error).__name__}: {error}", time.monotonic()
+        if now - self._complaints.get(f"{event} {text}", -_SAY_AGAIN_S) >= _SAY_AGAIN_S:
+            self._complaints[f"{event} {text}"] = now
+            say(event, error=text, **self.standing())
 
     async def pause(self, seconds: float) -> None:
         """Wait so long, or until there is a reason not to."""
@@ -161,7 +167,7 @@ class Courier:
 
         async def on_error(error: Exception) -> None:
             if connected.is_set():  # a try that failed is told by `broker.away`
-                say("broker.error", error=f"{type(error).__name__}: {error}")
+                self._complain("broker.error", error)
 
         # No reconnecting by the library: a new connection begins at the committed mark and reads the
         # credentials anew, and there is one place that does it.
