@@ -136,7 +136,7 @@ def _findings(changes: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
             "needs 8 cores, this machine gives 2",
             None,
         ),
-        ({"gpus": 1}, "gpus", ProblemCode.RESOURCES_IMPOSSIBLE, "next issue", None),
+        ({"gpus": 1}, "gpus", ProblemCode.RESOURCES_IMPOSSIBLE, "leases none yet", None),
         (
             {"environment": "Pendulum-v1"},
             "environment",

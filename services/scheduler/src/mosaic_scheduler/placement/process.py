@@ -58,7 +58,7 @@ class ProcessPlacement:
         self._callbacks: list[Callable[[], None]] = []
 
     async def inventory(self) -> Inventory:
-        """Cores only; GPU leases are the business of the next issue."""
+        """Cores only; GPUs are not leased yet."""
         return Inventory(cpus=self._cores)
 
     async def submit(self, order: LaunchOrder) -> None:

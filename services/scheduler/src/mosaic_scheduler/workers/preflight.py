@@ -65,8 +65,8 @@ def _check_resources(
         findings.append(_blocking("cpus", message, ProblemCode.RESOURCES_IMPOSSIBLE))
     if spec.gpus > inventory.gpus:
         message = (
-            f"needs {spec.gpus} GPUs, and this scheduler leases none yet: "
-            "GPU leases come with the next issue. Ask for gpus 0."
+            f"needs {spec.gpus} GPUs, and this version of the scheduler leases none yet. "
+            "Ask for gpus 0: the worker then runs on the CPU."
         )
         findings.append(_blocking("gpus", message, ProblemCode.RESOURCES_IMPOSSIBLE))
     if manifest.device is DeviceNeed.REQUIRED and spec.gpus == 0:
