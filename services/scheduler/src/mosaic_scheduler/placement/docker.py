@@ -85,7 +85,6 @@ class DockerPlacement:
         self._cores = cores
         self._engine = engine
         self._client = engine.connect()
-        self._refusals: dict[PlacedRef, str] = {}
         self._callbacks: list[Callable[[], None]] = []
         self._watcher: _Watcher | None = None
 
@@ -97,7 +96,6 @@ class DockerPlacement:
         """See `Placement.submit`."""
         if (await self.status(order.ref)).kind is not PlacedKind.ABSENT:
             return
-        self._refusals.pop(order.ref, None)
         await asyncio.to_thread(self._start, order)
 
     async def status(self, ref: PlacedRef) -> Placed:
