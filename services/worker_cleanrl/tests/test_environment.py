@@ -38,7 +38,7 @@ def test_what_is_offered_is_so(offered: Environment) -> None:
 @pytest.mark.parametrize("offered", OFFERED.values(), ids=list(OFFERED))
 def test_each_is_offered_for_those_that_can_act_in_it(offered: Environment, make_spec: Any) -> None:
     """An environment names at least one algorithm, and `check` takes exactly the named ones."""
-    named = (offered.model_extra or {})["algorithms"]
+    named = offered.algorithms
     assert named
     for algorithm in SCRIPTS:
         spec = make_spec(algorithm=algorithm, environment=offered.id, steps=2**20)
