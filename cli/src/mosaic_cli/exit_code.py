@@ -40,6 +40,7 @@ EPILOG = "Exit codes:\n\n" + "\n\n".join(f"{int(c):>3}  {c.meaning}" for c in Ex
 
 _OF_PROBLEM = {
     ProblemCode.WORKER_NOT_READY: ExitCode.NOT_NOW,
+    ProblemCode.XMPP_UNAVAILABLE: ExitCode.NOT_NOW,
     ProblemCode.RUN_UNKNOWN: ExitCode.UNKNOWN,
     ProblemCode.EPISODE_UNKNOWN: ExitCode.UNKNOWN,
     ProblemCode.METRIC_UNKNOWN: ExitCode.UNKNOWN,

@@ -135,6 +135,7 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
     ProblemCode.SPEC_INVALID: SpecRefused,
     ProblemCode.WORKER_UNKNOWN: SpecRefused,
     ProblemCode.WORKER_NOT_READY: WorkerNotReady,
+    ProblemCode.XMPP_UNAVAILABLE: StackUnavailable,
     ProblemCode.ALGORITHM_UNKNOWN: SpecRefused,
     ProblemCode.ENVIRONMENT_UNKNOWN: SpecRefused,
     ProblemCode.PARAMETER_UNKNOWN: SpecRefused,

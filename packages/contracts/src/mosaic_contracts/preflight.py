@@ -11,7 +11,8 @@ class PreflightLine(PeerModel):
     """One thing that a run needs."""
 
     id: str
-    """Stable: `spec`, `worker`, `plan`, `cpus`, `device`, `disk`, `broker`, `recorder`, `secrets`, `consent`."""
+    """Stable: `spec`, `worker`, `plan`, `cpus`, `device`, `disk`, `broker`, `recorder`, `secrets`, `consent`;
+    `xmpp` for a run that needs it."""
     title: str
     level: Literal["ok", "warning", "blocking"]
     message: str = ""

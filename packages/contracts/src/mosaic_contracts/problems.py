@@ -12,6 +12,7 @@ class ProblemCode(StrEnum):
     SPEC_INVALID = "spec_invalid"
     WORKER_UNKNOWN = "worker_unknown"
     WORKER_NOT_READY = "worker_not_ready"
+    XMPP_UNAVAILABLE = "xmpp_unavailable"
     ALGORITHM_UNKNOWN = "algorithm_unknown"
     ENVIRONMENT_UNKNOWN = "environment_unknown"
     PARAMETER_UNKNOWN = "parameter_unknown"
@@ -52,6 +53,7 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.SPEC_INVALID: 422,
     ProblemCode.WORKER_UNKNOWN: 422,
     ProblemCode.WORKER_NOT_READY: 409,
+    ProblemCode.XMPP_UNAVAILABLE: 409,
     ProblemCode.ALGORITHM_UNKNOWN: 422,
     ProblemCode.ENVIRONMENT_UNKNOWN: 422,
     ProblemCode.PARAMETER_UNKNOWN: 422,

@@ -65,6 +65,8 @@ class RunRecord(PeerModel):
     telemetry_pending: bool = False
     """True while events of an ended run still wait in its outbox for broker or recorder."""
     worker_version: str | None = None
+    image: str | None = None
+    """Digest of the image that the attempt runs in, pinned at its start; None: in no container."""
     notes: list[str] = Field(default_factory=list)
     """What the user should know, e.g. `waiting for the outbox`."""
     tags: list[str] = Field(default_factory=list)

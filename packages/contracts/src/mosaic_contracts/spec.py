@@ -100,6 +100,13 @@ class RunSpec(UserModel):
     cpus: Annotated[int, Field(ge=1, le=1024)] = 1
     """Cores reserved in the queue; also the thread count of the worker's numeric libraries."""
     gpus: Annotated[int, Field(ge=0, le=64)] = 0
+    memory_mb: Annotated[int, Field(ge=64, le=2**24)] | None = None
+    """MiB that all its processes together may take, /dev/shm and its /tmp included; None: no limit. A hard limit in a
+    container, where no swap comes on top; processes of the embedded stack are not held to it."""
+    shm_mb: Annotated[int, Field(ge=1, le=2**20)] = 1024
+    """MiB of /dev/shm in a container: data loaders hand their batches over through it."""
+    internet: bool = False
+    """It may reach beyond the broker; needs consent. Without it a container has no way out."""
     outbox_bytes: Annotated[int, Field(ge=16 * 2**20)] = 2**30
     """Bound of the outbox; at it, `when_outbox_full` applies."""
     when_outbox_full: FullOutboxPolicy = FullOutboxPolicy.WAIT

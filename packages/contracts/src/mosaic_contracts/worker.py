@@ -52,6 +52,10 @@ class Algorithm(PeerModel):
     """Parameter that `RunSpec.steps` sets; naming both in one spec is refused."""
     seed_parameter: str | None = None
     environment_parameter: str | None = None
+    services: list[str] = Field(default_factory=list)
+    """Services of the stack that its runs cannot do without: `xmpp` (`mosaic_contracts.xmpp`)."""
+    agents_parameter: str | None = None
+    """Parameter that says how many agents a run has: each gets an account of its own. None: one."""
     warm_start: bool = False
     play: bool = False
 

@@ -1,0 +1,62 @@
+"""XMPP for agents that talk: where the stack's server is, and the accounts that a run gets for its lifetime."""
+
+from pydantic import Field, SecretStr, field_serializer
+
+from mosaic_contracts.models import PeerModel
+
+SERVICE = "xmpp"
+"""In `Algorithm.services` of a worker whose runs need it."""
+SERVER_FILE = "stack/xmpp.json"
+"""Relative to MOSAIC_HOME: an `XmppServer`, there for as long as the stack is to have one."""
+ENV_XMPP_FILE = "MOSAIC_XMPP_FILE"
+"""In the environment of a run's processes: path of a JSON file, 0600, that is an `XmppAccess`."""
+ACCESS_FILE = "control/xmpp/access.json"
+"""Relative to the run's folder. Gone when the run has ended, as its accounts are."""
+CA_FILE = "control/xmpp/ca.pem"
+"""Copy of the server's certificate; a run in a container sees its own folder only."""
+
+
+class XmppServer(PeerModel):
+    """`stack/xmpp.json`: what the scheduler must know to provision accounts."""
+
+    v: int = 1
+    host: str
+    """As runs reach it."""
+    port: int
+    """Clients, STARTTLS required."""
+    domain: str
+    """Right side of every address; the certificate names it."""
+    ca_file: str
+    """Certificate that the server's own is checked against; relative to MOSAIC_HOME."""
+    api_url: str
+    """HTTP API, as the scheduler reaches it."""
+    user: str
+    """Whom the API allows `register` and `unregister`, and nothing else."""
+    password_file: str
+    """Relative to MOSAIC_HOME."""
+
+
+class XmppAccount(PeerModel):
+    """One agent's account."""
+
+    name: str
+    """`agent-1`, `agent-2`, ...: which agent of the run it is for."""
+    jid: str
+    password: SecretStr
+
+    @field_serializer("password", when_used="json")
+    def _revealed(self, value: SecretStr) -> str:
+        return value.get_secret_value()
+
+
+class XmppAccess(PeerModel):
+    """`MOSAIC_XMPP_FILE`: how a run's agents log in. Nothing of it belongs into an event or a log but JIDs."""
+
+    v: int = 1
+    host: str
+    """Connect here, whatever the domain is."""
+    port: int
+    domain: str
+    ca_file: str
+    """Absolute. Verify the server's certificate with it; the name in it is `domain`."""
+    accounts: list[XmppAccount] = Field(default_factory=list)
