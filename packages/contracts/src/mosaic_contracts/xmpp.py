@@ -6,8 +6,8 @@ from mosaic_contracts.models import PeerModel
 
 SERVICE = "xmpp"
 """In `Algorithm.services` of a worker whose runs need it."""
-SERVER_FILE = "stack/xmpp.json"
-"""Relative to MOSAIC_HOME: an `XmppServer`, there for as long as the stack is to have one."""
+SERVER_FILE = "xmpp/server.json"
+"""Relative to MOSAIC_HOME: an `XmppServer`, written by each start of the server (`services/xmpp/run`)."""
 ENV_XMPP_FILE = "MOSAIC_XMPP_FILE"
 """In the environment of a run's processes: path of a JSON file, 0600, that is an `XmppAccess`."""
 ACCESS_FILE = "control/xmpp/access.json"
@@ -17,7 +17,7 @@ CA_FILE = "control/xmpp/ca.pem"
 
 
 class XmppServer(PeerModel):
-    """`stack/xmpp.json`: what the scheduler must know to provision accounts."""
+    """`xmpp/server.json`: what the scheduler must know to provision accounts. Paths are relative to its folder."""
 
     v: int = 1
     host: str
@@ -27,13 +27,12 @@ class XmppServer(PeerModel):
     domain: str
     """Right side of every address; the certificate names it."""
     ca_file: str
-    """Certificate that the server's own is checked against; relative to MOSAIC_HOME."""
+    """Certificate that the server's own is checked against."""
     api_url: str
     """HTTP API, as the scheduler reaches it."""
     user: str
     """Whom the API allows `register` and `unregister`, and nothing else."""
     password_file: str
-    """Relative to MOSAIC_HOME."""
 
 
 class XmppAccount(PeerModel):
