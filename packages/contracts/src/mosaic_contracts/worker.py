@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from mosaic_contracts.grid import Grid
 from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import PeerModel, UserModel
 
@@ -73,6 +74,8 @@ class Environment(PeerModel):
     """Dependency bundle it needs; None: in the base environment."""
     algorithms: list[str] = Field(default_factory=list)
     """Those of the worker that can act in it; empty: the spaces alone decide."""
+    grid: Grid | None = None
+    """For worlds whose states lie on a grid: its shape and the kinds of its cells."""
 
 
 class WorkerDescription(PeerModel):
