@@ -3,12 +3,16 @@
 import asyncio
 import socket
 import sys
+from pathlib import Path
+from typing import NamedTuple
 
 import mosaic_gateway
 from mosaic_gateway.access_token import load_token
 from mosaic_gateway.app import create_app
 from mosaic_gateway.assembly import assemble, close_parts
+from mosaic_gateway.certificate import check_pair, own_certificate
 from mosaic_gateway.errors import GatewayError
+from mosaic_gateway.guard import LOOPBACK_HOSTS
 from mosaic_gateway.server import bind, make_server
 from mosaic_gateway.settings import GatewaySettings
 from mosaic_servicekit.bus import Bus
@@ -20,29 +24,63 @@ CLOSE_S = 2.0
 """For clients to take the goodbye; who does not read is cut off."""
 
 
+class Door(NamedTuple):
+    """Where it is listened, and with which certificate and key."""
+
+    name: str
+    listener: socket.socket
+    tls: tuple[Path, Path] | None
+
+
+def open_doors(settings: GatewaySettings) -> list[Door]:
+    """Listen; a certificate is made where one of the gateway's own is asked for.
+
+    Raises:
+        GatewayError: a port is taken, or TLS cannot be spoken.
+    """
+    pair = settings.tls_pair
+    if settings.tls and pair:
+        own_certificate(*pair, (*LOOPBACK_HOSTS, *settings.host_names))
+    doors = [Door("http", bind(settings.gateway_port, settings.plain_bind), None)]
+    if pair:
+        check_pair(*pair)
+        doors.append(Door("https", bind(settings.tls_port, settings.bind), pair))
+    return doors
+
+
 async def serve_gateway(
     service: Service,
     settings: GatewaySettings,
     token: str,
     ticket_key: str,
-    listener: socket.socket,
+    doors: list[Door],
 ) -> None:
     """Serve until the service is told to stop; then close streams, drain requests, leave the broker."""
     bus = Bus(str(settings.broker_url).rstrip("/"), "gateway", settings.creds)
     parts = assemble(settings, bus, ticket_key.encode())
-    server = make_server(create_app(parts, token), tls=settings.tls)
+    app = create_app(parts, token)
+    servers = [make_server(app, tls=door.tls) for door in doors]
     await bus.start()
     service.spawn("hub", parts.hub.run())
-    serving = service.spawn("http", server.serve(sockets=[listener]))
-    get_log().info("gateway.started", port=settings.gateway_port, version=mosaic_gateway.VERSION)
+    serving = [
+        service.spawn(door.name, server.serve(sockets=[door.listener]))
+        for door, server in zip(doors, servers, strict=True)
+    ]
+    get_log().info(
+        "gateway.started",
+        port=settings.gateway_port,
+        tls_port=settings.tls_port if settings.tls_pair else None,
+        version=mosaic_gateway.VERSION,
+    )
     await service.stop.wait()
     try:
         async with asyncio.timeout(CLOSE_S):
             await parts.hub.close()
     except TimeoutError:
         get_log().info("clients.cut_off")
-    server.should_exit = True
-    await asyncio.gather(serving, return_exceptions=True)
+    for server in servers:
+        server.should_exit = True
+    await asyncio.gather(*serving, return_exceptions=True)
     await close_parts(parts)
     get_log().info("gateway.stopped")
 
@@ -52,7 +90,7 @@ def main() -> int:
     try:
         settings = GatewaySettings.load()
         configure_logging("gateway", settings.log_format)
-        listener = bind(settings.gateway_port, settings.bind)
+        doors = open_doors(settings)
         token = load_token(settings.token_path)
         ticket_key = load_token(settings.ticket_key_path)
     except (GatewayError, SettingsInvalid) as error:
@@ -60,9 +98,7 @@ def main() -> int:
         return 1
     redactor.hide(token)
     redactor.hide(ticket_key)
-    return run_service(
-        lambda service: serve_gateway(service, settings, token, ticket_key, listener)
-    )
+    return run_service(lambda service: serve_gateway(service, settings, token, ticket_key, doors))
 
 
 if __name__ == "__main__":

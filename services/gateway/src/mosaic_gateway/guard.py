@@ -20,7 +20,20 @@ from mosaic_gateway.tickets.signature import Ticketed, is_good, take_apart
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """No token: whoever supervises the process has none. Host and Origin are still checked."""
+MAX_NAME_LENGTH = 253
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+
+
+NO_TOKEN = Problem(
+    code=ProblemCode.UNAUTHORIZED,
+    title="A token is needed",
+    detail="Send `Authorization: Bearer <token>`; it stands in secrets/gateway.token of the data root.",
+)
+WRONG_TOKEN = Problem(
+    code=ProblemCode.UNAUTHORIZED,
+    title="The token is not that of this stack",
+    detail="Copy it again: it stands in secrets/gateway.token of the stack's data root.",
+)
 
 
 def host_name(host: str) -> str | None:
@@ -69,11 +82,7 @@ class Guard:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or host_name(hosts[0]) not in self._hosts:
-            return Problem(
-                code=ProblemCode.HOST_REFUSED,
-                title="This gateway does not answer to that host name",
-                detail="Use 127.0.0.1 or localhost, or add the name to MOSAIC_ALLOWED_HOSTS.",
-            )
+            return _host_refused(hosts)
         if any(origin_name(o) not in self._hosts for o in headers.getlist("origin")):
             return Problem(
                 code=ProblemCode.ORIGIN_REFUSED,
@@ -83,11 +92,7 @@ class Guard:
         if scope["path"] in OPEN_PATHS or self._has_token(headers, scope):
             return None
         if ticket is None:
-            return Problem(
-                code=ProblemCode.UNAUTHORIZED,
-                title="A token is needed",
-                detail="Send `Authorization: Bearer <token>`; it stands in secrets/gateway.token of the data root.",
-            )
+            return WRONG_TOKEN if headers.get("authorization") else NO_TOKEN
         is_get = scope["type"] == "http" and scope["method"] == "GET"
         if is_get and is_good(self._ticket_key, scope["path"], ticket, time.time()):
             return None
@@ -110,6 +115,16 @@ class Guard:
 
     def _equal(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
+
+
+def _host_refused(hosts: list[str]) -> Problem:
+    name = host_name(hosts[0]) if len(hosts) == 1 else None
+    named = f"{name!r}" if name and len(name) <= MAX_NAME_LENGTH else "the name"
+    return Problem(
+        code=ProblemCode.HOST_REFUSED,
+        title="This gateway does not answer to that host name",
+        detail=f"Use 127.0.0.1 or localhost, or add {named} to the gateway's MOSAIC_ALLOWED_HOSTS and start it again.",
+    )
 
 
 async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:

@@ -15,9 +15,9 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_gateway.errors import PortTaken
 from mosaic_gateway.problem_reply import PROBLEM_TYPE
+from mosaic_gateway.settings import LOOPBACK
 from mosaic_gateway.strict_json import write_json
 
-LOOPBACK = IPv4Address("127.0.0.1")
 PING_S = 10.0
 """Between pings, and for the answer: a peer that vanished without a word is dropped within 20 s."""
 DRAIN_S = 3
@@ -84,7 +84,7 @@ def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> socket.socket
         listener.close()
         raise PortTaken(
             f"port {port} on {host} cannot be had ({error.strerror}); stop what listens there, "
-            "or set MOSAIC_GATEWAY_PORT (or MOSAIC_BIND) to another"
+            "or set MOSAIC_GATEWAY_PORT, MOSAIC_TLS_PORT or MOSAIC_BIND to another"
         ) from error
     return listener
 

@@ -9,6 +9,9 @@ from pydantic import Field, model_validator
 from mosaic_contracts.stack import RUNS_DIR, TELEMETRY_DB, TOKEN_FILE
 from mosaic_servicekit.settings import ServiceSettings
 
+LOOPBACK = IPv4Address("127.0.0.1")
+OWN_CERTIFICATE_FILE = "secrets/gateway.crt"
+OWN_KEY_FILE = "secrets/gateway.key"
 TICKET_KEY_FILE = "secrets/tickets.key"
 """Deleting it, and starting again, makes every ticket worthless."""
 
@@ -17,38 +20,61 @@ class GatewaySettings(ServiceSettings):
     """What the gateway reads at start."""
 
     gateway_port: Annotated[int, Field(ge=1, le=65535)] = 8765
-    """Port on `bind`."""
-    bind: IPv4Address | IPv6Address = IPv4Address("127.0.0.1")
-    """Address to listen on. Beyond loopback it takes TLS, or a word on what stands before it."""
+    """Port of the plain door: HTTP on loopback, for this machine; on `bind` only where `behind` says why."""
+    tls: Literal["", "self"] = ""
+    """`self`: open the TLS door with a certificate of the gateway's own, made at first start."""
     tls_cert: Path | None = None
-    """Certificate (PEM, with its chain); with `tls_key` the gateway speaks HTTPS."""
+    """Certificate (PEM, with its chain); with `tls_key` it opens the TLS door."""
     tls_key: Path | None = None
+    tls_port: Annotated[int, Field(ge=1, le=65535)] = 8443
+    """Port of the TLS door: HTTPS on `bind`."""
+    bind: IPv4Address | IPv6Address = LOOPBACK
+    """Address to listen on. Beyond loopback it takes TLS, or a word on what stands before it."""
     behind: Literal["", "container", "tunnel", "proxy"] = ""
     """What keeps plain HTTP on `bind` from being read or reached by others: a container whose port is published on
     loopback only, an encrypted tunnel, or a proxy that speaks TLS."""
     allowed_hosts: str = ""
-    """Further Host names, comma separated."""
+    """Further Host names, comma separated; a certificate of the gateway's own names them, too."""
 
     @model_validator(mode="after")
     def _not_in_the_open(self) -> Self:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("MOSAIC_TLS_CERT and MOSAIC_TLS_KEY go together: give both or none")
-        if not (self.bind.is_loopback or self.tls_cert or self.behind):
+        if self.tls and self.tls_cert:
             raise ValueError(
-                f"MOSAIC_BIND={self.bind} would send the token in the clear: give MOSAIC_TLS_CERT and "
-                "MOSAIC_TLS_KEY, or say with MOSAIC_BEHIND=tunnel, proxy or container what stands before it"
+                "MOSAIC_TLS=self makes a certificate and MOSAIC_TLS_CERT gives one: set one of the two"
+            )
+        if not (self.bind.is_loopback or self.tls_pair or self.behind):
+            raise ValueError(
+                f"MOSAIC_BIND={self.bind} would send the token in the clear: set MOSAIC_TLS=self, or give "
+                "MOSAIC_TLS_CERT and MOSAIC_TLS_KEY, or say with MOSAIC_BEHIND=tunnel, proxy or container what "
+                "stands before it"
+            )
+        if self.tls_pair and self.tls_port == self.gateway_port:
+            raise ValueError(
+                f"MOSAIC_TLS_PORT and MOSAIC_GATEWAY_PORT are both {self.tls_port}: set one to another"
             )
         return self
 
     @property
-    def tls(self) -> tuple[Path, Path] | None:
-        """Certificate and key, when HTTPS is spoken."""
+    def plain_bind(self) -> IPv4Address | IPv6Address:
+        """Address of the plain door."""
+        return self.bind if self.behind or self.bind.is_loopback else LOOPBACK
+
+    @property
+    def tls_pair(self) -> tuple[Path, Path] | None:
+        """Certificate and key, when there is a TLS door."""
+        if self.tls:
+            return self.home / OWN_CERTIFICATE_FILE, self.home / OWN_KEY_FILE
         return (self.tls_cert, self.tls_key) if self.tls_cert and self.tls_key else None
 
     @property
     def host_names(self) -> list[str]:
-        """`allowed_hosts` as a list."""
-        return [name.strip() for name in self.allowed_hosts.split(",") if name.strip()]
+        """`allowed_hosts` as a list, and the address that is listened on where it is one."""
+        names = [name.strip().strip("[]") for name in self.allowed_hosts.split(",")]
+        if not self.bind.is_unspecified:
+            names.append(str(self.bind))
+        return [name for name in names if name]
 
     @property
     def store_path(self) -> Path:
