@@ -21,6 +21,7 @@ RUN: dict[str, Any] = {
     "state": "succeeded",
     "revision": 1,
     "created_at": "2026-01-01T00:00:00Z",
+    "started_at": "2026-01-01T00:00:01Z",
     "run_dir": f"runs/{RUN_ID}",
 }
 OF_RUN = f"/api/v1/runs/{RUN_ID}"
@@ -63,6 +64,7 @@ def strict(text: str) -> Any:
 def gateway() -> Iterator[Answers]:
     """A server that answers, on a free port."""
     known = Answers({"/api/v1/runs": {"runs": [RUN]}, OF_RUN: RUN, f"{OF_RUN}/artifacts": []})
+    known["/api/v1/runs/check"] = {"ok": True, "findings": []}
 
     class Gateway(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -23,6 +23,7 @@ IDS = [
 ]
 
 
+PUT_AWAY = "01AQZ3NDEKTSV4RRFFQ69G5FAV"
 NAMES = ["CartPole", "run-one", "run-two"]
 
 
@@ -38,8 +39,8 @@ class Runs:
     def runs(self, limit: int) -> SimpleNamespace:
         return SimpleNamespace(runs=self._runs[:limit])
 
-    def each_run(self) -> Iterator[Any]:
-        return iter(self._runs)
+    def each_run(self, deleted: bool = False) -> Iterator[Any]:
+        return iter([SimpleNamespace(run_id=PUT_AWAY, name="gone")] if deleted else self._runs)
 
     def run(self, run_id: str) -> SimpleNamespace:
         return SimpleNamespace(run_id=run_id)
@@ -57,6 +58,7 @@ def find(text: str, ids: list[str] = IDS, names: list[str] = NAMES) -> str:
         (IDS[1].lower(), IDS[1]),
         ("01ara", IDS[2]),
         (IDS[0][:-1] + "V", IDS[0]),
+        ("01aqz", PUT_AWAY),
     ],
 )
 def test_a_run_is_found(text: str, run_id: str) -> None:

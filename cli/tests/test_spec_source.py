@@ -62,7 +62,7 @@ def test_the_spec_of_a_run_is_a_file(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("worker: cleanrl\nalgorithm: ppo\n", "names no environment"),
+        ("worker: cleanrl\n", "names no algorithm"),
         (SPEC + "stepps: 5\n", "stepps: no field of a spec. Did you mean steps?"),
         (SPEC + "steps: 0\n", "steps: "),
         (SPEC + "seed: 5\n", "line 11"),
@@ -89,3 +89,44 @@ def test_a_file_that_cannot_be_read_is_named(mosaic: Mosaic, answers: Answers, f
     file.write_bytes(b"\xff\xfe\x00")
     code, _, err = mosaic("check", "-f", str(file))
     assert (code, "UTF-8" in err) == (2, True)
+
+
+def test_without_an_environment_the_algorithms_own_is_taken(
+    mosaic: Mosaic, answers: Answers
+) -> None:
+    """The default that the worker describes is sent and said; an algorithm without one is refused."""
+    algorithms = [
+        {"id": "ppo", "title": "PPO", "parameters": {}, "default_environment": "CartPole-v1"},
+        {"id": "own", "title": "Own", "parameters": {}},
+    ]
+    answers["/api/v1/workers/cleanrl"] = {
+        "manifest": {"id": "cleanrl", "title": "CleanRL", "command": ["x"]},
+        "ready": True,
+        "description": {
+            "worker": "cleanrl",
+            "version": "1",
+            "title": "CleanRL",
+            "record_levels": ["metrics"],
+            "algorithms": algorithms,
+            "environments": [],
+        },
+    }
+    answers["/api/v1/runs"] = RUN
+    code, _, err = mosaic("run", "cleanrl", "ppo", "-d")
+    assert code == 0
+    assert "CartPole-v1" in err
+    assert answers.last("POST").body["environment"] == "CartPole-v1"
+    for algorithm, words in (("own", "has none of its own"), ("pp", "Did you mean ppo?")):
+        code, _, err = mosaic("run", "cleanrl", algorithm, "-d")
+        assert code == 2
+        assert words in err
+
+
+def test_what_the_worker_refuses_is_not_started(mosaic: Mosaic, answers: Answers) -> None:
+    """`run` asks the worker's check first: a plan that is blocking is told as a refused spec, and nothing is sent."""
+    finding = {"level": "blocking", "where": "steps", "message": "too few", "nearest": ["512"]}
+    answers["/api/v1/runs/check"] = {"ok": False, "findings": [finding]}
+    code, out, err = mosaic("run", "cleanrl", "ppo", "X", "--steps", "10", "-d")
+    assert (code, out) == (2, "")
+    assert "steps: too few Did you mean 512?" in err
+    assert answers.last("POST").path.endswith("/check")

@@ -94,7 +94,9 @@ def _add_group(verb: Verb, panel: str, verbs: dict[str, Verb], *, acts_alone: bo
     group = typer.Typer(no_args_is_help=not acts_alone, invoke_without_command=acts_alone)
     group.callback(epilog=EPILOG)(spread(verb, Place))
     for word, inner in verbs.items():
-        group.command(word, epilog=EPILOG)(spread(inner, Place))
+        # a number below zero is a value and no option
+        settings = {"ignore_unknown_options": inner is queue.priority}
+        group.command(word, epilog=EPILOG, context_settings=settings)(spread(inner, Place))
         if word in _ALSO:
             group.command(_ALSO[word], epilog=EPILOG, hidden=True)(spread(inner, Place))
     app.add_typer(group, name=verb.__name__, rich_help_panel=panel)

@@ -49,6 +49,8 @@ def find_run(client: Client, text: str, among: Among = Among.LISTED) -> RunView:
     # ids sort by time and a list is newest first: what comes after a smaller one is older still
     younger = takewhile(lambda run: run.run_id >= prefix, _candidates(client, among))
     found = [run for run in younger if run.run_id.startswith(prefix)]
+    if not found and among is Among.LISTED:
+        return find_run(client, text, Among.PUT_AWAY)  # named so exactly, it is meant
     if not found:
         raise RunUnknown(f"No run's id begins with {prefix}. `./mosaic ps` lists them.")
     if len(found) > 1:

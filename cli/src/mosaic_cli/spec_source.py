@@ -13,7 +13,9 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from mosaic_cli.completion import complete_worker
 from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.option_group import leave_to_shell
+from mosaic_cli.output import say
 from mosaic_cli.reference import did_you_mean, parse_duration, parse_parameters
+from mosaic_client import Client
 from mosaic_contracts.spec import RecordLevel, RunSpec
 
 Worker = Annotated[
@@ -28,7 +30,10 @@ Algorithm = Annotated[
     str | None, typer.Argument(metavar="ALGORITHM", help="One of its algorithms, e.g. ppo.")
 ]
 Environment = Annotated[
-    str | None, typer.Argument(metavar="ENVIRONMENT", help="Environment id, e.g. CartPole-v1.")
+    str | None,
+    typer.Argument(
+        metavar="[ENVIRONMENT]", help="Environment id, e.g. CartPole-v1; default: the algorithm's."
+    ),
 ]
 SpecFile = Annotated[
     Path | None,
@@ -136,20 +141,20 @@ class SpecOptions:
         return given | {key: value for key, value in options.items() if value is not None}
 
 
-def make_spec(
+def spec_fields(
     file: Path | None,
     worker: str | None,
     algorithm: str | None,
     environment: str | None,
     options: SpecOptions,
-) -> RunSpec:
-    """The spec of a command line; what was not given is left to the file, then to the defaults.
+) -> dict[str, Any]:
+    """The fields of a command line; what was not given is left to the file, then to the defaults.
 
     Parameters of file and command line are merged name by name.
 
     Raises:
         FileProblem: the file cannot be read.
-        ValueRefused: a field is missing, unknown, or has a value that no spec may have.
+        ValueRefused: an option cannot be read, or worker or algorithm are missing.
     """
     named = {"worker": worker, "algorithm": algorithm, "environment": environment}
     given = {key: value for key, value in named.items() if value is not None} | options.fields()
@@ -158,14 +163,41 @@ def make_spec(
     if isinstance(parameters, dict) and "parameters" in given:
         given["parameters"] = parameters | given["parameters"]
     spec |= given
-    missing = [name for name in named if spec.get(name) is None]
+    missing = [name for name in ("worker", "algorithm") if spec.get(name) is None]
     if missing:
         where = f"{file} names" if file is not None else "The command line names"
         raise ValueRefused(
             f"{where} no {' and no '.join(missing)}. Write WORKER ALGORITHM ENVIRONMENT, "
             "e.g. `cleanrl ppo CartPole-v1`, or give a spec with -f."
         )
-    return validated(spec)
+    return spec
+
+
+def make_spec(client: Client, fields: dict[str, Any]) -> RunSpec:
+    """The spec of these fields; without an environment the algorithm's own is taken, and said.
+
+    Raises:
+        ValueRefused: a field is unknown, has a value that no spec may have, or there is no such default.
+        ClientError: the stack does not answer, or does not know the worker.
+    """
+    if fields.get("environment") is None:
+        default = _default_environment(client, str(fields["worker"]), str(fields["algorithm"]))
+        say(f"No environment was named; {fields['algorithm']} takes {default}.")
+        fields = fields | {"environment": default}
+    return validated(fields)
+
+
+def _default_environment(client: Client, worker: str, algorithm: str) -> str:
+    described = client.worker(worker).description
+    known = {one.id: one.default_environment for one in described.algorithms} if described else {}
+    default = known.get(algorithm)
+    if default is None:
+        hint = did_you_mean(algorithm, known) if algorithm not in known else ""
+        raise ValueRefused(
+            f"No environment was named, and {worker} {algorithm} has none of its own. "
+            f"{hint or f'`./mosaic describe {worker}` lists them.'}"
+        )
+    return default
 
 
 def validated(spec: dict[str, Any]) -> RunSpec:

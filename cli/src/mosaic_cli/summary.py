@@ -61,8 +61,9 @@ def rows(run: RunView, artifacts: list[ArtifactRow], home: Path) -> list[tuple[s
         ("steps", Text(f"{step_and_total(run)[0]:,}")),
         ("episodes", Text(_returns(summary))),
         ("stored", Text(_stored(run, summary))),
-        ("folder", Text(str(base))),
     ]
+    if run.started_at is not None:  # before that it has none
+        found.append(("folder", Text(str(base))))
     by_kind = {row.kind: row for row in artifacts}
     if (board := by_kind.get("tensorboard")) is not None:
         found.append(("TensorBoard", Text(str(base / board.path))))

@@ -49,7 +49,7 @@ def priority(
     value: Annotated[int, typer.Argument(min=-1000, max=1000, help="Higher starts earlier.")],
     json: option.Json = False,
 ) -> None:
-    """Set the priority of a run that waits. For a number below zero: `priority RUN -- -5`."""
+    """Set the priority of a run that waits."""
     _change([run], json, f"has priority {value}", priority=value)
 
 

@@ -1,17 +1,18 @@
 """`run`, `check` and `preflight`: ask for a run, only for its plan, or whether it would start now."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.errors import ValueRefused
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, plain, say
 from mosaic_cli.reference import nearest_hint
-from mosaic_cli.spec_source import Algorithm, Environment, SpecFile, SpecOptions, Worker, make_spec
+from mosaic_cli.spec_source import Algorithm, Environment, SpecFile, SpecOptions, Worker, make_spec, spec_fields
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary, run_result
 from mosaic_cli.wording import LEVEL_STYLE
@@ -40,11 +41,13 @@ def run(
 
     Ctrl-C detaches: the run goes on, and the exit code is 0.
     """
-    spec = make_spec(file, worker, algorithm, environment, options)
+    fields = spec_fields(file, worker, algorithm, environment, options)
     with connect() as client:
+        spec = make_spec(client, fields)
+        report = client.check(spec)
         if dry_run:
-            _check(client.check(spec), json)
-            return
+            _check(report, json)
+        _refuse_blocked(report)
         accompany(client, client.submit(spec), detach, json)
 
 
@@ -57,9 +60,9 @@ def check(
     json: option.Json = False,
 ) -> None:
     """Show what `run` would start and what is missing; starts nothing."""
-    spec = make_spec(file, worker, algorithm, environment, options)
+    fields = spec_fields(file, worker, algorithm, environment, options)
     with connect() as client:
-        _check(client.check(spec), json)
+        _check(client.check(make_spec(client, fields)), json)
 
 
 def preflight(
@@ -75,9 +78,9 @@ def preflight(
     Exit code 1 when a line is blocking. A run that needs something of the world outside is agreed to by starting it
     with `--consent` and the digest that stands here.
     """
-    spec = make_spec(file, worker, algorithm, environment, options)
+    fields = spec_fields(file, worker, algorithm, environment, options)
     with connect() as client:
-        report = client.preflight(spec)
+        report = client.preflight(make_spec(client, fields))
     emit(report) if json else _print_preflight(report)
     raise typer.Exit(ExitCode.DONE if report.ok else ExitCode.RUN_FAILED)
 
@@ -109,7 +112,18 @@ def accompany(client: Client, run: RunView, detach: bool, json: bool) -> None:
     raise typer.Exit(code_of_state(run.state))
 
 
-def _check(report: CheckReport, json: bool) -> None:
+def _refuse_blocked(report: CheckReport) -> None:
+    """A plan that its worker refuses is told before anything is started, as a spec that is refused."""
+    words = [
+        f"{finding.where}: {finding.message}{nearest_hint(finding.nearest, finding.message)}"
+        for finding in report.findings
+        if finding.level == "blocking"
+    ]
+    if not report.ok:
+        raise ValueRefused("This cannot be run. " + "\n  ".join(words))
+
+
+def _check(report: CheckReport, json: bool) -> NoReturn:
     emit(report) if json else _print_report(report)
     raise typer.Exit(ExitCode.DONE if report.ok else ExitCode.RUN_FAILED)
 

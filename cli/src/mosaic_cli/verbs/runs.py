@@ -147,7 +147,8 @@ def show(run: option.Run, json: option.Json = False) -> None:
     for note in view.notes:
         say(f"Note: {note}")
     print_summary(out, view, artifacts, Layout.of_environment().home)
-    for name, value in (("tags", ", ".join(view.tags)), ("note", view.note)):
+    beside = (("image", view.image), ("tags", ", ".join(view.tags)), ("note", view.note))
+    for name, value in beside:
         if value:
             out.print(Text.assemble((f"{name:<12} ", "dim"), value), soft_wrap=True)
     if view.spec.parent:

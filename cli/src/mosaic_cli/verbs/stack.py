@@ -87,18 +87,22 @@ def down(
     layout = Layout.of_environment()
     running = running_stack(layout.home, layout.lock_file)
     live = _live_runs() if running else []
-    if stop_runs and live:
+    asked = [run.run_id for run in live] if stop_runs else []
+    if asked:
         with client_here() as client:
             live = stop_all(client, live)
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
     going_on = [run.run_id for run in (live if running else lone_runs(layout.home))]
+    stopped = [run_id for run_id in asked if run_id not in going_on]
     if json:
-        emit({"was_up": was_up, "live_runs": going_on})
+        emit({"was_up": was_up, "live_runs": going_on, "stopped_runs": stopped})
     elif not was_up:
         say("No stack was up.")
     else:
         say("The stack is down.")
+    if stopped and not json:
+        say(f"Stopped {plural(len(stopped), 'run')}: {', '.join(stopped)}")
     if going_on and not json:
         say(going_on_text(going_on))
     if going_on and stop_runs:
