@@ -83,6 +83,7 @@ class PlacementConformance(ABC):
         assert (await placement.status(ref)).kind is PlacedKind.ABSENT
         await placement.cancel(ref)
         assert await placement.logs(ref, 5) == []
+        assert await placement.image(ref) is None
 
     async def test_the_inventory_has_cores(self, placement: Placement) -> None:
         """There is at least one core to give away."""

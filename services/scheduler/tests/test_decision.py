@@ -24,7 +24,7 @@ from mosaic_scheduler.reconcile.decision import (
     Stop,
     decide,
 )
-from mosaic_scheduler.runs.ending import ending_of_exit
+from mosaic_scheduler.runs.ending import ending_of_exit, ending_of_loss
 
 STARTING = make_record(RunState.STARTING)
 RUNNING = make_record(RunState.RUNNING, first_event_at=NOW)
@@ -193,6 +193,38 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
             id="the runner was killed during a stop",
         ),
         pytest.param(
+            RUNNING,
+            Facts(Placed(PlacedKind.LOST, oom=True)),
+            RunState.CRASHED,
+            EndCause.OUT_OF_MEMORY,
+            True,
+            id="the whole container was ended for memory",
+        ),
+        pytest.param(
+            STOPPING,
+            Facts(Placed(PlacedKind.LOST, oom=True)),
+            RunState.CANCELLED,
+            EndCause.STOPPED_BY_USER,
+            True,
+            id="ended for memory during a stop",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(Placed(PlacedKind.ENDED, make_report(1, oom=True))),
+            RunState.CRASHED,
+            EndCause.OUT_OF_MEMORY,
+            False,
+            id="a worker that failed over its helper's death for memory",
+        ),
+        pytest.param(
+            RUNNING,
+            Facts(Placed(PlacedKind.ENDED, make_report(1, oom=False))),
+            RunState.FAILED,
+            EndCause.EXIT_CODE,
+            False,
+            id="a plain failure in a container",
+        ),
+        pytest.param(
             STOPPING,
             Facts(ABSENT),
             RunState.CANCELLED,
@@ -233,3 +265,24 @@ def test_the_workers_last_words_are_told() -> None:
     state, end = ending_of_exit(RUNNING, report, True)
     assert state is RunState.FAILED
     assert end.message.endswith("exit code 1: OutboxWriteFailed: the disk has no room")
+
+
+def test_what_the_engine_says_of_a_loss_is_told() -> None:
+    """Of a container that is gone the end says so, and what to do."""
+    _, end = ending_of_loss(RUNNING, Placed(PlacedKind.LOST, detail="Its container was removed."))
+    assert end.message.endswith(
+        "Its container was removed. What was recorded until then is kept. Start the run again."
+    )
+
+
+@pytest.mark.parametrize(
+    ("image", "says"),
+    [("sha256:1", "more than the 512 MiB of memory"), (None, "more memory than this machine had")],
+)
+def test_a_limit_is_named_only_where_it_holds(image: str | None, says: str) -> None:
+    """The end names `memory_mb` for a run in a container; elsewhere it was not the limit that ended it."""
+    spec = RUNNING.spec.model_copy(update={"memory_mb": 512})
+    record = RUNNING.model_copy(update={"spec": spec, "image": image})
+    state, end = ending_of_exit(record, make_report(None, signal=9, oom=True), True)
+    assert state is RunState.CRASHED
+    assert says in end.message

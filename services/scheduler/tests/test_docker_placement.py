@@ -1,6 +1,7 @@
 """The docker placement, by the conformance suite and in what is its own, on a real engine."""
 
 import gc
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +14,32 @@ from tests.placement_conformance import PlacementConformance
 from mosaic_contracts.launch import Launch
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.errors import PlacementFailed
-from mosaic_scheduler.placement.docker import LABEL_STACK, DockerPlacement, Engine
-from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedKind, PlacedRef, Placement
+from mosaic_scheduler.placement.docker import LABEL_STACK, MIB, PIDS, DockerPlacement, Engine
+from mosaic_scheduler.placement.protocol import (
+    Internet,
+    LaunchOrder,
+    PlacedKind,
+    PlacedRef,
+    Placement,
+)
+from mosaic_scheduler.placement.run_folder import RUNNER_MODULE
 from mosaic_servicekit.testing import TestBroker
+from mosaic_servicekit.ulid import RunIdSource
 
 ROOT = Path(__file__).parents[3]
 IMAGE = "mosaic-test/synthetic"
+LOOK = """
+import errno, socket
+routes = [line.split() for line in open("/proc/net/route")][1:]
+print(sum(route[1] == "00000000" for route in routes))
+try:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(("192.0.2.1", 9))
+    print("out")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+"""
+"""Run inside: default routes, and whether a packet to somewhere else would leave (it is not sent)."""
+_IDS = RunIdSource()
 
 
 def _engine_answers() -> bool:
@@ -45,6 +66,26 @@ def image() -> str:
         capture_output=True,
     )
     return IMAGE
+
+
+def _spec(*, events: int, takes: int = 0, **fields: int) -> RunSpec:
+    """Of the synthetic worker, at 1,000 events a second; it takes so many MiB before its end."""
+    return RunSpec.model_validate(
+        {
+            "worker": "synthetic",
+            "algorithm": "synthetic",
+            "environment": "Synthetic-v0",
+            "parameters": {"events": events, "memory_mb": takes},
+            **fields,
+        }
+    )
+
+
+def _offer_runner(container: Container) -> None:
+    """Have the kernel take the runner first, not the worker."""
+    commands = [(row[1], row[-1]) for row in container.top()["Processes"]]
+    (pid,) = [pid for pid, c in commands if RUNNER_MODULE in c and "docker-init" not in c]
+    Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
 
 
 class TestDockerPlacement(PlacementConformance):
@@ -100,10 +141,13 @@ class TestDockerPlacement(PlacementConformance):
     async def test_the_image_is_pinned(
         self, placement: Placement, broker: TestBroker, home: Path
     ) -> None:
-        """The run's launch file has the digest of the image, not its tag."""
+        """The run's container and launch file have the digest of the image, not its tag; it can be asked for."""
         ref = await self.submit(placement, broker, events=10)
         launch = (home / "runs" / ref.run_id / "control" / "launch.json").read_text()
-        assert (Launch.model_validate_json(launch).image or "").startswith("sha256:")
+        digest = Launch.model_validate_json(launch).image or ""
+        (container,) = self._containers(home)
+        assert digest.startswith("sha256:")
+        assert (await placement.image(ref), container.attrs["Image"]) == (digest, digest)
         await self.ended(placement, ref)
 
     async def test_a_container_removed_by_hand_is_lost(
@@ -156,3 +200,83 @@ class TestDockerPlacement(PlacementConformance):
         assert not host["DeviceRequests"]
         await placement.cancel(ref)
         await self.ended(placement, ref)
+
+    async def test_the_limits_are_the_specs(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """Cores, memory (with no swap on top), /dev/shm and processes are bounded as the engine tells it."""
+        ref = PlacedRef(_IDS.next(), 1)
+        spec = _spec(events=10, memory_mb=256, shm_mb=32, cpus=2)
+        await placement.submit(self.order(ref, broker, spec))
+        (container,) = self._containers(home)
+        host = container.attrs["HostConfig"]
+        assert (host["Memory"], host["MemorySwap"]) == (256 * MIB, 256 * MIB)
+        assert (host["NanoCpus"], host["ShmSize"], host["PidsLimit"]) == (2 * 10**9, 32 * MIB, PIDS)
+        await self.ended(placement, ref)
+
+    async def test_a_worker_that_takes_too_much_is_told_apart(
+        self, placement: Placement, broker: TestBroker
+    ) -> None:
+        """The kernel ends the worker at its limit: the report says so, as it does of no other end."""
+        ref = PlacedRef(_IDS.next(), 1)
+        spec = _spec(events=10, memory_mb=128, takes=1000)
+        await placement.submit(self.order(ref, broker, spec))
+        report = (await self.ended(placement, ref)).report
+        assert report is not None
+        assert (report.signal, report.oom) == (signal.SIGKILL, True)
+        ref = PlacedRef(_IDS.next(), 1)
+        await placement.submit(self.order(ref, broker, _spec(events=10, memory_mb=128, takes=10)))
+        report = (await self.ended(placement, ref)).report
+        assert report is not None
+        assert (report.code, report.oom) == (0, None)
+
+    async def test_a_runner_that_is_ended_for_memory_is_told_too(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """When the kernel takes the runner first there is no report, and the engine says why."""
+        ref = PlacedRef(_IDS.next(), 1)
+        spec = _spec(events=2_000, memory_mb=128, takes=1000)
+        await placement.submit(self.order(ref, broker, spec))
+        await self.worker_started(home, ref)  # which would inherit what is set below
+        (container,) = self._containers(home)
+        _offer_runner(container)
+        placed = await self.ended(placement, ref)
+        assert (placed.kind, placed.oom) == (PlacedKind.LOST, True)
+
+    async def test_internet_is_given_only_where_the_spec_asks(
+        self, home: Path, broker: TestBroker, networks: tuple[str, str]
+    ) -> None:
+        """Without it a run's container has no default route and a connection out fails at once; with it it has one."""
+        inside, outside = networks
+        engine = Engine(stack=str(home), network=inside, outside=outside)
+        placement = DockerPlacement(home, cores=2, engine=engine)
+        assert placement.bounds.internet is Internet.ON_REQUEST
+        found: dict[bool, tuple[str, ...]] = {}
+        for internet in (False, True):
+            ref = PlacedRef(_IDS.next(), 1)
+            await placement.submit(self.order(ref, broker, _spec(events=10**6, internet=internet)))
+            (container,) = self._containers(home)
+            found[internet] = tuple(
+                container.exec_run(["python", "-c", LOOK]).output.decode().split()
+            )
+            await placement.cancel(ref, kill=True)
+            await self.ended(placement, ref)
+            await placement.sweep(ref)
+        assert found == {False: ("0", "ENETUNREACH"), True: ("1", "out")}
+        placement.close()
+        self.end_all(home)
+
+    @pytest.fixture
+    def networks(self, home: Path) -> Iterator[tuple[str, str]]:
+        """A network without a way out and one with it."""
+        client = docker.from_env()
+        name = f"mosaictest{abs(hash(home)):x}"
+        made = [
+            client.networks.create(f"{name}_workers", internal=True),
+            client.networks.create(f"{name}_outside"),
+        ]
+        yield str(made[0].name), str(made[1].name)
+        self.end_all(home)
+        for network in made:
+            network.remove()
+        client.close()

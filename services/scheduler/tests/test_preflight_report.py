@@ -12,7 +12,8 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RunRequest, SubmitRequest, WorkerEntries
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
-ALL = ["broker", "consent", "cpus", "device", "disk", "plan", "recorder", "secrets", "spec"]
+ALL = ["broker", "consent", "cpus", "device", "disk", "internet", "memory", "plan", "recorder"]
+ALL += ["secrets", "spec"]
 
 
 async def preflight(stack: Stack, **spec: Any) -> PreflightReport:
@@ -97,6 +98,34 @@ async def test_what_needs_consent_starts_with_it_only(stack: Stack) -> None:
     await stack.wait_end(run.run_id)
     again = await stack.ask("retry", RunRequest(run_id=run.run_id))
     assert again.spec.consent == report.digest
+
+
+async def test_internet_is_a_need_of_the_spec_itself(stack: Stack) -> None:
+    """A worker that needs nothing of the world outside is given internet only with consent to exactly that."""
+    without = await preflight(stack)
+    report = await preflight(stack, internet=True)
+    assert [need.split()[0] for need in report.needs] == ["internet"]
+    assert (line(report, "consent").level, without.needs) == ("blocking", [])
+    for wrong in (None, without.digest):
+        with pytest.raises(ProblemError) as caught:
+            await stack.submit(internet=True, consent=wrong)
+        assert caught.value.problem.code == ProblemCode.CONSENT_REQUIRED
+    run = await stack.submit(internet=True, consent=report.digest, steps=10)
+    assert run.spec.internet
+
+
+async def test_a_memory_limit_is_judged_where_it_would_hold(stack: Stack) -> None:
+    """More than the machine has is refused with both figures; that processes are not held to one is told twice."""
+    report = await preflight(stack, memory_mb=2**24)
+    assert (line(report, "memory").level, line(report, "memory").code) == (
+        "blocking",
+        ProblemCode.RESOURCES_IMPOSSIBLE,
+    )
+    assert "16,777,216 MiB" in line(report, "memory").message
+    report = await preflight(stack, memory_mb=128)
+    assert (line(report, "memory").level, report.ok) == ("warning", True)
+    run = await stack.submit(memory_mb=128, steps=10)
+    assert "not enforced" in " ".join((await stack.wait_end(run.run_id)).notes)
 
 
 async def test_a_manifest_that_cannot_be_read_is_shown(stack: Stack) -> None:

@@ -229,7 +229,8 @@ class Runner:
             _, status, used = os.wait4(self._worker, 0)
             code = os.waitstatus_to_exitcode(status)
             end["signal" if code < 0 else "code"] = abs(code)
-            if code == -signal.SIGKILL:
+            # In a container the cgroup is the run's alone: also a worker that failed over a helper's death is told.
+            if code == -signal.SIGKILL or (code != 0 and self._launch.get("image")):
                 end["oom"] = _has_grown(self._oom_kills, _oom_kills())
             end["cpu_s"] = used.ru_utime + used.ru_stime
             end["max_rss_bytes"] = used.ru_maxrss * 1024
@@ -360,14 +361,26 @@ def _oom_kills() -> int | None:
     """How often the kernel killed for memory in our cgroup; None where that cannot be read."""
     try:
         for line in Path("/proc/self/cgroup").read_text().splitlines():
-            hierarchy, _, path = line.split(":", 2)
-            if hierarchy != "0":
+            _, controllers, path = line.split(":", 2)
+            if "memory" in controllers.split(","):
+                count = _oom_count(Path("/sys/fs/cgroup/memory"), path, "memory.oom_control")
+            elif controllers == "":
+                count = _oom_count(Path("/sys/fs/cgroup"), path, "memory.events")
+            else:
                 continue
-            events = Path("/sys/fs/cgroup", path.lstrip("/"), "memory.events").read_text()
-            counts = dict(row.split() for row in events.splitlines())
-            return int(counts["oom_kill"])
-    except (OSError, ValueError, KeyError):
+            if count is not None:
+                return count
+    except (OSError, ValueError):
         return None
+    return None
+
+
+def _oom_count(mount: Path, path: str, name: str) -> int | None:
+    # A container may see its own cgroup as the root of the mount, under a path that is the host's.
+    for file in (mount / path.lstrip("/") / name, mount / name):
+        if file.exists():
+            counts = dict(row.split() for row in file.read_text().splitlines())
+            return int(counts["oom_kill"]) if "oom_kill" in counts else None
     return None
 
 

@@ -26,6 +26,8 @@ class SchedulerSettings(ServiceSettings):
     """Address of the container engine; default as `DOCKER_HOST` says, else the local socket."""
     engine_network: str = "host"
     """Network of the run containers; they must reach the broker on it."""
+    engine_outside_network: str | None = None
+    """Network with a way out, for runs that may have internet; default: no run may."""
     engine_volume: str | None = None
     """Named volume that holds MOSAIC_HOME; default: it is a folder of the engine's host."""
 
@@ -45,6 +47,7 @@ class SchedulerSettings(ServiceSettings):
         return Engine(
             stack=self.engine_volume or str(self.home),
             network=self.engine_network,
+            outside=self.engine_outside_network,
             volume=self.engine_volume,
             url=self.engine_url,
         )

@@ -41,6 +41,7 @@ PARAMETERS: dict[str, Any] = {
     "pad": {"type": "integer", "default": 0, "description": "Bytes of observation a step."},
     "exit_code": {"type": "integer", "default": 0, "description": "Exit code."},
     "hang": {"type": "boolean", "default": False, "description": "Ignore stops, never end."},
+    "memory_mb": {"type": "integer", "default": 0, "description": "MiB to take after the events."},
     "fork_stray": {"type": "boolean", "default": False, "description": "Leave a process behind."},
     "crash": {"type": "boolean", "default": False, "description": "End by SIGSEGV."},
     "fail": {"type": "boolean", "default": False, "description": "End by an exception."},
@@ -179,6 +180,7 @@ class SyntheticWorker:
         if asked["fork_stray"]:
             _leave_stray(context.run_dir)
         _write_events(context, asked)
+        taken = _take_memory(int(asked["memory_mb"]))
         while asked["hang"]:
             signal.pause()
         if asked["crash"]:
@@ -188,6 +190,12 @@ class SyntheticWorker:
         context.telemetry.lifecycle("stopped" if context.stop.requested else "done")
         if asked["exit_code"]:
             sys.exit(asked["exit_code"])
+        del taken
+
+
+def _take_memory(mib: int) -> list[bytearray]:
+    """Really taken: every page is written."""
+    return [bytearray(b"x") * 2**20 for _ in range(mib)]
 
 
 def _write_events(context: TrainContext, asked: dict[str, Any]) -> None:

@@ -19,10 +19,13 @@ from docker.models.containers import Container
 from docker.types import CancellableStream, LogConfig, Mount
 
 from mosaic_contracts import launch
+from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.placement.protocol import (
     ABSENT,
+    Bounds,
+    Internet,
     Inventory,
     LaunchOrder,
     Placed,
@@ -42,9 +45,9 @@ LABEL_ROLE = "mosaic.role"
 ENGINE_TIMEOUT_S = 20
 PIDS = 4096
 TMP = "/tmp"  # noqa: S108 - a file system of the container's own
-SHM_BYTES = 2**30
-"""Data loaders hand tensors over through /dev/shm; the engine's own 64 MiB are too few."""
 TMP_BYTES = 2**30
+MIB = 2**20
+HOST_NETWORK = "host"
 _DRAIN_MARGIN_S = 10.0
 _RETRY_S = 1.0
 """Before the engine's events are followed again."""
@@ -63,10 +66,19 @@ class Engine:
     """Names this stack on the engine: containers of others are never touched."""
     network: str
     """Network on which runs reach the broker; `host` only where the broker is on the host's loopback."""
+    outside: str | None = None
+    """Network with a way out, which a run that may have internet joins as well."""
     volume: str | None = None
     """Named volume that is our MOSAIC_HOME; None: it is a folder of the engine's host."""
     url: str | None = None
     """Address of the engine; None: as the environment says (`DOCKER_HOST`), else the local socket."""
+
+    @property
+    def internet(self) -> Internet:
+        """Whether runs have a way out."""
+        if self.network == HOST_NETWORK:
+            return Internet.OPEN
+        return Internet.NONE if self.outside is None else Internet.ON_REQUEST
 
     def connect(self) -> docker.DockerClient:
         """A client, not yet connected."""
@@ -84,6 +96,7 @@ class DockerPlacement:
         self._runs = home / RUNS_DIR
         self._cores = cores
         self._engine = engine
+        self.bounds = Bounds(memory=True, internet=engine.internet)
         self._client = engine.connect()
         self._callbacks: list[Callable[[], None]] = []
         self._watcher: _Watcher | None = None
@@ -101,6 +114,11 @@ class DockerPlacement:
     async def status(self, ref: PlacedRef) -> Placed:
         """See `Placement.status`. Raises OSError when the engine is away: nothing is known then."""
         return await asyncio.to_thread(self._status, ref)
+
+    async def image(self, ref: PlacedRef) -> str | None:
+        """See `Placement.image`."""
+        order = await asyncio.to_thread(self._folder(ref).read_launch)
+        return order.image if order is not None else None
 
     async def cancel(self, ref: PlacedRef, kill: bool = False) -> None:
         """See `Placement.cancel`."""
@@ -180,7 +198,8 @@ class DockerPlacement:
     def _make(self, order: LaunchOrder, folder: RunFolder) -> Container:
         runner = [order.python, "-m", RUNNER_MODULE, "--run-dir", str(folder.path)]
         try:
-            return self._create(order.ref, "run", str(order.image), runner, cpus=order.spec.cpus)
+            given = {**_limits(order.spec), **self._networks(order.spec.internet)}
+            return self._create(order.ref, "run", str(order.image), runner, given)
         except APIError as error:
             if error.status_code != 409:
                 raise
@@ -188,7 +207,7 @@ class DockerPlacement:
             return self._client.containers.get(self._name(order.ref))
 
     def _create(
-        self, ref: PlacedRef, role: str, image: str, argv: list[str], cpus: float
+        self, ref: PlacedRef, role: str, image: str, argv: list[str], given: dict[str, Any]
     ) -> Container:
         folder = self._folder(ref)
         return self._client.containers.create(
@@ -205,7 +224,6 @@ class DockerPlacement:
             environment={**folder.environment(), "HOME": TMP},
             working_dir=str(folder.path),
             mounts=[self._mount(folder.path)],
-            network_mode=self._engine.network,
             # The owner of the files is who may delete them: ourselves.
             user=f"{os.getuid()}:{os.getgid()}",
             init=True,
@@ -214,10 +232,17 @@ class DockerPlacement:
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             pids_limit=PIDS,
-            nano_cpus=round(cpus * 1e9),
-            shm_size=SHM_BYTES,
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
+            **given,
         )
+
+    def _networks(self, internet: bool) -> dict[str, Any]:
+        """A run without internet is on a network that has no way out; with it on one more that has."""
+        if not internet or self._engine.internet is not Internet.ON_REQUEST:
+            return {"network_mode": self._engine.network}
+        both = (self._engine.network, str(self._engine.outside))
+        config = {name: self._client.api.create_endpoint_config() for name in both}
+        return {"network": self._engine.network, "networking_config": config}
 
     def _mount(self, folder: Path) -> Mount:
         """The run's folder, at the path that it has for us, whatever it is on the engine's host."""
@@ -237,22 +262,11 @@ class DockerPlacement:
             if container is not None:
                 self._remove(ref)  # the report has all there is to know
             return Placed(PlacedKind.ENDED, report)
-        if container is None:
-            return Placed(PlacedKind.LOST) if folder.has_lock_file() else ABSENT
-        if container.status == "created":
+        if container is None and folder.has_lock_file():
+            return Placed(PlacedKind.LOST, detail="Its container was removed by somebody else.")
+        if container is None or container.status == "created":
             return ABSENT  # to be started by a submit
-        return self._died(ref, container, folder)
-
-    def _died(self, ref: PlacedRef, container: Container, folder: RunFolder) -> Placed:
-        state = container.attrs["State"]
-        if folder.has_lock_file():
-            detail = "the kernel ended it for memory" if state.get("OOMKilled") else ""
-            return Placed(PlacedKind.LOST, detail=detail)
-        said = container.logs(tail=3).decode(errors="replace").strip().splitlines()
-        return Placed(
-            PlacedKind.REFUSED,
-            detail=f"its runner ended with {state.get('ExitCode')}: {' / '.join(said) or 'no output'}",
-        )
+        return _died(container, folder)
 
     def _cancel(self, ref: PlacedRef, kill: bool) -> None:
         container = self._find(ref)
@@ -277,7 +291,8 @@ class DockerPlacement:
         argv = [*order.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
         try:
             self._remove(ref, "drain")
-            container = self._create(ref, "drain", str(order.image), argv, cpus=1)
+            given = {"nano_cpus": 10**9, **self._networks(internet=False)}
+            container = self._create(ref, "drain", str(order.image), argv, given)
             container.start()
             code = container.wait(timeout=timeout_s + _DRAIN_MARGIN_S)["StatusCode"]
         except requests.Timeout:
@@ -328,6 +343,28 @@ class DockerPlacement:
 
     def _name(self, ref: PlacedRef, role: str = "run") -> str:
         return f"mosaic-{role}-{ref.run_id.lower()}-{ref.attempt}"
+
+
+def _limits(spec: RunSpec) -> dict[str, Any]:
+    """What the container may take at most."""
+    limits: dict[str, Any] = {"nano_cpus": spec.cpus * 10**9, "shm_size": spec.shm_mb * MIB}
+    if spec.memory_mb is not None:
+        # With swap on top the limit would be a slow-down first, and no end.
+        limits["mem_limit"] = limits["memswap_limit"] = spec.memory_mb * MIB
+    return limits
+
+
+def _died(container: Container, folder: RunFolder) -> Placed:
+    """Of a container that has ended without a report."""
+    state = container.attrs["State"]
+    if folder.has_lock_file():
+        detail = f"Its container ended with exit code {state.get('ExitCode')}."
+        return Placed(PlacedKind.LOST, detail=detail, oom=bool(state.get("OOMKilled")))
+    said = container.logs(tail=3).decode(errors="replace").strip().splitlines()
+    return Placed(
+        PlacedKind.REFUSED,
+        detail=f"its runner ended with {state.get('ExitCode')}: {' / '.join(said) or 'no output'}",
+    )
 
 
 def _ref_of(container: Container) -> PlacedRef:

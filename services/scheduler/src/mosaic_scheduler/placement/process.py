@@ -14,6 +14,8 @@ from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.placement import proc
 from mosaic_scheduler.placement.protocol import (
     ABSENT,
+    Bounds,
+    Internet,
     Inventory,
     LaunchOrder,
     Placed,
@@ -47,6 +49,7 @@ class ProcessPlacement:
     """See `Placement`."""
 
     name = "process"
+    bounds = Bounds(memory=False, internet=Internet.OPEN)
 
     def __init__(self, home: Path, cores: int) -> None:
         self._runs = home / RUNS_DIR
@@ -98,6 +101,10 @@ class ProcessPlacement:
         if ref in self._refusals:
             return Placed(PlacedKind.REFUSED, detail=self._refusals[ref])
         return ABSENT
+
+    async def image(self, ref: PlacedRef) -> str | None:
+        """None: processes of this machine."""
+        return None
 
     async def cancel(self, ref: PlacedRef, kill: bool = False) -> None:
         """See `Placement.cancel`."""

@@ -12,6 +12,24 @@ from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.spec import RunSpec
 
 
+class Internet(StrEnum):
+    """Whether runs reach beyond the broker."""
+
+    OPEN = "open"
+    """Every run does: it cannot be held back here."""
+    ON_REQUEST = "on_request"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a run can be held to here."""
+
+    memory: bool
+    """`memory_mb` is enforced."""
+    internet: Internet
+
+
 class PlacedRef(NamedTuple):
     """One attempt of one run, as a placement knows it."""
 
@@ -69,6 +87,9 @@ class Placed:
     report: ExitReport | None = None
     """With ALIVE: the worker has ended, and the shipper sends what is left."""
     detail: str = ""
+    """With REFUSED and LOST: what the engine says of it, in sentences."""
+    oom: bool = False
+    """With LOST: the engine says that it was ended for memory."""
 
 
 ABSENT = Placed(PlacedKind.ABSENT)
@@ -78,6 +99,7 @@ class Placement(Protocol):
     """An engine that runs attempts."""
 
     name: str
+    bounds: Bounds
 
     async def inventory(self) -> Inventory:
         """What this engine has."""
@@ -93,6 +115,10 @@ class Placement(Protocol):
 
     async def status(self, ref: PlacedRef) -> Placed:
         """How an attempt is now; also one that an earlier scheduler started."""
+        ...
+
+    async def image(self, ref: PlacedRef) -> str | None:
+        """Digest of the image that an attempt was started from; None: it was not, or it runs in no container."""
         ...
 
     async def cancel(self, ref: PlacedRef, kill: bool = False) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mosaic_contracts import launch
-from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo
+from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.secrets.delivery import deliver, variables
 from mosaic_servicekit.logging import get_log
@@ -80,6 +80,16 @@ class RunFolder:
             return RunnerInfo.model_validate_json((self.path / launch.RUNNER_FILE).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
+
+    def shipper_state(self) -> ShipperState | None:
+        """What the shipper cannot say over the broker, when it is this attempt's."""
+        try:
+            state = ShipperState.model_validate_json(
+                (self.path / launch.SHIPPER_STATE_FILE).read_bytes()
+            )
+        except (OSError, ValidationError):
+            return None  # the rule, but also a word that a worker made up
+        return state if state.attempt == self._ref.attempt else None
 
     def read_launch(self) -> Launch | None:
         """The launch file, when it is this attempt's."""

@@ -7,6 +7,8 @@ from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
 
+INTERNET_NEED = "internet access for all of its processes (`internet` of the spec)"
+
 
 def digest_of(report: CheckReport) -> str:
     """Names exactly this plan with these needs: another plan takes another consent."""
@@ -18,6 +20,13 @@ def digest_of(report: CheckReport) -> str:
 def unasked(spec: RunSpec) -> RunSpec:
     """The spec as a worker checks it: a consent is about the plan and no part of it."""
     return spec.model_copy(update={"consent": None})
+
+
+def with_needs(spec: RunSpec, report: CheckReport) -> CheckReport:
+    """The worker's report with what the spec itself asks for of the world outside."""
+    if not spec.internet:
+        return report
+    return report.model_copy(update={"needs": [*report.needs, INTERNET_NEED]})
 
 
 def is_given(spec: RunSpec, report: CheckReport) -> bool:

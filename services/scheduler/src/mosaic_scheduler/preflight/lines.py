@@ -7,13 +7,17 @@ from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.services import RecorderStatus
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, DeviceNeed, Finding, WorkerManifest
+from mosaic_scheduler.placement.protocol import Bounds, Internet
 from mosaic_scheduler.preflight import consent
+from mosaic_scheduler.preflight.bounds import INTERNET_OPEN, MEMORY_OPEN
 
 _TITLES = {
     "spec": "Run as asked for",
     "worker": "Worker",
     "plan": "The worker's plan",
     "cpus": "Cores",
+    "memory": "Memory",
+    "internet": "Internet",
     "device": "Device",
     "disk": "Disk",
     "broker": "Broker",
@@ -21,12 +25,20 @@ _TITLES = {
     "secrets": "Secrets",
     "consent": "Consent",
 }
-_LINE_OF_FIELD = {"cpus": "cpus", "gpus": "device", "secrets": "secrets"}
+_LINE_OF_FIELD = {
+    "cpus": "cpus",
+    "gpus": "device",
+    "memory_mb": "memory",
+    "internet": "internet",
+    "secrets": "secrets",
+}
 """Where a finding about a field of the spec stands, if not under `spec`."""
 _TODO_OF_LINE = {
     "spec": "Correct the field that is named.",
     "plan": "Correct what the worker names.",
     "cpus": "Ask for fewer cores (`cpus`).",
+    "memory": "Ask for less (`memory_mb`).",
+    "internet": "Leave `internet` off, or start the stack with such a network.",
     "device": "Ask for gpus 0, or choose a worker that needs no GPU.",
     "secrets": "Set it with `./mosaic secret set NAME`.",
 }
@@ -80,6 +92,25 @@ def of_device(spec: RunSpec, manifest: WorkerManifest) -> PreflightLine:
     if spec.gpus or manifest.device is DeviceNeed.NONE:
         return ok("device", f"{spec.gpus} GPUs." if spec.gpus else "CPU; the worker uses no GPU.")
     return ok("device", "CPU; the worker could use a GPU, and the run asks for none.")
+
+
+def of_memory(spec: RunSpec, bounds: Bounds, machine_mb: int) -> PreflightLine:
+    """Of a run whose limit this machine can give."""
+    if spec.memory_mb is None:
+        return ok("memory", f"No limit; this machine has {machine_mb:,} MiB.")
+    if not bounds.memory:
+        return warning("memory", f"Not enforced: {MEMORY_OPEN}.", _AS_IT_IS)
+    message = f"At most {spec.memory_mb:,} of {machine_mb:,} MiB; beyond that the run is ended."
+    return ok("memory", message)
+
+
+def of_internet(spec: RunSpec, bounds: Bounds) -> PreflightLine:
+    """Whether the run will have it; whether its user agrees is another line."""
+    if bounds.internet is Internet.OPEN:
+        return ok("internet", f"Cannot be held back: {INTERNET_OPEN}.")
+    return ok(
+        "internet", "Asked for." if spec.internet else "None; the run reaches the broker only."
+    )
 
 
 def of_disk(spec_bytes: int, free: int, reserve: int) -> PreflightLine:

@@ -8,6 +8,7 @@ from mosaic_contracts.worker import CheckReport
 from mosaic_scheduler import problem
 from mosaic_scheduler.disk import free_bytes
 from mosaic_scheduler.preflight import consent, lines
+from mosaic_scheduler.preflight.bounds import machine_memory_mb
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.settings import SchedulerSettings
@@ -70,7 +71,7 @@ class Preflight:
         if any(line.level == "blocking" for line in found):
             return found, None
         try:
-            report = await self._catalogue.check(worker, consent.unasked(spec))
+            report = await self._submission.ask_worker(worker, spec)
         except ProblemError as error:
             return [*found, lines.refused("plan", error, "See `./mosaic workers`.")], None
         return [*found, *lines.of_plan(report)], report if report.ok else None
@@ -80,9 +81,12 @@ class Preflight:
     ) -> list[PreflightLine]:
         """Lines of the topics of which no finding speaks."""
         limit = (await self._reconciler.placement.inventory()).cpus
+        bounds = self._reconciler.placement.bounds
         well = [
             lines.ok("spec", "Every field is understood."),
             lines.of_cores(spec, limit - self._reconciler.load.cpu_in_use, limit),
+            lines.of_memory(spec, bounds, machine_memory_mb()),
+            lines.of_internet(spec, bounds),
             lines.of_device(spec, worker.manifest),
             lines.of_secrets(spec),
         ]

@@ -6,7 +6,7 @@ from mosaic_contracts.launch import ExitPhase, ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.heartbeats.tracker import UNRESPONSIVE_AFTER_S
-from mosaic_scheduler.placement.protocol import Placed, PlacedKind
+from mosaic_scheduler.placement.protocol import ABSENT, Placed, PlacedKind
 from mosaic_scheduler.placement.run_folder import DRAIN_S
 from mosaic_scheduler.runs import ending
 
@@ -112,7 +112,7 @@ def decide(record: RunRecord, facts: Facts) -> Action:
         case PlacedKind.REFUSED:
             return _decide_refused(record, facts)
         case PlacedKind.LOST:
-            state, end = ending.ending_of_loss(record)
+            state, end = ending.ending_of_loss(record, facts.placed)
             return End(state, end, telemetry_pending=True, sweep=True)
         case PlacedKind.ENDED:
             return _decide_ended(record, facts)
@@ -127,7 +127,7 @@ def _decide_absent(record: RunRecord) -> Action:
     if record.state is RunState.STARTING:
         return Launch()
     # It ran, and now there is no trace of it: somebody deleted its folder.
-    state, end = ending.ending_of_loss(record)
+    state, end = ending.ending_of_loss(record, ABSENT)
     return End(state, end, telemetry_pending=False, sweep=True)
 
 

@@ -147,7 +147,10 @@ class Reconciler:
             case decision.Requeue(why):
                 await self._requeue(record, why)
             case decision.MarkRunning():
-                await self._write(record, state=RunState.RUNNING, first_event_at=datetime.now(UTC))
+                image = record.image or await self.placement.image(ref)
+                await self._write(
+                    record, state=RunState.RUNNING, first_event_at=datetime.now(UTC), image=image
+                )
             case decision.MarkUnresponsive(unresponsive):
                 await self._write(record, unresponsive=unresponsive)
             case decision.Stop(cause):
@@ -198,6 +201,7 @@ class Reconciler:
             state=RunState.QUEUED,
             attempt=record.attempt + 1,
             started_at=None,
+            image=None,
             notes=[*record.notes, note],
         )
         self.wake.set()
@@ -208,12 +212,14 @@ class Reconciler:
             swept = await self.placement.sweep(ref)
             get_log().info("run.swept", run_id=record.run_id, processes=swept)
         lines = await self.placement.logs(ref, LINES)
+        image = record.image or await self.placement.image(ref)
         await self.withdraw(ref)
         ended = await self._write(
             record,
             state=action.state,
             end=action.end.model_copy(update={"last_lines": lines}),
             ended_at=datetime.now(UTC),
+            image=image,
             first_event_at=record.first_event_at or self._first_event_now(record),
             progress=self.views.progress(record),
             unresponsive=False,
@@ -270,6 +276,9 @@ class Reconciler:
         try:
             order = await self.make_order(run)
             await self.placement.submit(order)
+            image = await self.placement.image(order.ref)
+            if image != run.record.image:
+                await self._write(run.record, image=image)
         except (WorkerNotReady, WorkerUnknown) as error:
             state, end = ending.ending_of_readiness(run.record, str(error))
             await self._end(run.record, decision.End(state, end, telemetry_pending=False))

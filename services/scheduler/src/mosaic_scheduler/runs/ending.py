@@ -5,6 +5,7 @@ import signal
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
 from mosaic_contracts.states import EndCause, RunState
+from mosaic_scheduler.placement.protocol import Placed
 
 _STOPS = {
     EndCause.STOPPED_BY_USER: (RunState.CANCELLED, "Stopped on request."),
@@ -29,6 +30,8 @@ def ending_of_stop(record: RunRecord, report: ExitReport | None) -> Ending:
     state, message = _STOPS[record.stop_requested]
     if report is not None and report.killed_after_grace:
         message += f" It did not end within {record.spec.grace_s:g} s and was killed."
+    elif report is not None and report.oom:
+        message += " It was ended for memory before it had stopped."
     return state, _end(record.stop_requested, message, report)
 
 
@@ -43,7 +46,13 @@ def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | Non
         message = f"The worker could not be started: {report.start_error}"
         return RunState.FAILED, _end(EndCause.PLACEMENT_FAILED, message, report)
     if report.signal is not None:
-        return RunState.CRASHED, _ending_of_signal(report, report.signal)
+        return RunState.CRASHED, _ending_of_signal(record, report, report.signal)
+    if report.code != 0 and report.oom:
+        message = (
+            f"{_out_of_memory(record)} One of the worker's own processes was ended for that, and the worker then "
+            f"ended with exit code {report.code}."
+        )
+        return RunState.CRASHED, _end(EndCause.OUT_OF_MEMORY, message, report)
     if report.code != 0:
         why = f": {report.last_words}" if report.last_words else "."
         message = f"The worker ended by itself with exit code {report.code}{why}"
@@ -59,14 +68,17 @@ def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | Non
     return RunState.SUCCEEDED, _end(EndCause.COMPLETED, message, report)
 
 
-def ending_of_loss(record: RunRecord) -> Ending:
+def ending_of_loss(record: RunRecord, placed: Placed) -> Ending:
     """The runner was killed, and with it the worker; nobody saw the exit."""
     if record.stop_requested is not None:
         return ending_of_stop(record, None)
+    if placed.oom:
+        message = f"{_out_of_memory(record, is_limited=True)} All of its processes were ended."
+        return RunState.CRASHED, RunEnd(cause=EndCause.OUT_OF_MEMORY, message=message, oom=True)
     message = (
         "The process that ran the worker (its runner) was killed from outside, and the worker with it. "
-        "What was recorded until then is kept. Start the run again."
-    )
+        f"{placed.detail} What was recorded until then is kept. Start the run again."
+    ).replace("  ", " ")
     return RunState.CRASHED, _end(EndCause.RUNNER_LOST, message, None)
 
 
@@ -84,9 +96,9 @@ def ending_of_readiness(record: RunRecord, why: str) -> Ending:
     return RunState.FAILED, _end(EndCause.WORKER_NOT_READY, message, None)
 
 
-def _ending_of_signal(report: ExitReport, number: int) -> RunEnd:
+def _ending_of_signal(record: RunRecord, report: ExitReport, number: int) -> RunEnd:
     if number == signal.SIGKILL and report.oom:
-        message = "The worker needed more memory than there is and was killed by the system."
+        message = f"{_out_of_memory(record)} The worker was killed by the system."
         return _end(EndCause.OUT_OF_MEMORY, message, report)
     try:
         name = signal.Signals(number).name
@@ -95,7 +107,20 @@ def _ending_of_signal(report: ExitReport, number: int) -> RunEnd:
     message = f"The worker was ended by {name}."
     if number == signal.SIGKILL and report.oom is None:
         message += " Nobody here asked for that; lack of memory is the usual reason."
+    if number == signal.SIGBUS and record.image is not None:
+        message += f" A full /dev/shm is the usual reason: it has {record.spec.shm_mb} MiB here (`shm_mb`)."
     return _end(EndCause.SIGNAL, message, report)
+
+
+def _out_of_memory(record: RunRecord, *, is_limited: bool = False) -> str:
+    """`is_limited`: it is known to have run in a container."""
+    limit_mb = record.spec.memory_mb
+    if limit_mb is None or not (is_limited or record.image):
+        return "The run needed more memory than this machine had left."
+    return (
+        f"The run needed more than the {limit_mb:,} MiB of memory that it was given (`memory_mb`). "
+        "Give it more, or make it need less."
+    )
 
 
 def _end(cause: EndCause, message: str, report: ExitReport | None) -> RunEnd:

@@ -15,6 +15,7 @@ from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.disk import free_bytes
 from mosaic_scheduler.preflight import consent
+from mosaic_scheduler.preflight.bounds import check_bounds, machine_memory_mb, notes_on_bounds
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.lookup import existing_record
@@ -94,8 +95,14 @@ class RunSubmission:
         known = await asyncio.to_thread(self._vault.names)
         return [
             *check_spec(spec, worker.manifest, description, inventory),
+            *check_bounds(spec, self._reconciler.placement.bounds, machine_memory_mb()),
             *check_secrets(spec, known),
         ]
+
+    async def ask_worker(self, worker: RegisteredWorker, spec: RunSpec) -> CheckReport:
+        """Its plan, and all that takes consent, whoever asks for it."""
+        report = await self._catalogue.check(worker, consent.unasked(spec))
+        return consent.with_needs(spec, report)
 
     async def check(self, request: SubmitRequest) -> CheckReport:
         """Our findings, and the worker's own when ours do not make it pointless to ask."""
@@ -119,13 +126,14 @@ class RunSubmission:
             )
         if findings:
             return CheckReport(ok=False, findings=findings)
-        return await self._catalogue.check(worker, consent.unasked(spec))
+        return await self.ask_worker(worker, spec)
 
     async def _require_consent(self, worker: RegisteredWorker, spec: RunSpec) -> None:
         """Only a worker that can need consent is asked: its `check` costs a start of its interpreter."""
-        if spec.consent is None and not await self._catalogue.may_need_consent(worker):
+        is_asked = spec.consent is not None or spec.internet
+        if not is_asked and not await self._catalogue.may_need_consent(worker):
             return
-        report = await self._catalogue.check(worker, consent.unasked(spec))
+        report = await self.ask_worker(worker, spec)
         if not report.ok:
             raise problem.refused(report.findings)
         if not consent.is_given(spec, report):
@@ -157,6 +165,7 @@ class RunSubmission:
             progress=Progress(total=total) if total is not None else None,
             tags=list(dict.fromkeys(spec.tags)),
             note=spec.note,
+            notes=notes_on_bounds(spec, self._reconciler.placement.bounds),
             priority=spec.priority,
             held=spec.hold,
         )
