@@ -66,6 +66,14 @@ class PlacementFailed(RuntimeError):
     """A run's processes could not be started; the message says why and what to do."""
 
 
+class LeaseTaken(RuntimeError):
+    """A device that was to be leased is not free any more; the message is its UUID."""
+
+
+class PlacementUnavailable(OSError):
+    """The engine does not answer: of no attempt anything is known now. The message says what to do."""
+
+
 class WorkerUnknown(LookupError):
     """No registered worker has this id or alias."""
 

@@ -4,17 +4,20 @@ import asyncio
 from contextlib import suppress
 
 import requests
-from docker.errors import APIError, ImageNotFound, NotFound
+from docker.errors import ImageNotFound, NotFound
 
 from mosaic_scheduler.errors import WorkerNotReady
-from mosaic_scheduler.placement.docker import (
+from mosaic_scheduler.placement.docker import LABEL_ROLE, TMP
+from mosaic_scheduler.placement.engine import (
     ENGINE_AWAY,
-    LABEL_ROLE,
     LABEL_STACK,
-    TMP,
     Engine,
+    away,
     explained,
+    image_missing,
+    is_answer,
 )
+from mosaic_scheduler.placement.nvidia import NO_DEVICES
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker
 
 _MEMORY_BYTES = 4 * 2**30
@@ -54,12 +57,9 @@ class ImageAsker:
         try:
             return str(self._client.images.get(image).id)
         except ImageNotFound as error:
-            raise WorkerNotReady(
-                f"Its image {image} is not on this engine. Build it with "
-                f"`docker compose --profile build build worker_{worker.manifest.id}`."
-            ) from error
+            raise WorkerNotReady(image_missing(image)) from error
         except ENGINE_AWAY as error:
-            raise WorkerNotReady(f"The container engine cannot be reached: {error}") from error
+            raise WorkerNotReady(away(error)) from error
 
     def _ask(self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float) -> bytes:
         digest = self._digest(worker)
@@ -70,7 +70,7 @@ class ImageAsker:
                 argv,
                 entrypoint=[],
                 labels={LABEL_STACK: self._engine.stack, LABEL_ROLE: "probe"},
-                environment={"MOSAIC_STDIN": payload.decode(), "HOME": TMP},
+                environment={"MOSAIC_STDIN": payload.decode(), "HOME": TMP, **NO_DEVICES},
                 network_mode="none",
                 init=True,
                 read_only=True,
@@ -80,21 +80,17 @@ class ImageAsker:
                 pids_limit=_PIDS,
                 mem_limit=_MEMORY_BYTES,
             )
-        except APIError as error:
-            raise WorkerNotReady(f"The engine refused its image: {explained(error)}") from error
         except ENGINE_AWAY as error:
-            raise WorkerNotReady(f"The container engine cannot be reached: {error}") from error
+            raise _refused("The engine refused its image", error) from error
         try:
             container.start()
             code = container.wait(timeout=timeout_s)["StatusCode"]
             printed: bytes = container.logs(stdout=True, stderr=False)
             said: bytes = container.logs(stdout=False, stderr=True, tail=20)
-        except APIError as error:
-            raise WorkerNotReady(f"Its `{verb}` cannot be run: {explained(error)}") from error
         except requests.Timeout as error:
             raise WorkerNotReady(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
         except ENGINE_AWAY as error:
-            raise WorkerNotReady(f"The container engine cannot be reached: {error}") from error
+            raise _refused(f"Its `{verb}` cannot be run", error) from error
         finally:
             with suppress(NotFound, *ENGINE_AWAY):
                 container.remove(force=True)
@@ -102,6 +98,10 @@ class ImageAsker:
             tail = said.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
             raise WorkerNotReady(f"Its `{verb}` ended with exit code {code}: {tail}")
         return printed
+
+
+def _refused(what: str, error: Exception) -> WorkerNotReady:
+    return WorkerNotReady(f"{what}: {explained(error)}" if is_answer(error) else away(error))
 
 
 def _image_of(worker: RegisteredWorker) -> str:

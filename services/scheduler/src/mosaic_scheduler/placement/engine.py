@@ -1,0 +1,81 @@
+"""The container engine: how it is reached, and what its refusals and its absence mean, in words."""
+
+from dataclasses import dataclass
+
+import docker
+import requests
+from docker.errors import APIError, DockerException
+
+from mosaic_scheduler.placement.protocol import Internet
+
+LABEL_STACK = "mosaic.stack"
+HOST_NETWORK = "host"
+ENGINE_TIMEOUT_S = 20
+NO_NVIDIA_RUNTIME = (
+    "The container engine has no NVIDIA runtime: install the NVIDIA container toolkit, `sudo nvidia-ctk runtime "
+    "configure --runtime=docker`, restart Docker"
+)
+ENGINE_AWAY = (requests.RequestException, DockerException, OSError)
+"""What talking to an engine may raise; `is_answer` tells its word from its absence."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How runs are placed on an engine."""
+
+    stack: str
+    """Names this stack on the engine: containers of others are never touched."""
+    network: str
+    """Network on which runs reach the broker; `host` only where the broker is on the host's loopback."""
+    outside: str | None = None
+    """Network with a way out, which a run that may have internet joins as well."""
+    volume: str | None = None
+    """Named volume that is our MOSAIC_HOME; None: it is a folder of the engine's host."""
+    url: str | None = None
+    """Address of the engine; None: as the environment says (`DOCKER_HOST`), else the local socket."""
+
+    @property
+    def internet(self) -> Internet:
+        """Whether runs have a way out."""
+        if self.network == HOST_NETWORK:
+            return Internet.OPEN
+        return Internet.NONE if self.outside is None else Internet.ON_REQUEST
+
+    def connect(self) -> docker.DockerClient:
+        """A client, not yet connected."""
+        if self.url is None:
+            return docker.from_env(timeout=ENGINE_TIMEOUT_S, version="1.45")
+        return docker.DockerClient(self.url, timeout=ENGINE_TIMEOUT_S, version="1.45")
+
+
+def is_answer(error: Exception) -> bool:
+    """Whether the engine itself said no; a proxy before an engine that is away answers too, in its own name."""
+    return isinstance(error, APIError) and error.status_code not in (502, 503, 504)
+
+
+def explained(error: Exception) -> str:
+    """What the engine said, and what to do where that is known."""
+    said = str(getattr(error, "explanation", None) or error)
+    if "could not select device driver" in said:
+        said += f". {NO_NVIDIA_RUNTIME}; or ask for gpus 0"
+    return said
+
+
+def away(error: Exception) -> str:
+    """That the engine does not answer, why, and what to do."""
+    why: BaseException | None = error
+    while why is not None and not (isinstance(why, OSError) and why.strerror):
+        why = why.__cause__ or why.__context__
+    reason = why.strerror if isinstance(why, OSError) else type(error).__name__
+    return (
+        f"The container engine cannot be reached ({reason}). Start it: `sudo systemctl start docker`, and where it is "
+        "asked through the proxy of the stack in containers, `docker compose up -d engine`."
+    )
+
+
+def image_missing(image: str) -> str:
+    """That an image is not there, and what to do."""
+    return (
+        f"Image {image} is not on this engine, and none is ever pulled. Build it: `./mosaic images build` for a worker "
+        f"of MOSAIC's own, `docker build -t {image} FOLDER` for yours."
+    )
