@@ -14,10 +14,12 @@ from mosaic_cli.output import err, say
 from mosaic_cli.place import Place
 from mosaic_cli.reference import nearest_hint
 from mosaic_cli.verbs import (
+    artifacts,
     change,
     completion,
     demo,
     doctor,
+    images,
     logs,
     queue,
     run,
@@ -42,7 +44,14 @@ app = typer.Typer(
 )
 
 BEGIN, LOOK, CHANGE, CARE = "Begin", "Look", "Change", "Care"
-_HERE_ONLY = (stack.up, stack.down, demo.demo, worker_check.worker_check, doctor.version)
+_HERE_ONLY = (
+    stack.up,
+    stack.down,
+    demo.demo,
+    worker_check.worker_check,
+    doctor.version,
+    images.images,
+)
 """Verbs of this machine alone; all others may be asked of a stack elsewhere."""
 _VERBS = (
     (BEGIN, demo.demo),
@@ -57,6 +66,9 @@ _VERBS = (
     (LOOK, telemetry.episodes),
     (LOOK, telemetry.metrics),
     (LOOK, telemetry.export),
+    (LOOK, artifacts.artifacts),
+    (LOOK, artifacts.download),
+    (LOOK, artifacts.link),
     (LOOK, top.top),
     (CHANGE, runs.stop),
     (CHANGE, change.retry),
@@ -88,17 +100,19 @@ _SECRET: dict[str, Verb] = {
     "ls": secret.list_secrets,
     "rm": secret.remove_secret,
 }
+_IMAGES: dict[str, Verb] = {"list": images.list_images, "build": images.build}
 
 
 def _add_group(verb: Verb, panel: str, verbs: dict[str, Verb], *, acts_alone: bool = False) -> None:
     group = typer.Typer(no_args_is_help=not acts_alone, invoke_without_command=acts_alone)
-    group.callback(epilog=EPILOG)(spread(verb, Place))
+    elsewhere = () if verb in _HERE_ONLY else (Place,)
+    group.callback(epilog=EPILOG)(spread(verb, *elsewhere))
     for word, inner in verbs.items():
         # a number below zero is a value and no option
         settings = {"ignore_unknown_options": inner is queue.priority}
-        group.command(word, epilog=EPILOG, context_settings=settings)(spread(inner, Place))
+        group.command(word, epilog=EPILOG, context_settings=settings)(spread(inner, *elsewhere))
         if word in _ALSO:
-            group.command(_ALSO[word], epilog=EPILOG, hidden=True)(spread(inner, Place))
+            group.command(_ALSO[word], epilog=EPILOG, hidden=True)(spread(inner, *elsewhere))
     app.add_typer(group, name=verb.__name__, rich_help_panel=panel)
 
 
@@ -112,6 +126,7 @@ for _panel, _verb in _VERBS:
     app.command(rich_help_panel=_panel, epilog=EPILOG)(spread(_verb, *_elsewhere))
 _add_group(queue.queue, CHANGE, _QUEUE, acts_alone=True)
 _add_group(secret.secret, CARE, _SECRET)
+_add_group(images.images, CARE, _IMAGES, acts_alone=True)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Which stack a verb talks to: the one of this machine, or one elsewhere by `--url` and `--token-file`."""
+"""Which stack a verb talks to: the one of this machine, or one elsewhere by `--url` and its companions."""
 
 import os
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Url = Annotated[
     typer.Option(
         "--url",
         metavar="URL",
-        help="Its address, e.g. http://127.0.0.1:8420 through a tunnel; also MOSAIC_URL.",
+        help="Its address, e.g. https://lab:8443, or http://127.0.0.1:8080 through a tunnel; also MOSAIC_URL.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -27,6 +27,16 @@ TokenFile = Annotated[
         "--token-file",
         metavar="FILE",
         help="File with its token; also MOSAIC_TOKEN_FILE.",
+        autocompletion=leave_to_shell,
+        rich_help_panel=PANEL,
+    ),
+]
+CaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ca-file",
+        metavar="FILE",
+        help="Copy of its secrets/gateway.crt, if it made its certificate itself; also MOSAIC_CA_FILE.",
         autocompletion=leave_to_shell,
         rich_help_panel=PANEL,
     ),
@@ -45,7 +55,7 @@ def client_here() -> Client:
         StackUnreachable: there is none.
         TokenUnreadable: its token cannot be read.
     """
-    elsewhere = ("MOSAIC_URL", "MOSAIC_TOKEN_FILE")
+    elsewhere = ("MOSAIC_URL", "MOSAIC_TOKEN_FILE", "MOSAIC_CA_FILE")
     return Client(find_stack({k: v for k, v in os.environ.items() if k not in elsewhere}))
 
 
@@ -55,10 +65,13 @@ class Place:
 
     url: Url = None
     token_file: TokenFile = None
+    ca_file: CaFile = None
 
     def __call__(self) -> None:
         """What was not given stays as the environment has it."""
         if self.url is not None:
             os.environ["MOSAIC_URL"] = self.url
         if self.token_file is not None:
-            os.environ["MOSAIC_TOKEN_FILE"] = str(self.token_file.absolute())
+            os.environ["MOSAIC_TOKEN_FILE"] = str(self.token_file.expanduser().absolute())
+        if self.ca_file is not None:
+            os.environ["MOSAIC_CA_FILE"] = str(self.ca_file.expanduser().absolute())

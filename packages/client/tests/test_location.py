@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic_client import StackUnreachable, TokenUnreadable, find_stack
+from mosaic_client import CertificateRefused, Client, StackUnreachable, TokenUnreadable, find_stack
 from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
 
 
@@ -60,3 +60,44 @@ def test_this_machines_token_is_not_sent_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "secrets" / "gateway.token").write_text("local")
     with pytest.raises(TokenUnreadable, match="another machine"):
         find_stack({"MOSAIC_URL": "https://lab.example", "MOSAIC_HOME": str(tmp_path)})
+
+
+def test_arguments_win_over_the_environment(tmp_path: Path) -> None:
+    """What a script names is taken, whatever the environment says; a token needs no file then."""
+    environ = {"MOSAIC_URL": "http://127.0.0.1:1", "MOSAIC_TOKEN_FILE": str(tmp_path / "absent")}
+    found = find_stack(environ, url="https://lab:8443", token="given", ca_file="lab.crt")
+    assert (found.url, found.token, found.ca_file) == ("https://lab:8443", "given", Path("lab.crt"))
+    with pytest.raises(ValueError, match="not both"):
+        find_stack(environ, token="given", token_file="file")
+    with pytest.raises(TokenUnreadable, match="--token-file"):
+        find_stack({}, url="https://lab:8443")
+
+
+@pytest.mark.parametrize("copied", ["https://lab/", "https://lab/api/v1/runs", " https://lab "])
+def test_an_address_is_taken_without_what_was_copied_with_it(copied: str) -> None:
+    """A slash, the path of a request or a blank more does not make it another stack."""
+    assert find_stack({}, url=copied, token="t").url == "https://lab"
+    below = find_stack({}, url="https://lab/mosaic/", token="t")
+    assert below.live_url == "wss://lab/mosaic/api/v1/live"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["lab:8443", "lab", "ftp://lab", "http://", "http://lab:x", "http://[::1", "https://u:p@lab"],
+)
+def test_what_is_no_address_is_told(wrong: str) -> None:
+    """The message shows what one looks like, and no password."""
+    with pytest.raises(StackUnreachable, match=r"https?://") as told:
+        find_stack({}, url=wrong, token="t")
+    assert "u:p" not in str(told.value)
+
+
+def test_a_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
+    """A wrong --ca-file is refused by name before anything is sent."""
+    for content in ("no certificate", None):
+        file = tmp_path / "lab.crt"
+        file.unlink(missing_ok=True)
+        if content is not None:
+            file.write_text(content)
+        with pytest.raises(CertificateRefused, match=r"lab\.crt"):
+            Client(find_stack({}, url="https://lab", token="t", ca_file=file))

@@ -12,7 +12,15 @@ from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, plain, say
 from mosaic_cli.reference import nearest_hint
-from mosaic_cli.spec_source import Algorithm, Environment, SpecFile, SpecOptions, Worker, make_spec, spec_fields
+from mosaic_cli.spec_source import (
+    Algorithm,
+    Environment,
+    SpecFile,
+    SpecOptions,
+    Worker,
+    make_spec,
+    spec_fields,
+)
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary, run_result
 from mosaic_cli.wording import LEVEL_STYLE

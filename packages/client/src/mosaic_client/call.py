@@ -22,6 +22,15 @@ PREFIX = "/api/v1"
 WORKER_TIMEOUT_S = 120.0
 """What asks a worker's own environment: its first import of torch on a cold disk takes this long at worst."""
 _BODY_HEADERS = {"Content-Type": "application/json"}
+_CODES = {
+    401: ProblemCode.UNAUTHORIZED,
+    404: ProblemCode.NOT_FOUND,
+    422: ProblemCode.REQUEST_INVALID,
+    502: ProblemCode.SERVICE_UNAVAILABLE,
+    503: ProblemCode.SERVICE_UNAVAILABLE,
+    504: ProblemCode.SERVICE_UNAVAILABLE,
+}
+"""What an error means that comes without a problem: from a proxy, or from no gateway at all."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,11 @@ class Call(Generic[T]):
         """
         if response.is_error and not self.expects_problem:
             raise problem_error(read_problem(response))
+        if response.has_redirect_location:
+            raise AnswerInvalid(
+                f"{response.url} sends on to {response.headers['Location']}. The token is not carried elsewhere: if "
+                "that is your stack, use its address (--url, MOSAIC_URL)."
+            )
         try:
             return self.read(response)
         except (ValidationError, ValueError) as error:
@@ -77,17 +91,19 @@ def read_problem(response: httpx.Response) -> Problem:
         return Problem.model_validate_json(response.content)
     except ValidationError:
         pass
-    code = {
-        401: ProblemCode.UNAUTHORIZED,
-        404: ProblemCode.NOT_FOUND,
-        422: ProblemCode.REQUEST_INVALID,
-        503: ProblemCode.SERVICE_UNAVAILABLE,
-    }.get(response.status_code, ProblemCode.INTERNAL)
+    status = response.status_code
+    detail = "The answer names no reason; the gateway's log may."
+    if status in (502, 503, 504):
+        detail = "It comes from a proxy before the stack, whose gateway does not answer it. Is the stack up there?"
+    elif status in (404, 405):
+        detail = (
+            "That is not how a MOSAIC gateway says it. Is the address right (--url, MOSAIC_URL)?"
+        )
     return Problem(
-        code=code,
-        status=response.status_code,
-        title=f"{response.request.url} answered {response.status_code}",
-        detail="The answer names no reason; the gateway's log may.",
+        code=_CODES.get(status, ProblemCode.INTERNAL),
+        status=status,
+        title=f"{response.request.url} answered {status}",
+        detail=detail,
     )
 
 

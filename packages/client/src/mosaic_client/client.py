@@ -9,14 +9,14 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 import httpx
 
 from mosaic_client import live_sync
-from mosaic_client.call import Call, read_problem
+from mosaic_client.call import PREFIX, Call
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.comparison import comparison
-from mosaic_client.connection import Persistence, http_options, timeout, unreachable
-from mosaic_client.errors import problem_error
+from mosaic_client.connection import Persistence, http_options, timeout
+from mosaic_client.download import Download, refused
 from mosaic_client.live import WAITED_TYPES, Follower, LiveItem
 from mosaic_client.location import Location, find_stack
 from mosaic_client.method import named_like
@@ -119,25 +119,42 @@ class Client:
     quarantine = sent(telemetry_calls.quarantine)
 
     def download(self, run_id: str, path: str, target: Path) -> int:
-        """Write one artifact to `target`; returns its bytes. A half-written file is never left under that name."""
-        part = target.with_name(target.name + ".part")
-        request = self._http.build_request("GET", telemetry_calls.artifact_path(run_id, path))
+        """Write one artifact to `target`; returns its bytes. A half-written file is never left under that name.
+
+        A connection that breaks on the way is taken up again where it broke, if the file is still the same. Raises
+        OSError when `target` cannot be written.
+        """
+        call = telemetry_calls.artifact(run_id, path)
+        with Download(target) as download:
+            while True:
+                try:
+                    self._fetch(call, download)
+                    return download.finish()
+                except httpx.TransportError as error:
+                    fresh = Persistence(self.location, call, self._patience_s)
+                    time.sleep(download.delay(error, fresh, self._has_answered))
+
+    def _fetch(self, call: Call[None], download: Download) -> None:
+        request = self._http.build_request(
+            call.method, call.path, headers=download.headers, timeout=timeout(call)
+        )
+        response = self._http.send(request, stream=True)
         try:
-            response = self._http.send(request, stream=True)
-            try:
-                if response.is_error:
-                    response.read()
-                    raise problem_error(read_problem(response))
-                with part.open("wb") as file:
-                    for chunk in response.iter_bytes():
-                        file.write(chunk)
-                    size = file.tell()
-            finally:
-                response.close()
-        except httpx.TransportError as error:
-            raise unreachable(self.location, error) from error
-        part.replace(target)
-        return size
+            self._has_answered = True
+            if response.is_error:
+                response.read()
+                raise refused(response)
+            download.begin(response)
+            for chunk in response.iter_raw():
+                download.write(chunk)
+        finally:
+            response.close()
+
+    def artifact_link(self, run_id: str, path: str, ttl_s: float = 300) -> str:
+        """An address of one artifact that a browser or player opens without the token, for `ttl_s` seconds."""
+        call = telemetry_calls.artifact(run_id, path)
+        ticket = self.ticket(call.path.removeprefix(PREFIX), ttl_s)
+        return self.location.url + ticket.url
 
     def each_run(
         self, state: OneOrMore | None = None, page: int = 200, **filters: Unpack[RunFilter]
@@ -246,11 +263,21 @@ class Client:
             return request.answer(response)
 
 
-def connect() -> Client:
-    """A client of the stack that the environment names (see `find_stack`). Nothing is sent yet.
+def connect(
+    url: str | None = None,
+    *,
+    token: str | None = None,
+    token_file: Path | str | None = None,
+    ca_file: Path | str | None = None,
+) -> Client:
+    """A client of the stack at `url`, else of the one that the environment names. Nothing is sent yet.
+
+    See `find_stack`. `ca_file` is a copy of a stack's own secrets/gateway.crt, or the certificate of its authority.
 
     Raises:
         StackUnreachable: there is none.
         TokenUnreadable: its token cannot be read.
+        CertificateRefused: `ca_file` cannot be used.
     """
-    return Client(find_stack())
+    location = find_stack(url=url, token=token, token_file=token_file, ca_file=ca_file)
+    return Client(location)

@@ -1,5 +1,6 @@
 """What the sync and the async client share beside the calls: settings of the connection and its failures."""
 
+import ssl
 import time
 from collections.abc import Sequence
 from typing import Any, TypedDict
@@ -12,12 +13,14 @@ from websockets.exceptions import (
     InvalidStatus,
     WebSocketException,
 )
+from websockets.http11 import Response
 from websockets.typing import Subprotocol
 
 from mosaic_client.call import Call
 from mosaic_client.errors import AnswerInvalid, StackUnreachable, problem_error
 from mosaic_client.location import START_HINT, Location
 from mosaic_client.patience import Backoff
+from mosaic_client.trust import tls_context, tls_fault
 from mosaic_contracts import VERSION
 from mosaic_contracts.live import SUBPROTOCOL_JSON
 from mosaic_contracts.problems import Problem, ProblemCode
@@ -28,6 +31,7 @@ SNAPSHOT_TIMEOUT_S = 20.0
 MAX_FRAME_BYTES = 64 * 2**20
 LIVE_ERRORS = (OSError, EOFError, WebSocketException)
 """How a live connection fails; `refusal` tells which of them are final."""
+_HUNG_UP = (httpx.NetworkError, httpx.RemoteProtocolError)
 _REFUSING_CLOSE_CODES = frozenset({1008, 4401, 4403})
 _USER_AGENT = f"mosaic-client/{VERSION}"
 
@@ -37,6 +41,7 @@ class HttpOptions(TypedDict):
 
     base_url: str
     headers: dict[str, str]
+    verify: ssl.SSLContext
     trust_env: bool
     follow_redirects: bool
 
@@ -44,6 +49,7 @@ class HttpOptions(TypedDict):
 class LiveOptions(TypedDict):
     """Settings of a WebSocket connection."""
 
+    ssl: ssl.SSLContext | None
     additional_headers: dict[str, str]
     user_agent_header: str
     subprotocols: Sequence[Subprotocol]
@@ -56,11 +62,12 @@ class LiveOptions(TypedDict):
 
 
 def http_options(location: Location) -> HttpOptions:
-    """Settings that both httpx clients take."""
+    """Settings that both httpx clients take. Raises CertificateRefused."""
     headers = {"Authorization": f"Bearer {location.token}", "User-Agent": _USER_AGENT}
     return HttpOptions(
         base_url=location.url,
         headers=headers,
+        verify=tls_context(location),
         trust_env=not location.is_loopback,
         # a redirect would carry the token elsewhere
         follow_redirects=False,
@@ -70,6 +77,7 @@ def http_options(location: Location) -> HttpOptions:
 def live_options(location: Location) -> Any:
     """Settings that both websockets clients take (`LiveOptions`)."""
     return LiveOptions(
+        ssl=tls_context(location) if location.is_encrypted else None,
         additional_headers={"Authorization": f"Bearer {location.token}"},
         user_agent_header=_USER_AGENT,
         subprotocols=[Subprotocol(SUBPROTOCOL_JSON)],
@@ -102,7 +110,7 @@ class Persistence:
         Raises:
             StackUnreachable: it is not to be sent again.
         """
-        if self._is_worth_it(error, has_answered):
+        if tls_fault(self._location, error) is None and self._is_worth_it(error, has_answered):
             wait_s = self._backoff.delay(time.monotonic())
             if wait_s is not None:
                 return wait_s
@@ -111,12 +119,14 @@ class Persistence:
     def _is_worth_it(self, error: httpx.TransportError, has_answered: bool) -> bool:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return has_answered  # never sent; a stack that was never there is not waited for
-        hung_up = isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError)
+        hung_up = isinstance(error, _HUNG_UP)
         return (has_answered or hung_up) and self._call.may_repeat
 
 
 def unreachable(location: Location, error: Exception) -> StackUnreachable:
     """The error for a stack that does not answer."""
+    if (fault := tls_fault(location, error)) is not None:
+        return fault
     if isinstance(error, httpx.TimeoutException | TimeoutError) and not isinstance(
         error, httpx.ConnectTimeout
     ):
@@ -124,17 +134,20 @@ def unreachable(location: Location, error: Exception) -> StackUnreachable:
             f"The stack at {location.url} takes too long to answer. `./mosaic status` and `./mosaic doctor` say more."
         )
     reason = str(error) or type(error).__name__
-    return StackUnreachable(f"No stack answers at {location.url} ({reason}). {START_HINT}")
+    hint = START_HINT
+    if location.is_named:
+        hint = "Is the address right (--url, MOSAIC_URL), is the stack up there, and a tunnel to it open?"
+        if not location.is_encrypted and isinstance(error, _HUNG_UP):
+            hint = f"If TLS is spoken there, the address begins with https://. {hint}"
+    return StackUnreachable(f"No stack answers at {location.url} ({reason}). {hint}")
 
 
 def refusal(location: Location, error: Exception) -> Exception | None:
     """What a failed live connection means when trying again is of no use, else None."""
+    if (fault := tls_fault(location, error)) is not None:
+        return fault
     if isinstance(error, InvalidStatus) and error.response.status_code < 500:
-        try:
-            problem = Problem.model_validate_json(error.response.body or b"")
-        except ValueError:
-            problem = _refused(location, f"status {error.response.status_code}")
-        return problem_error(problem)
+        return _refused_handshake(location, error.response)
     if isinstance(error, ConnectionClosed):
         close = error.rcvd
         if close is not None and close.code in _REFUSING_CLOSE_CODES:
@@ -147,6 +160,20 @@ def refusal(location: Location, error: Exception) -> Exception | None:
             f"{location.live_url} is not a MOSAIC gateway of this version: {error}"
         )
     return None
+
+
+def _refused_handshake(location: Location, response: Response) -> Exception:
+    status = response.status_code
+    try:
+        return problem_error(Problem.model_validate_json(response.body or b""))
+    except ValueError:
+        pass
+    if status in (401, 403):
+        return problem_error(_refused(location, f"status {status}"))
+    return AnswerInvalid(
+        f"{location.live_url} answered {status} and opened no WebSocket. If a proxy stands before the stack, it must "
+        "pass on the upgrade of that path."
+    )
 
 
 def _refused(location: Location, reason: str) -> Problem:

@@ -17,6 +17,10 @@ class TokenUnreadable(StackUnreachable):
     """A stack is known, but its token cannot be read."""
 
 
+class CertificateRefused(StackUnreachable):
+    """The stack's certificate is not believed, or the file that is to tell whether it is cannot be used."""
+
+
 class AnswerInvalid(ClientError):
     """Something answered, but not as a gateway of this version would."""
 

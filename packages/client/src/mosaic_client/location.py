@@ -22,11 +22,20 @@ class Location:
     url: str
     """`http://127.0.0.1:<port>`, no slash at the end."""
     token: str = field(repr=False)
+    ca_file: Path | None = None
+    """Certificates (PEM) of which the stack's must be one or be signed by one; None: those that this system knows."""
+    is_named: bool = False
+    """Whether a person gave the address, and it is not that of this data root's own stack."""
 
     @property
     def live_url(self) -> str:
         """Address of the WebSocket."""
         return "ws" + self.url.removeprefix("http") + "/api/v1/live"
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether TLS is spoken."""
+        return self.url.startswith("https:")
 
     @property
     def is_loopback(self) -> bool:
@@ -58,43 +67,85 @@ def read_stack_file(home: Path) -> StackFile | None:
         ) from error
 
 
-def find_stack(environ: Mapping[str, str] = os.environ) -> Location:
-    """Find the stack: MOSAIC_URL with MOSAIC_TOKEN_FILE, else the one under MOSAIC_HOME.
+def find_stack(
+    environ: Mapping[str, str] = os.environ,
+    *,
+    url: str | None = None,
+    token: str | None = None,
+    token_file: Path | str | None = None,
+    ca_file: Path | str | None = None,
+) -> Location:
+    """Find the stack: the one at `url`, else at MOSAIC_URL, else the one under MOSAIC_HOME.
+
+    Its token is `token`, or stands in `token_file` or MOSAIC_TOKEN_FILE; this data root's own token goes to no other
+    machine. `ca_file`, else MOSAIC_CA_FILE, is for an address that begins with https.
 
     Raises:
-        StackUnreachable: there is none.
+        StackUnreachable: there is none, or the address cannot be one.
         TokenUnreadable: its token cannot be read.
+        ValueError: both `token` and `token_file` are given.
     """
+    if token is not None and token_file is not None:
+        raise ValueError("give token or token_file, not both")
     home = data_root(environ)
-    url = environ.get("MOSAIC_URL")
-    if url:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise StackUnreachable(
-                f"MOSAIC_URL is {url!r}, which is no address like http://127.0.0.1:8420."
-            )
-        if parts.hostname not in _LOOPBACK and not environ.get("MOSAIC_TOKEN_FILE"):
+    named = url or environ.get("MOSAIC_URL")
+    file = token_file or environ.get("MOSAIC_TOKEN_FILE")
+    if named:
+        address = _checked_address(named)
+        host = urlsplit(address).hostname
+        if host not in _LOOPBACK and not file and token is None:
             raise TokenUnreadable(
-                f"{parts.hostname} is another machine, and this one's token is not for it: set "
-                "MOSAIC_TOKEN_FILE to a copy of its token."
+                f"{host} is another machine, and this one's token is not for it: name a copy of its token with "
+                "--token-file (MOSAIC_TOKEN_FILE)."
             )
     else:
         stack = read_stack_file(home)
         if stack is None:
             raise StackUnreachable(f"No stack is up for {home}. {START_HINT}")
-        url = stack.gateway_url
-    token_file = Path(environ.get("MOSAIC_TOKEN_FILE") or home / TOKEN_FILE)
-    return Location(url=url.rstrip("/"), token=_read_token(token_file))
+        address = stack.gateway_url.rstrip("/")
+    certificates = ca_file or environ.get("MOSAIC_CA_FILE")
+    return Location(
+        url=address,
+        token=token if token is not None else _read_token(Path(file or home / TOKEN_FILE)),
+        ca_file=Path(certificates).expanduser() if certificates else None,
+        is_named=bool(named),
+    )
+
+
+def _checked_address(given: str) -> str:
+    """An address without what a person may have copied with it. Raises StackUnreachable."""
+    try:
+        parts = urlsplit(given.strip())
+        is_good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise StackUnreachable(
+            f"{given!r} is no address of a stack. It takes one like http://127.0.0.1:8080 or https://lab:8443, "
+            "scheme and port included (--url, MOSAIC_URL)."
+        )
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise StackUnreachable(
+            f"The address of a stack has neither user, query nor fragment: "
+            f"{parts.scheme}://{parts.netloc.rpartition('@')[2]} would be one."
+        )
+    # Behind a proxy a stack may live below a path; what follows /api is ours to add.
+    return f"{parts.scheme}://{parts.netloc}{parts.path.partition('/api/')[0]}".rstrip("/")
 
 
 def _read_token(path: Path) -> str:
     try:
-        token = path.read_text("utf-8").strip()
+        token = path.expanduser().read_text("utf-8").strip()
     except OSError as error:
         raise TokenUnreadable(
             f"The token file {path} cannot be read ({error.strerror}). A stack on this machine makes it at its "
-            "first start (`./mosaic up -d`); for one elsewhere set MOSAIC_TOKEN_FILE to a copy of its token."
+            "first start (`./mosaic up -d`); for one elsewhere name a copy of its token with --token-file "
+            "(MOSAIC_TOKEN_FILE)."
         ) from error
-    if not token or any(c.isspace() for c in token):
-        raise TokenUnreadable(f"{path} holds no token. Name the right file with MOSAIC_TOKEN_FILE.")
+    except UnicodeDecodeError:
+        token = ""
+    if not token or any(c.isspace() for c in token) or not token.isascii():
+        raise TokenUnreadable(
+            f"{path} holds no token. Name the right file with --token-file (MOSAIC_TOKEN_FILE)."
+        )
     return token

@@ -89,9 +89,9 @@ def artifacts(run_id: str) -> Call[list[ArtifactRow]]:
     )
 
 
-def artifact_path(run_id: str, path: str) -> str:
-    """Address path of one artifact's bytes."""
-    return f"{run_path(run_id)}/artifacts/{quote(path)}"
+def artifact(run_id: str, path: str) -> Call[None]:
+    """One artifact's bytes; whoever sends it streams the answer."""
+    return Call("GET", f"{run_path(run_id)}/artifacts/{quote(path)}", lambda _: None)
 
 
 def quarantine(run_id: str) -> Call[list[dict[str, Any]]]:

@@ -1,0 +1,102 @@
+"""`artifacts`, `download`, `link`: the files that a run left, on this machine or elsewhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from mosaic_cli import option
+from mosaic_cli.errors import FileProblem
+from mosaic_cli.option_group import leave_to_shell
+from mosaic_cli.output import emit, out, say
+from mosaic_cli.reference import find_run, no_such, parse_duration
+from mosaic_cli.wording import size
+from mosaic_client import ArtifactUnknown, Client, connect
+
+LINK_FOR = "5m"
+
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATH", help="Its path as `artifacts` lists it, or any other of the run's folder."
+    ),
+]
+
+
+def artifacts(run: option.Run, json: option.Json = False) -> None:
+    """List the files that a run announced: checkpoints, videos, TensorBoard."""
+    with connect() as client:
+        run_id = find_run(client, run).run_id
+        rows = client.artifacts(run_id)
+    if json:
+        emit(rows)
+        return
+    if not rows:
+        say(f"{run_id} has announced no files.")
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("PATH", "KIND"):
+        table.add_column(heading)
+    for heading in ("SIZE", "STEP"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        length = size(row.bytes) if row.exists else "deleted"
+        step = "-" if row.step is None else f"{row.step:,}"
+        table.add_row(row.path, row.kind, length, step)
+    out.print(table)
+
+
+def download(
+    run: option.Run,
+    path: File,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to, a file or a folder; default: its own name, here.",
+            autocompletion=leave_to_shell,
+        ),
+    ] = None,
+    json: option.Json = False,
+) -> None:
+    """Fetch a file of a run. A connection that breaks on the way is taken up again where it broke."""
+    target = output or Path()
+    if target.is_dir():
+        target /= path.rpartition("/")[2]
+    with connect() as client:
+        run_id = find_run(client, run).run_id
+        try:
+            written = client.download(run_id, path, target)
+        except ArtifactUnknown as error:
+            raise _unknown(client, run_id, path) from error
+        except OSError as error:
+            raise FileProblem(f"{target} cannot be written ({error.strerror}).") from error
+    if json:
+        emit({"run_id": run_id, "path": path, "file": str(target.absolute()), "bytes": written})
+    else:
+        say(f"{target}: {size(written)}")
+
+
+def link(
+    run: option.Run,
+    path: File,
+    last: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="How long it is good: 45s, 30m, 1h30m.")
+    ] = LINK_FOR,
+) -> None:
+    """Print an address of a file that a browser or player opens without the token, for a while.
+
+    Whoever has the address can fetch the file until then, and nothing else.
+    """
+    ttl_s = parse_duration(last)
+    with connect() as client:
+        run_id = find_run(client, run).run_id
+        out.print(client.artifact_link(run_id, path, ttl_s), markup=False, soft_wrap=True)
+
+
+def _unknown(client: Client, run_id: str, path: str) -> Exception:
+    known = [row.path for row in client.artifacts(run_id) if row.exists]
+    return no_such("file", path, known, f"`./mosaic artifacts {run_id}` lists those it announced.")
