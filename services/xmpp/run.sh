@@ -27,7 +27,11 @@ cd "$XMPP_HOME" || fail "XMPP_HOME is no folder that can be entered: $XMPP_HOME"
 mkdir -p conf db log || fail "$XMPP_HOME cannot be written"
 
 # A certificate of its own, made anew when it is for another domain or ends within a month.
-if ! openssl x509 -in conf/cert.pem -noout -checkend 2592000 -checkhost "$XMPP_DOMAIN" 2>/dev/null | grep -q 'does match'; then
+fits() {
+  openssl x509 -in conf/cert.pem -noout -checkend 2592000 >/dev/null 2>&1 &&
+    openssl x509 -in conf/cert.pem -noout -checkhost "$XMPP_DOMAIN" | grep -q 'does match'
+}
+if [ ! -s conf/server.pem ] || ! fits; then
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650 -subj "/CN=$XMPP_DOMAIN" \
     -addext "subjectAltName=DNS:$XMPP_DOMAIN" -keyout conf/key.new -out conf/cert.new 2>/dev/null || fail "openssl could make no certificate"
   cat conf/key.new conf/cert.new >conf/server.pem
@@ -49,7 +53,7 @@ mv server.json.new server.json
 # A folder of the machine's own, whatever its architecture; HOME holds Erlang's cookie.
 for folder in /usr/lib/*/ejabberd-*; do ERL_LIBS=${folder%/*}; done
 export ERL_LIBS HOME="$XMPP_HOME" EJABBERD_CONFIG_PATH=conf/ejabberd.yml EJABBERD_LOG_PATH=log/ejabberd.log \
-  ERL_INETRC=/etc/ejabberd/inetrc ERL_CRASH_DUMP_BYTES=0 ERL_MAX_PORTS=4096
+  ERL_CRASH_DUMP_BYTES=0 ERL_MAX_PORTS=4096
 # A fixed node name, whatever the host is called, and no port for other nodes. The scheduler's account comes with the
 # start: its password is read from the file, so that it stands in no argument.
 exec erl -sname ejabberd@localhost -dist_listen false -start_epmd false -kernel inet_dist_use_interface '{127,0,0,1}' \

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A real ejabberd for tests: free ports on 127.0.0.1, a temporary folder, gone with whoever started it.
 
-`python serve.py` prints one line of JSON once agents could log in, `{"home": ..., "server": <server.json>}`, and ends (and
-with it the server and its folder) when its stdin is closed or on SIGTERM. With `--home DIR` the folder is kept and used
-again. Standard library only, so that the tests of any room can start it with their own interpreter. Exit code 77: there
-is no ejabberd on this machine.
+`python serve.py` prints one line of JSON once agents could log in, `{"home": ..., "server": <server.json>}`, and
+ends (and with it the server and its folder) when its stdin is closed or on SIGTERM. With `--home DIR` the folder is
+kept and used again. Standard library only, so that the tests of any room can start it with their own interpreter.
+Exit code 77: there is no ejabberd on this machine.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 
 HOST = "127.0.0.1"
 DOMAIN = "localhost"
-RUN = Path(__file__).resolve().parent / "run"
+RUN = Path(__file__).resolve().parent / "run.sh"
 EXIT_NOT_INSTALLED = 77
 START_S = 60.0
 """The first start on a loaded machine took 5."""
@@ -57,13 +57,22 @@ def offers_login(port: int, domain: str = DOMAIN, timeout_s: float = 2.0) -> boo
     return b"starttls" in said
 
 
-def start(home: Path) -> "subprocess.Popen[bytes]":
-    """Start the server and wait until it offers a login.
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens on now."""
+    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
+    ports = [int(listener.getsockname()[1]) for listener in sockets]
+    for listener in sockets:
+        listener.close()
+    return ports
+
+
+def start(home: Path, uid: int | None = None) -> "subprocess.Popen[bytes]":
+    """Start the server, with `uid` as somebody else, and wait until it offers a login.
 
     Raises:
         ServerFailed: it does not.
     """
-    ports = _free_ports(2)
+    ports = free_ports(2)
     environ = {
         **os.environ,
         "XMPP_HOME": str(home),
@@ -74,16 +83,37 @@ def start(home: Path) -> "subprocess.Popen[bytes]":
     }
     with (home / "output.log").open("wb") as log:
         server = subprocess.Popen(
-            [RUN], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environ, cwd=home
+            [RUN],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environ,
+            cwd=home,
+            user=uid,
+            group=uid,
+            extra_groups=None if uid is None else [],
         )
+    try:
+        wait_until_ready(server, ports[0])
+    except ServerFailed as error:
+        said = (home / "output.log").read_text(errors="replace").strip()[-2000:]
+        raise ServerFailed(f"{error}: {said}") from None
+    return server
+
+
+def wait_until_ready(server: "subprocess.Popen[bytes]", port: int) -> None:
+    """Wait until it offers a login.
+
+    Raises:
+        ServerFailed: it has ended, or takes too long and was ended.
+    """
     deadline_s = time.monotonic() + START_S
     while server.poll() is None and time.monotonic() < deadline_s:
-        if offers_login(ports[0]):
-            return server
+        if offers_login(port):
+            return
         time.sleep(LOOK_EVERY_S)  # a port that opens tells nobody
     stop(server)
-    said = (home / "output.log").read_text(errors="replace").strip()[-2000:]
-    raise ServerFailed(f"ejabberd did not come up (exit code {server.returncode}): {said}")
+    raise ServerFailed(f"ejabberd did not come up (exit code {server.returncode})")
 
 
 def stop(server: "subprocess.Popen[bytes]") -> int:
@@ -134,14 +164,6 @@ def main() -> int:
     except ServerFailed as error:
         sys.stderr.write(f"{error}\n")
         return 1
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
-    ports = [int(listener.getsockname()[1]) for listener in sockets]
-    for listener in sockets:
-        listener.close()
-    return ports
 
 
 if __name__ == "__main__":

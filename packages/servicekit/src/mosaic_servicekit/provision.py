@@ -16,7 +16,7 @@ from mosaic_servicekit.settings import ServiceSettings
 PORT, MONITOR_PORT = 4222, 8222
 STORE = Path("/var/lib/mosaic/nats")
 """Where the broker's container has its streams."""
-FOLDERS = ("db/telemetry", "nats/config", "nats/store", "runs", "secrets/gateway")
+FOLDERS = ("db/telemetry", "nats/config", "nats/store", "runs", "secrets/gateway", "xmpp")
 
 
 def provision(home: Path, host: str) -> None:
