@@ -57,6 +57,18 @@ class StackLockLost(StackStartProblem):
     """The supervisor's lock file was deleted or replaced while its stack was up."""
 
 
+class EngineMissing(CliError):
+    """There is no container engine, or it does not answer."""
+
+    code = ExitCode.NOT_NOW
+
+
+class ImageBuildFailed(CliError):
+    """The engine could not build an image."""
+
+    code = ExitCode.RUN_FAILED
+
+
 class ReaderGone(CliError):
     """The program that read stdout has ended, as `head` does when it has enough. No fault: nothing is said."""
 

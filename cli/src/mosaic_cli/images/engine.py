@@ -1,0 +1,94 @@
+"""The container engine, through its own command line: what it has, and builds that show how they go."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from mosaic_cli.errors import EngineMissing, ImageBuildFailed
+from mosaic_contracts import VERSION
+
+ASK_TIMEOUT_S = 60.0
+_STDERR = 2
+
+
+def compose_config(root: Path) -> dict[str, Any]:
+    """`compose.yaml` of the checkout as Compose reads it, worker images included. Needs no running engine.
+
+    Raises:
+        EngineMissing: there is no Docker with Compose.
+    """
+    said = _ask(root, "compose", "--profile", "build", "config", "--format", "json")
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+def inspect_images(root: Path, names: list[str]) -> dict[str, dict[str, Any]]:
+    """What the engine knows of those images that it has, by the name that was asked for.
+
+    Raises:
+        EngineMissing: the engine does not answer.
+    """
+    _ask(root, "version", "--format", "{{.Server.Version}}")
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        done = _run(root, "image", "inspect", name)
+        if done.returncode == 0:
+            found[name] = json.loads(done.stdout)[0]
+    return found
+
+
+def build_image(root: Path, service: str, lock_digest: str) -> None:
+    """Build one image; its progress goes to stderr, for stdout is for answers.
+
+    Raises:
+        EngineMissing: there is no Docker.
+        ImageBuildFailed: the build says why, above.
+    """
+    argv = ["docker", "compose", "--profile", "build", "build"]
+    argv += ["--build-arg", f"LOCK_DIGEST={lock_digest}", service]
+    try:
+        done = subprocess.run(argv, cwd=root, env=_environ(), stdout=_STDERR, check=False)
+    except OSError as error:
+        raise EngineMissing(_no_docker(str(error))) from error
+    if done.returncode != 0:
+        raise ImageBuildFailed(
+            f"The image of {service} could not be built (exit code {done.returncode}); what the build said stands "
+            "above."
+        )
+
+
+def _ask(root: Path, *words: str) -> str:
+    done = _run(root, *words)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines()
+        raise EngineMissing(_no_docker(said[-1] if said else f"exit code {done.returncode}"))
+    return done.stdout
+
+
+def _run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["docker", *words],
+            cwd=root,
+            env=_environ(),
+            capture_output=True,
+            text=True,
+            timeout=ASK_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineMissing(_no_docker(str(error))) from error
+
+
+def _environ() -> dict[str, str]:
+    return {"MOSAIC_VERSION": VERSION, **os.environ}
+
+
+def _no_docker(why: str) -> str:
+    return (
+        f"The container engine does not answer: {why}. The stack in containers needs Docker 26 with Compose "
+        "(docs/containers.md); if it is installed, start it (`sudo systemctl start docker`). The embedded stack, "
+        "`./mosaic up`, needs neither."
+    )
