@@ -30,6 +30,8 @@ def free_port() -> int:
 class Broker:
     """nats-server with JetStream, on a port that it keeps over restarts."""
 
+    _MORE = "# more\n"
+
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self.port = free_port()
@@ -42,6 +44,13 @@ class Broker:
         )
         self._log = folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
+
+    def configure(self, more: str) -> str:
+        """Put `more` into the configuration, in place of what was put there before; returns that."""
+        text = self._config.read_text()
+        plain, _, before = text.partition(self._MORE)
+        self._config.write_text(plain + self._MORE + more)
+        return before
 
     def start(self) -> "Broker":
         with self._log.open("wb") as log:

@@ -17,6 +17,8 @@ EXIT_FILE = "control/exit.json"
 PROGRESS_FILE = "control/progress"
 TRAINER_SOCKET = "control/trainer.sock"
 CREDS_FILE = "control/broker.creds"
+SHIPPER_STATE_FILE = "control/shipper_state.json"
+"""There only while the broker refuses the run's credentials: the shipper cannot say so over the broker."""
 LAST_WORDS_FILE = "control/last_words"
 """Made by the runner with its blocks, so that a worker that a full disk ends can say so: its text, then zeros."""
 OUTBOX_DIR = "outbox"
@@ -68,6 +70,16 @@ class RunnerInfo(PeerModel):
     worker_pid: int | None = None
     shipper_pid: int | None = None
     started_at: float
+    """Wall clock, seconds since the epoch."""
+
+
+class ShipperState(PeerModel):
+    """`shipper_state.json`: why the shipper cannot speak over the broker."""
+
+    attempt: int
+    refused: str = Field(max_length=300)
+    """What the broker answered to the run's credentials."""
+    since: float
     """Wall clock, seconds since the epoch."""
 
 

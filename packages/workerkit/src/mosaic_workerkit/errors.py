@@ -33,5 +33,9 @@ class RunFolderInvalid(RuntimeError):
     """The run folder lacks a file that its placement writes, or the file cannot be read."""
 
 
+class CredentialsRefused(RuntimeError):
+    """The broker does not take the run's credentials; the scheduler renews them."""
+
+
 class TrainerUnreachable(RuntimeError):
     """Nobody listens on the trainer's control socket."""

@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 from nats.aio.msg import Msg
 from pydantic import SecretStr, ValidationError
 
-from mosaic_contracts import launch, subjects, wire
+from mosaic_contracts import subjects, wire
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import Committed, CommittedRequest, Heartbeat
 from mosaic_contracts.stack import SCHEDULER_DB
+from mosaic_scheduler.credentials.renewal import CredentialRenewal, refusal_note
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.drain import TelemetryDrain
 from mosaic_scheduler.errors import (
@@ -47,7 +48,7 @@ from mosaic_scheduler.workers.image import ImageAsker
 from mosaic_scheduler.workers.probe import WorkerProbe
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker, WorkerRegistry
 from mosaic_servicekit.bus import Bus, Verb
-from mosaic_servicekit.credentials import RENEW_AFTER_S, RunSigner
+from mosaic_servicekit.credentials import RunSigner
 from mosaic_servicekit.lifecycle import Service
 from mosaic_servicekit.logging import get_log
 
@@ -91,8 +92,14 @@ class SchedulerApp:
             announce=self._announce,
             withdraw=self._withdraw,
         )
+        self._credentials = CredentialRenewal(self._signer, self._placement.folder)
         self._drain = TelemetryDrain(
-            self._store, self._placement, self._bus, self._renew, self._announce
+            self._store,
+            self._placement,
+            self._bus,
+            self._credentials.renew,
+            self._say_drained,
+            self._announce,
         )
         self._reconciler.on_pending = self._drain.wake
         self._gpus = NvmlReader()
@@ -152,7 +159,6 @@ class SchedulerApp:
             "drain": self._drain.run,
             "purge": self._purge.run,
             "machine": self._machine.run,
-            "renewal": self._renew_all,
             "progress": self._announce_progress,
             "losses": self._watch_connection,
             "warm_up": self._warm_up,
@@ -174,10 +180,9 @@ class SchedulerApp:
         # Of a run that has ended, at most a shipper may still be at work.
         alive |= {run.record.run_id for run in await self._store.with_leftovers()}
         swept = await self._placement.sweep_orphans(lambda run_id: run_id in alive)
-        if self._signer is not None:
-            for ref in adopted:
-                if ref.run_id in alive:
-                    self._renew(ref)
+        for ref in adopted:
+            if ref.run_id in alive:
+                self._credentials.renew(ref)
         get_log().info("runs.adopted", adopted=len(adopted), orphans_ended=swept)
 
     async def _make_order(self, run: StoredRun) -> LaunchOrder:
@@ -217,18 +222,16 @@ class SchedulerApp:
             # A folder that may not be written must not keep the run from ending.
             get_log().error("secrets.not_withdrawn", run_id=ref.run_id, error=str(error))
 
-    def _renew(self, ref: PlacedRef) -> None:
-        if self._signer is not None:
-            path = self._placement.folder(ref) / launch.CREDS_FILE
-            if path.parent.exists():
-                self._signer.write_creds(ref.run_id, path)
+    def _say_drained(self, ref: PlacedRef, done: bool) -> None:
+        refusal = None if done else self._credentials.refusal(ref)
+        # It was renewed just before.
+        note = None if refusal is None else refusal_note(refusal, renewals=2)
+        self._views.set_refusal(ref.run_id, note)
 
-    async def _renew_all(self) -> None:
-        while True:
-            await asyncio.sleep(RENEW_AFTER_S)
-            for run in await self._store.unfinished():
-                if run.record.state.has_process:
-                    self._renew(PlacedRef(run.record.run_id, run.record.attempt))
+    def _look_at_credentials(self, ref: PlacedRef) -> None:
+        note = self._credentials.look(ref)
+        self._views.set_refusal(ref.run_id, note)
+        self._heartbeats.mute(ref.run_id, note is not None)
 
     async def _watch_connection(self) -> None:
         while True:
@@ -288,7 +291,10 @@ class SchedulerApp:
         await self._bus.publish(subjects.RUN_CHANGED, view.model_dump_json().encode())
 
     async def _announce_progress(self) -> None:
-        """Progress is not written down each time; whoever follows gets it with an unchanged revision."""
+        """Progress is not written down each time; whoever follows gets it with an unchanged revision.
+
+        What a run cannot say over the broker is looked for here too: the runs are in hand, once a second.
+        """
         said: dict[str, object] = {}
         while True:
             await asyncio.sleep(PROGRESS_S)
@@ -296,12 +302,14 @@ class SchedulerApp:
             for run in await self._store.unfinished():
                 if not run.record.state.has_process:
                     continue
+                self._look_at_credentials(PlacedRef(run.record.run_id, run.record.attempt))
                 view = self._views.view(run.record)
                 step = view.progress.step if view.progress else None
                 now[view.run_id] = (view.revision, step, tuple(view.notes))
                 if now[view.run_id] != said.get(view.run_id):
                     await self._bus.publish(subjects.RUN_CHANGED, view.model_dump_json().encode())
             said = now
+            self._credentials.keep_only(set(now))
 
 
 async def _persist(name: str, loop: Callable[[], Awaitable[None]]) -> None:

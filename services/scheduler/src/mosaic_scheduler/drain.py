@@ -28,12 +28,15 @@ class TelemetryDrain:
         placement: Placement,
         bus: Bus,
         renew: Callable[[PlacedRef], None],
+        say: Callable[[PlacedRef, bool], None],
         announce: Callable[[RunRecord], Awaitable[None]],
     ) -> None:
         self._store = store
         self._placement = placement
         self._bus = bus
         self._renew = renew
+        self._say = say
+        """Whether a run could be shipped: the reason is to be said on it."""
         self._announce = announce
         self._wake = asyncio.Event()
         self._tries: dict[str, tuple[int, float]] = {}
@@ -90,6 +93,7 @@ class TelemetryDrain:
         except (PlacementFailed, OSError) as error:
             get_log().warning("telemetry.drain_failed", run_id=record.run_id, error=str(error))
             done = False
+        self._say(ref, done)
         if not done:
             tries = self._tries.get(record.run_id, (0, 0.0))[0]
             wait_s = RETRY_S[min(tries, len(RETRY_S) - 1)]

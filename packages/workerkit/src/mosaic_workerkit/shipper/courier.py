@@ -3,26 +3,35 @@
 import asyncio
 import os
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import nats
 import nats.errors
-from nats.aio.client import RawCredentials
+import nkeys  # type: ignore[import-untyped]  # ships no types
+from nats.aio.client import Client, RawCredentials
 
 from mosaic_contracts import subjects
 from mosaic_contracts.launch import CREDS_FILE, Launch
 from mosaic_contracts.services import Committed
 from mosaic_contracts.wire import SOURCE_WORKER
-from mosaic_workerkit.errors import OutboxCorrupted, RunFolderInvalid
+from mosaic_workerkit.errors import CredentialsRefused, OutboxCorrupted
 from mosaic_workerkit.outbox import CommittedMark, OutboxReader, outbox_dir
 from mosaic_workerkit.shipper.journal import say
+from mosaic_workerkit.shipper.refusal import RefusalWord, refusal_of
 from mosaic_workerkit.shipper.session import Session, ShipmentRefused
 
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 0.25
 """What events wait at most beyond the broker's return."""
 _SAY_AGAIN_S = 30.0
-"""Before the same is said again of the broker: the log must not grow by every try of a night."""
+"""Before the same is said again of the broker, and twice as long each further time: the log must not grow by every
+try of a night."""
+_LONGEST_SILENCE_S = 600.0
+_REFUSED_WAIT_S = (0.25, 1.0, 2.0, 5.0)
+"""Between tries with the same credentials: each is a line in the broker's log."""
+_LOOK_S = 0.25
+"""How often a shipper whose credentials are refused looks for new ones."""
 _CONNECT_S = 5.0
 _PARENT_CHECK_S = 1.0
 _ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
@@ -41,8 +50,15 @@ class Courier:
         """First seq that can still be sent; above 1 once the recorder lost what had been freed here."""
         self.losses = 0
         """How often that was seen."""
-        self._complaints: dict[str, float] = {}
-        """What was said of the broker, and when (monotonic)."""
+        self._complaints: dict[str, tuple[float, float]] = {}
+        """What was said of the broker, when it may be said again (monotonic), and how long that was."""
+        self._credentials: str | None = None
+        """What was tried last."""
+        self._refusal = RefusalWord(run_dir, launch.attempt)
+        self._refusals = 0
+        """In a row."""
+        self._accepted_at: float | None = None
+        """When the broker took the credentials of this connection (monotonic)."""
         self.acked_seq = self.mark.seq
         self.moved_at = time.monotonic()
         """When committed moved last."""
@@ -126,7 +142,7 @@ class Courier:
     async def _ship(self) -> bool:
         wait_s = _FIRST_WAIT_S
         while True:
-            began = time.monotonic()
+            self._accepted_at = None
             try:
                 if self.is_draining and self.is_all_committed():
                     self.mark.move(self.mark.seq, is_all=True)
@@ -135,20 +151,45 @@ class Courier:
             except OutboxCorrupted as error:
                 say("outbox.corrupted", error=str(error))
                 return False
-            except (OSError, nats.errors.Error, ShipmentRefused, RunFolderInvalid) as error:
-                if time.monotonic() - began > _CONNECT_S:
-                    wait_s = _FIRST_WAIT_S  # it was up for a while
+            except CredentialsRefused as error:
+                self.complain("credentials.refused", error)
+                self._refusal.leave(str(error))
+                await self._wait_for_credentials()
+            except (OSError, nats.errors.Error, ShipmentRefused) as error:
+                if self._was_up_for(_CONNECT_S):
+                    wait_s = _FIRST_WAIT_S
                     self._complaints.clear()
-                self._complain("broker.away", error)
+                self.complain("broker.away", error)
                 self.wake.clear()
                 await self.pause(wait_s)
                 wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
-    def _complain(self, event: str, error: Exception) -> None:
-        """Log it, a new cause at once and the same one now and then."""
+    def _was_up_for(self, seconds: float) -> bool:
+        return self._accepted_at is not None and time.monotonic() - self._accepted_at > seconds
+
+    def on_accepted(self) -> None:
+        """The broker takes our credentials, and lets us listen."""
+        say("broker.connected", **self.standing())
+        self._accepted_at = time.monotonic()
+        self._refusals = 0
+        self._refusal.take_back()
+
+    async def _wait_for_credentials(self) -> None:
+        """Until there are others, or it may be the broker that is another one."""
+        wait_s = _REFUSED_WAIT_S[min(self._refusals, len(_REFUSED_WAIT_S) - 1)]
+        self._refusals += 1
+        until = time.monotonic() + wait_s
+        while time.monotonic() < until and self._read_credentials() == self._credentials:
+            self.wake.clear()
+            await self.pause(_LOOK_S)
+
+    def complain(self, event: str, error: Exception) -> None:
+        """Log it, a new cause at once and the same one less and less often."""
         text, now = f"{type(error).__name__}: {error}", time.monotonic()
-        if now - self._complaints.get(f"{event} {text}", -_SAY_AGAIN_S) >= _SAY_AGAIN_S:
-            self._complaints[f"{event} {text}"] = now
+        due, wait_s = self._complaints.get(f"{event} {text}", (now, _SAY_AGAIN_S))
+        if now >= due:
+            longer_s = min(2 * wait_s, _LONGEST_SILENCE_S)
+            self._complaints[f"{event} {text}"] = (now + wait_s, longer_s)
             say(event, error=text, **self.standing())
 
     async def pause(self, seconds: float) -> None:
@@ -166,37 +207,64 @@ class Courier:
             closed.set()
 
         async def on_error(error: Exception) -> None:
-            if connected.is_set():  # a try that failed is told by `broker.away`
-                self._complain("broker.error", error)
+            if not connected.is_set():
+                return  # told by what the try raises
+            if refusal_of(error) is None:
+                self.complain("broker.error", error)
+            else:
+                closed.set()  # nothing of this connection can be relied on
 
         # No reconnecting by the library: a new connection begins at the committed mark and reads the
         # credentials anew, and there is one place that does it.
-        connection = await asyncio.wait_for(
-            nats.connect(
-                self.launch.broker_url,
-                name=f"shipper-{self.launch.run_id}",
-                inbox_prefix=subjects.inbox_prefix(self.launch.run_id),
-                user_credentials=_credentials(self.run_dir),
-                allow_reconnect=False,
-                max_reconnect_attempts=1,
-                reconnect_time_wait=0,
-                connect_timeout=2,
-                ping_interval=5,
-                max_outstanding_pings=2,
-                closed_cb=on_closed,
-                error_cb=on_error,
-            ),
-            _CONNECT_S,
-        )
+        connection = await self._connect(on_closed, on_error)
         connected.set()
-        say("broker.connected", **self.standing())
         try:
             await Session(self, connection, closed).run()
+        except (nats.errors.Error, ShipmentRefused) as error:
+            _raise_refusal(connection.last_error, error)
+            raise
         finally:
             try:
                 await asyncio.wait_for(connection.close(), 1.0)
             except (OSError, nats.errors.Error, TimeoutError) as error:
                 say("broker.error", error=f"while closing: {type(error).__name__}: {error}")
+
+    async def _connect(
+        self,
+        on_closed: Callable[[], Awaitable[None]],
+        on_error: Callable[[Exception], Awaitable[None]],
+    ) -> Client:
+        text = self._credentials = self._read_credentials()
+        try:
+            return await asyncio.wait_for(
+                nats.connect(
+                    self.launch.broker_url,
+                    name=f"shipper-{self.launch.run_id}",
+                    inbox_prefix=subjects.inbox_prefix(self.launch.run_id),
+                    user_credentials=None if text is None else _checked(text),
+                    allow_reconnect=False,
+                    max_reconnect_attempts=1,
+                    reconnect_time_wait=0,
+                    connect_timeout=2,
+                    ping_interval=5,
+                    max_outstanding_pings=2,
+                    closed_cb=on_closed,
+                    error_cb=on_error,
+                ),
+                _CONNECT_S,
+            )
+        except nats.errors.Error as error:
+            _raise_refusal(error, error)
+            raise
+        except (nkeys.NkeysError, ValueError) as error:
+            raise CredentialsRefused(f"{CREDS_FILE} is damaged: {error!r}") from error
+
+    def _read_credentials(self) -> str | None:
+        """The run's credentials as they are now; None when the placement gave none (a broker without accounts)."""
+        try:
+            return (self.run_dir / CREDS_FILE).read_text(errors="replace")
+        except FileNotFoundError:
+            return None
 
     async def _watch_parent(self) -> None:
         """A runner that was killed has taken the worker along: what is left here is a drain."""
@@ -207,13 +275,14 @@ class Courier:
         self.begin_drain()
 
 
-def _credentials(run_dir: Path) -> RawCredentials | None:
-    """The run's credentials as they are now; None when the placement gave none (a broker without accounts)."""
-    try:
-        text = (run_dir / CREDS_FILE).read_text()
-    except FileNotFoundError:
-        return None
+def _checked(text: str) -> RawCredentials:
     # nats-py looks for these lines without end in a file that lacks them.
     if "BEGIN NATS USER JWT" not in text or "BEGIN USER NKEY SEED" not in text:
-        raise RunFolderInvalid(f"{CREDS_FILE} is no creds file; the scheduler renews it")
+        raise CredentialsRefused(f"{CREDS_FILE} is no creds file")
     return RawCredentials(text)
+
+
+def _raise_refusal(said: Exception | None, error: Exception) -> None:
+    refused = refusal_of(said)
+    if refused is not None:
+        raise CredentialsRefused(refused) from error

@@ -39,6 +39,7 @@ _NO_RESPONDERS = "503"
 _WINDOW_MESSAGES = 64
 _WINDOW_BYTES = 16 * 2**20
 _ACK_S = 5.0
+_SETTLE_S = 2
 _FIRST_REFUSAL_S = 0.1
 _LONGEST_REFUSAL_S = 1.0
 _HEARTBEAT_S = 1.0
@@ -96,11 +97,13 @@ class Session:
 
         Raises:
             ShipmentRefused: the connection ended.
+            nats.errors.Error: the broker does not answer.
         """
         run = self._run_id
         await self._connection.subscribe(subjects.committed(run), cb=self._on_committed)
         await self._connection.subscribe(subjects.control(run), cb=self._on_control)
         await self._connection.subscribe(f"{self._acks}.*", cb=self._on_ack)
+        await self._settle()
         self._courier.acked_seq = self._courier.mark.seq
         self._courier.reader.seek(self._courier.mark.seq + 1)
         tasks = {
@@ -120,6 +123,15 @@ class Session:
                 task.cancel()
             await asyncio.wait(tasks)
             self._forget_in_flight()
+
+    async def _settle(self) -> None:
+        """Learn whether the broker lets us listen: its refusals come before its answer to a ping."""
+        # Twice: nats-py 2.16 writes the ping of `flush` ahead of what still waits in its buffer.
+        for _ in range(2):
+            await self._connection.flush(timeout=_SETTLE_S)
+        if self._closed.is_set():
+            raise ShipmentRefused("the connection ended")
+        self._courier.on_accepted()
 
     async def _publish(self) -> None:
         courier, reader = self._courier, self._courier.reader
@@ -199,7 +211,7 @@ class Session:
     async def _stand_back(self, refusal: Exception) -> None:
         """The stream is full or not made yet: go back to what is acknowledged and try a little later."""
         self._note = str(refusal)
-        say("batch.refused", error=self._note, **self._courier.standing())
+        self._courier.complain("batch.refused", refusal)
         self._rewind(self._courier.acked_seq)
         await asyncio.sleep(self._refusal_s)
         self._refusal_s = min(2 * self._refusal_s, _LONGEST_REFUSAL_S)

@@ -22,6 +22,8 @@ class Sighting:
     beat: Heartbeat | None = None
     moved_at: float = 0.0
     """When the trainer's step last changed."""
+    is_muted: bool = False
+    """The broker refuses the shipper: silence says nothing of the trainer."""
 
 
 class HeartbeatTracker:
@@ -64,6 +66,13 @@ class HeartbeatTracker:
         if known is None or known.attempt != attempt:
             self._sightings[run_id] = Sighting(attempt, self._now(), None, self._now())
 
+    def mute(self, run_id: str, muted: bool) -> None:
+        """Whether the run cannot speak; when it can again, its silence counts from then on."""
+        known = self._sightings.get(run_id)
+        if known is not None and known.is_muted != muted:
+            known.is_muted = muted
+            known.heard_at = self._now()
+
     def note_events(self, run_id: str, attempt: int) -> bool:
         """This attempt's worker has recorded something. Return whether that is new."""
         key = (run_id, attempt)
@@ -77,9 +86,11 @@ class HeartbeatTracker:
         return (run_id, attempt) in self._with_events
 
     def silence_s(self, run_id: str, attempt: int) -> float | None:
-        """Seconds without a word; None when that says nothing (no broker, or nothing expected)."""
+        """Seconds without a word; None when that says nothing (no broker, refused there, or nothing expected)."""
         known = self._sightings.get(run_id)
         if known is None or known.attempt != attempt or not self._is_connected:
+            return None
+        if known.is_muted:
             return None
         return self._now() - max(known.heard_at, self._connected_at)
 

@@ -16,6 +16,7 @@ class RunViews:
         self._heartbeats = heartbeats
         self._places: dict[str, Place] = {}
         self._draining: set[str] = set()
+        self._refusals: dict[str, str] = {}
 
     def set_places(self, places: Sequence[Place]) -> list[str]:
         """Take the queue's places. Return the runs whose place changed."""
@@ -31,6 +32,13 @@ class RunViews:
         else:
             self._draining.add(run_id)
 
+    def set_refusal(self, run_id: str, note: str | None) -> None:
+        """What is to be said of credentials that the broker refuses; None: it takes them."""
+        if note is None:
+            self._refusals.pop(run_id, None)
+        else:
+            self._refusals[run_id] = note
+
     def view(self, record: RunRecord) -> RunRecord:
         """The record as it is now."""
         if record.state is RunState.QUEUED:
@@ -42,7 +50,7 @@ class RunViews:
                 }
             )
         if not record.state.has_process:
-            return record
+            return self._ended(record)
         progress = self.progress(record)
         notes = [*record.notes, *self._notes(record)]
         return record.model_copy(update={"progress": progress, "notes": notes})
@@ -55,8 +63,15 @@ class RunViews:
             return said or known
         return said.model_copy(update={"total": known.total})
 
+    def _ended(self, record: RunRecord) -> RunRecord:
+        refusal = self._refusals.get(record.run_id)
+        if refusal is None or not record.telemetry_pending:
+            return record
+        return record.model_copy(update={"notes": [*record.notes, refusal]})
+
     def forget(self, run_id: str) -> None:
         """The run has ended."""
+        self._refusals.pop(run_id, None)
         self._places.pop(run_id, None)
         self._draining.discard(run_id)
 
@@ -64,6 +79,8 @@ class RunViews:
         notes: list[str] = []
         if record.run_id in self._draining:
             notes.append("the worker has ended; what it recorded is being sent")
+        if record.run_id in self._refusals:
+            notes.append(self._refusals[record.run_id])
         beat = self._heartbeats.beat(record.run_id, record.attempt)
         if beat is not None and beat.waiting_for_outbox:
             notes.append(

@@ -1,0 +1,145 @@
+"""A run's credentials on a real broker: renewed when they are refused, and the run says so meanwhile."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.stack import Stack, until
+
+from mosaic_contracts.launch import CREDS_FILE, SHIPPER_STATE_FILE, ShipperState
+from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import RunRequest
+from mosaic_contracts.states import RunState
+from mosaic_scheduler.credentials.renewal import CredentialRenewal
+from mosaic_scheduler.placement.protocol import PlacedRef
+from mosaic_servicekit.broker import init_broker
+from mosaic_servicekit.credentials import RENEW_AFTER_S, RunSigner
+from mosaic_servicekit.ulid import RunIdSource
+
+NOTE = "refuses this run's credentials"
+REF = PlacedRef(RunIdSource().next(), 1)
+
+
+async def told_notes(stack: Stack, run_id: str) -> list[str]:
+    """The run's notes once it says that it is refused; it may say so for a second only."""
+    notes: list[str] = []
+    asked = RunRequest(run_id=run_id)
+
+    async def says_so() -> bool:
+        try:
+            record = await stack.bus.request("scheduler", "get", asked, RunRecord, timeout_s=0.2)
+        except ProblemError:
+            return False  # the broker has just come back
+        notes[:] = record.notes
+        assert not record.unresponsive
+        return any(NOTE in note for note in notes)
+
+    await until(says_so)
+    return notes
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(90)
+async def test_expired_credentials_are_renewed_and_the_run_says_so(stack: Stack) -> None:
+    """A run whose credentials have expired is told on the run, gets new ones, and loses nothing."""
+    run = await stack.submit(parameters={"rate": 200.0, "events": 1_500})
+    await stack.wait_state(run.run_id, RunState.RUNNING)
+    creds = stack.home / run.run_dir / CREDS_FILE
+    stack.broker.signer().write_creds(run.run_id, creds, lifetime_s=-10)
+    expired = creds.read_text()
+    stack.broker.restart()
+    saying = asyncio.create_task(told_notes(stack, run.run_id))
+    # nats-py's ordered consumer notices only after half a minute that its broker was another one.
+    await stack.recorder.close()
+    await stack.recorder.open()
+    assert "authorization violation" in " ".join(await saying)
+    await stack.wait(run.run_id, lambda record: not any(NOTE in n for n in record.notes))
+    assert creds.read_text() != expired
+    ended = await stack.wait_end(run.run_id)
+    assert ended.state is RunState.SUCCEEDED, ended.end
+    await stack.wait(run.run_id, lambda record: not record.telemetry_pending)
+    worker = stack.recorder.of(run.run_id, "worker")
+    assert [event["seq"] for event in worker] == list(range(1, 1_504))
+    assert not (stack.home / run.run_dir / SHIPPER_STATE_FILE).exists()
+
+
+class Clock:
+    """A monotonic clock that is moved by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock."""
+    return Clock()
+
+
+@pytest.fixture
+def renewal(tmp_path: Path, clock: Clock) -> CredentialRenewal:
+    """The renewal of one run below `tmp_path`, which has its first credentials."""
+    init_broker(tmp_path, 1, 2)
+    made = CredentialRenewal(RunSigner.load(tmp_path), lambda _ref: tmp_path, clock)
+    (tmp_path / "control").mkdir()
+    made.renew(REF)
+    assert made.look(REF) is None
+    return made
+
+
+def refuse(folder: Path, attempt: int = 1) -> None:
+    """What a shipper says that the broker refuses."""
+    state = ShipperState(attempt=attempt, refused="authorization violation", since=1.0)
+    (folder / SHIPPER_STATE_FILE).write_text(state.model_dump_json())
+
+
+def test_good_credentials_are_renewed_by_time(
+    renewal: CredentialRenewal, clock: Clock, tmp_path: Path
+) -> None:
+    """Nothing is written before a third of the lifetime, and something after it."""
+    first = (tmp_path / CREDS_FILE).read_text()
+    clock.now += RENEW_AFTER_S - 1
+    renewal.look(REF)
+    assert (tmp_path / CREDS_FILE).read_text() == first
+    clock.now += 2
+    renewal.look(REF)
+    assert (tmp_path / CREDS_FILE).read_text() != first
+
+
+def test_stubborn_refusals_are_answered_less_and_less_often(
+    renewal: CredentialRenewal, clock: Clock, tmp_path: Path
+) -> None:
+    """At once, then after 5, 15 and 60 s; after the second renewal the run is told that it does not help."""
+    refuse(tmp_path)
+    written, known = [], (tmp_path / CREDS_FILE).read_text()
+    note: str | None = None
+    for second in range(160):
+        clock.now = 2000.0 + second
+        note = renewal.look(REF)
+        assert note is not None
+        assert ("start the stack again" in note) == (second > 5), (second, note)
+        if (text := (tmp_path / CREDS_FILE).read_text()) != known:
+            written.append(second)
+            known = text
+    assert written == [0, 6, 22, 83, 144]
+    (tmp_path / SHIPPER_STATE_FILE).unlink()
+    assert renewal.look(REF) is None
+
+
+def test_a_word_of_another_attempt_or_none_that_can_be_read_counts_for_nothing(
+    renewal: CredentialRenewal, tmp_path: Path
+) -> None:
+    """The run folder is the worker's too: what is no word of this attempt's shipper is not believed."""
+    refuse(tmp_path, attempt=2)
+    assert renewal.look(REF) is None
+    for made_up in (
+        b"{",
+        b"\xff",
+        b'{"attempt": 1, "refused": "' + b"x" * 1000 + b'", "since": 1}',
+    ):
+        (tmp_path / SHIPPER_STATE_FILE).write_bytes(made_up)
+        assert renewal.look(REF) is None
