@@ -32,6 +32,8 @@ ENV_RUN_DIR = "MOSAIC_RUN_DIR"
 ENV_ATTEMPT = "MOSAIC_ATTEMPT"
 
 
+ENV_GPU_GRANT = "MOSAIC_GPU_GRANT"
+"""In the environment of a runner whose run has GPUs: its GpuGrant as JSON, from which leases are rebuilt."""
 class RunFile(PeerModel):
     """`spec.json`."""
 

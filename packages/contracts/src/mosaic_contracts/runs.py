@@ -52,6 +52,8 @@ class RunRecord(PeerModel):
     waiting_reason: str | None = None
     position: int | None = None
     """Place in the queue, 1 is next."""
+    expected_start_at: AwareDatetime | None = None
+    """A rough guess from how far the runs before it are and how long such runs took; None: nothing to go by."""
     unresponsive: bool = False
     stop_requested: EndCause | None = None
     created_at: AwareDatetime

@@ -2,7 +2,7 @@
 
 scheduler: submit (with `dry_run`: check), get, list, stop, workers, describe, status, preflight (SubmitRequest;
 PreflightReport), patch, move, clone, retry, delete, restore, queue (RunRecords in the order of the queue), machine
-(MachineHistory), set_secret, delete_secret, secrets (SecretEntries).
+(MachineHistory), gpus (GpuReport), set_secret, delete_secret, secrets (SecretEntries).
 recorder: committed, status, prune (RunRequest; `{"run_id", "freed_bytes"}`, idempotent: ask again after a time-out).
 Every reply is a `Reply`; `result` holds the model that the verb names.
 """

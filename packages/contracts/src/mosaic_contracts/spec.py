@@ -100,6 +100,10 @@ class RunSpec(UserModel):
     cpus: Annotated[int, Field(ge=1, le=1024)] = 1
     """Cores reserved in the queue; also the thread count of the worker's numeric libraries."""
     gpus: Annotated[int, Field(ge=0, le=64)] = 0
+    """GPUs (or MIG slices) leased to the run for its lifetime, all at once; 0: it sees none."""
+    gpu_memory_mb: Annotated[int, Field(ge=64, le=2**24)] | None = None
+    """MiB that it takes on each of its GPUs, which it then shares with others that say so too. A reservation of the
+    queue and no wall: nothing holds a process to it. None: it has its GPUs to itself."""
     memory_mb: Annotated[int, Field(ge=64, le=2**24)] | None = None
     """MiB that all its processes together may take, /dev/shm and its /tmp included; None: no limit. A hard limit in a
     container, where no swap comes on top; processes of the embedded stack are not held to it."""

@@ -57,6 +57,8 @@ class Algorithm(PeerModel):
     """Services of the stack that its runs cannot do without: `xmpp` (`mosaic_contracts.xmpp`)."""
     agents_parameter: str | None = None
     """Parameter that says how many agents a run has: each gets an account of its own. None: one."""
+    device: DeviceNeed | None = None
+    """Whether it uses a GPU; None: as its worker."""
     warm_start: bool = False
     play: bool = False
 
