@@ -7,18 +7,18 @@ import time
 from pathlib import Path
 
 import psutil
-import pynvml  # type: ignore[import-untyped] # it ships no types
 import pytest
-from tests.fake_nvml import GIB, FakeNvml
 from tests.stack import Stack, until
 
-from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.gpus import GpuState
+from mosaic_contracts.machine import GpuSample, MachineHistory
 from mosaic_contracts.services import MachineRequest
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.machine.gpu import GpuReading, NvmlReader
+from mosaic_scheduler.gpus.reading import DeviceProcess, DeviceReading, GpuReading
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.trees import ProcessTrees
 
+GIB = 2**30
 _BUSY = """\
 import subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "b = bytearray(64 << 20)\\nwhile True: pass"])
@@ -27,64 +27,13 @@ time.sleep(60)
 """
 
 
-def test_a_machine_without_a_driver_says_so() -> None:
-    """No library, no driver: no GPU and a reason, and the next try only after a while."""
-    fake = FakeNvml(init_error=pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
-    reader = NvmlReader(fake)
-    first = reader.read()
-    assert first.gpus == []
-    assert "No NVIDIA GPU" in first.note
-    fake.init_error = None
-    assert reader.read() == first
-    assert fake.opened == 0
-
-
-def test_every_field_of_a_gpu_is_told() -> None:
-    """Units as the contract has them, and who holds memory where."""
-    reader = NvmlReader(FakeNvml(processes={0: [(7, GIB)], 1: [(7, 2 * GIB), (8, None)]}))
-    reading = reader.read()
-    first = reading.gpus[0]
-    assert (first.uuid, first.index, first.name) == ("GPU-0", 0, "Old bytes")
-    assert (first.utilization_percent, first.temperature_c, first.power_w) == (40.0, 61.0, 75.5)
-    assert (first.memory_used_bytes, first.memory_total_bytes) == (3 * GIB, 8 * GIB)
-    assert reading.memory_of == {7: {"GPU-0": GIB, "GPU-1": 2 * GIB}}
-    assert reading.note == ""
-
-
-@pytest.mark.parametrize(
-    ("function", "field"),
-    [
-        ("nvmlDeviceGetMemoryInfo", "memory_used_bytes"),
-        ("nvmlDeviceGetUtilizationRates", "utilization_percent"),
-        ("nvmlDeviceGetPowerUsage", "power_w"),
-        ("nvmlDeviceGetTemperature", "temperature_c"),
-    ],
-)
-def test_what_a_gpu_does_not_tell_is_absent(function: str, field: str) -> None:
-    """One function that the GPU lacks costs its field and no other."""
-    reading = NvmlReader(FakeNvml(unsupported={function})).read()
-    absent = [name for name, value in reading.gpus[0].model_dump().items() if value is None]
-    assert field in absent
-    assert set(absent) <= {field, "memory_total_bytes"}
-
-
-def test_a_gpu_that_is_lost_is_named_and_the_other_read() -> None:
-    """A GPU that fell off the bus does not hide the rest; a driver that goes away is found again later."""
-    fake = FakeNvml(lost={0})
-    reader = NvmlReader(fake)
-    reading = reader.read()
-    assert [gpu.index for gpu in reading.gpus] == [1]
-    assert "GPU 0 cannot be read" in reading.note
-    fake.opened = 0
-    assert "does not answer" in reader.read().note
-
-
-def test_the_real_library_is_asked_without_harm() -> None:
-    """On this machine, whatever it has: GPUs or a reason, and never an error."""
-    reader = NvmlReader()
-    reading = reader.read()
-    assert reading.gpus or reading.note
-    reader.close()
+def _reading(pid: int) -> GpuReading:
+    """A GPU of which this process holds a GiB, and one that nobody uses."""
+    used = GpuSample(uuid="GPU-1", index=1, name="b", utilization_percent=41.0)
+    idle = GpuSample(uuid="GPU-0", index=0, name="a", utilization_percent=0.0)
+    process = DeviceProcess(pid, "compute", GIB)
+    devices = (DeviceReading(idle), DeviceReading(used, processes=(process,)))
+    return GpuReading(GpuState.OK, "", devices)
 
 
 def test_a_tree_is_measured_as_a_whole(tmp_path: Path) -> None:
@@ -93,8 +42,8 @@ def test_a_tree_is_measured_as_a_whole(tmp_path: Path) -> None:
         assert parent.stdout is not None
         parent.stdout.readline()
         (child,) = psutil.Process(parent.pid).children()
-        fake = FakeNvml(processes={1: [(child.pid, GIB)]})
-        sampler = MachineSampler(tmp_path, NvmlReader(fake))
+        reading = _reading(child.pid)
+        sampler = MachineSampler(tmp_path, lambda: reading)
         runners = {"busy": parent.pid, "gone": 2**22 + 1}
         sampler.take(runners)
         time.sleep(0.5)  # a share of CPU time is of an interval

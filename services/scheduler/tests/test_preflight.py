@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.worker import Algorithm, Environment, WorkerDescription, WorkerManifest
+from mosaic_contracts.worker import Algorithm, Environment, WorkerDescription
 from mosaic_scheduler.placement.protocol import Inventory
 from mosaic_scheduler.workers.parameter import MAX_FINDINGS
 from mosaic_scheduler.workers.preflight import check_spec, parse_spec
 
-MANIFEST = WorkerManifest(id="w", title="W", command=["w"])
 DESCRIPTION = WorkerDescription(
     worker="w",
     version="1",
@@ -49,7 +48,7 @@ GOOD: dict[str, Any] = {"worker": "w", "algorithm": "ppo", "environment": "CartP
 def _findings(changes: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
     spec, findings = parse_spec({**GOOD, **changes})
     if spec is not None:
-        findings = check_spec(spec, MANIFEST, DESCRIPTION, Inventory(cpus=2))
+        findings = check_spec(spec, DESCRIPTION, Inventory(cpus=2))
     return [(f.where, f.code, f.message, f.nearest) for f in findings]
 
 
@@ -136,7 +135,6 @@ def _findings(changes: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
             "needs 8 cores, this machine gives 2",
             None,
         ),
-        ({"gpus": 1}, "gpus", ProblemCode.RESOURCES_IMPOSSIBLE, "leases none yet", None),
         (
             {"environment": "Pendulum-v1"},
             "environment",

@@ -10,7 +10,7 @@ from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
-from mosaic_scheduler.queue.fifo import Claim, queue_places
+from mosaic_scheduler.queue.plan import Claim, queue_places
 from mosaic_scheduler.runs.log_tail import last_lines
 from mosaic_scheduler.runs.name import display_name
 from mosaic_scheduler.runs.page import PAGE_BYTES, first_that_fit
@@ -54,7 +54,7 @@ def test_a_missing_log_has_no_lines(tmp_path: Path) -> None:
 def test_the_queue_is_first_come_first_served() -> None:
     """A run that needs many cores holds back the small ones behind it."""
     claims = [Claim("a", 1), Claim("b", 4), Claim("c", 1)]
-    places = queue_places(claims, in_use=0, limit=4)
+    places = queue_places(claims, cores_in_use=0, core_limit=4)
     assert [(p.run_id, p.starts, p.position, p.reason) for p in places] == [
         ("a", True, None, None),
         ("b", False, 1, "needs 4 cores; 3 of 4 free"),

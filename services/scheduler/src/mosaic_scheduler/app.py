@@ -10,7 +10,7 @@ from mosaic_contracts import subjects, wire
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import Committed, CommittedRequest, Heartbeat
-from mosaic_contracts.stack import SCHEDULER_DB
+from mosaic_contracts.stack import RUNS_DIR, SCHEDULER_DB
 from mosaic_scheduler.credentials.renewal import CredentialRenewal, refusal_note
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.drain import TelemetryDrain
@@ -22,13 +22,20 @@ from mosaic_scheduler.errors import (
 )
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
-from mosaic_scheduler.machine.gpu import NvmlReader
+from mosaic_scheduler.gpus.lease import LeaseStore
+from mosaic_scheduler.gpus.ledger import LeaseLedger
+from mosaic_scheduler.gpus.owner import OwnerFinder
+from mosaic_scheduler.gpus.report import GpuReports
+from mosaic_scheduler.gpus.supply import GpuSupply
+from mosaic_scheduler.gpus.watch import GpuWatch
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.watch import MachineWatch
 from mosaic_scheduler.placement.docker import DockerPlacement
 from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.preflight.report import Preflight
+from mosaic_scheduler.queue.dispatch import Dispatcher
+from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.moves import QueueMoves
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.retention.deletion import RunDeletion
@@ -82,11 +89,25 @@ class SchedulerApp:
         self._heartbeats = HeartbeatTracker()
         self._views = RunViews(self._heartbeats)
         self._publisher = EventPublisher(self._database, self._bus, self._announce)
+        self._gpu_watch = GpuWatch(settings.gpu_helper)
+        self._leases = LeaseStore(self._database)
+        self._ledger = LeaseLedger(
+            self._leases,
+            self._placement,
+            self._gpu_watch,
+            OwnerFinder(settings.home / RUNS_DIR),
+            settings.gpu_share_limit,
+        )
+        self._views.losses_of = self._ledger.losses
+        self._durations = PastDurations(self._database)
+        self._supply = GpuSupply(self._gpu_watch, self._ledger, self._placement)
         self._reconciler = Reconciler(
             store=self._store,
             placement=self._placement,
             heartbeats=self._heartbeats,
             views=self._views,
+            dispatcher=Dispatcher(self._placement, self._ledger, self._durations, self._views),
+            on_end=self._durations.note,
             make_order=self._make_order,
             ask_events=self._ask_events,
             announce=self._announce,
@@ -102,9 +123,8 @@ class SchedulerApp:
             self._announce,
         )
         self._reconciler.on_pending = self._drain.wake
-        self._gpus = NvmlReader()
         self._machine = MachineWatch(
-            MachineSampler(settings.home, self._gpus),
+            MachineSampler(settings.home, lambda: self._gpu_watch.reading),
             # A container's processes have other pids in it, and its engine counts them.
             self._placement.runners if isinstance(self._placement, ProcessPlacement) else dict,
             self._heartbeats.step,
@@ -123,6 +143,7 @@ class SchedulerApp:
             self._catalogue,
             self._vault,
             self._reconciler,
+            self._supply,
             self._views,
             self._announce,
         )
@@ -137,8 +158,14 @@ class SchedulerApp:
             QueueMoves(store, views, announce, self._reconciler.wake.set),
             RunDeletion(store, views, announce, self._purge.wake),
             Preflight(
-                self._settings, self._bus, self._catalogue, self._submission, self._reconciler
+                self._settings,
+                self._bus,
+                self._catalogue,
+                self._submission,
+                self._reconciler,
+                self._supply,
             ),
+            GpuReports(self._gpu_watch, self._ledger, self._placement),
             SecretService(self._vault),
             self._machine,
             self._catalogue,
@@ -159,6 +186,7 @@ class SchedulerApp:
             "drain": self._drain.run,
             "purge": self._purge.run,
             "machine": self._machine.run,
+            "gpus": self._gpu_watch.run,
             "progress": self._announce_progress,
             "losses": self._watch_connection,
             "warm_up": self._warm_up,
@@ -170,12 +198,13 @@ class SchedulerApp:
         await service.end_tasks()
         await self._bus.close()
         self._placement.close()
-        self._gpus.close()
         await self._database.close()
 
     async def _take_over(self) -> None:
         """Adopt what runs, and end what an earlier scheduler left behind."""
         adopted = await self._placement.adopt()
+        await self._ledger.rebuild()
+        await self._durations.load()
         alive = {run.record.run_id for run in await self._store.unfinished()}
         # Of a run that has ended, at most a shipper may still be at work.
         alive |= {run.record.run_id for run in await self._store.with_leftovers()}
@@ -189,12 +218,16 @@ class SchedulerApp:
         record = run.record
         worker = self._registry.find(record.spec.worker)
         signer = self._signer
+        lease = await self._leases.of(PlacedRef(record.run_id, record.attempt))
+        if record.spec.gpus and lease is None:
+            raise PlacementFailed("Its GPU lease is gone; it is to be queued again.")
         return LaunchOrder(
             ref=PlacedRef(record.run_id, record.attempt),
             spec=record.spec,
             nonce=run.nonce,
             python=worker.python,
             worker_command=worker.command,
+            grant=lease.grant if lease is not None else None,
             image=worker.manifest.image,
             secrets=await asyncio.to_thread(self._reveal, record.spec.secrets),
             broker_url=self._settings.url,

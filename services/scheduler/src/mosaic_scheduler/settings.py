@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from mosaic_scheduler.placement.docker import Engine
+from mosaic_scheduler.gpus.watch import HELPER
+from mosaic_scheduler.placement.engine import Engine
 from mosaic_servicekit.settings import ServiceSettings
 
 
@@ -19,6 +20,11 @@ class SchedulerSettings(ServiceSettings):
     """Environments, `<room>/bin/python`; default `var/venvs` of the checkout."""
     cpu_limit: Annotated[int, Field(ge=1)] | None = None
     """Cores the queue may give away; default all that this process may use."""
+
+    gpu_share_limit: Annotated[int, Field(ge=1, le=64)] = 4
+    """Runs with `gpu_memory_mb` that one GPU takes at most."""
+    gpu_helper: list[str] = Field(default_factory=lambda: list(HELPER))
+    """As JSON: the command that reads the GPUs (`mosaic_scheduler.gpus.nvml` says how)."""
 
     placement: Literal["process", "docker"] = "process"
     """`process`: runs are processes of this machine; `docker`: containers of their workers' images."""

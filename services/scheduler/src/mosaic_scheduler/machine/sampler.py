@@ -1,14 +1,14 @@
 """One look at the whole machine."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from mosaic_contracts.machine import MachineSample
-from mosaic_scheduler.machine.gpu import GpuReader
+from mosaic_scheduler.gpus.reading import GpuReading
 from mosaic_scheduler.machine.trees import ProcessTrees, RunSight
 
 
@@ -24,16 +24,16 @@ class Look:
 class MachineSampler:
     """Reads host, GPUs and runs. Blocks for some milliseconds, so call it in a thread; never from two at once."""
 
-    def __init__(self, home: Path, gpus: GpuReader) -> None:
+    def __init__(self, home: Path, newest: Callable[[], GpuReading]) -> None:
         self._home = home
-        self._gpus = gpus
+        self._newest = newest
         self._trees = ProcessTrees()
         self._cores = psutil.cpu_count() or 1
         psutil.cpu_percent()  # the first word is about nothing: it counts from here
 
     def take(self, runners: Mapping[str, int]) -> Look:
         """What the machine does now; percentages are since the last look. `runners`: pid by run id."""
-        gpu = self._gpus.read()
+        gpu = self._newest()
         runs = self._trees.look(runners, gpu)
         memory = psutil.virtual_memory()
         disk = psutil.disk_usage(str(self._home))
@@ -47,7 +47,7 @@ class MachineSampler:
             memory_total_bytes=memory.total,
             disk_free_bytes=disk.free,
             disk_total_bytes=disk.total,
-            gpus=gpu.gpus,
+            gpus=gpu.samples,
             runs=[run.use for run in runs],
         )
         return Look(sample, runs, gpu.note)

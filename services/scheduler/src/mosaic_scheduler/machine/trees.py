@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import psutil
 
 from mosaic_contracts.machine import RunUse
-from mosaic_scheduler.machine.gpu import GpuReading
+from mosaic_scheduler.gpus.reading import GpuReading
 
 LOOK_AROUND_S = 10.0
 """How often children are looked for: that reads every process of the machine, and is most of the cost."""
@@ -60,6 +60,7 @@ class ProcessTrees:
 
 
 def _use(run_id: str, tree: dict[int, psutil.Process], gpu: GpuReading) -> RunSight:
+    memory_of = gpu.memory_of
     cpu_percent, rss_bytes, alive = 0.0, 0, 0
     gpu_bytes: dict[str, int] = {}
     for pid, process in list(tree.items()):
@@ -73,9 +74,9 @@ def _use(run_id: str, tree: dict[int, psutil.Process], gpu: GpuReading) -> RunSi
         except psutil.AccessDenied:
             continue
         alive += 1
-        for uuid, used in gpu.memory_of.get(pid, {}).items():
+        for uuid, used in memory_of.get(pid, {}).items():
             gpu_bytes[uuid] = gpu_bytes.get(uuid, 0) + used
-    rates = [g.utilization_percent for g in gpu.gpus if g.uuid in gpu_bytes]
+    rates = [g.utilization_percent for g in gpu.samples if g.uuid in gpu_bytes]
     known = [rate for rate in rates if rate is not None]
     use = RunUse(
         run_id=run_id,

@@ -6,25 +6,42 @@ runner's exit report in that folder; the engine is asked only whether the contai
 
 import asyncio
 import os
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import docker
 import requests
-from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 from docker.models.containers import Container
-from docker.types import CancellableStream, LogConfig, Mount
+from docker.types import LogConfig, Mount
 
 from mosaic_contracts import launch
+from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
-from mosaic_scheduler.errors import PlacementFailed
+from mosaic_scheduler.errors import PlacementFailed, PlacementUnavailable
+from mosaic_scheduler.placement.engine import (
+    ENGINE_AWAY,
+    LABEL_STACK,
+    Engine,
+    away,
+    explained,
+    image_missing,
+    is_answer,
+)
+from mosaic_scheduler.placement.engine_watch import EngineWatch
+from mosaic_scheduler.placement.nvidia import (
+    NO_DEVICES,
+    NvidiaRuntime,
+    device_settings,
+    grant_labels,
+    grant_of,
+)
 from mosaic_scheduler.placement.protocol import (
     ABSENT,
     Bounds,
+    Holding,
     Internet,
     Inventory,
     LaunchOrder,
@@ -34,57 +51,20 @@ from mosaic_scheduler.placement.protocol import (
 )
 from mosaic_scheduler.placement.run_folder import RUNNER_MODULE, RunFolder
 from mosaic_scheduler.runs.log_tail import last_lines
-from mosaic_servicekit.logging import get_log
 
-LABEL_STACK = "mosaic.stack"
 LABEL_RUN = "mosaic.run"
 LABEL_ATTEMPT = "mosaic.attempt"
 LABEL_ROLE = "mosaic.role"
 """`run`, or `drain` of one that ships what a dead run left."""
 
-ENGINE_TIMEOUT_S = 20
 PIDS = 4096
 TMP = "/tmp"  # noqa: S108 - a file system of the container's own
 TMP_BYTES = 2**30
 MIB = 2**20
-HOST_NETWORK = "host"
 _DRAIN_MARGIN_S = 10.0
-_RETRY_S = 1.0
-"""Before the engine's events are followed again."""
 _LIVING = ("running", "paused", "restarting")
 _TELLS = 15
 """SIGTERM: the engine's init hands it to the runner."""
-ENGINE_AWAY = (requests.RequestException, DockerException, OSError)
-"""What talking to an engine may raise; of these APIError is an answer, and its handler stands first."""
-
-
-@dataclass(frozen=True)
-class Engine:
-    """How runs are placed on an engine."""
-
-    stack: str
-    """Names this stack on the engine: containers of others are never touched."""
-    network: str
-    """Network on which runs reach the broker; `host` only where the broker is on the host's loopback."""
-    outside: str | None = None
-    """Network with a way out, which a run that may have internet joins as well."""
-    volume: str | None = None
-    """Named volume that is our MOSAIC_HOME; None: it is a folder of the engine's host."""
-    url: str | None = None
-    """Address of the engine; None: as the environment says (`DOCKER_HOST`), else the local socket."""
-
-    @property
-    def internet(self) -> Internet:
-        """Whether runs have a way out."""
-        if self.network == HOST_NETWORK:
-            return Internet.OPEN
-        return Internet.NONE if self.outside is None else Internet.ON_REQUEST
-
-    def connect(self) -> docker.DockerClient:
-        """A client, not yet connected."""
-        if self.url is None:
-            return docker.from_env(timeout=ENGINE_TIMEOUT_S, version="1.45")
-        return docker.DockerClient(self.url, timeout=ENGINE_TIMEOUT_S, version="1.45")
 
 
 class DockerPlacement:
@@ -98,12 +78,15 @@ class DockerPlacement:
         self._engine = engine
         self.bounds = Bounds(memory=True, internet=engine.internet)
         self._client = engine.connect()
+        self._nvidia = NvidiaRuntime(self._client)
         self._callbacks: list[Callable[[], None]] = []
-        self._watcher: _Watcher | None = None
+        self._owed: set[PlacedRef] = set()
+        """Attempts to be swept once the engine is back."""
+        self._watcher: EngineWatch | None = None
 
     async def inventory(self) -> Inventory:
-        """Cores only; GPUs are leased elsewhere."""
-        return Inventory(cpus=self._cores)
+        """Cores, and whether a container can be given a GPU."""
+        return Inventory(self._cores, await asyncio.to_thread(self._nvidia.problem))
 
     async def submit(self, order: LaunchOrder) -> None:
         """See `Placement.submit`."""
@@ -112,7 +95,7 @@ class DockerPlacement:
         await asyncio.to_thread(self._start, order)
 
     async def status(self, ref: PlacedRef) -> Placed:
-        """See `Placement.status`. Raises OSError when the engine is away: nothing is known then."""
+        """See `Placement.status`."""
         return await asyncio.to_thread(self._status, ref)
 
     async def image(self, ref: PlacedRef) -> str | None:
@@ -134,9 +117,23 @@ class DockerPlacement:
         found = await asyncio.to_thread(self._containers, "run")
         return [_ref_of(container) for container in found if container.status in _LIVING]
 
+    async def holdings(self) -> list[Holding]:
+        """See `Placement.holdings`: by the labels of containers, also of one that is created and not started."""
+        found = await asyncio.to_thread(self._containers, "run")
+        return [
+            Holding(_ref_of(container), grant)
+            for container in found
+            if container.status in (*_LIVING, "created")
+            and (grant := grant_of(container)) is not None
+        ]
+
     async def sweep(self, ref: PlacedRef) -> int:
-        """See `Placement.sweep`. With its container all of an attempt is gone."""
-        return await asyncio.to_thread(self._remove, ref)
+        """See `Placement.sweep`. With its container all of an attempt is gone; while the engine is away it is owed."""
+        try:
+            return await asyncio.to_thread(self._remove, ref)
+        except PlacementUnavailable:
+            self._owed.add(ref)
+            return 0
 
     async def sweep_orphans(self, may_live: Callable[[str], bool]) -> int:
         """Remove containers of runs of this stack that may not live (any more). Return how many lived."""
@@ -150,7 +147,9 @@ class DockerPlacement:
         """See `Placement.on_change`."""
         self._callbacks.append(callback)
         if self._watcher is None:
-            self._watcher = _Watcher(self._engine, asyncio.get_running_loop(), self._changed)
+            self._watcher = EngineWatch(
+                self._engine, asyncio.get_running_loop(), self._changed, self._settle
+            )
             self._watcher.start()
 
     def folder(self, ref: PlacedRef) -> Path:
@@ -162,6 +161,12 @@ class DockerPlacement:
         if self._watcher is not None:
             self._watcher.stop()
         self._client.close()
+
+    def _settle(self) -> None:
+        """The engine is back: remove what could not be removed."""
+        for ref in tuple(self._owed):
+            self._remove(ref)
+            self._owed.discard(ref)
 
     def _changed(self) -> None:
         for callback in self._callbacks:
@@ -183,23 +188,21 @@ class DockerPlacement:
             folder.prepare(pinned)
             self._make(pinned, folder).start()
         except ImageNotFound as error:
-            raise PlacementFailed(
-                f"image {image} is not on this engine; build or pull it, e.g. "
-                f"`docker compose --profile build build worker_{order.spec.worker}`"
-            ) from error
-        except APIError as error:
+            raise PlacementFailed(image_missing(image)) from error
+        except ENGINE_AWAY as error:
+            if not is_answer(error):
+                raise PlacementUnavailable(away(error)) from error
             self._remove(order.ref)
             raise PlacementFailed(
-                f"the engine refused to start {image}: {explained(error)}"
+                f"The engine refused to start {image}: {explained(error)}"
             ) from error
-        except ENGINE_AWAY as error:
-            raise PlacementFailed(f"the container engine cannot be reached: {error}") from error
 
     def _make(self, order: LaunchOrder, folder: RunFolder) -> Container:
         runner = [order.python, "-m", RUNNER_MODULE, "--run-dir", str(folder.path)]
         try:
             given = {**_limits(order.spec), **self._networks(order.spec.internet)}
-            return self._create(order.ref, "run", str(order.image), runner, given)
+            given |= device_settings(order.grant)
+            return self._create(order.ref, "run", str(order.image), runner, given, order.grant)
         except APIError as error:
             if error.status_code != 409:
                 raise
@@ -207,9 +210,16 @@ class DockerPlacement:
             return self._client.containers.get(self._name(order.ref))
 
     def _create(
-        self, ref: PlacedRef, role: str, image: str, argv: list[str], given: dict[str, Any]
+        self,
+        ref: PlacedRef,
+        role: str,
+        image: str,
+        argv: list[str],
+        given: dict[str, Any],
+        grant: GpuGrant | None = None,
     ) -> Container:
         folder = self._folder(ref)
+        devices = NO_DEVICES if grant is None else {}
         return self._client.containers.create(
             image,
             argv,
@@ -220,8 +230,9 @@ class DockerPlacement:
                 LABEL_RUN: ref.run_id,
                 LABEL_ATTEMPT: str(ref.attempt),
                 LABEL_ROLE: role,
+                **grant_labels(grant),
             },
-            environment={**folder.environment(), "HOME": TMP},
+            environment={**folder.environment(), **devices, "HOME": TMP},
             working_dir=str(folder.path),
             mounts=[self._mount(folder.path)],
             # The owner of the files is who may delete them: ourselves.
@@ -270,6 +281,8 @@ class DockerPlacement:
 
     def _cancel(self, ref: PlacedRef, kill: bool) -> None:
         container = self._find(ref)
+        if container is not None and container.status == "created":
+            _remove(container)  # its start, if one is on its way, fails over that
         if container is None or container.status not in _LIVING:
             return
         try:
@@ -277,9 +290,8 @@ class DockerPlacement:
                 container.kill("SIGKILL")
             elif self._folder(ref).mark_stop():
                 container.kill(_TELLS)
-        except APIError as error:
-            if error.status_code not in (404, 409):  # it has ended in between
-                raise OSError(explained(error)) from error
+        except ENGINE_AWAY as error:
+            _let_pass(error)  # it has ended in between
 
     def _drain(self, ref: PlacedRef, timeout_s: float) -> bool:
         folder = self._folder(ref)
@@ -319,7 +331,7 @@ class DockerPlacement:
         except NotFound:
             return None
         except ENGINE_AWAY as error:
-            raise OSError(f"the container engine cannot be reached: {error}") from error
+            raise PlacementUnavailable(away(error)) from error
 
     def _containers(self, role: str | None) -> list[Container]:
         labels = [f"{LABEL_STACK}={self._engine.stack}"]
@@ -330,7 +342,7 @@ class DockerPlacement:
                 all=True, filters={"label": labels}, ignore_removed=True
             )
         except ENGINE_AWAY as error:
-            raise OSError(f"the container engine cannot be reached: {error}") from error
+            raise PlacementUnavailable(away(error)) from error
         return found
 
     def _remove(self, ref: PlacedRef, role: str = "run") -> int:
@@ -374,56 +386,13 @@ def _ref_of(container: Container) -> PlacedRef:
 def _remove(container: Container) -> None:
     try:
         container.remove(force=True)
-    except APIError as error:
-        if error.status_code not in (404, 409):  # gone, or being removed by somebody else
-            raise OSError(explained(error)) from error
+    except ENGINE_AWAY as error:
+        _let_pass(error)  # gone, or being removed by somebody else
 
 
-def explained(error: APIError) -> str:
-    """What the engine said."""
-    return str(error.explanation or error)
-
-
-class _Watcher(threading.Thread):
-    """Follows the engine's events, for the SDK blocks; tells the loop that some container ended."""
-
-    def __init__(
-        self, engine: Engine, loop: asyncio.AbstractEventLoop, changed: Callable[[], None]
-    ) -> None:
-        super().__init__(name="engine-events", daemon=True)
-        self._engine = engine
-        self._loop = loop
-        self._tell = changed
-        self._stopped = threading.Event()
-        self._stream: CancellableStream[dict[str, Any]] | None = None
-
-    def run(self) -> None:
-        """Until `stop`. After each (re)connection things may have changed unseen."""
-        filters: dict[str, Any] = {
-            "type": "container",
-            "event": ["die", "destroy"],
-            "label": f"{LABEL_STACK}={self._engine.stack}",
-        }
-        while not self._stopped.is_set():
-            client = self._engine.connect()
-            try:
-                self._stream = client.events(decode=True, filters=filters)
-                self._notify()
-                for _ in self._stream:
-                    self._notify()
-            except ENGINE_AWAY as error:
-                if not self._stopped.is_set():
-                    get_log().warning("engine.away", error=str(error))
-            finally:
-                client.close()
-            self._stopped.wait(_RETRY_S)
-
-    def stop(self) -> None:
-        """End it."""
-        self._stopped.set()
-        if self._stream is not None:
-            self._stream.close()
-
-    def _notify(self) -> None:
-        if not self._loop.is_closed() and not self._stopped.is_set():
-            self._loop.call_soon_threadsafe(self._tell)
+def _let_pass(error: Exception) -> None:
+    """Nothing, when the engine says that there is nothing more to do."""
+    if not is_answer(error):
+        raise PlacementUnavailable(away(error)) from error
+    if not isinstance(error, APIError) or error.status_code not in (404, 409):
+        raise OSError(explained(error)) from error

@@ -4,7 +4,7 @@ import os
 import signal
 from pathlib import Path
 
-from mosaic_contracts.launch import ENV_ATTEMPT, ENV_RUN_DIR, ENV_RUN_ID
+from mosaic_contracts.launch import ENV_ATTEMPT, ENV_GPU_GRANT, ENV_RUN_DIR, ENV_RUN_ID
 from mosaic_scheduler.placement.protocol import RunProcess
 
 _START_FIELD = 19
@@ -46,6 +46,7 @@ def run_process(pid: int) -> RunProcess | None:
         run_dir=Path(environment.get(ENV_RUN_DIR, "/")),
         attempt=int(attempt) if attempt.isdigit() else 0,
         argv=argv.decode("utf-8", errors="replace").rstrip("\0").split("\0"),
+        gpu_grant=environment.get(ENV_GPU_GRANT, ""),
     )
 
 

@@ -8,13 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from mosaic_contracts import launch
+from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.placement import proc
 from mosaic_scheduler.placement.protocol import (
     ABSENT,
     Bounds,
+    Holding,
     Internet,
     Inventory,
     LaunchOrder,
@@ -23,8 +27,14 @@ from mosaic_scheduler.placement.protocol import (
     PlacedRef,
     RunProcess,
 )
-from mosaic_scheduler.placement.run_folder import RUNNER_MODULE, SHIPPER_MODULE, RunFolder
+from mosaic_scheduler.placement.run_folder import (
+    RUNNER_MODULE,
+    SHIPPER_MODULE,
+    RunFolder,
+    grant_variable,
+)
 from mosaic_scheduler.runs.log_tail import last_lines
+from mosaic_servicekit.logging import get_log
 
 _RUNNER_LOCKED = 75
 """Exit code of a runner that found another one holding the run."""
@@ -61,7 +71,7 @@ class ProcessPlacement:
         self._callbacks: list[Callable[[], None]] = []
 
     async def inventory(self) -> Inventory:
-        """Cores only; GPUs are not leased yet."""
+        """Cores; a process can be given any GPU."""
         return Inventory(cpus=self._cores)
 
     async def submit(self, order: LaunchOrder) -> None:
@@ -130,6 +140,21 @@ class ProcessPlacement:
             if _is_runner(process) and ref not in self._tracked:
                 self._track(ref, process, None)
         return list(self._tracked)
+
+    async def holdings(self) -> list[Holding]:
+        """See `Placement.holdings`: by the environment of a runner, or of what it left behind, but its shipper."""
+        found: dict[PlacedRef, Holding] = {}
+        # A runner last: what a worker gives its children could say anything.
+        for process in sorted(await self._own_processes(), key=_is_runner):
+            if process.gpu_grant and SHIPPER_MODULE not in process.argv:
+                ref = PlacedRef(process.run_id, process.attempt)
+                try:
+                    grant = GpuGrant.model_validate_json(process.gpu_grant)
+                except ValidationError as error:
+                    get_log().warning("grant.unreadable", run_id=ref.run_id, error=str(error))
+                    continue
+                found[ref] = Holding(ref, grant)
+        return list(found.values())
 
     async def sweep(self, ref: PlacedRef) -> int:
         """See `Placement.sweep`."""
@@ -252,7 +277,7 @@ def _start_runner(folder: RunFolder, order: LaunchOrder) -> subprocess.Popen[byt
             stdout=log,
             stderr=log,
             cwd=folder.path,
-            env={**_base_environment(), **folder.environment()},
+            env={**_base_environment(), **folder.environment(), **grant_variable(order.grant)},
             start_new_session=True,  # it outlives us, and a Ctrl-C at our terminal
         )
 

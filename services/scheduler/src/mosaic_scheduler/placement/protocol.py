@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import SecretStr
 
+from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.spec import RunSpec
 
@@ -42,7 +43,8 @@ class Inventory:
     """What there is to give away."""
 
     cpus: int
-    gpus: int = 0
+    gpu_problem: str = ""
+    """Why this engine can hand no GPU to a run, and what to do; empty: it can."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,18 @@ class LaunchOrder:
     """Writes the run's broker credentials; None on a broker without authentication."""
     secrets: Mapping[str, SecretStr] = field(default_factory=dict)
     """By name: each becomes a file that only the run's processes can read."""
+    grant: GpuGrant | None = None
+    """The GPUs that it gets; None: it must see none."""
     image: str | None = None
     """The worker's container image, for a placement that starts containers."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """An attempt that lives and its GPUs, as its processes or its container carry them."""
+
+    ref: PlacedRef
+    grant: GpuGrant
 
 
 class PlacedKind(StrEnum):
@@ -96,7 +108,10 @@ ABSENT = Placed(PlacedKind.ABSENT)
 
 
 class Placement(Protocol):
-    """An engine that runs attempts."""
+    """An engine that runs attempts.
+
+    Each of its methods that asks the engine may raise PlacementUnavailable: it does not answer, and nothing is known.
+    """
 
     name: str
     bounds: Bounds
@@ -133,6 +148,10 @@ class Placement(Protocol):
         """Every attempt that the engine runs now, whoever started it."""
         ...
 
+    async def holdings(self) -> list[Holding]:
+        """Who holds which GPUs, by what really runs; those without any are not in it."""
+        ...
+
     async def sweep(self, ref: PlacedRef) -> int:
         """End what is left of an attempt whose runner is gone (but not its shipper). Return how many."""
         ...
@@ -161,3 +180,5 @@ class RunProcess:
     run_dir: Path
     attempt: int
     argv: list[str] = field(default_factory=list)
+    gpu_grant: str = ""
+    """As JSON; empty: it has none."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mosaic_contracts import launch
+from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.secrets.delivery import deliver, variables
@@ -134,8 +135,7 @@ class RunFolder:
                 **dict.fromkeys(_THREADS, str(order.spec.cpus)),
                 **self.environment(),
                 **variables(self.path, list(order.secrets)),
-                # A run that asked for no GPU sees none.
-                "CUDA_VISIBLE_DEVICES": "",
+                **_visible_devices(order),
                 "PYTHONUNBUFFERED": "1",
             },
             broker_url=order.broker_url,
@@ -145,6 +145,20 @@ class RunFolder:
             when_outbox_full=order.spec.when_outbox_full,
             image=order.image,
         )
+
+
+def grant_variable(grant: GpuGrant | None) -> dict[str, str]:
+    """What marks a runner as holding GPUs."""
+    return {} if grant is None else {launch.ENV_GPU_GRANT: grant.model_dump_json()}
+
+
+def _visible_devices(order: LaunchOrder) -> dict[str, str]:
+    """A run without GPUs sees none. In a container the engine's device request is the wall, and numbers start at 0."""
+    if order.grant is None:
+        return {"CUDA_VISIBLE_DEVICES": ""}
+    if order.image is not None:
+        return {}
+    return {"CUDA_VISIBLE_DEVICES": ",".join(order.grant.devices)}
 
 
 def _write(path: Path, text: str) -> None:

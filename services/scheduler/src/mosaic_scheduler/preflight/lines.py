@@ -6,7 +6,7 @@ from mosaic_contracts.preflight import PreflightLine
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.services import RecorderStatus
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import CheckReport, DeviceNeed, Finding, WorkerManifest
+from mosaic_contracts.worker import CheckReport, Finding
 from mosaic_scheduler.placement.protocol import Bounds, Internet
 from mosaic_scheduler.preflight import consent
 from mosaic_scheduler.preflight.bounds import INTERNET_OPEN, MEMORY_OPEN
@@ -28,6 +28,7 @@ _TITLES = {
 _LINE_OF_FIELD = {
     "cpus": "cpus",
     "gpus": "device",
+    "gpu_memory_mb": "device",
     "memory_mb": "memory",
     "internet": "internet",
     "secrets": "secrets",
@@ -39,7 +40,7 @@ _TODO_OF_LINE = {
     "cpus": "Ask for fewer cores (`cpus`).",
     "memory": "Ask for less (`memory_mb`).",
     "internet": "Leave `internet` off, or start the stack with such a network.",
-    "device": "Ask for gpus 0, or choose a worker that needs no GPU.",
+    "device": "Ask for what this machine has (`./mosaic gpus`), or for a worker that needs no GPU.",
     "secrets": "Set it with `./mosaic secret set NAME`.",
 }
 
@@ -85,13 +86,6 @@ def of_cores(spec: RunSpec, free: int, limit: int) -> PreflightLine:
         return ok("cpus", f"Needs {spec.cpus}; {free} of {limit} are free.")
     message = f"It would wait: it needs {spec.cpus} cores, {max(free, 0)} of {limit} are free."
     return warning("cpus", message, "Wait, or stop a run that holds them (`./mosaic ps`).")
-
-
-def of_device(spec: RunSpec, manifest: WorkerManifest) -> PreflightLine:
-    """Of a run whose device nothing speaks against."""
-    if spec.gpus or manifest.device is DeviceNeed.NONE:
-        return ok("device", f"{spec.gpus} GPUs." if spec.gpus else "CPU; the worker uses no GPU.")
-    return ok("device", "CPU; the worker could use a GPU, and the run asks for none.")
 
 
 def of_memory(spec: RunSpec, bounds: Bounds, machine_mb: int) -> PreflightLine:

@@ -7,8 +7,10 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
 from mosaic_scheduler import problem
 from mosaic_scheduler.disk import free_bytes
+from mosaic_scheduler.gpus.supply import GpuSupply
 from mosaic_scheduler.preflight import consent, lines
 from mosaic_scheduler.preflight.bounds import machine_memory_mb
+from mosaic_scheduler.preflight.device import device_need, of_device
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.settings import SchedulerSettings
@@ -28,12 +30,14 @@ class Preflight:
         catalogue: WorkerCatalogue,
         submission: RunSubmission,
         reconciler: Reconciler,
+        gpus: GpuSupply,
     ) -> None:
         self._settings = settings
         self._bus = bus
         self._catalogue = catalogue
         self._submission = submission
         self._reconciler = reconciler
+        self._gpus = gpus
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -87,10 +91,14 @@ class Preflight:
             lines.of_cores(spec, limit - self._reconciler.load.cpu_in_use, limit),
             lines.of_memory(spec, bounds, machine_memory_mb()),
             lines.of_internet(spec, bounds),
-            lines.of_device(spec, worker.manifest),
+            await self._of_device(worker, spec),
             lines.of_secrets(spec),
         ]
         return [line for line in well if line.id not in said]
+
+    async def _of_device(self, worker: RegisteredWorker, spec: RunSpec) -> PreflightLine:
+        need = device_need(spec, worker.manifest, await self._catalogue.describe(worker))
+        return of_device(spec, need, await self._gpus.stock(), await self._gpus.devices())
 
     def _of_disk(self, spec: RunSpec | None) -> list[PreflightLine]:
         free, reserve = free_bytes(self._settings.home), self._settings.disk_reserve_bytes

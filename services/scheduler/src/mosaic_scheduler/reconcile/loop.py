@@ -6,19 +6,24 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_scheduler.errors import PlacementFailed, WorkerNotReady, WorkerUnknown
+from mosaic_scheduler.errors import (
+    PlacementFailed,
+    PlacementUnavailable,
+    WorkerNotReady,
+    WorkerUnknown,
+)
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.placement.protocol import (
-    Inventory,
     LaunchOrder,
     Placed,
     PlacedKind,
     PlacedRef,
     Placement,
 )
-from mosaic_scheduler.queue.fifo import Claim, queue_places
+from mosaic_scheduler.queue.dispatch import Dispatcher, Load, Start
 from mosaic_scheduler.reconcile import decision
 from mosaic_scheduler.reconcile.decision import Action, Facts
 from mosaic_scheduler.runs import ending
@@ -46,15 +51,7 @@ class _Watch:
     stopping: float | None = None
     ended: float | None = None
     events_denied: bool = False
-
-
-@dataclass
-class Load:
-    """How much is going on, for `status`."""
-
-    cpu_in_use: int = 0
-    queued: int = 0
-    live: int = 0
+    engine_away: bool = False
 
 
 @dataclass
@@ -65,6 +62,7 @@ class Reconciler:
     placement: Placement
     heartbeats: HeartbeatTracker
     views: RunViews
+    dispatcher: Dispatcher
     make_order: MakeOrder
     ask_events: AskEvents
     announce: Announce
@@ -73,6 +71,7 @@ class Reconciler:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     load: Load = field(default_factory=Load)
     on_pending: Callable[[], None] = lambda: None
+    on_end: Callable[[RunRecord], None] = lambda _: None
     _watches: dict[str, _Watch] = field(default_factory=dict)
 
     async def run(self) -> None:
@@ -94,6 +93,8 @@ class Reconciler:
                 continue
             try:
                 await self._reconcile(run)
+            except PlacementUnavailable as error:
+                await self._wait_for_engine(run.record, error)
             except OSError as error:
                 # A folder that its worker deleted or a full disk: the other runs must not wait for this one.
                 get_log().warning(
@@ -104,6 +105,7 @@ class Reconciler:
     async def _reconcile(self, run: StoredRun) -> None:
         record = run.record
         placed = await self.placement.status(PlacedRef(record.run_id, record.attempt))
+        self._watch(record, time.monotonic()).engine_away = False
         report = placed.report if placed.kind is PlacedKind.ALIVE else None
         self.views.set_draining(record.run_id, report)
         facts = self._facts(record, placed)
@@ -182,8 +184,24 @@ class Reconciler:
     async def _stop(self, record: RunRecord, cause: EndCause) -> RunRecord | None:
         changed = await self._write(record, state=RunState.STOPPING, stop_requested=cause)
         if changed is not None:
-            await self.placement.cancel(PlacedRef(record.run_id, record.attempt))
+            try:
+                await self.placement.cancel(PlacedRef(record.run_id, record.attempt))
+            except PlacementUnavailable as error:
+                # What was asked is written down; it is passed on when the engine is back.
+                get_log().warning("run.stop_waits", run_id=record.run_id, error=str(error))
         return changed
+
+    async def _wait_for_engine(self, record: RunRecord, error: PlacementUnavailable) -> None:
+        """Of a run that lives nothing is known until the engine is back; one that starts has its deadline."""
+        watch = self._watch(record, time.monotonic())
+        if not watch.engine_away:
+            watch.engine_away = True
+            get_log().warning("engine.away", run_id=record.run_id, error=str(error))
+        has_begun = record.first_event_at is not None or record.state is not RunState.STARTING
+        if has_begun or time.monotonic() - watch.started < record.spec.start_deadline_s:
+            return
+        state, end = ending.ending_of_placement(record, str(error))
+        await self._end(record, decision.End(state, end, telemetry_pending=False, sweep=True))
 
     async def _ask_events(self, record: RunRecord) -> None:
         has_events = await self.ask_events(record)
@@ -227,6 +245,7 @@ class Reconciler:
         )
         if ended is None:
             return
+        self.on_end(ended)
         for forget in (self.heartbeats.forget, self.views.forget):
             forget(record.run_id)
         self._watches.pop(record.run_id, None)
@@ -240,37 +259,27 @@ class Reconciler:
         return datetime.now(UTC) if known else None
 
     async def _start_waiting(self) -> None:
-        unfinished = await self.store.unfinished()
-        inventory: Inventory = await self.placement.inventory()
         waiting = await self.store.queued()
-        in_use = sum(run.record.spec.cpus for run in unfinished if run.record.state.has_process)
-        places = queue_places(
-            [Claim(r.run_id, r.spec.cpus, r.held) for r in (run.record for run in waiting)],
-            in_use,
-            inventory.cpus,
-        )
-        by_id = {run.record.run_id: run for run in waiting}
-        live = sum(run.record.state.has_process for run in unfinished)
-        # With those that start now: whoever is told of a start must not find its cores free.
-        starting = [by_id[place.run_id].record for place in places if place.starts]
-        taken = in_use + sum(record.spec.cpus for record in starting)
-        self.load = Load(taken, len(waiting) - len(starting), live + len(starting))
-        for run_id in self.views.set_places(places):
-            await self.announce(by_id[run_id].record)
-        for place in places:
-            if place.starts:
-                await self._start(by_id[place.run_id])
+        plan = await self.dispatcher.plan(await self.store.unfinished(), waiting)
+        self.load = plan.load
+        changed = set(self.views.set_places(plan.places))
+        for run in waiting:
+            if run.record.run_id in changed:
+                await self.announce(run.record)
+        for start in plan.starts:
+            await self._start(start)
 
-    async def _start(self, run: StoredRun) -> None:
+    async def _start(self, start: Start) -> None:
         started = await self._write(
-            run.record,
+            start.run.record,
+            grant=start.grant,
             state=RunState.STARTING,
             started_at=datetime.now(UTC),
             waiting_reason=None,
             position=None,
         )
         if started is not None:
-            await self._launch(StoredRun(started, run.nonce))
+            await self._launch(StoredRun(started, start.run.nonce))
 
     async def _launch(self, run: StoredRun) -> None:
         try:
@@ -282,15 +291,21 @@ class Reconciler:
         except (WorkerNotReady, WorkerUnknown) as error:
             state, end = ending.ending_of_readiness(run.record, str(error))
             await self._end(run.record, decision.End(state, end, telemetry_pending=False))
+        except PlacementUnavailable as error:
+            await self._wait_for_engine(run.record, error)
         except (PlacementFailed, OSError) as error:
             get_log().warning("run.launch_failed", run_id=run.record.run_id, error=str(error))
             refused = Placed(PlacedKind.REFUSED, detail=str(error))
             await self._apply(run, decision.decide(run.record, Facts(refused)))
 
     async def _write(
-        self, record: RunRecord, outbox_left: bool = False, **changes: object
+        self,
+        record: RunRecord,
+        outbox_left: bool = False,
+        grant: GpuGrant | None = None,
+        **changes: object,
     ) -> RunRecord | None:
-        changed = await self.store.write(record, outbox_left, **changes)
+        changed = await self.store.write(record, outbox_left, grant, **changes)
         if changed is None:
             self.wake.set()  # somebody else wrote: look again
             return None

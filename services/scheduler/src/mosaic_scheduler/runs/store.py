@@ -6,11 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database, transaction
-from mosaic_scheduler.errors import RunTransitionInvalid
+from mosaic_scheduler.errors import LeaseTaken, RunTransitionInvalid
 from mosaic_scheduler.events import outbox
+from mosaic_scheduler.gpus import lease
+from mosaic_scheduler.placement.protocol import PlacedRef
 from mosaic_scheduler.runs import idempotency, selection
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_servicekit.logging import get_log
@@ -96,12 +99,17 @@ class RunStore:
         return await self._database.call(_drained, run_id)
 
     async def write(
-        self, old: RunRecord, outbox_left: bool = False, **changes: object
+        self,
+        old: RunRecord,
+        outbox_left: bool = False,
+        grant: GpuGrant | None = None,
+        **changes: object,
     ) -> RunRecord | None:
         """Change a run. Return the new record, or None when `old` is stale and nothing was written.
 
         A change of state writes its lifecycle event in the same transaction. With a final state
-        `outbox_left` says whether the shipper has something left; `telemetry_pending` follows from that.
+        `outbox_left` says whether the shipper has something left; `telemetry_pending` follows from that. The
+        devices of `grant` are taken in the same transaction, all of them or, with the rest, none.
 
         Raises:
             RunTransitionInvalid: the state machine does not have this transition.
@@ -112,7 +120,7 @@ class RunStore:
                 raise RunTransitionInvalid(f"{old.run_id}: {old.state} cannot become {new.state}")
             # The event that tells of the end is not in the store yet.
             new = new.model_copy(update={"telemetry_pending": new.state.is_final})
-        if not await self._database.call(_update, old, new, outbox_left):
+        if not await self._database.call(_update, old, new, outbox_left, grant):
             get_log().info(
                 "run.write_stale",
                 run_id=old.run_id,
@@ -147,24 +155,44 @@ def _insert(
 
 
 def _update(
-    connection: sqlite3.Connection, old: RunRecord, new: RunRecord, outbox_left: bool
+    connection: sqlite3.Connection,
+    old: RunRecord,
+    new: RunRecord,
+    outbox_left: bool,
+    grant: GpuGrant | None,
 ) -> bool:
-    with transaction(connection):
-        written = connection.execute(
-            "UPDATE runs SET state = ?, revision = ?, pending = pending OR ?, record = ?"
-            " WHERE run_id = ? AND state = ? AND revision = ?",
-            (
-                new.state,
-                new.revision,
-                int(new.state.is_final and outbox_left),
-                new.model_dump_json(),
-                old.run_id,
-                old.state,
-                old.revision,
-            ),
-        ).rowcount
-        if written and new.state is not old.state:
-            outbox.append(connection, new)
+    try:
+        with transaction(connection):
+            return _update_within(connection, old, new, outbox_left, grant)
+    except LeaseTaken as error:
+        get_log().info("lease.taken", run_id=old.run_id, device=str(error))
+        return False
+
+
+def _update_within(
+    connection: sqlite3.Connection,
+    old: RunRecord,
+    new: RunRecord,
+    outbox_left: bool,
+    grant: GpuGrant | None,
+) -> bool:
+    written = connection.execute(
+        "UPDATE runs SET state = ?, revision = ?, pending = pending OR ?, record = ?"
+        " WHERE run_id = ? AND state = ? AND revision = ?",
+        (
+            new.state,
+            new.revision,
+            int(new.state.is_final and outbox_left),
+            new.model_dump_json(),
+            old.run_id,
+            old.state,
+            old.revision,
+        ),
+    ).rowcount
+    if written and new.state is not old.state:
+        outbox.append(connection, new)
+    if written and grant is not None:
+        lease.take(connection, PlacedRef(new.run_id, new.attempt), grant)
     return written == 1
 
 

@@ -14,8 +14,10 @@ from mosaic_contracts.states import RunState
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.disk import free_bytes
+from mosaic_scheduler.gpus.supply import GpuSupply
 from mosaic_scheduler.preflight import consent
 from mosaic_scheduler.preflight.bounds import check_bounds, machine_memory_mb, notes_on_bounds
+from mosaic_scheduler.preflight.device import check_device, device_need
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.lookup import existing_record
@@ -41,6 +43,7 @@ class RunSubmission:
         catalogue: WorkerCatalogue,
         vault: SecretVault,
         reconciler: Reconciler,
+        gpus: GpuSupply,
         views: RunViews,
         announce: Callable[[RunRecord], Awaitable[None]],
     ) -> None:
@@ -49,6 +52,7 @@ class RunSubmission:
         self._catalogue = catalogue
         self._vault = vault
         self._reconciler = reconciler
+        self._gpus = gpus
         self._views = views
         self._announce = announce
         self._ids = RunIdSource()
@@ -94,7 +98,12 @@ class RunSubmission:
         inventory = await self._reconciler.placement.inventory()
         known = await asyncio.to_thread(self._vault.names)
         return [
-            *check_spec(spec, worker.manifest, description, inventory),
+            *check_spec(spec, description, inventory),
+            *check_device(
+                spec,
+                device_need(spec, worker.manifest, description),
+                await self._gpus.stock(patient=spec.gpus > 0),
+            ),
             *check_bounds(spec, self._reconciler.placement.bounds, machine_memory_mb()),
             *check_secrets(spec, known),
         ]

@@ -1,12 +1,13 @@
 """A run as it is shown: the record, and what changes too often to be written down."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import Progress, RunRecord
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.heartbeats.tracker import SUSPENDED, HeartbeatTracker
-from mosaic_scheduler.queue.fifo import Place
+from mosaic_scheduler.queue.plan import Place
 
 
 class RunViews:
@@ -15,6 +16,9 @@ class RunViews:
     def __init__(self, heartbeats: HeartbeatTracker) -> None:
         self._heartbeats = heartbeats
         self._places: dict[str, Place] = {}
+        self._starts: Mapping[str, datetime] = {}
+        self.losses_of: Callable[[str], list[str]] = lambda _: []
+        """GPUs of a run that cannot be read any more, in words."""
         self._draining: set[str] = set()
         self._refusals: dict[str, str] = {}
 
@@ -24,6 +28,10 @@ class RunViews:
         changed = [run_id for run_id, place in new.items() if self._places.get(run_id) != place]
         self._places = new
         return changed
+
+    def set_expected_starts(self, starts: Mapping[str, datetime]) -> None:
+        """When runs that wait are expected to start; too rough to be announced by itself."""
+        self._starts = starts
 
     def set_draining(self, run_id: str, report: ExitReport | None) -> None:
         """Whether the worker has ended while its runner still lives."""
@@ -47,6 +55,7 @@ class RunViews:
                 update={
                     "position": place.position if place else None,
                     "waiting_reason": place.reason if place else record.waiting_reason,
+                    "expected_start_at": self._starts.get(record.run_id),
                 }
             )
         if not record.state.has_process:
@@ -81,6 +90,8 @@ class RunViews:
             notes.append("the worker has ended; what it recorded is being sent")
         if record.run_id in self._refusals:
             notes.append(self._refusals[record.run_id])
+        if record.spec.gpus:
+            notes += [f"its {loss}; the run may hang" for loss in self.losses_of(record.run_id)]
         beat = self._heartbeats.beat(record.run_id, record.attempt)
         if beat is not None and beat.waiting_for_outbox:
             notes.append(

@@ -9,10 +9,8 @@ from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import (
     Algorithm,
-    DeviceNeed,
     Finding,
     WorkerDescription,
-    WorkerManifest,
 )
 from mosaic_scheduler.placement.protocol import Inventory
 from mosaic_scheduler.workers.parameter import MAX_FINDINGS, check_parameters
@@ -27,11 +25,11 @@ def parse_spec(data: dict[str, Any]) -> tuple[RunSpec | None, list[Finding]]:
 
 
 def check_spec(
-    spec: RunSpec, manifest: WorkerManifest, description: WorkerDescription, inventory: Inventory
+    spec: RunSpec, description: WorkerDescription, inventory: Inventory
 ) -> list[Finding]:
     """Everything that speaks against starting `spec`; empty when nothing does."""
     findings = [
-        *_check_resources(spec, manifest, inventory),
+        *_check_resources(spec, inventory),
         *_check_levels(spec, description),
         *_check_environment(spec, description),
     ]
@@ -56,23 +54,11 @@ def check_secrets(spec: RunSpec, known: list[str]) -> list[Finding]:
     return findings
 
 
-def _check_resources(
-    spec: RunSpec, manifest: WorkerManifest, inventory: Inventory
-) -> list[Finding]:
-    findings: list[Finding] = []
-    if spec.cpus > inventory.cpus:
-        message = f"needs {spec.cpus} cores, this machine gives {inventory.cpus} (MOSAIC_CPU_LIMIT)"
-        findings.append(_blocking("cpus", message, ProblemCode.RESOURCES_IMPOSSIBLE))
-    if spec.gpus > inventory.gpus:
-        message = (
-            f"needs {spec.gpus} GPUs, and this version of the scheduler leases none yet. "
-            "Ask for gpus 0: the worker then runs on the CPU."
-        )
-        findings.append(_blocking("gpus", message, ProblemCode.RESOURCES_IMPOSSIBLE))
-    if manifest.device is DeviceNeed.REQUIRED and spec.gpus == 0:
-        message = f"the worker {manifest.id} cannot work without a GPU"
-        findings.append(_blocking("gpus", message, ProblemCode.RESOURCES_IMPOSSIBLE))
-    return findings
+def _check_resources(spec: RunSpec, inventory: Inventory) -> list[Finding]:
+    if spec.cpus <= inventory.cpus:
+        return []
+    message = f"needs {spec.cpus} cores, this machine gives {inventory.cpus} (MOSAIC_CPU_LIMIT)"
+    return [_blocking("cpus", message, ProblemCode.RESOURCES_IMPOSSIBLE)]
 
 
 def _check_levels(spec: RunSpec, description: WorkerDescription) -> list[Finding]:

@@ -1,0 +1,60 @@
+"""Who uses a device without a lease on it, from one look at it. Pure: tables of cases test it."""
+
+from collections.abc import Callable, Collection
+
+from mosaic_contracts.gpus import ForeignUser
+from mosaic_scheduler.gpus.owner import Owner
+from mosaic_scheduler.gpus.reading import DeviceReading
+
+UNEXPLAINED_BYTES = 512 * 2**20
+"""Memory without a process up to this is the driver's own. Above it is somebody whom the driver does not name: a
+process of another container, where the scheduler is in one."""
+OwnerOf = Callable[[int], Owner]
+
+
+def foreign_users(
+    device: DeviceReading, holders: Collection[str], owner_of: OwnerOf
+) -> list[ForeignUser]:
+    """Everybody on `device` but the runs `holders`, which have a lease on it."""
+    users = [
+        ForeignUser(
+            kind=process.kind,
+            pid=process.pid,
+            name=owner.name,
+            user=owner.user,
+            memory_bytes=process.memory_bytes,
+            run_id=owner.run_id,
+        )
+        for process in device.processes
+        if (owner := owner_of(process.pid)).run_id is None or owner.run_id not in holders
+    ]
+    hidden = hidden_bytes(device)
+    if not holders and not device.processes and hidden > UNEXPLAINED_BYTES:
+        users.append(ForeignUser(kind="memory", memory_bytes=hidden))
+    return users
+
+
+def foreign_bytes(device: DeviceReading, users: Collection[ForeignUser]) -> int:
+    """What they hold of the device; where one does not tell, all that nobody else accounts for."""
+    known = sum(user.memory_bytes or 0 for user in users)
+    if all(user.memory_bytes is not None for user in users):
+        return known
+    return max(known + hidden_bytes(device), known)
+
+
+def in_words(user: ForeignUser) -> str:
+    """`python (pid 7, ada, 512 MiB)`."""
+    held = f"{user.memory_bytes // 2**20:,} MiB" if user.memory_bytes is not None else ""
+    if user.kind == "memory":
+        return f"somebody whom the driver does not name ({held})"
+    name = user.name or "a process"
+    if user.run_id is not None:
+        name = f"{name} of run {user.run_id}, which has no lease on it"
+    facts = [f"pid {user.pid}", user.user, "the desktop" if user.kind == "graphics" else "", held]
+    return f"{name} ({', '.join(fact for fact in facts if fact)})"
+
+
+def hidden_bytes(device: DeviceReading) -> int:
+    """Memory that is used and that no process accounts for."""
+    told = sum(process.memory_bytes or 0 for process in device.processes)
+    return max((device.sample.memory_used_bytes or 0) - told, 0)

@@ -1,0 +1,110 @@
+"""One look at all GPUs, as the helper process tells it."""
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from mosaic_contracts.gpus import GpuState
+from mosaic_contracts.machine import GpuSample
+
+
+@dataclass(frozen=True)
+class DeviceProcess:
+    """A process on a device."""
+
+    pid: int
+    kind: Literal["compute", "graphics"]
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True)
+class DeviceReading:
+    """One GPU that is not divided, or one MIG slice."""
+
+    sample: GpuSample
+    card: str | None = None
+    """Of a slice: its GPU."""
+    processes: tuple[DeviceProcess, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """As people call it: the slices of a GPU have its number."""
+        if self.card is None:
+            return f"GPU {self.sample.index}"
+        return f"GPU {self.sample.index} slice {self.sample.uuid[-4:]}"
+
+
+@dataclass(frozen=True)
+class GpuReading:
+    """One look at all."""
+
+    state: GpuState = GpuState.UNKNOWN
+    note: str = "The GPUs have not been looked at yet."
+    devices: tuple[DeviceReading, ...] = ()
+    lost: dict[int, str] = field(default_factory=dict)
+    """By index: why it cannot be read."""
+    missing: tuple[DeviceReading, ...] = ()
+    """What those were when they last could be."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it says how the devices are now."""
+        return self.state in (GpuState.OK, GpuState.PARTIAL)
+
+    def after(self, earlier: "GpuReading") -> "GpuReading":
+        """The same with what only an earlier one knows: what the devices were that cannot be read."""
+        if self.state is GpuState.SILENT:
+            return replace(
+                self, devices=earlier.devices, lost=earlier.lost, missing=earlier.missing
+            )
+        known = (*earlier.devices, *earlier.missing)
+        missing = tuple(device for device in known if device.sample.index in self.lost)
+        return replace(self, missing=missing)
+
+    @property
+    def samples(self) -> list[GpuSample]:
+        """What the devices say of themselves, while they can be seen."""
+        return [device.sample for device in self.devices] if self.is_current else []
+
+    @property
+    def memory_of(self) -> dict[int, dict[str, int]]:
+        """By process id: bytes by the device's uuid."""
+        found: dict[int, dict[str, int]] = {}
+        for device in self.devices:
+            for process in device.processes:
+                if process.memory_bytes is not None:
+                    found.setdefault(process.pid, {})[device.sample.uuid] = process.memory_bytes
+        return found
+
+
+def parse(line: bytes) -> GpuReading:
+    """A line of the helper process.
+
+    Raises:
+        ValueError, KeyError: it is no such line.
+    """
+    said: dict[str, Any] = json.loads(line)
+    if "absent" in said:
+        note = f"No NVIDIA GPU is seen here: {said['absent']}. Without one this is as it should be."
+        return GpuReading(GpuState.ABSENT, note)
+    if "failed" in said:
+        note = f"The NVIDIA driver answers with an error: {said['failed']}. See `nvidia-smi` and `dmesg`."
+        return GpuReading(GpuState.SILENT, note)
+    devices = tuple(_device(entry) for entry in said["devices"])
+    lost = {int(entry["index"]): str(entry["why"]) for entry in said["lost"]}
+    if lost:
+        words = " ".join(f"GPU {index} cannot be read: {why}." for index, why in lost.items())
+        note = f"{words} See `dmesg`; a reset or restart of the machine may bring it back."
+        return GpuReading(GpuState.PARTIAL, note, devices, lost)
+    if not devices:
+        return GpuReading(GpuState.ABSENT, "The NVIDIA driver is there and knows no GPU.")
+    return GpuReading(GpuState.OK, "", devices)
+
+
+def _device(entry: dict[str, Any]) -> DeviceReading:
+    processes = tuple(
+        DeviceProcess(int(p["pid"]), p["kind"], p["memory_bytes"])
+        for p in entry.pop("processes", [])
+    )
+    card = entry.pop("card", None)
+    return DeviceReading(GpuSample.model_validate(entry), card, processes)

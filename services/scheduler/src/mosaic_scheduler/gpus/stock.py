@@ -1,0 +1,57 @@
+"""What this machine has in GPUs, whoever uses them now: what can never be is refused when it is asked for. Pure."""
+
+from dataclasses import dataclass
+
+from mosaic_contracts.gpus import GpuState
+from mosaic_scheduler.gpus.reading import GpuReading
+
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class GpuStock:
+    """Devices, or why there are none."""
+
+    memory_bytes: tuple[int | None, ...] = ()
+    """Of each device; None where the driver does not tell."""
+    note: str = ""
+    """Why there are none, or why no run can be given one."""
+    is_known: bool = True
+    """False: the driver does not answer now, and nothing can be refused for good."""
+
+    @classmethod
+    def of(cls, reading: GpuReading, problem: str = "") -> "GpuStock":
+        """What a reading shows. `problem`: why the placement can hand out none."""
+        if problem:
+            return cls(note=problem)
+        if reading.state in (GpuState.SILENT, GpuState.UNKNOWN):
+            return cls(note=reading.note, is_known=False)
+        devices = (*reading.devices, *reading.missing)
+        return cls(tuple(device.sample.memory_total_bytes for device in devices), reading.note)
+
+    @property
+    def count(self) -> int:
+        """Number of devices."""
+        return len(self.memory_bytes)
+
+    def refusal(self, gpus: int, memory_mb: int | None) -> str | None:
+        """Why a run can never have that; None: it can, or that cannot be told now."""
+        if gpus == 0 or not self.is_known:
+            return None
+        if gpus > self.count:
+            has = f"this machine has {self.count or 'none'}"
+            return f"needs {_gpus(gpus)}, {has}" + (f". {self.note}" if self.note else "")
+        if memory_mb is None:
+            return None
+        large = [size for size in self.memory_bytes if size is None or size >= memory_mb * MIB]
+        if len(large) >= gpus:
+            return None
+        largest = max(size or 0 for size in self.memory_bytes) // MIB
+        return (
+            f"needs {_gpus(gpus)} with {memory_mb:,} MiB of memory{' each' if gpus > 1 else ''}, "
+            f"this machine has {len(large) or 'none'} (the largest has {largest:,} MiB)"
+        )
+
+
+def _gpus(count: int) -> str:
+    return f"{count} GPU" if count == 1 else f"{count} GPUs"

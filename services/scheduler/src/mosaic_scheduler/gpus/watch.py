@@ -1,0 +1,111 @@
+"""Asks the helper process for a look at the GPUs every two seconds, and bears whatever becomes of it.
+
+The helper hangs with a driver that hangs: then it is ended (or left, when the kernel cannot end it either), the state
+is `silent`, and another one is tried after a while. What was known of the devices stays known meanwhile.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from mosaic_contracts.gpus import GpuState
+from mosaic_scheduler.gpus.reading import GpuReading, parse
+from mosaic_servicekit.logging import get_log
+
+INTERVAL_S = 2.0
+ANSWER_S = 10.0
+"""A driver that persistence mode does not keep loaded takes seconds for its first answer."""
+RETRY_S = 60.0
+"""A driver that is missing is looked for again after this; to ask it each time costs more than all the rest."""
+HELPER = (sys.executable, "-m", "mosaic_scheduler.gpus.nvml")
+_GONE_S = 2.0
+"""For a helper to end that was told to."""
+_LINE_BYTES = 2**20
+
+
+class GpuWatch:
+    """The newest reading, and how old it is."""
+
+    def __init__(
+        self,
+        helper: Sequence[str] = HELPER,
+        answer_s: float = ANSWER_S,
+        retry_s: float = RETRY_S,
+    ) -> None:
+        self._argv = helper
+        self._answer_s = answer_s
+        self._retry_s = retry_s
+        self._helper: asyncio.subprocess.Process | None = None
+        self._answered_at: float | None = None
+        self.reading = GpuReading()
+        self.looks = 0
+        """How many there were, whatever they said."""
+        self.looked = asyncio.Event()
+        """Set with the first reading, whatever it says."""
+
+    @property
+    def age_s(self) -> float | None:
+        """Seconds since the driver last said something of its devices."""
+        return None if self._answered_at is None else time.monotonic() - self._answered_at
+
+    async def run(self) -> None:
+        """Look for ever."""
+        try:
+            while True:
+                await self.look()
+                await asyncio.sleep(INTERVAL_S if self.reading.is_current else self._retry_s)
+        finally:
+            await self.close()
+
+    async def look(self) -> None:
+        """Look once."""
+        reading = await self._ask()
+        if reading.state is not self.reading.state:
+            get_log().info("gpus.state", state=reading.state, note=reading.note)
+        if reading.is_current:
+            self._answered_at = time.monotonic()
+        else:
+            await self.close()  # a fresh one next time, and none that idles until then
+        self.reading = reading.after(self.reading)
+        self.looks += 1
+        self.looked.set()
+
+    async def close(self) -> None:
+        """End the helper, as far as it can be ended."""
+        helper, self._helper = self._helper, None
+        if helper is None or helper.returncode is not None:
+            return
+        helper.kill()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GONE_S):
+                await helper.wait()
+
+    async def _ask(self) -> GpuReading:
+        try:
+            async with asyncio.timeout(self._answer_s):
+                return parse(await self._line())
+        except TimeoutError:
+            note = (
+                f"The NVIDIA driver has not answered within {self._answer_s:g} s. Runs go on, none gets a GPU. "
+                "See `nvidia-smi` and `dmesg`; a restart of the machine may be needed."
+            )
+        except (OSError, ValueError, KeyError) as error:
+            note = f"What reads the GPUs ended or said something strange: {error}. The scheduler's log has more."
+        return GpuReading(GpuState.SILENT, note)
+
+    async def _line(self) -> bytes:
+        if self._helper is None or self._helper.returncode is not None:
+            self._helper = await asyncio.create_subprocess_exec(
+                *self._argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=_LINE_BYTES,
+            )
+        stdin, stdout = self._helper.stdin, self._helper.stdout
+        if stdin is None or stdout is None:
+            raise OSError("it has no pipes")
+        stdin.write(b"\n")
+        await stdin.drain()
+        return await stdout.readline()

@@ -1,0 +1,82 @@
+"""A device as the queue sees it: who is on it, and whether a run would fit beside them. Pure."""
+
+from dataclasses import dataclass, field, replace
+
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Share:
+    """A run on a device."""
+
+    run_id: str
+    memory_mb: int | None
+    """None: the whole device."""
+    ending: bool = False
+    """The run has ended, and its memory is not free yet."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One GPU or MIG slice."""
+
+    uuid: str
+    label: str
+    memory_bytes: int | None = None
+    shares: tuple[Share, ...] = ()
+    foreign: tuple[str, ...] = ()
+    """Who else uses it, in words."""
+    foreign_bytes: int = 0
+    lost: str = ""
+    """Why nothing can be started on it."""
+
+    def has_room(self, memory_mb: int | None, share_limit: int) -> bool:
+        """Whether a run could start on it now. Whoever wants it whole waits for everybody else to go."""
+        if self.lost:
+            return False
+        if not self.shares and not self.foreign:
+            return self.could_have_room(memory_mb)
+        if memory_mb is None or self.memory_bytes is None:
+            return False
+        taken = [share.memory_mb for share in self.shares]
+        if len(taken) >= share_limit or None in taken:
+            return False
+        reserved = sum(known for known in taken if known is not None) + memory_mb
+        return reserved * MIB + self.foreign_bytes <= self.memory_bytes
+
+    def could_have_room(self, memory_mb: int | None) -> bool:
+        """Whether a run could ever start on it, were it alone there."""
+        fits = memory_mb is None or self.memory_bytes is None
+        return not self.lost and (fits or (memory_mb or 0) * MIB <= (self.memory_bytes or 0))
+
+    def with_share(self, share: Share) -> "Offer":
+        """The same with one run more."""
+        return replace(self, shares=(*self.shares, share))
+
+    def without(self, run_id: str) -> "Offer":
+        """The same when a run has left it."""
+        left = tuple(share for share in self.shares if share.run_id != run_id)
+        return replace(self, shares=left)
+
+    def occupants(self) -> str:
+        """Why it is not free, in words; empty when it is."""
+        if self.lost:
+            return f"{self.label} cannot be read: {self.lost}"
+        said = [
+            f"run {share.run_id}{', which has ended, still holds memory' if share.ending else ''}"
+            for share in self.shares
+        ]
+        said += self.foreign
+        return f"{self.label} is used by {' and '.join(said)}" if said else ""
+
+
+@dataclass(frozen=True)
+class Devices:
+    """All of them, and how they may be given away."""
+
+    offers: tuple[Offer, ...] = ()
+    share_limit: int = 1
+    problem: str = ""
+    """Why none is given now, whatever they look like: the driver is silent, nobody can hand one to a run."""
+    free_in_s: dict[str, float] = field(default_factory=dict)
+    """By UUID: when all that are on it are expected to have ended; absent: nobody knows."""

@@ -1,0 +1,175 @@
+"""Brings the queue, the running runs and the devices together for `plan`, and grants what it decides."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.gpus.lease import new_grant
+from mosaic_scheduler.gpus.ledger import LeaseLedger
+from mosaic_scheduler.placement.protocol import PlacedRef, Placement
+from mosaic_scheduler.placement.run_folder import DRAIN_S
+from mosaic_scheduler.queue.device import Devices
+from mosaic_scheduler.queue.duration import PastDurations
+from mosaic_scheduler.queue.forecast import Busy, expected_starts
+from mosaic_scheduler.queue.plan import Claim, Place, queue_places
+from mosaic_scheduler.runs.store import StoredRun
+from mosaic_scheduler.runs.view import RunViews
+
+RESERVE_AFTER_S = 60.0
+"""So long a run that waits for GPUs may be overtaken by others; then they are kept for it."""
+FORECAST_S = 5.0
+"""How often it is foretold when runs will start; it is rough anyway."""
+KILL_MARGIN_S = 15.0
+
+
+@dataclass
+class Load:
+    """How much is going on, for `status`."""
+
+    cpu_in_use: int = 0
+    queued: int = 0
+    live: int = 0
+
+
+@dataclass(frozen=True)
+class Start:
+    """A run that starts now."""
+
+    run: StoredRun
+    grant: GpuGrant | None
+    """Its devices, when it has any."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What follows from the queue as it is."""
+
+    places: list[Place]
+    starts: list[Start]
+    load: Load
+
+
+class Dispatcher:
+    """Plans, pass after pass."""
+
+    def __init__(
+        self,
+        placement: Placement,
+        ledger: LeaseLedger,
+        durations: PastDurations,
+        views: RunViews,
+    ) -> None:
+        self._placement = placement
+        self._ledger = ledger
+        self._durations = durations
+        self._views = views
+        self._lacking_since: dict[str, float] = {}
+        """Runs that wait for GPUs, since when (monotonic)."""
+        self._foretold: tuple[float, list[tuple[str, bool]]] = (0.0, [])
+
+    async def plan(self, unfinished: Sequence[StoredRun], waiting: Sequence[StoredRun]) -> Plan:
+        """Settle the leases of what has ended, then decide who starts."""
+        live = [run.record for run in unfinished if run.record.state.has_process]
+        await self._ledger.settle({PlacedRef(r.run_id, r.attempt) for r in live})
+        inventory = await self._placement.inventory()
+        busy = self._busy(live)
+        devices = self._ledger.devices(self._free_in_s(busy), inventory.gpu_problem)
+        claims = [_claim(run.record) for run in waiting]
+        cores = sum(run.cpus for run in busy)
+        places = queue_places(claims, cores, inventory.cpus, devices, self._overdue())
+        self._note_lacking(places)
+        self._foretell(waiting, claims, places, busy, inventory.cpus, devices)
+        starts = [
+            Start(run, new_grant(place.devices, run.record.spec.gpu_memory_mb) if place.devices else None)
+            for run, place in zip(waiting, places, strict=True)
+            if place.starts
+        ]
+        # With those that start now: whoever is told of a start must not find its cores free.
+        taken = cores + sum(start.run.record.spec.cpus for start in starts)
+        load = Load(taken, len(waiting) - len(starts), len(live) + len(starts))
+        return Plan(places, starts, load)
+
+    def _busy(self, live: Sequence[RunRecord]) -> list[Busy]:
+        now = datetime.now(UTC)
+        return [
+            Busy(
+                record.run_id,
+                record.spec.cpus,
+                self._durations.ends_in_s(record, self._views.progress(record), now),
+            )
+            for record in live
+        ]
+
+    def _free_in_s(self, busy: Sequence[Busy]) -> dict[str, float]:
+        ends_in_s = {run.run_id: run.ends_in_s for run in busy}
+        found: dict[str, float] = {}
+        unknown: set[str] = set()
+        for lease in self._ledger.leases:
+            ends = ends_in_s.get(lease.ref.run_id)
+            for device in lease.grant.devices:
+                if ends is None:
+                    unknown.add(device)
+                else:
+                    found[device] = max(found.get(device, 0.0), ends)
+        return {device: ends for device, ends in found.items() if device not in unknown}
+
+    def _overdue(self) -> set[str]:
+        now = time.monotonic()
+        lacking = self._lacking_since.items()
+        return {run_id for run_id, since in lacking if now - since >= RESERVE_AFTER_S}
+
+    def _note_lacking(self, places: Sequence[Place]) -> None:
+        now = time.monotonic()
+        self._lacking_since = {
+            place.run_id: self._lacking_since.get(place.run_id, now)
+            for place in places
+            if place.lacks_gpus
+        }
+
+    def _foretell(
+        self,
+        waiting: Sequence[StoredRun],
+        claims: Sequence[Claim],
+        places: Sequence[Place],
+        busy: Sequence[Busy],
+        cores: int,
+        devices: Devices,
+    ) -> None:
+        key = [(place.run_id, place.starts) for place in places]
+        at, known = self._foretold
+        if known == key and time.monotonic() - at < FORECAST_S:
+            return
+        self._foretold = (time.monotonic(), key)
+        lasts_s = {
+            run.record.run_id: lasts
+            for run in waiting
+            if (lasts := self._durations.lasts_s(run.record)) is not None
+        }
+        starts_s = expected_starts(claims, busy, cores, devices, lasts_s)
+        now = datetime.now(UTC)
+        starting = {place.run_id for place in places if place.starts}
+        self._views.set_expected_starts(
+            {
+                run_id: now + timedelta(seconds=seconds)
+                for run_id, seconds in starts_s.items()
+                if run_id not in starting
+            }
+        )
+
+
+def _claim(record: RunRecord) -> Claim:
+    spec = record.spec
+    return Claim(
+        record.run_id, spec.cpus, spec.gpus, spec.gpu_memory_mb, record.held, _ends_within_s(spec)
+    )
+
+
+def _ends_within_s(spec: RunSpec) -> float | None:
+    """Of its start, at the latest."""
+    if spec.wall_time_s is None:
+        return None
+    return spec.wall_time_s + spec.grace_s + DRAIN_S + KILL_MARGIN_S

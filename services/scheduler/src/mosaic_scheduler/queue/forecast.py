@@ -1,0 +1,68 @@
+"""When each waiting run will start, roughly: the queue is played forward, with the ends of runs as they are expected."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mosaic_scheduler.queue.device import Devices, Share
+from mosaic_scheduler.queue.plan import Claim, queue_places
+
+FORETOLD = 50
+"""Runs from the front of the queue; what lies further ahead is guesswork, and this is done once a second."""
+
+
+@dataclass(frozen=True)
+class Busy:
+    """A run that holds cores and devices."""
+
+    run_id: str
+    cpus: int
+    ends_in_s: float | None
+    """Expected; None: nobody knows, and whoever waits for it is told nothing."""
+
+
+def expected_starts(
+    waiting: Sequence[Claim],
+    running: Sequence[Busy],
+    core_limit: int,
+    devices: Devices,
+    lasts_s: Mapping[str, float],
+) -> dict[str, float]:
+    """Seconds from now to the start of those of which it can be told. `lasts_s`: by run, how long such a run takes."""
+    ahead = [claim for claim in waiting if not claim.held][:FORETOLD]
+    busy = list(running)
+    starts: dict[str, float] = {}
+    now = 0.0
+    while ahead:
+        cores = sum(run.cpus for run in busy)
+        places = queue_places(ahead, cores, core_limit, devices)
+        for claim, place in zip(ahead, places, strict=True):
+            if place.starts:
+                starts[claim.run_id] = now
+                lasts = lasts_s.get(claim.run_id)
+                ends = None if lasts is None else now + lasts
+                busy.append(Busy(claim.run_id, claim.cpus, ends))
+                devices = _with_run(devices, claim, place.devices)
+        ahead = [claim for claim in ahead if claim.run_id not in starts]
+        ends_s = [run.ends_in_s for run in busy if run.ends_in_s is not None]
+        if not ends_s:
+            break
+        now = max(now, min(ends_s))
+        over = {run.run_id for run in busy if run.ends_in_s is not None and run.ends_in_s <= now}
+        busy = [run for run in busy if run.run_id not in over]
+        devices = _without(devices, over)
+    return starts
+
+
+def _with_run(devices: Devices, claim: Claim, chosen: Sequence[str]) -> Devices:
+    share = Share(claim.run_id, claim.gpu_memory_mb)
+    offers = [
+        offer.with_share(share) if offer.uuid in chosen else offer for offer in devices.offers
+    ]
+    return replace(devices, offers=tuple(offers))
+
+
+def _without(devices: Devices, over: set[str]) -> Devices:
+    offers = devices.offers
+    for run_id in over:
+        offers = tuple(offer.without(run_id) for offer in offers)
+    return replace(devices, offers=offers)
