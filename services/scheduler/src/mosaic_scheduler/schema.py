@@ -53,5 +53,20 @@ ALTER TABLE supervisor_events ADD COLUMN value REAL;
 """
 """With a value the event is a metric, `phase` its name, and `data` may name the step."""
 
-MIGRATIONS = (_FIRST, _CHANGES_BY_USERS, _METRICS_OF_RUNS)
+_GPU_LEASES = """
+CREATE TABLE gpu_leases (
+    token TEXT NOT NULL,
+    device TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    memory_mb INTEGER,
+    taken_at REAL NOT NULL,
+    ending INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (token, device)
+) STRICT;
+CREATE INDEX gpu_leases_by_device ON gpu_leases (device);
+"""
+"""A row for each device of a lease; without `memory_mb` no other lease may be on it."""
+
+MIGRATIONS = (_FIRST, _CHANGES_BY_USERS, _METRICS_OF_RUNS, _GPU_LEASES)
 """Never change one that was released; append."""
