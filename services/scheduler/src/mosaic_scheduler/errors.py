@@ -1,5 +1,7 @@
 """What can go wrong inside the scheduler. What a user sees is made in `problem`."""
 
+from typing import Literal
+
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 
 
@@ -58,6 +60,25 @@ class SecretNameInvalid(ProblemError):
                 code=ProblemCode.REQUEST_INVALID,
                 title="A secret cannot have this name",
                 detail=f"{name!r} will not do. {why}",
+            )
+        )
+
+
+class XmppUnavailable(ProblemError):
+    """Agents could not log in at the stack's XMPP server."""
+
+    def __init__(
+        self, part: Literal["setup", "name", "port", "tls", "account"], message: str, todo: str
+    ) -> None:
+        self.part = part
+        self.message = message
+        self.todo = todo
+        super().__init__(
+            Problem(
+                code=ProblemCode.XMPP_UNAVAILABLE,
+                title="The run needs XMPP, and it cannot be used",
+                detail=f"{message} {todo}",
+                fields=[{"where": "xmpp", "message": message}],
             )
         )
 

@@ -68,5 +68,14 @@ CREATE INDEX gpu_leases_by_device ON gpu_leases (device);
 """
 """A row for each device of a lease; without `memory_mb` no other lease may be on it."""
 
-MIGRATIONS = (_FIRST, _CHANGES_BY_USERS, _METRICS_OF_RUNS, _GPU_LEASES)
+_XMPP_ACCOUNTS = """
+CREATE TABLE xmpp_accounts (
+    run_id TEXT PRIMARY KEY,
+    agents INTEGER NOT NULL,
+    domain TEXT NOT NULL
+) STRICT;
+"""
+"""Accounts that may be on the XMPP server, of runs that live or have just ended."""
+
+MIGRATIONS = (_FIRST, _CHANGES_BY_USERS, _METRICS_OF_RUNS, _GPU_LEASES, _XMPP_ACCOUNTS)
 """Never change one that was released; append."""

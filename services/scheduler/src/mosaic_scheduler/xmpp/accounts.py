@@ -1,0 +1,98 @@
+"""Accounts for the agents of a run: made at its launch, taken away when it has ended, strays swept."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from mosaic_contracts.xmpp import XmppAccount
+from mosaic_scheduler.errors import XmppUnavailable
+from mosaic_scheduler.xmpp.account_api import AccountApi
+from mosaic_scheduler.xmpp.delivery import XmppLogin
+from mosaic_scheduler.xmpp.ledger import AccountLedger, Claim
+from mosaic_scheduler.xmpp.server import read_server
+from mosaic_servicekit.logging import get_log
+
+SWEEP_EVERY_S = 60.0
+PASSWORD_BYTES = 24
+
+LivingRuns = Callable[[], Awaitable[set[str]]]
+"""Ids of the runs that have not ended."""
+
+
+class RunAccounts:
+    """One account for each agent of each run that lives."""
+
+    def __init__(self, home: Path, ledger: AccountLedger, living: LivingRuns) -> None:
+        self._home = home
+        self._ledger = ledger
+        self._living = living
+        self._wake = asyncio.Event()
+        self._complaint = ""
+
+    async def provision(self, run_id: str, agents: int) -> XmppLogin:
+        """Make the accounts of an attempt, with passwords that no attempt before had.
+
+        Raises:
+            XmppUnavailable: the server cannot be used.
+        """
+        server = await asyncio.to_thread(read_server, self._home)
+        facts, api = server.facts, AccountApi(server)
+        claim = Claim(run_id, agents, facts.domain)
+        await self._ledger.add(claim)
+        accounts = []
+        for number, user in enumerate(claim.users, start=1):
+            password = secrets.token_urlsafe(PASSWORD_BYTES)
+            await api.register(user, password)
+            jid = f"{user}@{facts.domain}"
+            account = XmppAccount(name=f"agent-{number}", jid=jid, password=SecretStr(password))
+            accounts.append(account)
+        get_log().info("xmpp.provisioned", run_id=run_id, accounts=len(accounts))
+        return XmppLogin(facts.host, facts.port, facts.domain, server.certificate, accounts)
+
+    def wake(self) -> None:
+        """A run has ended."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Take accounts of ended runs away, for ever: at the start, at each end, and now and then."""
+        while True:
+            self._wake.clear()
+            await self.sweep()
+            try:
+                async with asyncio.timeout(SWEEP_EVERY_S):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    async def sweep(self) -> None:
+        """Once. What cannot be taken away now stays in the ledger."""
+        claims = await self._ledger.all()
+        # Asked afterwards: a run that was queued in between is no stray.
+        living = await self._living() if claims else set()
+        strays = [claim for claim in claims if claim.run_id not in living]
+        try:
+            for claim in strays:
+                await self._take_away(claim)
+        except XmppUnavailable as error:
+            self._complain(str(error))
+        else:
+            self._complaint = ""
+
+    async def _take_away(self, claim: Claim) -> None:
+        server = await asyncio.to_thread(read_server, self._home)
+        # A server for another domain has never heard of them.
+        if claim.domain == server.facts.domain:
+            api = AccountApi(server)
+            for user in claim.users:
+                await api.unregister(user)
+        await self._ledger.remove(claim)
+        get_log().info("xmpp.removed", run_id=claim.run_id, accounts=claim.agents)
+
+    def _complain(self, words: str) -> None:
+        """Once for each cause: a server may be away for long."""
+        if words != self._complaint:
+            get_log().warning("xmpp.not_removed", error=words)
+        self._complaint = words
