@@ -44,7 +44,7 @@ class StackUnderTest:
             "MOSAIC_HOME": str(home),
             "MOSAIC_VENVS": str(VENVS),
         }
-        for name in ("MOSAIC_URL", "MOSAIC_TOKEN_FILE"):
+        for name in ("MOSAIC_URL", "MOSAIC_TOKEN_FILE", "MOSAIC_CA_FILE"):
             self.environ.pop(name, None)
         workers = home / "workers.d"
         workers.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from mosaic_contracts.stack import RUNS_DIR, TELEMETRY_DB, TOKEN_FILE
 from mosaic_servicekit.settings import ServiceSettings
@@ -14,6 +14,8 @@ OWN_CERTIFICATE_FILE = "secrets/gateway.crt"
 OWN_KEY_FILE = "secrets/gateway.key"
 TICKET_KEY_FILE = "secrets/tickets.key"
 """Deleting it, and starting again, makes every ticket worthless."""
+# An empty variable is how compose says that there is none.
+OptionalPath = Annotated[Path | None, BeforeValidator(lambda value: value or None)]
 
 
 class GatewaySettings(ServiceSettings):
@@ -23,9 +25,9 @@ class GatewaySettings(ServiceSettings):
     """Port of the plain door: HTTP on loopback, for this machine; on `bind` only where `behind` says why."""
     tls: Literal["", "self"] = ""
     """`self`: open the TLS door with a certificate of the gateway's own, made at first start."""
-    tls_cert: Path | None = None
+    tls_cert: OptionalPath = None
     """Certificate (PEM, with its chain); with `tls_key` it opens the TLS door."""
-    tls_key: Path | None = None
+    tls_key: OptionalPath = None
     tls_port: Annotated[int, Field(ge=1, le=65535)] = 8443
     """Port of the TLS door: HTTPS on `bind`."""
     bind: IPv4Address | IPv6Address = LOOPBACK
