@@ -4,7 +4,9 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from stack_under_test import ROOT, until
 
@@ -13,13 +15,14 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunSpec
 
 WORKER_IMAGE = "mosaic-test/synthetic"
-WORKER_TOML = f"""
-id = "synthetic"
+WORKER_TOML = """
+id = "{name}"
 title = "Synthetic"
-image = "{WORKER_IMAGE}"
+image = "{image}"
 command = ["{{python}}", "-m", "mosaic_workerkit.testing.synthetic"]
 """
-BUILD_S, UP_S = 900, 180
+T = TypeVar("T")
+BUILD_S, UP_S = 900, 400
 
 
 def engine_answers() -> bool:
@@ -75,10 +78,11 @@ class ComposeStack:
         self.compose("up", "-d", "--wait")
         self._token = self.compose("exec", "-T", "gateway", "cat", "secrets/gateway.token").strip()
 
-    def add_worker(self) -> None:
-        """Register the synthetic worker as a user does, on the volume."""
-        write = "mkdir -p workers.d && cat > workers.d/synthetic.toml"
-        self.compose("exec", "-T", "scheduler", "sh", "-c", write, given=WORKER_TOML)
+    def add_worker(self, name: str, image: str = WORKER_IMAGE) -> None:
+        """Register the synthetic worker under a name as a user does, on the volume."""
+        write = f"mkdir -p workers.d && cat > workers.d/{name}.toml"
+        manifest = WORKER_TOML.format(name=name, image=image)
+        self.compose("exec", "-T", "scheduler", "sh", "-c", write, given=manifest)
 
     def destroy(self) -> None:
         """Everything of the project, its volume and its run containers."""
@@ -110,9 +114,13 @@ class ComposeStack:
 
     def run(self, run_id: str) -> RunView | None:
         """The run, or None while the door is shut or nobody is behind it."""
+        return self.ask(lambda client: client.run(run_id))
+
+    def ask(self, question: Callable[[Client], T]) -> T | None:
+        """The answer, or None while the door is shut or nobody is behind it."""
         try:
             with self.client() as client:
-                return client.run(run_id)
+                return question(client)
         except (StackUnreachable, StackUnavailable):
             return None
 

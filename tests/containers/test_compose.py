@@ -1,27 +1,12 @@
 """The stack in containers, from nothing: green at its start, runs in images, and it outlives what is done to it."""
 
-from collections.abc import Iterator
-
 import pytest
-from containers.compose_stack import ComposeStack, docker, engine_answers, project_name
+from containers.compose_stack import ComposeStack, docker, engine_answers
 
 pytestmark = [
     pytest.mark.timeout(1200),
     pytest.mark.skipif(not engine_answers(), reason="no container engine answers here"),
 ]
-
-
-@pytest.fixture(scope="module")
-def compose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComposeStack]:
-    """A stack that is up with a worker; nothing of it is left afterwards."""
-    stack = ComposeStack(project_name(tmp_path_factory.mktemp("compose")))
-    stack.build()
-    try:
-        stack.up()
-        stack.add_worker()
-        yield stack
-    finally:
-        stack.destroy()
 
 
 def test_a_run_in_its_container(compose: ComposeStack) -> None:

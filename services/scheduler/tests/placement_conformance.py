@@ -85,6 +85,10 @@ class PlacementConformance(ABC):
         assert await placement.logs(ref, 5) == []
         assert await placement.image(ref) is None
 
+    async def test_it_is_ready(self, placement: Placement) -> None:
+        """An engine that answers can start attempts."""
+        await placement.ready()
+
     async def test_the_inventory_has_cores(self, placement: Placement) -> None:
         """There is at least one core to give away."""
         assert (await placement.inventory()).cpus >= 1

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import docker
 import pytest
+from docker.errors import APIError
 from docker.models.containers import Container
 from tests.placement_conformance import PlacementConformance
 
 from mosaic_contracts.launch import Launch
 from mosaic_contracts.spec import RunSpec
-from mosaic_scheduler.errors import PlacementFailed
-from mosaic_scheduler.placement.docker import LABEL_STACK, MIB, PIDS, DockerPlacement, Engine
+from mosaic_scheduler.errors import PlacementFailed, PlacementUnavailable
+from mosaic_scheduler.placement.docker import MIB, PIDS, DockerPlacement
+from mosaic_scheduler.placement.engine import LABEL_STACK, Engine, explained, is_answer
 from mosaic_scheduler.placement.protocol import (
     Internet,
     LaunchOrder,
@@ -163,12 +165,46 @@ class TestDockerPlacement(PlacementConformance):
         self, placement: Placement, broker: TestBroker
     ) -> None:
         """Nothing was started, and the message names the image and how to get it."""
-        ref = PlacedRef("01K5ZZZZZZZZZZZZZZZZZZZZZZ", 1)
+        ref = PlacedRef(_IDS.next(), 1)
         order = self._order(ref, broker)
         absent = LaunchOrder(**{**vars(order), "image": "mosaic-test/nowhere:1"})
-        with pytest.raises(PlacementFailed, match="mosaic-test/nowhere:1 is not on this engine"):
+        with pytest.raises(PlacementFailed, match=r"nowhere:1 is not on this engine.*images build"):
             await placement.submit(absent)
         assert (await placement.status(ref)).kind is PlacedKind.ABSENT
+
+    async def test_a_missing_gpu_runtime_says_what_to_do(self) -> None:
+        """What the engine answers to a device request without NVIDIA's runtime is told with the next step."""
+        client = docker.from_env()
+        if "nvidia" in client.info()["Runtimes"]:
+            pytest.skip("this engine has the NVIDIA runtime")
+        request = docker.types.DeviceRequest(count=1, capabilities=[["gpu"]])
+        container = client.containers.create(IMAGE, ["true"], device_requests=[request])
+        try:
+            with pytest.raises(APIError) as caught:
+                container.start()
+            assert is_answer(caught.value)
+            assert "NVIDIA container toolkit" in explained(caught.value)
+        finally:
+            container.remove()
+            client.close()
+
+    async def test_a_container_that_was_only_made(
+        self, placement: Placement, broker: TestBroker, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """One that a dying scheduler left unstarted is removed by a cancel, and started by the next submit."""
+        for is_cancelled in (True, False):
+            ref = PlacedRef(_IDS.next(), 1)
+            with monkeypatch.context() as patch:
+                patch.setattr(Container, "start", lambda self: None)
+                await placement.submit(self._order(ref, broker, events=10))
+            assert [container.status for container in self._containers(home)] == ["created"]
+            assert (await placement.status(ref)).kind is PlacedKind.ABSENT
+            if is_cancelled:
+                await placement.cancel(ref)
+                assert self._containers(home) == []
+            else:
+                await placement.submit(self._order(ref, broker, events=10))
+                assert (await self.ended(placement, ref)).kind is PlacedKind.ENDED
 
     @pytest.fixture
     def leaks(self) -> Iterator[None]:
@@ -178,12 +214,24 @@ class TestDockerPlacement(PlacementConformance):
 
     @pytest.mark.usefixtures("leaks")
     @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-    async def test_an_engine_that_is_away_is_no_verdict(self, home: Path) -> None:
-        """When the engine cannot be asked, nothing is said of the run, and a submit names the engine."""
+    async def test_an_engine_that_is_away_is_no_verdict(
+        self, home: Path, broker: TestBroker
+    ) -> None:
+        """When the engine cannot be asked, nothing is said of the run, and each call names engine and next step."""
         engine = Engine(stack="x", network="host", url="unix:///nowhere.sock")
         placement = DockerPlacement(home, cores=1, engine=engine)
-        with pytest.raises(OSError, match="engine cannot be reached"):
-            await placement.status(PlacedRef("01K5ZZZZZZZZZZZZZZZZZZZZZZ", 1))
+        ref = PlacedRef(_IDS.next(), 1)
+        said = "cannot be reached .No such file or directory.*systemctl start docker"
+        for call in (
+            placement.status(ref),
+            placement.submit(self._order(ref, broker)),
+            placement.cancel(ref),
+            placement.adopt(),
+            placement.ready(),
+        ):
+            with pytest.raises(PlacementUnavailable, match=said):
+                await call
+        assert await placement.sweep(ref) == 0  # owed until the engine is back
         placement.close()
 
     async def test_the_run_sees_nothing_but_its_folder(
@@ -256,9 +304,9 @@ class TestDockerPlacement(PlacementConformance):
             ref = PlacedRef(_IDS.next(), 1)
             await placement.submit(self.order(ref, broker, _spec(events=10**6, internet=internet)))
             (container,) = self._containers(home)
-            found[internet] = tuple(
-                container.exec_run(["python", "-c", LOOK]).output.decode().split()
-            )
+            seen = container.exec_run(["python", "-c", LOOK]).output
+            assert isinstance(seen, bytes)
+            found[internet] = tuple(seen.decode().split())
             await placement.cancel(ref, kill=True)
             await self.ended(placement, ref)
             await placement.sweep(ref)

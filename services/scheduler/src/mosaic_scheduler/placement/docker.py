@@ -88,6 +88,13 @@ class DockerPlacement:
         """Cores, and whether a container can be given a GPU."""
         return Inventory(self._cores, await asyncio.to_thread(self._nvidia.problem))
 
+    async def ready(self) -> None:
+        """See `Placement.ready`."""
+        try:
+            await asyncio.to_thread(self._client.ping)
+        except ENGINE_AWAY as error:
+            raise PlacementUnavailable(away(error)) from error
+
     async def submit(self, order: LaunchOrder) -> None:
         """See `Placement.submit`."""
         if (await self.status(order.ref)).kind is not PlacedKind.ABSENT:

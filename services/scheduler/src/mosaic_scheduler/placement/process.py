@@ -74,6 +74,9 @@ class ProcessPlacement:
         """Cores; a process can be given any GPU."""
         return Inventory(cpus=self._cores)
 
+    async def ready(self) -> None:
+        """Always: this machine is the engine."""
+
     async def submit(self, order: LaunchOrder) -> None:
         """See `Placement.submit`."""
         if (await self.status(order.ref)).kind is not PlacedKind.ABSENT:

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.xmpp.delivery import XmppLogin
 
 
 class Internet(StrEnum):
@@ -63,6 +64,8 @@ class LaunchOrder:
     """Writes the run's broker credentials; None on a broker without authentication."""
     secrets: Mapping[str, SecretStr] = field(default_factory=dict)
     """By name: each becomes a file that only the run's processes can read."""
+    xmpp: XmppLogin | None = None
+    """Where its agents talk, and as whom; None: it does without."""
     grant: GpuGrant | None = None
     """The GPUs that it gets; None: it must see none."""
     image: str | None = None
@@ -118,6 +121,10 @@ class Placement(Protocol):
 
     async def inventory(self) -> Inventory:
         """What this engine has."""
+        ...
+
+    async def ready(self) -> None:
+        """Return when attempts can be started now. Raises PlacementUnavailable."""
         ...
 
     async def submit(self, order: LaunchOrder) -> None:

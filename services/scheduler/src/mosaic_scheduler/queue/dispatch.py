@@ -1,5 +1,6 @@
 """Brings the queue, the running runs and the devices together for `plan`, and grants what it decides."""
 
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from mosaic_scheduler.placement.run_folder import DRAIN_S
 from mosaic_scheduler.queue.device import Devices
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.forecast import Busy, expected_starts
-from mosaic_scheduler.queue.plan import Claim, Place, queue_places
+from mosaic_scheduler.queue.plan import HELD, Claim, Place, queue_places
 from mosaic_scheduler.runs.store import StoredRun
 from mosaic_scheduler.runs.view import RunViews
 
@@ -84,7 +85,10 @@ class Dispatcher:
         self._note_lacking(places)
         self._foretell(waiting, claims, places, busy, inventory.cpus, devices)
         starts = [
-            Start(run, new_grant(place.devices, run.record.spec.gpu_memory_mb) if place.devices else None)
+            Start(
+                run,
+                new_grant(place.devices, run.record.spec.gpu_memory_mb) if place.devices else None,
+            )
             for run, place in zip(waiting, places, strict=True)
             if place.starts
         ]
@@ -149,7 +153,7 @@ class Dispatcher:
             for run in waiting
             if (lasts := self._durations.lasts_s(run.record)) is not None
         }
-        starts_s = expected_starts(claims, busy, cores, devices, lasts_s)
+        starts_s = expected_starts(claims, busy, cores, devices, lasts_s, RESERVE_AFTER_S)
         now = datetime.now(UTC)
         starting = {place.run_id for place in places if place.starts}
         self._views.set_expected_starts(
@@ -159,6 +163,17 @@ class Dispatcher:
                 if run_id not in starting
             }
         )
+
+
+def places_without_engine(waiting: Sequence[StoredRun], why: str) -> list[Place]:
+    """Nobody starts while the engine does not answer; each run that is not held back says so."""
+    position = itertools.count(1)
+    return [
+        Place(run.record.run_id, None, HELD)
+        if run.record.held
+        else Place(run.record.run_id, next(position), why)
+        for run in waiting
+    ]
 
 
 def _claim(record: RunRecord) -> Claim:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from mosaic_scheduler.queue.device import Devices, Offer, Share
 
+HELD = "held until it is released"
 _SHOWN_OCCUPANTS = 3
 
 
@@ -79,7 +80,7 @@ class _Walk:
     def place(self, claim: Claim) -> Place:
         """Start a run, or say what it waits for."""
         if claim.held:
-            return Place(claim.run_id, None, "held until it is released")
+            return Place(claim.run_id, None, HELD)
         chosen = self._choose(claim)
         if chosen is None:
             return self._wait_for_gpus(claim)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -23,7 +23,8 @@ from mosaic_scheduler.placement.protocol import (
     PlacedRef,
     Placement,
 )
-from mosaic_scheduler.queue.dispatch import Dispatcher, Load, Start
+from mosaic_scheduler.queue.dispatch import Dispatcher, Load, Start, places_without_engine
+from mosaic_scheduler.queue.plan import Place
 from mosaic_scheduler.reconcile import decision
 from mosaic_scheduler.reconcile.decision import Action, Facts
 from mosaic_scheduler.runs import ending
@@ -42,6 +43,10 @@ AskEvents = Callable[[RunRecord], Awaitable[bool | None]]
 Announce = Callable[[RunRecord], Awaitable[None]]
 
 
+async def nothing_to_prepare() -> None:
+    """For `Reconciler.prepare`."""
+
+
 @dataclass
 class _Watch:
     """What this process remembers of a run, on its monotonic clock."""
@@ -51,7 +56,6 @@ class _Watch:
     stopping: float | None = None
     ended: float | None = None
     events_denied: bool = False
-    engine_away: bool = False
 
 
 @dataclass
@@ -71,6 +75,8 @@ class Reconciler:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     load: Load = field(default_factory=Load)
     on_pending: Callable[[], None] = lambda: None
+    prepare: Callable[[], Awaitable[None]] = nothing_to_prepare
+    """Before anything is started. Raises PlacementUnavailable: nothing can be now."""
     on_end: Callable[[RunRecord], None] = lambda _: None
     _watches: dict[str, _Watch] = field(default_factory=dict)
 
@@ -105,7 +111,7 @@ class Reconciler:
     async def _reconcile(self, run: StoredRun) -> None:
         record = run.record
         placed = await self.placement.status(PlacedRef(record.run_id, record.attempt))
-        self._watch(record, time.monotonic()).engine_away = False
+        self.views.set_unseen(record.run_id, None)
         report = placed.report if placed.kind is PlacedKind.ALIVE else None
         self.views.set_draining(record.run_id, report)
         facts = self._facts(record, placed)
@@ -193,12 +199,14 @@ class Reconciler:
 
     async def _wait_for_engine(self, record: RunRecord, error: PlacementUnavailable) -> None:
         """Of a run that lives nothing is known until the engine is back; one that starts has its deadline."""
-        watch = self._watch(record, time.monotonic())
-        if not watch.engine_away:
-            watch.engine_away = True
-            get_log().warning("engine.away", run_id=record.run_id, error=str(error))
-        has_begun = record.first_event_at is not None or record.state is not RunState.STARTING
-        if has_begun or time.monotonic() - watch.started < record.spec.start_deadline_s:
+        self.views.set_unseen(record.run_id, str(error))
+        has_begun = self.heartbeats.has_events(record.run_id, record.attempt)
+        age_s = time.monotonic() - self._watch(record, time.monotonic()).started
+        if (
+            record.state is not RunState.STARTING
+            or has_begun
+            or age_s < record.spec.start_deadline_s
+        ):
             return
         state, end = ending.ending_of_placement(record, str(error))
         await self._end(record, decision.End(state, end, telemetry_pending=False, sweep=True))
@@ -260,14 +268,25 @@ class Reconciler:
 
     async def _start_waiting(self) -> None:
         waiting = await self.store.queued()
-        plan = await self.dispatcher.plan(await self.store.unfinished(), waiting)
+        try:
+            await self.prepare()
+            if waiting:
+                await self.placement.ready()
+            plan = await self.dispatcher.plan(await self.store.unfinished(), waiting)
+        except PlacementUnavailable as error:
+            # They wait with the reason: an engine that is restarted must not cost a night's queue.
+            await self._show_places(waiting, places_without_engine(waiting, str(error)))
+            return
         self.load = plan.load
-        changed = set(self.views.set_places(plan.places))
+        await self._show_places(waiting, plan.places)
+        for start in plan.starts:
+            await self._start(start)
+
+    async def _show_places(self, waiting: Sequence[StoredRun], places: Sequence[Place]) -> None:
+        changed = set(self.views.set_places(places))
         for run in waiting:
             if run.record.run_id in changed:
                 await self.announce(run.record)
-        for start in plan.starts:
-            await self._start(start)
 
     async def _start(self, start: Start) -> None:
         started = await self._write(

@@ -21,6 +21,7 @@ class RunViews:
         """GPUs of a run that cannot be read any more, in words."""
         self._draining: set[str] = set()
         self._refusals: dict[str, str] = {}
+        self._unseen: dict[str, str] = {}
 
     def set_places(self, places: Sequence[Place]) -> list[str]:
         """Take the queue's places. Return the runs whose place changed."""
@@ -46,6 +47,13 @@ class RunViews:
             self._refusals.pop(run_id, None)
         else:
             self._refusals[run_id] = note
+
+    def set_unseen(self, run_id: str, why: str | None) -> None:
+        """Why nothing can be told of a run just now; None: it is seen."""
+        if why is None:
+            self._unseen.pop(run_id, None)
+        else:
+            self._unseen[run_id] = why
 
     def view(self, record: RunRecord) -> RunRecord:
         """The record as it is now."""
@@ -83,9 +91,12 @@ class RunViews:
         self._refusals.pop(run_id, None)
         self._places.pop(run_id, None)
         self._draining.discard(run_id)
+        self._unseen.pop(run_id, None)
 
     def _notes(self, record: RunRecord) -> list[str]:
         notes: list[str] = []
+        if record.run_id in self._unseen:
+            notes.append(f"Nothing can be told of it just now: {self._unseen[record.run_id]}")
         if record.run_id in self._draining:
             notes.append("the worker has ended; what it recorded is being sent")
         if record.run_id in self._refusals:
@@ -99,4 +110,6 @@ class RunViews:
             )
         if beat is not None and beat.worker_state in SUSPENDED:
             notes.append("the worker is suspended (SIGSTOP); SIGCONT lets it go on")
+        if beat is not None:
+            notes += beat.notes
         return notes
