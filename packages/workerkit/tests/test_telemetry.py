@@ -32,6 +32,7 @@ from mosaic_workerkit.artifacts import read_manifest
 from mosaic_workerkit.errors import ArtifactPathRefused, ContractViolation, RunFolderInvalid
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.progress import read_progress
+from mosaic_workerkit.shipper.pulse import worker_notes
 from mosaic_workerkit.stephash import step_hash
 from mosaic_workerkit.telemetry import Telemetry
 
@@ -245,3 +246,21 @@ def test_step_hash_is_the_contracts() -> None:
     assert step_hash((1, "é"), math.nan) == want(struct.pack("<q", 1) + "é".encode(), math.nan, 0)
     with pytest.raises(TypeError, match="cannot hash"):
         step_hash(object())
+
+
+def test_notes_last_until_they_are_taken_back(folder: Path, telemetry: Telemetry) -> None:
+    """What the worker notes is in its run folder by name, and gone when it is taken back; it is no event."""
+    telemetry.config({})
+    telemetry.note("line", "degraded: the line is lost")
+    telemetry.note("disk", "slow")
+    assert worker_notes(folder) == ["degraded: the line is lost", "slow"]
+    telemetry.note("line", None)
+    assert worker_notes(folder) == ["slow"]
+    assert len(written(folder)) == 1
+
+
+def test_a_folder_without_notes_has_none(folder: Path) -> None:
+    """A worker that notes nothing has no file; a broken one is said, for it may hide something."""
+    assert worker_notes(folder) == []
+    (folder / "control/notes.json").write_text("{")
+    assert worker_notes(folder)[0].startswith("the worker's notes cannot be read")

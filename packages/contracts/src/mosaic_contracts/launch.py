@@ -21,6 +21,8 @@ SHIPPER_STATE_FILE = "control/shipper_state.json"
 """There only while the broker refuses the run's credentials: the shipper cannot say so over the broker."""
 LAST_WORDS_FILE = "control/last_words"
 """Made by the runner with its blocks, so that a worker that a full disk ends can say so: its text, then zeros."""
+NOTES_FILE = "control/notes.json"
+"""What the worker wants the user to know while it lasts, by a name of its own: `{"xmpp": "degraded: ..."}`."""
 OUTBOX_DIR = "outbox"
 WORKER_LOG = "logs/worker.log"
 RUNNER_LOG = "logs/runner.log"
@@ -30,10 +32,10 @@ ENV_RUN_ID = "MOSAIC_RUN_ID"
 """In the environment of every process of a run: the sweep finds strays by it."""
 ENV_RUN_DIR = "MOSAIC_RUN_DIR"
 ENV_ATTEMPT = "MOSAIC_ATTEMPT"
-
-
 ENV_GPU_GRANT = "MOSAIC_GPU_GRANT"
 """In the environment of a runner whose run has GPUs: its GpuGrant as JSON, from which leases are rebuilt."""
+
+
 class RunFile(PeerModel):
     """`spec.json`."""
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
-from mosaic_contracts.launch import SPEC_FILE, RunFile
+from mosaic_contracts.launch import NOTES_FILE, SPEC_FILE, RunFile
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.wire import (
     SOURCE_WORKER,
@@ -49,6 +49,7 @@ from mosaic_workerkit.progress import ProgressWriter
 TERMINAL_PHASES = frozenset({"done", "stopped", "error"})
 LOG_LEVELS = frozenset({"debug", "info", "warning", "error"})
 MAX_LOG_CHARS = 16 * 1024
+MAX_NOTE_CHARS = 500
 _EXTRA_TYPE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 
 _POLICY = int(Actor.POLICY)
@@ -79,6 +80,7 @@ class Telemetry:
         self.progress: Callable[..., None] = self._progress.tell
         """`progress(step, total=None)`: environment steps done. No system call: call it as often as you like."""
         self._has_config = False
+        self._notes: dict[str, str] = {}
         self.ended: str | None = None
         """Phase of the terminal lifecycle once it is written."""
         self._may_step = False
@@ -193,7 +195,8 @@ class Telemetry:
             duration,
             int(global_step),
         )
-        self._fact(Episode(self.next_seq, self._dt(), *counts))
+        # plain numbers only: nothing in it could be refused later, so it is not read back, which would double its cost
+        self._write(Episode(self.next_seq, self._dt(), *counts))
 
     def config(self, data: Mapping[str, Any]) -> None:
         """What really runs; the first event, once."""
@@ -225,6 +228,18 @@ class Telemetry:
         if phase in TERMINAL_PHASES:
             self.ended = phase
             self._may_step = False
+
+    def note(self, name: str, words: str | None) -> None:
+        """Something that the user should know while it lasts, shown with the run; None takes it back.
+
+        It is no event: tell one too where it should be kept.
+        """
+        if words is None:
+            self._notes.pop(name, None)
+        else:
+            self._notes[name] = words[:MAX_NOTE_CHARS]
+        with atomic_file(self.run_dir / NOTES_FILE) as draft:
+            draft.write_text(json.dumps(self._notes))
 
     def extra(self, type: str, data: Mapping[str, Any]) -> None:
         """A namespaced event of your own, e.g. `bdi.intention`."""

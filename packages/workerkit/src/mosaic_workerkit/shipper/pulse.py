@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mosaic_contracts.launch import EXIT_FILE, RUNNER_FILE
+from mosaic_contracts.launch import EXIT_FILE, NOTES_FILE, RUNNER_FILE
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 from mosaic_workerkit.progress import read_progress
@@ -46,6 +46,7 @@ def heartbeat(courier: "Courier") -> Heartbeat:
         committed_seq=courier.mark.seq,
         outbox_bytes=courier.reader.unfreed_bytes(),
         waiting_for_outbox=courier.reader.is_waited_for(),
+        notes=worker_notes(courier.run_dir),
     )
 
 
@@ -58,6 +59,17 @@ def process_state(pid: int) -> ProcessState | None:
     fields = text.rpartition(")")[2].split()
     cpu_s = (int(fields[11]) + int(fields[12])) / _TICKS
     return ProcessState(fields[0], int(fields[1]), cpu_s, int(fields[21]) * _PAGE_BYTES)
+
+
+def worker_notes(run_dir: Path) -> list[str]:
+    """What the worker says that the user should know."""
+    try:
+        told = json.loads((run_dir / NOTES_FILE).read_text())
+        return [str(words) for words in told.values()]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, AttributeError) as error:
+        return [f"the worker's notes cannot be read: {error}"]
 
 
 def _worker(run_dir: Path) -> tuple[int | None, ProcessState | None]:
