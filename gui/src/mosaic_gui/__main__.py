@@ -1,0 +1,40 @@
+"""`python -m mosaic_gui`: the desktop client."""
+
+import os
+import sys
+
+from mosaic_gui.app.arguments import Arguments, parse_arguments
+from mosaic_gui.app.qt_check import check_platform, explain_import
+from mosaic_gui.errors import ArgumentInvalid, GuiError
+
+EXIT_USAGE = 2
+EXIT_NOT_NOW = 6
+
+
+def main() -> int:
+    """Run the client; an expected fault is a message and an exit code."""
+    try:
+        arguments = parse_arguments(sys.argv[1:])
+        if arguments.screenshot is not None:
+            os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+        check_platform()
+        return _run(arguments)
+    except ArgumentInvalid as error:
+        print(f"mosaic: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except GuiError as error:
+        print(f"mosaic: {error}", file=sys.stderr)
+        return EXIT_NOT_NOW
+
+
+def _run(arguments: Arguments) -> int:
+    try:
+        # here and not above: a library that is missing on this machine is to be named, not traced
+        from mosaic_gui.app.program import run_program
+    except ImportError as error:
+        raise explain_import(error) from error
+    return run_program(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""The command line of the client."""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from mosaic_gui.errors import ArgumentInvalid
+from mosaic_gui.theme.tokens import THEMES
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What was asked for."""
+
+    url: str | None = None
+    token_file: Path | None = None
+    screenshot: Path | None = None
+    """Render every view into this folder and end."""
+    size: tuple[int, int] = (1280, 800)
+    theme: str | None = None
+    """dark or light; None: as the desktop has it."""
+
+
+def parse_arguments(argv: list[str]) -> Arguments:
+    """Read the command line; `--help` and unknown options end the program, as everywhere.
+
+    Raises:
+        ArgumentInvalid: a value that cannot be.
+    """
+    parser = argparse.ArgumentParser(
+        prog="./mosaic gui", description="The desktop client: launch, watch and compare runs."
+    )
+    parser.add_argument(
+        "--url", help="a stack elsewhere, e.g. http://127.0.0.1:8420 through a tunnel"
+    )
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="file with its token")
+    parser.add_argument(
+        "--screenshot",
+        type=Path,
+        metavar="DIR",
+        help="render every view into DIR, one PNG each, and end",
+    )
+    parser.add_argument(
+        "--size", default="1280x800", metavar="WxH", help="of the window (default: 1280x800)"
+    )
+    parser.add_argument("--theme", choices=sorted(THEMES), help="default: as the desktop has it")
+    given = parser.parse_args(argv)
+    return Arguments(
+        url=given.url,
+        token_file=given.token_file,
+        screenshot=given.screenshot,
+        size=_size(given.size),
+        theme=given.theme,
+    )
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.lower().partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise ArgumentInvalid(f"--size is WIDTHxHEIGHT, e.g. 1280x800, not {text!r}.")
+    return int(width), int(height)

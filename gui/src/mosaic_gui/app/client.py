@@ -1,0 +1,224 @@
+"""The whole client: builds every part, and ends them in order."""
+
+from pathlib import Path
+from typing import Any
+
+from PyQt6.QtCore import QObject, QTimer
+from PyQt6.QtWidgets import QApplication
+
+from mosaic_contracts.runs import RunView
+from mosaic_gui.app.launching import Launching
+from mosaic_gui.app.run_acts import RunActs
+from mosaic_gui.app.session import Session
+from mosaic_gui.app.stack_start import StackStart
+from mosaic_gui.app.watching import Watching
+from mosaic_gui.errors import GuiError, StackUnknown
+from mosaic_gui.net.location import Location, local_stack, named_stack
+from mosaic_gui.state.connection import Connection
+from mosaic_gui.state.store import Changes, Store
+from mosaic_gui.theme.apply import apply_theme, current
+from mosaic_gui.theme.tokens import DARK, LIGHT
+from mosaic_gui.viewmodels.connection import ConnectionModel
+from mosaic_gui.viewmodels.frame_clock import FrameClock
+from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.connection_page import ConnectionPage
+from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH, MainWindow
+from mosaic_gui.views.runs_page import RunsPage
+from mosaic_gui.views.train_page import TrainPage
+from mosaic_gui.views.watch_page import WatchPage
+
+SECOND_MS = 1_000
+
+
+class Client(QObject):
+    """Models, session and window of one program."""
+
+    def __init__(self, home: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.home = home
+        self.store = Store()
+        self.clock = FrameClock(self)
+        self.connection = ConnectionModel(self)
+        self.table = RunTableModel(self.store, self)
+        self.shown_runs = RunFilterModel(self.table, self)
+        self.launch = LaunchModel(self)
+        self.watch = WatchModel(self.store, self)
+        self.feed = LogFeed(self)
+        self.session: Session | None = None
+        self.list_read = False
+        """The run list of this stack is whole."""
+        self.stack_start = StackStart(home, self)
+        self.launching = Launching(self.launch, self)
+        self.watching = Watching(self.watch, self.feed, self)
+        self.acts = RunActs(self._say, self)
+        self._second = QTimer(self)
+        self._second.setInterval(SECOND_MS)
+        self._second.timeout.connect(self._on_second)
+        self.clock.ticked.connect(self._on_tick)
+        self.stack_start.output.connect(lambda said: self.connection.take_start(True, said))
+        self.stack_start.ended.connect(self._on_start_ended)
+        self.launching.launched.connect(self._on_launched)
+        self.acts.made.connect(self._on_made)
+        self.window = self._make_window()
+
+    def connect_local(self) -> None:
+        """Connect to the embedded stack of this machine, if there ever was one."""
+        try:
+            self.connect_to(local_stack(self.home))
+        except StackUnknown as error:
+            self.connection.take(Connection(reason=str(error)))
+        except GuiError as error:
+            self.connection.take(Connection(reason=str(error), refused=True))
+
+    def connect_named(self, url: str, token_file: Path | None) -> None:
+        """Connect to a stack that the user named.
+
+        Raises:
+            GuiError: address or token are not usable.
+        """
+        self.connect_to(named_stack(url, token_file, self.home))
+
+    def connect_to(self, location: Location) -> None:
+        """Leave the stack of before, and connect to this one."""
+        self._leave()
+        self.list_read = False
+        self.clock.note(self.store.replace_runs([]))
+        session = Session(location, self.store, self.clock, self)
+        session.connection_changed.connect(self.connection.take)
+        session.machine_seen.connect(self.connection.take_machine)
+        session.stream.joined.connect(self.launching.read_catalogue)
+        session.runs_read.connect(self._on_list_read)
+        for part in (self.launching, self.watching, self.acts):
+            part.session = session
+        self.session = session
+        self._second.start()
+        session.start()
+
+    def close(self) -> None:
+        """End in order: nothing asks any more, then nothing is told, then nothing is drawn."""
+        self._second.stop()
+        self._leave()
+        self.clock.stop()
+
+    def open_runs(self, run_ids: list[str]) -> None:
+        """Watch the first run with the others laid over it."""
+        self.watching.watch(run_ids)
+        self.window.show_page(WATCH)
+
+    def edit_copy(self, run_id: str) -> None:
+        """Fill the form from a run."""
+        run = self.store.runs.get(run_id)
+        if run is None:
+            return
+        spec: dict[str, Any] = run.spec.model_dump(mode="json")
+        spec["name"] = None
+        if self.launch.copy_from(spec):
+            self.window.show_page(TRAIN)
+        else:
+            self._say(f"This stack has no worker {run.spec.worker} with {run.spec.algorithm}.")
+
+    def change_theme(self) -> None:
+        """From dark to light, or back. The window is made anew, for colours are in its drawings."""
+        app = QApplication.instance()
+        if not isinstance(app, QApplication):
+            return
+        apply_theme(app, LIGHT if current().is_dark else DARK)
+        old, page = self.window, self.window.page
+        self.window = self._make_window()
+        self.window.setGeometry(old.geometry())
+        if page in (RUNS, TRAIN, WATCH):
+            self.window.show_page(page)
+        if old.isVisible():
+            self.window.show()
+        old.closing.disconnect()
+        old.close()
+        old.deleteLater()
+
+    def _make_window(self) -> MainWindow:
+        start = ConnectionPage(self.connection, self.stack_start.is_possible)
+        runs = RunsPage(self.table, self.shown_runs)
+        train = TrainPage(self.launch)
+        watch = WatchPage(self.watch, self.feed)
+        window = MainWindow(self.connection, start, runs, train, watch)
+        start.start_wanted.connect(self._on_start_wanted)
+        start.retry_wanted.connect(self._on_retry_wanted)
+        start.connect_wanted.connect(self._on_connect_wanted)
+        runs.open_wanted.connect(self.open_runs)
+        runs.stop_wanted.connect(self.acts.stop)
+        runs.delete_wanted.connect(self.acts.delete)
+        runs.tags_wanted.connect(self.acts.add_tags)
+        runs.copy_wanted.connect(self.edit_copy)
+        runs.train_wanted.connect(lambda: window.show_page(TRAIN))
+        watch.stop_wanted.connect(self._on_stop_wanted)
+        watch.again_wanted.connect(self.acts.again)
+        watch.copy_wanted.connect(self.edit_copy)
+        watch.back_wanted.connect(lambda: window.show_page(RUNS))
+        watch.log.shown.connect(self.watching.show_log)
+        self.acts.stop_refused.connect(watch.stop_refused)
+        window.theme_wanted.connect(self.change_theme)
+        window.closing.connect(self.close)
+        if self.watch.run_id:
+            watch.charts.rebuild()
+        return window
+
+    def _leave(self) -> None:
+        session, self.session = self.session, None
+        self.watching.stop()
+        for part in (self.launching, self.acts):
+            part.session = None
+        if session is not None:
+            session.close()
+            session.deleteLater()
+            for run_id in list(self.store.followed):
+                self.store.unfollow(run_id)
+
+    def _on_tick(self, changes: Changes) -> None:
+        self.table.consume(changes)
+        self.watching.consume(changes)
+        for problem in changes.problems:
+            self._say(f"{problem.title.rstrip('.')}. {problem.detail}".strip())
+
+    def _on_list_read(self) -> None:
+        self.list_read = True
+
+    def _on_second(self) -> None:
+        self.table.pass_time()
+        if self.watch.run_id and self.window.page == WATCH:
+            self.window.watch.refresh()
+
+    def _on_start_wanted(self) -> None:
+        self.connection.take_start(True)
+        self.stack_start.start()
+
+    def _on_start_ended(self, is_up: bool, said: str) -> None:
+        self.connection.take_start(False, "" if is_up else said)
+        if is_up:
+            self.connect_local()
+
+    def _on_retry_wanted(self) -> None:
+        if self.session is not None:
+            self.session.stream.retry_now()
+        else:
+            self.connect_local()
+
+    def _on_connect_wanted(self, url: str, token_file: str) -> None:
+        try:
+            self.connect_named(url, Path(token_file).expanduser() if token_file else None)
+        except GuiError as error:
+            self.connection.take(Connection(url=url, reason=str(error)))
+
+    def _on_stop_wanted(self, run_id: str) -> None:
+        self.window.watch.stop_asked(run_id)
+        self.acts.stop([run_id])
+
+    def _on_launched(self, run: RunView) -> None:
+        self.open_runs([run.run_id])
+
+    def _on_made(self, run: RunView) -> None:
+        self.open_runs([run.run_id])
+
+    def _say(self, text: str, act: str = "", then: Any = None) -> None:
+        self.window.notices.say(text, act, then)

@@ -1,0 +1,87 @@
+"""The program around the client: Qt's application, signals of the system, and the last resort for errors."""
+
+import logging
+import signal
+import sys
+from pathlib import Path
+from types import TracebackType
+
+from PyQt6.QtCore import Qt, QTimer
+from PyQt6.QtGui import QGuiApplication
+from PyQt6.QtWidgets import QApplication
+
+from mosaic_gui.app.arguments import Arguments
+from mosaic_gui.app.client import Client
+from mosaic_gui.app.screenshot import Screenshots
+from mosaic_gui.net.location import data_root
+from mosaic_gui.theme.apply import apply_theme, load_fonts
+from mosaic_gui.theme.tokens import DARK, LIGHT, THEMES, Tokens
+
+SIGNAL_LOOK_MS = 200
+_log = logging.getLogger("mosaic_gui")
+
+
+def run_program(arguments: Arguments) -> int:
+    """Open the window, or take the pictures; returns when it is closed."""
+    app = QApplication([sys.argv[0]])
+    app.setApplicationName("MOSAIC")
+    app.setDesktopFileName("mosaic")
+    load_fonts()
+    apply_theme(app, _theme(app, arguments))
+    client = Client(data_root())
+    client.window.resize(*arguments.size)
+    sys.excepthook = _report
+    heed = _heed_signals(app)
+    client.window.show()
+    if arguments.screenshot is not None:
+        return _take_screenshots(app, client, arguments, arguments.screenshot)
+    _connect(client, arguments)
+    code = app.exec()
+    heed.stop()
+    client.close()
+    return code
+
+
+def _connect(client: Client, arguments: Arguments) -> None:
+    if arguments.url is not None:
+        client.connect_named(arguments.url, arguments.token_file)
+    else:
+        client.connect_local()
+
+
+def _take_screenshots(app: QApplication, client: Client, arguments: Arguments, folder: Path) -> int:
+    pictures = Screenshots(client, folder, client)
+    pictures.done.connect(app.exit)
+    pictures.start()
+    _connect(client, arguments)
+    code = app.exec()
+    client.close()
+    for path in pictures.taken:
+        print(path)
+    if pictures.late:
+        names = ", ".join(pictures.late)
+        print(f"mosaic: {names}: the view did not fill in time.", file=sys.stderr)
+    return code
+
+
+def _theme(app: QApplication, arguments: Arguments) -> Tokens:
+    if arguments.theme is not None:
+        return THEMES[arguments.theme]
+    hints = QGuiApplication.styleHints()
+    light = hints is not None and hints.colorScheme() is Qt.ColorScheme.Light
+    return LIGHT if light else DARK
+
+
+def _heed_signals(app: QApplication) -> QTimer:
+    """Ctrl-C in the terminal ends the program: Python looks at signals only when it is its turn."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: app.quit())
+    timer = QTimer()
+    timer.timeout.connect(lambda: None)
+    timer.start(SIGNAL_LOOK_MS)
+    return timer
+
+
+def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """An error that nobody expected is told in full; the window stays."""
+    _log.critical("an error that should not be", exc_info=(kind, error, trace))

@@ -1,0 +1,128 @@
+"""Every view as a picture, rendered against the connected stack."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PyQt6.QtCore import QObject, QTimer, pyqtSignal
+
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import RunState
+from mosaic_gui.app.client import Client
+from mosaic_gui.viewmodels.frame_clock import TICK_MS
+from mosaic_gui.views.main_window import RUNS, TRAIN
+
+LOOK_MS = 100
+PATIENCE_MS = 30_000
+"""For one view; a preflight asks the worker's program, which imports torch."""
+SETTLED_MS = 3 * TICK_MS
+
+Claim = Callable[[], bool]
+
+
+class Screenshots(QObject):
+    """Goes from view to view; each is taken when it has what it shows."""
+
+    done = pyqtSignal(int)
+    """Exit code: 0, or 1 when a view did not come to show what it should."""
+
+    def __init__(self, client: Client, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._client = client
+        self._folder = folder
+        self._views: list[tuple[str, Callable[[], None], Claim]] = []
+        self._waited_ms = 0
+        self.taken: list[Path] = []
+        self.late: list[str] = []
+        self._timer = QTimer(self)
+        self._timer.setInterval(LOOK_MS)
+        self._timer.timeout.connect(self._look)
+
+    def start(self) -> None:
+        """Begin with the list; the other views follow from what is in it."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        client = self._client
+        self._take("connection")
+        self._views = [("runs", lambda: client.window.show_page(RUNS), self._has_list)]
+        self._begin_next()
+
+    def _begin_next(self) -> None:
+        if not self._views:
+            self._timer.stop()
+            self.done.emit(1 if self.late else 0)
+            return
+        self._waited_ms = 0
+        self._views[0][1]()
+        self._timer.start()
+
+    def _look(self) -> None:
+        name, _, claim = self._views[0]
+        self._waited_ms += LOOK_MS
+        if not claim():
+            if self._waited_ms < PATIENCE_MS:
+                return
+            self.late.append(name)
+        self._timer.stop()
+        QTimer.singleShot(SETTLED_MS, self._finish_view)
+
+    def _finish_view(self) -> None:
+        name = self._views.pop(0)[0]
+        self._take(name)
+        if name == "runs":
+            self._plan()
+        self._begin_next()
+
+    def _plan(self) -> None:
+        """The views behind the list, as far as there are runs for them."""
+        client = self._client
+        runs = sorted(client.store.runs.values(), key=lambda run: run.run_id, reverse=True)
+        self._views.append(("train", lambda: client.window.show_page(TRAIN), self._has_report))
+        live = _first(runs, lambda run: run.state is RunState.RUNNING and _has_points(run))
+        good = _first(runs, lambda run: run.state is RunState.SUCCEEDED and _has_points(run))
+        bad = _first(runs, lambda run: run.end is not None and run.state is not RunState.SUCCEEDED)
+        for name, run in (("watch_live", live), ("watch", good), ("watch_ended", bad)):
+            if run is not None:
+                self._add_watch(name, [run.run_id])
+        pair = _pair(runs)
+        if pair:
+            self._add_watch("compare", pair)
+
+    def _add_watch(self, name: str, run_ids: list[str]) -> None:
+        client = self._client
+
+        def has_history() -> bool:
+            followed = [client.store.followed.get(run_id) for run_id in run_ids]
+            return all(f is not None and (f.ended or len(f.curves.series) > 1) for f in followed)
+
+        self._views.append((name, lambda: client.open_runs(run_ids), has_history))
+
+    def _has_list(self) -> bool:
+        client = self._client
+        return client.list_read and client.table.rowCount() == len(client.store.runs)
+
+    def _has_report(self) -> bool:
+        return self._client.launch.report is not None
+
+    def _take(self, name: str) -> None:
+        path = self._folder / f"{name}.png"
+        self._client.window.grab().save(str(path), "PNG")
+        self.taken.append(path)
+
+
+def _has_points(run: RunView) -> bool:
+    return run.summary is not None and run.summary.episodes > 2
+
+
+def _first(runs: list[RunView], claim: Callable[[RunView], bool]) -> RunView | None:
+    return next((run for run in runs if claim(run)), None)
+
+
+def _pair(runs: list[RunView]) -> list[str]:
+    """Two runs in one environment."""
+    seen: dict[str, str] = {}
+    for run in runs:
+        if not _has_points(run):
+            continue
+        other = seen.setdefault(run.spec.environment, run.run_id)
+        if other != run.run_id:
+            return [other, run.run_id]
+    return []

@@ -1,0 +1,108 @@
+"""One connection to one stack: what comes in goes to the store, and from there to the view models."""
+
+from PyQt6.QtCore import QObject, QTimer, pyqtSignal
+
+from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.runs import RunPage, RunView
+from mosaic_gui.net.api import ApiClient
+from mosaic_gui.net.location import Location
+from mosaic_gui.net.reply import ApiProblem
+from mosaic_gui.net.stream import EventStream
+from mosaic_gui.state.store import Changes, Frame, Store
+from mosaic_gui.viewmodels.frame_clock import FrameClock
+
+MACHINE_EVERY_MS = 3_000
+MOST_RUNS = 10_000
+"""Read into the list; older ones are found by the command line."""
+
+
+class Session(QObject):
+    """API client, live connection and their paths into the store."""
+
+    connection_changed = pyqtSignal(object)
+    """A Connection."""
+    machine_seen = pyqtSignal(object)
+    """A MachineSample."""
+    runs_read = pyqtSignal()
+    """The whole list is in the store."""
+    ended = pyqtSignal(str)
+    """A followed run is final and all of its events are here."""
+
+    def __init__(
+        self, location: Location, store: Store, clock: FrameClock, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.location = location
+        self.store = store
+        self._clock = clock
+        self.api = ApiClient(location, self)
+        self.stream = EventStream(location, self)
+        self._reading: list[RunView] = []
+        self._look = QTimer(self)
+        self._look.setInterval(MACHINE_EVERY_MS)
+        self._look.timeout.connect(self._look_at_machine)
+        self.stream.changed.connect(self.connection_changed)
+        self.stream.received.connect(self._on_frame)
+        self.stream.joined.connect(self._on_joined)
+
+    def start(self) -> None:
+        """Connect."""
+        self.stream.start()
+
+    def close(self) -> None:
+        """Leave; nothing is told after this."""
+        self._look.stop()
+        self.stream.stop()
+        self.api.close()
+
+    def follow(self, run_id: str) -> None:
+        """Keep what this run tells, from its beginning."""
+        self.stream.follow(self.store.follow(run_id))
+
+    def unfollow(self, run_id: str) -> None:
+        """Let go of it."""
+        self.stream.unfollow(run_id)
+        self.store.unfollow(run_id)
+
+    def note(self, changes: Changes) -> None:
+        """Something became different by an answer."""
+        self._clock.note(changes)
+
+    def _on_frame(self, frame: Frame) -> None:
+        changes = self.store.apply(frame)
+        for run_id in changes.ended:
+            self.stream.unfollow(run_id)
+            self.ended.emit(run_id)
+        self._clock.note(changes)
+
+    def _on_joined(self) -> None:
+        self._reading = []
+        self._read_page(None)
+        self._look_at_machine()
+        self._look.start()
+
+    def _read_page(self, cursor: str | None) -> None:
+        self.api.runs(cursor).done.connect(self._on_page)
+
+    def _on_page(self, page: RunPage) -> None:
+        self._reading += page.runs
+        # the first page is shown at once; the rest comes behind it
+        if page.next_cursor and page.runs and len(self._reading) < MOST_RUNS:
+            self._clock.note(self.store.take_runs(page.runs))
+            self._read_page(page.next_cursor)
+            return
+        self._clock.note(self.store.replace_runs(self._reading))
+        self._reading = []
+        self.runs_read.emit()
+
+    def _look_at_machine(self) -> None:
+        reply = self.api.machine()
+        reply.done.connect(self._on_machine)
+        reply.failed.connect(self._on_no_machine)
+
+    def _on_machine(self, history: MachineHistory) -> None:
+        if history.samples:
+            self.machine_seen.emit(history.samples[-1])
+
+    def _on_no_machine(self, _problem: ApiProblem) -> None:
+        """The strip keeps its last numbers; the connection itself says when it is lost."""

@@ -1,0 +1,74 @@
+"""Starting the embedded stack of this machine, as `./mosaic up -d` does."""
+
+import os
+import re
+from pathlib import Path
+
+from PyQt6.QtCore import QObject, QProcess, QProcessEnvironment, pyqtSignal
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class StackStart(QObject):
+    """One attempt at a time."""
+
+    output = pyqtSignal(str)
+    """Everything said so far."""
+    ended = pyqtSignal(bool, str)
+    """Whether the stack is up, and what was said."""
+
+    def __init__(self, home: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._home = home
+        self._process: QProcess | None = None
+        self._said = ""
+
+    @property
+    def is_possible(self) -> bool:
+        """There is a checkout whose `./mosaic` can be called."""
+        return self._command() is not None
+
+    def start(self) -> None:
+        """Start it, unless that is under way."""
+        command = self._command()
+        if self._process is not None or command is None:
+            return
+        self._said = ""
+        process = QProcess(self)
+        environment = QProcessEnvironment.systemEnvironment()
+        environment.insert("MOSAIC_HOME", str(self._home))
+        for name in ("MOSAIC_URL", "MOSAIC_TOKEN_FILE", "QT_QPA_PLATFORM"):
+            environment.remove(name)
+        process.setProcessEnvironment(environment)
+        process.setProcessChannelMode(QProcess.ProcessChannelMode.MergedChannels)
+        process.readyReadStandardOutput.connect(self._on_output)
+        process.finished.connect(self._on_finished)
+        process.errorOccurred.connect(self._on_error)
+        self._process = process
+        process.start(str(command), ["up", "-d"])
+
+    def _command(self) -> Path | None:
+        root = os.environ.get("MOSAIC_ROOT")
+        command = Path(root) / "mosaic" if root else None
+        return command if command is not None and command.is_file() else None
+
+    def _on_output(self) -> None:
+        if self._process is not None:
+            raw = self._process.readAllStandardOutput().data().decode(errors="replace")
+            self._said += _ESCAPE.sub("", raw).replace("\r", "\n")
+            self.output.emit(self._said.strip())
+
+    def _on_finished(self, code: int) -> None:
+        self._on_output()
+        self._leave(code == 0)
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error is QProcess.ProcessError.FailedToStart and self._process is not None:
+            self._said += self._process.errorString()
+            self._leave(False)
+
+    def _leave(self, is_up: bool) -> None:
+        if self._process is not None:
+            self._process.deleteLater()
+            self._process = None
+            self.ended.emit(is_up, self._said.strip())

@@ -1,0 +1,129 @@
+"""The watch page's questions to the stack: events of the runs in it, output, episodes, files."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from PyQt6.QtCore import QObject, QTimer
+
+from mosaic_contracts.runs import ArtifactRow, EpisodePage
+from mosaic_gui.app.session import Session
+from mosaic_gui.net.reply import LogPiece, Reply
+from mosaic_gui.state.store import Changes
+from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.watch import WatchModel
+
+LOG_EVERY_MS = 1_000
+"""The output is a file behind the gateway: nothing announces that it grew."""
+TABLES_EVERY_MS = 2_000
+
+
+class Watching(QObject):
+    """Follows what the watch model shows, and lets go of the rest."""
+
+    def __init__(self, model: WatchModel, feed: LogFeed, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._model, self._feed = model, feed
+        self.session: Session | None = None
+        self._log_shown = False
+        self._log_reply: Reply | None = None
+        self._artifacts_seen = -1
+        self._log_timer = _timer(self, LOG_EVERY_MS, self._read_log)
+        self._table_timer = _timer(self, TABLES_EVERY_MS, self._read_tables)
+
+    def watch(self, run_ids: Sequence[str]) -> None:
+        """Show the first run, with the others laid over it."""
+        session = self.session
+        if session is None or not run_ids:
+            return
+        self._model.watch(run_ids[0], run_ids[1:])
+        wanted = [self._model.run_id, *self._model.overlaid]
+        for run_id in [i for i in session.store.followed if i not in wanted]:
+            session.unfollow(run_id)
+        for run_id in wanted:
+            if run_id not in session.store.followed:
+                session.follow(run_id)
+        self._artifacts_seen = -1
+        self._feed.show_run(self._model.run_id)
+        self._read_log()
+        self._read_tables()
+        self._set_timers()
+
+    def show_log(self, shown: bool) -> None:
+        """The log came into sight, or went."""
+        self._log_shown = shown
+        self._read_log()
+        self._set_timers()
+
+    def consume(self, changes: Changes) -> None:
+        """Take a tick's changes."""
+        self._model.consume(changes)
+        if self._model.run_id in changes.ended | changes.runs:
+            self._set_timers()
+        if self._model.run_id in changes.ended:
+            self._read_log()
+            self._read_tables()
+
+    def stop(self) -> None:
+        """Ask nothing more."""
+        self._log_timer.stop()
+        self._table_timer.stop()
+        self.session = None
+
+    def _set_timers(self) -> None:
+        run = self._model.run
+        live = run is not None and not (run.state.is_final and not run.telemetry_pending)
+        _run(self._log_timer, live and self._log_shown)
+        _run(self._table_timer, live)
+
+    def _read_log(self) -> None:
+        session, run_id = self.session, self._feed.run_id
+        if session is None or not run_id or self._log_reply is not None or not self._log_shown:
+            return
+        self._log_reply = session.api.log(run_id, self._feed.offset)
+        self._log_reply.done.connect(partial(self._on_log, run_id))
+        self._log_reply.failed.connect(self._on_no_log)
+
+    def _on_log(self, run_id: str, piece: LogPiece) -> None:
+        self._log_reply = None
+        self._feed.take(run_id, piece.text, piece.next_offset)
+        if piece.more or run_id != self._feed.run_id:
+            self._read_log()
+
+    def _on_no_log(self, _problem: object) -> None:
+        # a run that has not started has none yet; the timer asks again
+        self._log_reply = None
+
+    def _read_tables(self) -> None:
+        session, run = self.session, self._model.run
+        if session is None or run is None:
+            return
+        if run.summary is not None and run.summary.episodes:
+            reply = session.api.episodes(run.run_id)
+            reply.done.connect(partial(self._on_episodes, run.run_id))
+        followed = session.store.followed.get(run.run_id)
+        told = followed.artifacts if followed else 0
+        if told != self._artifacts_seen:
+            self._artifacts_seen = told
+            session.api.artifacts(run.run_id).done.connect(partial(self._on_files, run.run_id))
+
+    def _on_episodes(self, run_id: str, page: EpisodePage) -> None:
+        if run_id == self._model.run_id:
+            self._model.take_episodes(page.episodes)
+
+    def _on_files(self, run_id: str, rows: list[ArtifactRow]) -> None:
+        if run_id == self._model.run_id:
+            self._model.take_files(rows)
+
+
+def _timer(parent: Watching, every_ms: int, act: object) -> QTimer:
+    timer = QTimer(parent)
+    timer.setInterval(every_ms)
+    timer.timeout.connect(act)  # type: ignore[arg-type]
+    return timer
+
+
+def _run(timer: QTimer, on: bool) -> None:
+    if on and not timer.isActive():
+        timer.start()
+    elif not on:
+        timer.stop()

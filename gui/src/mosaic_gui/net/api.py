@@ -1,0 +1,266 @@
+"""The gateway's HTTP API: a method for each endpoint, each answering with a `Reply`."""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from pydantic import BaseModel
+from PyQt6.QtCore import QObject, QTimer, QUrl
+from PyQt6.QtNetwork import (
+    QNetworkAccessManager,
+    QNetworkProxy,
+    QNetworkReply,
+    QNetworkRequest,
+)
+
+from mosaic_contracts import VERSION
+from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.preflight import PreflightReport
+from mosaic_contracts.problems import Problem, ProblemCode
+from mosaic_contracts.runs import ArtifactRow, EpisodePage, RunPage, RunView
+from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.stack import StackStatus
+from mosaic_gui.net.backoff import Backoff
+from mosaic_gui.net.location import Location
+from mosaic_gui.net.reply import ApiProblem, LogPiece, Reply
+
+TIMEOUT_MS = 20_000
+"""A preflight asks the worker's own program, which imports torch."""
+TRIES = 3
+LOG_PIECE_BYTES = 2**18
+
+Read = Callable[[bytes, QNetworkReply], object]
+
+
+class ApiClient(QObject):
+    """Requests to one gateway. Nothing here waits, and nothing here shows a dialog."""
+
+    def __init__(self, location: Location, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.location = location
+        self._network = QNetworkAccessManager(self)
+        # a redirect would carry the token elsewhere
+        self._network.setRedirectPolicy(QNetworkRequest.RedirectPolicy.ManualRedirectPolicy)
+        if location.is_loopback:
+            self._network.setProxy(QNetworkProxy(QNetworkProxy.ProxyType.NoProxy))
+        self._closed = False
+
+    def close(self) -> None:
+        """Give up everything under way; no answer comes after this."""
+        self._closed = True
+        for reply in self.findChildren(Reply):
+            reply.drop()
+        for network_reply in self._network.findChildren(QNetworkReply):
+            network_reply.abort()
+
+    def stack(self) -> Reply:
+        """StackStatus."""
+        return self._get("/stack", _model(StackStatus))
+
+    def workers(self) -> Reply:
+        """WorkerEntries."""
+        return self._get("/workers", _model(WorkerEntries))
+
+    def machine(self) -> Reply:
+        """MachineHistory with its newest sample."""
+        return self._get("/machine?last=1", _model(MachineHistory))
+
+    def runs(self, cursor: str | None = None, limit: int = 200) -> Reply:
+        """RunPage, newest first."""
+        query = {"limit": str(limit), **({"cursor": cursor} if cursor else {})}
+        return self._get(f"/runs?{urlencode(query)}", _model(RunPage))
+
+    def run(self, run_id: str) -> Reply:
+        """RunView."""
+        return self._get(_run_path(run_id), _model(RunView))
+
+    def submit(self, spec: dict[str, Any]) -> Reply:
+        """RunView of the new run. Sent again after a lost answer it is still one run."""
+        return self._send(
+            b"POST", "/runs", spec, _model(RunView), key=uuid.uuid4().hex, repeat=True
+        )
+
+    def preflight(self, spec: dict[str, Any]) -> Reply:
+        """PreflightReport; nothing is started."""
+        return self._send(b"POST", "/preflight", spec, _model(PreflightReport), repeat=True)
+
+    def stop_run(self, run_id: str) -> Reply:
+        """RunView; asking twice does no harm."""
+        return self._send(b"POST", _run_path(run_id, "stop"), None, _model(RunView), repeat=True)
+
+    def retry_run(self, run_id: str) -> Reply:
+        """RunView of a new run like it."""
+        return self._send(b"POST", _run_path(run_id, "retry"), None, _model(RunView))
+
+    def clone_run(self, run_id: str, overrides: dict[str, Any]) -> Reply:
+        """RunView of a new run like it, but for the overrides."""
+        body = {"overrides": overrides}
+        return self._send(
+            b"POST",
+            _run_path(run_id, "clone"),
+            body,
+            _model(RunView),
+            key=uuid.uuid4().hex,
+            repeat=True,
+        )
+
+    def delete_run(self, run_id: str) -> Reply:
+        """RunView with `deleted_at`; for a day it can be restored."""
+        return self._send(b"DELETE", _run_path(run_id), None, _model(RunView))
+
+    def restore_run(self, run_id: str) -> Reply:
+        """RunView."""
+        return self._send(b"POST", _run_path(run_id, "restore"), None, _model(RunView))
+
+    def patch_run(self, run_id: str, patch: dict[str, Any]) -> Reply:
+        """RunView after a change of name, tags or note."""
+        return self._send(b"PATCH", _run_path(run_id), patch, _model(RunView), repeat=True)
+
+    def log(self, run_id: str, offset: int) -> Reply:
+        """LogPiece from a byte offset."""
+        path = f"{_run_path(run_id, 'log')}?offset={offset}&limit_bytes={LOG_PIECE_BYTES}"
+        return self._get(path, _read_log)
+
+    def episodes(self, run_id: str, limit: int = 200) -> Reply:
+        """EpisodePage, the newest first."""
+        path = f"{_run_path(run_id, 'episodes')}?limit={limit}&order=newest"
+        return self._get(path, _model(EpisodePage))
+
+    def artifacts(self, run_id: str) -> Reply:
+        """List of ArtifactRow."""
+        return self._get(_run_path(run_id, "artifacts"), _read_artifacts)
+
+    def _get(self, path: str, read: Read) -> Reply:
+        return self._send(b"GET", path, None, read, repeat=True)
+
+    def _send(
+        self,
+        verb: bytes,
+        path: str,
+        body: dict[str, Any] | None,
+        read: Read,
+        *,
+        key: str | None = None,
+        repeat: bool = False,
+    ) -> Reply:
+        request = QNetworkRequest(QUrl(f"{self.location.url}/api/v1{path}"))
+        request.setTransferTimeout(TIMEOUT_MS)
+        request.setRawHeader(b"Authorization", f"Bearer {self.location.token}".encode())
+        request.setRawHeader(b"User-Agent", f"mosaic-gui/{VERSION}".encode())
+        if key is not None:
+            request.setRawHeader(b"Idempotency-Key", key.encode())
+        payload = b""
+        if body is not None:
+            request.setHeader(QNetworkRequest.KnownHeaders.ContentTypeHeader, "application/json")
+            payload = json.dumps(body, allow_nan=False).encode()
+        reply = Reply(self)
+        _Attempt(self, reply, request, verb, payload, read, TRIES if repeat else 1).start()
+        return reply
+
+    def start(self, request: QNetworkRequest, verb: bytes, payload: bytes) -> QNetworkReply | None:
+        """Send one request; None after `close`."""
+        return None if self._closed else self._network.sendCustomRequest(request, verb, payload)
+
+
+class _Attempt:
+    """One request until it is answered, refused or given up."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        reply: Reply,
+        request: QNetworkRequest,
+        verb: bytes,
+        payload: bytes,
+        read: Read,
+        tries: int,
+    ) -> None:
+        self._client, self._reply, self._request = client, reply, request
+        self._verb, self._payload, self._read = verb, payload, read
+        self._left = tries
+        self._backoff = Backoff()
+
+    def start(self) -> None:
+        self._left -= 1
+        network_reply = self._client.start(self._request, self._verb, self._payload)
+        if network_reply is not None:
+            network_reply.finished.connect(lambda: self._on_finished(network_reply))
+
+    def _on_finished(self, network_reply: QNetworkReply) -> None:
+        network_reply.deleteLater()
+        status = network_reply.attribute(QNetworkRequest.Attribute.HttpStatusCodeAttribute)
+        data = network_reply.readAll().data() if network_reply.isOpen() else b""
+        if status is None:
+            self._on_silence(network_reply)
+        elif 200 <= status < 300:
+            self._on_answer(data, network_reply)
+        else:
+            self._on_refusal(status, data)
+
+    def _on_answer(self, data: bytes, network_reply: QNetworkReply) -> None:
+        try:
+            model = self._read(data, network_reply)
+        except ValueError as error:
+            self._reply.fail(ApiProblem(f"The stack's answer cannot be read: {error}"))
+            return
+        self._reply.succeed(model)
+
+    def _on_refusal(self, status: int, data: bytes) -> None:
+        problem = _read_problem(status, data)
+        if status == 503 and self._left > 0:
+            wait_s = min(problem.retry_after_s or self._backoff.delay_s(), 5.0)
+            self._start_later(wait_s)
+            return
+        words = f"{problem.title.rstrip('.')}. {problem.detail}".strip()
+        self._reply.fail(ApiProblem(words, problem))
+
+    def _on_silence(self, network_reply: QNetworkReply) -> None:
+        if (
+            self._left > 0
+            and network_reply.error() != QNetworkReply.NetworkError.SslHandshakeFailedError
+        ):
+            self._start_later(self._backoff.delay_s())
+            return
+        url = self._client.location.url
+        self._reply.fail(ApiProblem(f"No stack answers at {url}: {network_reply.errorString()}."))
+
+    def _start_later(self, wait_s: float) -> None:
+        timer = QTimer(self._reply)  # it goes with the reply, when nobody waits any more
+        timer.setSingleShot(True)
+        timer.timeout.connect(self.start)
+        timer.start(round(wait_s * 1000))
+
+
+def _read_problem(status: int, data: bytes) -> Problem:
+    try:
+        return Problem.model_validate_json(data)
+    except ValueError:
+        return Problem(
+            code=ProblemCode.INTERNAL,
+            title=f"Status {status} from something that is no MOSAIC gateway",
+            status=status,
+        )
+
+
+def _read_log(data: bytes, network_reply: QNetworkReply) -> LogPiece:
+    following = network_reply.rawHeader(b"X-Next-Offset").data() or b"0"
+    return LogPiece(
+        data.decode(errors="replace"), int(following), more=len(data) >= LOG_PIECE_BYTES - 4
+    )
+
+
+def _read_artifacts(data: bytes, _network_reply: QNetworkReply) -> list[ArtifactRow]:
+    return [ArtifactRow.model_validate(row) for row in json.loads(data)]
+
+
+def _model(model: type[BaseModel]) -> Read:
+    def read(data: bytes, _network_reply: QNetworkReply) -> object:
+        return model.model_validate_json(data)
+
+    return read
+
+
+def _run_path(run_id: str, part: str = "") -> str:
+    return f"/runs/{quote(run_id, safe='')}" + (f"/{part}" if part else "")

@@ -1,0 +1,95 @@
+"""Where the stack is: its address and the token that it asks for."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
+from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenUnreadable
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True)
+class Location:
+    """One stack's door."""
+
+    url: str
+    """`http://127.0.0.1:<port>`, no slash at the end."""
+    token: str = field(repr=False)
+
+    @property
+    def live_url(self) -> str:
+        """Address of the WebSocket."""
+        return "ws" + self.url.removeprefix("http") + "/api/v1/live"
+
+    @property
+    def is_loopback(self) -> bool:
+        """On this machine; a proxy of the environment must not come between."""
+        return urlsplit(self.url).hostname in _LOOPBACK
+
+
+def data_root(environ: Mapping[str, str] = os.environ) -> Path:
+    """MOSAIC_HOME, else `var` of the checkout or of the current folder."""
+    if home := environ.get("MOSAIC_HOME"):
+        return Path(home).expanduser().absolute()
+    return Path(environ.get("MOSAIC_ROOT") or Path.cwd()) / "var"
+
+
+def local_stack(home: Path) -> Location:
+    """The embedded stack of this data root.
+
+    Raises:
+        StackUnknown: none was ever started there, or its file is damaged.
+        TokenUnreadable: its token cannot be read.
+    """
+    path = home / STACK_FILE
+    try:
+        stack = StackFile.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise StackUnknown(f"No stack has been started for {home} yet.") from None
+    except (OSError, ValidationError) as error:
+        raise StackUnknown(
+            f"{path} cannot be read ({type(error).__name__}). Remove it and start the stack again."
+        ) from error
+    return Location(stack.gateway_url.rstrip("/"), read_token(home / TOKEN_FILE))
+
+
+def named_stack(url: str, token_file: Path | None, home: Path) -> Location:
+    """A stack that the user named.
+
+    Raises:
+        ArgumentInvalid: the address is none.
+        TokenUnreadable: there is no token for it.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ArgumentInvalid(f"{url!r} is no address like http://127.0.0.1:8420.")
+    if token_file is None and parts.hostname not in _LOOPBACK:
+        raise TokenUnreadable(
+            f"{parts.hostname} is another machine, and this one's token is not for it: name a copy of its "
+            "secrets/gateway.token (--token-file)."
+        )
+    return Location(url.rstrip("/"), read_token(token_file or home / TOKEN_FILE))
+
+
+def read_token(path: Path) -> str:
+    """The token in a file.
+
+    Raises:
+        TokenUnreadable: there is none.
+    """
+    try:
+        token = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TokenUnreadable(
+            f"The token file {path} cannot be read ({type(error).__name__}). A stack on this machine makes it at "
+            "its first start; for one elsewhere name a copy of its secrets/gateway.token."
+        ) from error
+    if not token or any(c.isspace() for c in token):
+        raise TokenUnreadable(f"{path} holds no token. Name the right file.")
+    return token

@@ -1,0 +1,59 @@
+"""An answer that comes later."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_contracts.problems import Problem
+
+
+@dataclass(frozen=True)
+class ApiProblem:
+    """Why a request came to nothing, in words for the user."""
+
+    message: str
+    problem: Problem | None = None
+    """What the stack said; None when it did not answer."""
+
+    @property
+    def fields(self) -> list[dict[str, Any]]:
+        """Findings by field of the spec."""
+        return self.problem.fields if self.problem else []
+
+
+@dataclass(frozen=True)
+class LogPiece:
+    """A piece of a run's output and the offset from which to go on."""
+
+    text: str
+    next_offset: int
+    more: bool = field(default=False)
+    """The piece is as large as was asked for, so there is more at once."""
+
+
+class Reply(QObject):
+    """One request under way. Exactly one of both signals comes, or neither after `drop`."""
+
+    done = pyqtSignal(object)
+    failed = pyqtSignal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._dropped = False
+
+    def succeed(self, model: object) -> None:
+        """The answer is there."""
+        if not self._dropped:
+            self.done.emit(model)
+        self.deleteLater()
+
+    def fail(self, problem: ApiProblem) -> None:
+        """There will be no answer."""
+        if not self._dropped:
+            self.failed.emit(problem)
+        self.deleteLater()
+
+    def drop(self) -> None:
+        """Nobody waits for it any more."""
+        self._dropped = True

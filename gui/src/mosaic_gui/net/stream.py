@@ -1,0 +1,195 @@
+"""The live connection: states, back-off, and going on where it broke off."""
+
+import time
+
+from PyQt6.QtCore import QObject, QTimer, QUrl, pyqtSignal
+from PyQt6.QtNetwork import QAbstractSocket, QNetworkProxy, QNetworkRequest
+from PyQt6.QtWebSockets import QWebSocket, QWebSocketHandshakeOptions, QWebSocketProtocol
+
+from mosaic_contracts import VERSION
+from mosaic_contracts.live import (
+    SUBPROTOCOL_MSGPACK,
+    Hello,
+    Subscribe,
+    SubscribeRuns,
+    Unsubscribe,
+)
+from mosaic_gui.net.backoff import Backoff
+from mosaic_gui.net.frames import FrameUnreadable, read_frame, write_frame
+from mosaic_gui.net.location import Location
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.follow import Follower
+
+MAX_FRAME_BYTES = 64 * 2**20
+PING_EVERY_MS = 5_000
+SILENCE_MS = 15_000
+"""Nothing heard for so long: the peer is gone, also when nothing says so (a cable, a laptop that slept)."""
+OPEN_TIMEOUT_MS = 8_000
+
+
+class EventStream(QObject):
+    """One gateway's WebSocket, kept open until `stop`."""
+
+    changed = pyqtSignal(object)
+    """A Connection."""
+    received = pyqtSignal(object)
+    """A frame of `mosaic_gui.state.store.Frame`."""
+    joined = pyqtSignal()
+    """It is live (again): what is not part of the stream is to be read anew."""
+
+    def __init__(self, location: Location, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._location = location
+        self._followers: dict[str, Follower] = {}
+        self._backoff = Backoff()
+        self._was_live = False
+        self.unreadable = 0
+        """Frames that could not be read since the start."""
+        self._socket: QWebSocket | None = None
+        self._heard_at = 0.0
+        self._ping = QTimer(self)
+        self._ping.setInterval(PING_EVERY_MS)
+        self._ping.timeout.connect(self._on_ping)
+        self._opening = _single_shot(self, self._on_open_timeout)
+        self._again = _single_shot(self, self._open)
+
+    def start(self) -> None:
+        """Connect, and go on trying."""
+        self._open()
+
+    def stop(self) -> None:
+        """Leave; no signal comes after this."""
+        for timer in (self._ping, self._opening, self._again):
+            timer.stop()
+        self._drop_socket()
+
+    def retry_now(self) -> None:
+        """The user does not want to wait for the next try."""
+        if self._socket is None:
+            self._again.stop()
+            self._open()
+
+    def follow(self, follower: Follower) -> None:
+        """Subscribe to a run, from its follower's cursor, now and after every loss."""
+        self._followers[follower.run_id] = follower
+        self._subscribe(follower)
+
+    def unfollow(self, run_id: str) -> None:
+        """Subscribe to it no longer."""
+        if self._followers.pop(run_id, None) is not None:
+            self._send(Unsubscribe(run_id=run_id))
+
+    def _open(self) -> None:
+        link = Link.STALE if self._was_live else Link.CONNECTING
+        self._tell(Connection(link, self._location.url))
+        # an empty origin: this is no page of a browser
+        socket = QWebSocket("", parent=self)
+        socket.setMaxAllowedIncomingMessageSize(MAX_FRAME_BYTES)
+        socket.setMaxAllowedIncomingFrameSize(MAX_FRAME_BYTES)
+        if self._location.is_loopback:
+            socket.setProxy(QNetworkProxy(QNetworkProxy.ProxyType.NoProxy))
+        socket.binaryMessageReceived.connect(self._on_message)
+        socket.pong.connect(self._on_pong)
+        socket.disconnected.connect(self._on_lost)
+        socket.errorOccurred.connect(self._on_error)
+        request = QNetworkRequest(QUrl(self._location.live_url))
+        request.setRawHeader(b"Authorization", f"Bearer {self._location.token}".encode())
+        request.setRawHeader(b"User-Agent", f"mosaic-gui/{VERSION}".encode())
+        options = QWebSocketHandshakeOptions()
+        options.setSubprotocols([SUBPROTOCOL_MSGPACK])
+        self._socket = socket
+        self._opening.start(OPEN_TIMEOUT_MS)
+        socket.open(request, options)
+
+    def _on_message(self, data: bytes) -> None:
+        self._heard_at = time.monotonic()
+        try:
+            frame = read_frame(bytes(data))
+        except FrameUnreadable:
+            self.unreadable += 1
+            return
+        if frame is None:
+            return
+        if isinstance(frame, Hello):
+            self._on_hello(frame)
+        self.received.emit(frame)
+
+    def _on_hello(self, hello: Hello) -> None:
+        self._opening.stop()
+        self._backoff.reset()
+        self._was_live = True
+        self._ping.start()
+        self._send(SubscribeRuns())
+        for follower in self._followers.values():
+            self._subscribe(follower)
+        self._tell(Connection(Link.LIVE, self._location.url, stack_version=hello.version))
+        self.joined.emit()
+
+    def _on_ping(self) -> None:
+        if (time.monotonic() - self._heard_at) * 1000 > SILENCE_MS:
+            self._lose("it does not answer any more")
+        elif self._socket is not None:
+            self._socket.ping()
+
+    def _on_pong(self) -> None:
+        self._heard_at = time.monotonic()
+
+    def _on_open_timeout(self) -> None:
+        self._lose("it does not answer")
+
+    def _on_error(self, _error: QAbstractSocket.SocketError) -> None:
+        socket = self._socket
+        if socket is not None and socket.state() == QAbstractSocket.SocketState.UnconnectedState:
+            self._lose(socket.errorString())
+
+    def _on_lost(self) -> None:
+        socket = self._socket
+        if socket is None:
+            return
+        if socket.closeCode() is QWebSocketProtocol.CloseCode.CloseCodePolicyViolated:
+            self._refuse(socket.closeReason())
+        else:
+            self._lose(socket.closeReason() or socket.errorString() or "the connection was closed")
+
+    def _lose(self, reason: str) -> None:
+        if self._socket is None:
+            return
+        self._drop_socket()
+        self._ping.stop()
+        self._opening.stop()
+        if " 401" in reason or " 403" in reason or "421" in reason:
+            self._refuse(reason)
+            return
+        wait_s = self._backoff.delay_s()
+        link = Link.STALE if self._was_live else Link.CONNECTING
+        self._tell(Connection(link, self._location.url, reason, retry_in_s=wait_s))
+        self._again.start(round(wait_s * 1000))
+
+    def _refuse(self, reason: str) -> None:
+        self._drop_socket()
+        words = f"{self._location.url} refused the connection ({reason}). Is the token that of this stack?"
+        self._tell(Connection(Link.IDLE, self._location.url, words, refused=True))
+
+    def _subscribe(self, follower: Follower) -> None:
+        self._send(Subscribe(run_id=follower.run_id, cursor=follower.cursor))
+
+    def _send(self, frame: Subscribe | SubscribeRuns | Unsubscribe) -> None:
+        if self._socket is not None and self._socket.isValid():
+            self._socket.sendBinaryMessage(write_frame(frame))
+
+    def _drop_socket(self) -> None:
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            socket.blockSignals(True)
+            socket.abort()
+            socket.deleteLater()
+
+    def _tell(self, connection: Connection) -> None:
+        self.changed.emit(connection)
+
+
+def _single_shot(parent: EventStream, act: "object") -> QTimer:
+    timer = QTimer(parent)
+    timer.setSingleShot(True)
+    timer.timeout.connect(act)  # type: ignore[arg-type]
+    return timer

@@ -1,0 +1,269 @@
+"""One metric over time: a heading with the newest value, and the curves of all runs that are shown."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PyQt6.QtCore import QPointF, Qt, pyqtSignal
+from PyQt6.QtGui import QAction, QColor, QPen
+from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout
+
+from mosaic_gui.plots.axis import CountAxis, ValueAxis
+from mosaic_gui.plots.export import EXPORTS, export_chart
+from mosaic_gui.state import wording
+from mosaic_gui.state.axis import XAxis
+from mosaic_gui.theme.apply import current, ui_font
+from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.watch import Drawn, WatchModel
+
+LEAST_BUCKETS = 120
+SMOOTH_WIDTH = 1.6
+WIDE_UP_TO = 3_000
+"""Points up to which a line may be wider than 1: wider ones cost many times more (style facts, 7.4)."""
+_AXIS_WORDS = {
+    XAxis.STEP: "environment steps",
+    XAxis.EPISODE: "episodes",
+    XAxis.RELATIVE: "seconds since the first point",
+    XAxis.WALL: "time",
+}
+
+
+class _Curve:
+    """Items of one run: the raw line, and the smooth one over it."""
+
+    def __init__(self, plot: pg.PlotItem) -> None:
+        # what the model hands over is decimated, cut to the view and finite already
+        options = {"skipFiniteCheck": True, "antialias": True}
+        self.raw = pg.PlotCurveItem(**options)
+        self.smooth = pg.PlotCurveItem(**options)
+        self.gaps = pg.ScatterPlotItem(symbol="x", size=8, pxMode=True)
+        for item in (self.raw, self.smooth, self.gaps):
+            plot.addItem(item)
+
+    def show(self, drawn: Drawn, floor: float) -> None:
+        tokens = current()
+        colour = QColor(tokens.series[drawn.colour % len(tokens.series)])
+        faint = QColor(colour)
+        faint.setAlphaF(0.32 if tokens.is_dark else 0.28)
+        raw, smooth = drawn.raw, drawn.smooth
+        self.raw.setData(
+            raw.x,
+            raw.y,
+            connect=raw.connect,
+            pen=_pen(colour if smooth is None else faint, len(raw.x)),
+        )
+        if smooth is None:
+            self.smooth.setData([], [])
+        else:
+            pen = _pen(colour, len(smooth.x), SMOOTH_WIDTH)
+            self.smooth.setData(smooth.x, smooth.y, connect=smooth.connect, pen=pen)
+        gaps = raw.gaps_x
+        self.gaps.setData(gaps, np.full(len(gaps), floor), pen=pg.mkPen(tokens.bad, width=1.5))
+
+    def clear(self) -> None:
+        self.raw.setData([], [])
+        self.smooth.setData([], [])
+        self.gaps.setData([], [])
+
+
+class Chart(QFrame):
+    """A panel with one metric. Its x range follows the newest point until the user moves it."""
+
+    removed = pyqtSignal(str)
+
+    def __init__(self, model: WatchModel, name: str) -> None:
+        super().__init__()
+        self.setProperty("kind", "panel")
+        self.setObjectName(f"chart.{name}")
+        self.setAccessibleName(f"Chart of {name}")
+        self.name = name
+        self._model = model
+        self._curves: list[_Curve] = []
+        self._drawing = False
+        self._value_axis = ValueAxis(orientation="left")
+        self._plot = pg.PlotWidget(
+            axisItems={"left": self._value_axis, "bottom": _bottom_axis(model.axis)}
+        )
+        self._item = self._plot.getPlotItem()
+        self._readout = QLabel()
+        self._readout.setTextFormat(Qt.TextFormat.RichText)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 8, 6)
+        layout.setSpacing(2)
+        layout.addLayout(self._heading())
+        layout.addWidget(self._plot, 1)
+        self._dress()
+        self._connect()
+
+    @property
+    def curve_count(self) -> int:
+        """Runs with points in it."""
+        return sum(
+            1
+            for curve in self._curves
+            if curve.raw.getData()[0] is not None and len(curve.raw.getData()[0])
+        )
+
+    @property
+    def plot(self) -> pg.PlotItem:
+        """For export and tests."""
+        return self._item
+
+    def redraw(self) -> None:
+        """Draw what the model has for the part that is in sight."""
+        extent = self._model.extent(self.name)
+        if extent is None or self._drawing:
+            return
+        self._drawing = True
+        if self._model.following:
+            first, last = extent
+            self._item.setXRange(first, last if last > first else first + 1, padding=0.02)
+        low, high = self._item.viewRange()[0]
+        buckets = max(LEAST_BUCKETS, int(self._plot.width()))
+        drawn = self._model.drawn(self.name, low, high, buckets)
+        if self._model.following and (bounds := _bounds(drawn)) is not None:
+            self._item.setYRange(*bounds, padding=0.08)
+        floor = self._item.viewRange()[1][0]
+        self._show(drawn, floor + 0.03 * (self._item.viewRange()[1][1] - floor))
+        self._say_last(drawn)
+        self._drawing = False
+
+    def _show(self, drawn: Sequence[Drawn], floor: float) -> None:
+        while len(self._curves) < len(drawn):
+            self._curves.append(_Curve(self._item))
+        for n, curve in enumerate(self._curves):
+            if n < len(drawn):
+                curve.show(drawn[n], floor)
+            else:
+                curve.clear()
+
+    def _heading(self) -> QHBoxLayout:
+        title = QLabel(self.name)
+        title.setProperty("kind", "section")
+        menu = QMenu(self)
+        for export in EXPORTS:
+            save = QAction(self.tr("Save as {0} …").format(export.upper()), menu)
+            save.triggered.connect(
+                lambda _on, kind=export: export_chart(self, self._model, self.name, kind)
+            )
+            menu.addAction(save)
+        menu.addSeparator()
+        hide = QAction(self.tr("Hide this chart"), menu)
+        hide.triggered.connect(lambda: self.removed.emit(self.name))
+        menu.addAction(hide)
+        more = QToolButton()
+        more.setIcon(icon("more", current().muted))
+        more.setMenu(menu)
+        more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        more.setToolTip(self.tr("Save or hide this chart"))
+        more.setAccessibleName(self.tr("Menu of {0}").format(self.name))
+        row = QHBoxLayout()
+        row.addWidget(title)
+        row.addStretch(1)
+        row.addWidget(self._readout)
+        row.addWidget(more)
+        return row
+
+    def _dress(self) -> None:
+        tokens = current()
+        self._plot.setBackground(tokens.surface)
+        self._plot.setFrameShape(QFrame.Shape.NoFrame)
+        self._value_axis.is_log = self._model.log_scale
+        self._value_axis.setWidth(44)
+        self._item.hideButtons()
+        self._item.setMenuEnabled(False)
+        self._item.showGrid(x=False, y=True, alpha=0.12)
+        for side in ("left", "bottom"):
+            axis = self._item.getAxis(side)
+            axis.setPen(pg.mkPen(tokens.line))
+            axis.setTextPen(pg.mkPen(tokens.muted))
+            axis.setStyle(tickLength=0, tickFont=ui_font(11), tickTextOffset=6)
+        self._item.getAxis("bottom").setToolTip(_AXIS_WORDS[self._model.axis])
+        self._cross = pg.InfiniteLine(angle=90, pen=pg.mkPen(tokens.edge, width=1))
+        self._cross.setVisible(False)
+        self._item.addItem(self._cross, ignoreBounds=True)
+
+    def _connect(self) -> None:
+        view = self._item.getViewBox()
+        view.sigRangeChangedManually.connect(lambda *_: self._model.set_following(False))
+        view.sigXRangeChanged.connect(self._on_range)
+        self._plot.scene().sigMouseMoved.connect(self._on_mouse)
+        self._plot.leaveEvent = lambda _event: self._on_left()
+
+    def _on_range(self, *_: object) -> None:
+        if not self._drawing and not self._model.following:
+            self.redraw()
+
+    def _on_mouse(self, place: QPointF) -> None:
+        view = self._item.getViewBox()
+        if not view.sceneBoundingRect().contains(place):
+            self._on_left()
+            return
+        x = float(view.mapSceneToView(place).x())
+        found = self._model.nearest(self.name, x)
+        if not found:
+            return
+        self._cross.setVisible(True)
+        self._cross.setPos(found[0][2])
+        where = _place_text(self._model.axis, found[0][2])
+        values = "&nbsp; ".join(
+            f"<b><span style='color:{_colour(colour)}'>{wording.number(value)}</span></b>"
+            for _label, colour, _x, value in found
+        )
+        self._readout.setText(
+            f"<span style='color:{current().muted}'>{where}</span> &nbsp;{values}"
+        )
+
+    def _on_left(self) -> None:
+        if self._cross.isVisible():
+            self._cross.setVisible(False)
+            self.redraw()
+
+    def _say_last(self, drawn: Sequence[Drawn]) -> None:
+        if self._cross.isVisible():
+            return
+        self._readout.setText(
+            "&nbsp; ".join(
+                f"<b><span style='color:{_colour(d.colour)}'>{wording.number(d.last)}</span></b>"
+                for d in drawn
+            )
+        )
+
+
+def _pen(colour: QColor, points: int, width: float = 1.0) -> QPen:
+    pen = QPen(colour, width if points <= WIDE_UP_TO else 1.0)
+    pen.setCosmetic(True)  # its width is in pixels, whatever the axes are
+    return pen
+
+
+def _colour(index: int) -> str:
+    series = current().series
+    return series[index % len(series)]
+
+
+def _bottom_axis(axis: XAxis) -> pg.AxisItem:
+    return pg.DateAxisItem(orientation="bottom") if axis is XAxis.WALL else CountAxis("bottom")
+
+
+def _place_text(axis: XAxis, x: float) -> str:
+    match axis:
+        case XAxis.STEP:
+            return f"step {x:,.0f}"
+        case XAxis.EPISODE:
+            return f"episode {x:,.0f}"
+        case XAxis.RELATIVE:
+            return wording.duration(x)
+    return wording.clock(x)
+
+
+def _bounds(drawn: Sequence[Drawn]) -> tuple[float, float] | None:
+    lows = [float(d.raw.y.min()) for d in drawn if len(d.raw.y)]
+    highs = [float(d.raw.y.max()) for d in drawn if len(d.raw.y)]
+    if not lows:
+        return None
+    low, high = min(lows), max(highs)
+    if math.isclose(low, high):
+        margin = abs(low) * 0.1 or 1.0
+        return low - margin, high + margin
+    return low, high

@@ -1,0 +1,68 @@
+"""The charts of a run, side by side as far as there is room."""
+
+from PyQt6.QtCore import pyqtSignal
+from PyQt6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
+
+from mosaic_gui.plots.chart import Chart
+from mosaic_gui.viewmodels.watch import WatchModel
+
+LEAST_HEIGHT = 190
+TWO_COLUMNS_FROM = 620
+"""Pixels of width."""
+
+
+class ChartGrid(QScrollArea):
+    """One chart for each name that the model shows."""
+
+    chart_removed = pyqtSignal(str)
+
+    def __init__(self, model: WatchModel) -> None:
+        super().__init__()
+        self.setObjectName("charts")
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self._model = model
+        self._inside = QWidget()
+        self._inside.setProperty("kind", "inside")
+        self._layout = QGridLayout(self._inside)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(10)
+        self.setWidget(self._inside)
+        self.charts: list[Chart] = []
+        model.charts_changed.connect(self.rebuild)
+        model.curves_grown.connect(self.redraw)
+
+    def rebuild(self) -> None:
+        """Make the charts anew; their axes depend on how they are drawn."""
+        for chart in self.charts:
+            self._layout.removeWidget(chart)
+            chart.hide()
+            chart.deleteLater()
+        self.charts = [Chart(self._model, name) for name in self._model.charts]
+        for chart in self.charts:
+            chart.setMinimumHeight(LEAST_HEIGHT)
+            chart.removed.connect(self.chart_removed)
+        self._place()
+        self.redraw(hidden=True)
+
+    def redraw(self, hidden: bool = False) -> None:
+        """Draw what has grown; nobody sees what is hidden."""
+        if hidden or self.isVisible():
+            for chart in self.charts:
+                chart.redraw()
+
+    def showEvent(self, event: object) -> None:
+        super().showEvent(event)  # type: ignore[arg-type]
+        self.redraw()
+
+    def resizeEvent(self, event: object) -> None:
+        super().resizeEvent(event)  # type: ignore[arg-type]
+        self._place()
+
+    def _place(self) -> None:
+        wide = self.width() >= TWO_COLUMNS_FROM and len(self.charts) > 1
+        columns = 2 if wide else 1
+        for n, chart in enumerate(self.charts):
+            self._layout.addWidget(chart, n // columns, n % columns)
+        for column in range(2):
+            self._layout.setColumnStretch(column, 1 if column < columns else 0)

@@ -1,0 +1,35 @@
+"""A chart as a file: a picture, or its points."""
+
+import csv
+from pathlib import Path
+
+import pyqtgraph.exporters as exporters
+from PyQt6.QtWidgets import QFileDialog, QWidget
+
+from mosaic_gui.viewmodels.watch import WatchModel
+
+EXPORTS = ("png", "svg", "csv")
+
+
+def export_chart(chart: QWidget, model: WatchModel, name: str, kind: str) -> None:
+    """Ask where to, and write it there."""
+    dialog = QFileDialog(chart, f"Save {name}")
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setDefaultSuffix(kind)
+    dialog.setNameFilter(f"*.{kind}")
+    dialog.selectFile(f"{name.replace('/', '_')}.{kind}")
+    dialog.fileSelected.connect(lambda path: write_chart(chart, model, name, kind, Path(path)))
+    dialog.open()
+
+
+def write_chart(chart: QWidget, model: WatchModel, name: str, kind: str, path: Path) -> None:
+    """Write a chart. CSV holds every point, not only those that are drawn."""
+    if kind == "png":
+        chart.grab().save(str(path), "PNG")
+    elif kind == "svg":
+        exporters.SVGExporter(chart.plot).export(str(path))  # type: ignore[attr-defined]
+    else:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("run", "step", "seconds", name))
+            writer.writerows(model.table(name))

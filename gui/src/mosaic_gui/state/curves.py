@@ -1,0 +1,111 @@
+"""Everything of one run that can be drawn over time."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mosaic_gui.state.axis import XAxis
+from mosaic_gui.state.follow import EventBatch
+from mosaic_gui.state.series import Series
+
+Floats = NDArray[np.float64]
+
+EPISODE_RETURN = "episode/return"
+EPISODE_LENGTH = "episode/length"
+"""Names of what is taken from episode events; a worker's own metrics stand beside them under their own names."""
+
+
+class RunCurves:
+    """The series of one run by name."""
+
+    def __init__(self) -> None:
+        self.series: dict[str, Series] = {}
+        self.first_t: float | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """All series: returns and lengths first, what the machine says last."""
+        return sorted(self.series, key=_rank)
+
+    def take(self, batch: EventBatch) -> bool:
+        """Add what a batch brings; False when it brings nothing that is drawn."""
+        grown = self._take_episodes(batch.events)
+        if (table := batch.columns.get("metric")) is not None:
+            columns = (table[key] for key in ("name", "step", "t", "value"))
+            self._take_metrics(zip(*columns, strict=True))
+            grown = True
+        singles = [e for e in batch.events if e["type"] == "metric"]
+        if singles:
+            self._take_metrics((e["name"], e.get("step"), e["t"], e["value"]) for e in singles)
+        return grown or bool(singles)
+
+    def x_of(self, name: str, axis: XAxis) -> Floats:
+        """The points' places on an axis, never falling."""
+        series = self.series[name]
+        if axis is XAxis.WALL:
+            return series.t
+        if axis is XAxis.RELATIVE:
+            return series.t - (self.first_t or 0.0)
+        if axis is XAxis.EPISODE:
+            if name in (EPISODE_RETURN, EPISODE_LENGTH):
+                return np.arange(1, len(series) + 1, dtype=np.float64)
+            ends = self.series.get(EPISODE_RETURN)
+            return np.searchsorted(ends.t, series.t).astype(np.float64) if ends else series.t * 0.0
+        return np.maximum.accumulate(self._steps(series)) if len(series) else series.steps
+
+    def _steps(self, series: Series) -> Floats:
+        steps = series.steps
+        known = np.isfinite(steps)
+        if known.all():
+            return steps
+        # what is measured beside training (the machine's use) has no step of its own: it takes that of its moment
+        clock = self.series.get(EPISODE_RETURN) or max(
+            (s for s in self.series.values() if len(s) and np.isfinite(s.steps).all()),
+            key=len,
+            default=None,
+        )
+        guess = np.interp(series.t, clock.t, clock.steps) if clock else np.zeros(len(series))
+        return np.where(known, steps, guess)
+
+    def _take_episodes(self, events: list[dict[str, Any]]) -> bool:
+        ends = [e for e in events if e["type"] == "episode"]
+        if not ends:
+            return False
+        steps, t = [e["global_step"] for e in ends], [e["t"] for e in ends]
+        self._extend(EPISODE_RETURN, steps, t, [_as_float(e["episode_return"]) for e in ends])
+        self._extend(EPISODE_LENGTH, steps, t, [float(e["length"]) for e in ends])
+        return True
+
+    def _take_metrics(self, rows: Iterable[tuple[str, int | None, float, Any]]) -> None:
+        grouped: dict[str, tuple[list[float | None], list[float], list[float]]]
+        grouped = defaultdict(lambda: ([], [], []))
+        for name, step, t, value in rows:
+            points = grouped[name]
+            points[0].append(step)
+            points[1].append(t)
+            points[2].append(_as_float(value))
+        for name, (steps, times, values) in grouped.items():
+            self._extend(name, steps, times, values)
+
+    def _extend(
+        self, name: str, steps: list[float | None], t: list[float], values: list[float]
+    ) -> None:
+        if self.first_t is None or t[0] < self.first_t:
+            self.first_t = t[0]
+        self.series.setdefault(name, Series()).extend(steps, t, values)
+
+
+def _as_float(value: Any) -> float:
+    """Non-finite numbers come as words in JSON frames."""
+    return float(value)
+
+
+def _rank(name: str) -> tuple[int, str]:
+    if name == EPISODE_RETURN:
+        return (0, name)
+    if name == EPISODE_LENGTH:
+        return (1, name)
+    return (3 if name.startswith("system/") else 2, name)

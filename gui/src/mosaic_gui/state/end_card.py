@@ -1,0 +1,158 @@
+"""What to say of a run that did not succeed: cause, facts, last words, and what to try."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from mosaic_contracts.runs import RunEnd, RunView
+from mosaic_contracts.states import EndCause, RunState
+
+_TITLES = {
+    EndCause.STOPPED_BY_USER: "Stopped on request",
+    EndCause.WALL_TIME: "Its time was over",
+    EndCause.START_DEADLINE: "It did not begin in time",
+    EndCause.EXIT_CODE: "The script ended with an error",
+    EndCause.NO_EVENTS: "It ended without doing anything",
+    EndCause.SIGNAL: "The process was killed",
+    EndCause.OUT_OF_MEMORY: "Out of memory",
+    EndCause.RUNNER_LOST: "Its processes vanished",
+    EndCause.PLACEMENT_FAILED: "It could not be started",
+    EndCause.WORKER_NOT_READY: "The worker is not ready",
+    EndCause.COMPLETED: "Completed",
+}
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A change of the spec that may help, offered as a button."""
+
+    label: str
+    overrides: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class EndCard:
+    """The card's content."""
+
+    title: str
+    message: str
+    facts: list[tuple[str, str]]
+    last_lines: list[str]
+    advice: list[str]
+    fixes: list[Fix] = field(default_factory=list)
+    tone: str = "bad"
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """Something known to go wrong, recognised in the last lines."""
+
+    expression: re.Pattern[str]
+    advice: str
+
+
+_PATTERNS = (
+    _Pattern(
+        re.compile(r"CUDA.*(not available|unavailable|driver)|no CUDA|Found no NVIDIA", re.I),
+        "The script asked for CUDA, and there is none here. Train on the CPU: ask for 0 GPUs and switch its CUDA "
+        "argument off.",
+    ),
+    _Pattern(
+        re.compile(r"CUDA out of memory|OutOfMemoryError", re.I),
+        "The GPU's memory was not enough: take a smaller batch or fewer environments.",
+    ),
+    _Pattern(
+        re.compile(r"No module named ['\"]?([\w.]+)", re.I),
+        "A package is missing in the worker's environment. Its bundles are added with `./mosaic sync`; `./mosaic "
+        "describe` lists what each environment needs.",
+    ),
+    _Pattern(
+        re.compile(r"No such file or directory|can't open file", re.I),
+        "A file that it needs is not there: see the last lines for which one.",
+    ),
+    _Pattern(
+        re.compile(r"\bnan\b.*(loss|expected|invalid)|found invalid values|NaN", re.I),
+        "Values became NaN: a lower learning rate or gradient clipping usually helps. The curves show where it began.",
+    ),
+    _Pattern(
+        re.compile(r"No space left on device", re.I),
+        "The disk is full: delete old runs, then start it again.",
+    ),
+    _Pattern(
+        re.compile(r"Killed|Cannot allocate memory|MemoryError", re.I),
+        "The machine's memory was not enough: fewer environments, a smaller replay buffer, or fewer runs at once.",
+    ),
+)
+
+
+def end_card(run: RunView) -> EndCard | None:
+    """The card of a run; None while it goes on or when it succeeded."""
+    if not run.state.is_final or run.state is RunState.SUCCEEDED or run.end is None:
+        return None
+    end = run.end
+    facts = [("State", run.state.value.replace("_", " "))]
+    if end.exit_code is not None:
+        facts.append(("Exit code", str(end.exit_code)))
+    if end.signal is not None:
+        facts.append(("Signal", _signal_name(end.signal)))
+    if run.progress is not None:
+        facts.append(("Last step", f"{run.progress.step:,}"))
+    return EndCard(
+        title=_TITLES.get(end.cause, end.cause.value.replace("_", " ")),
+        message=end.message,
+        facts=facts,
+        last_lines=end.last_lines,
+        advice=_advice(end),
+        fixes=_fixes(run, end),
+        tone="neutral" if run.state is RunState.CANCELLED else "bad",
+    )
+
+
+def _advice(end: RunEnd) -> list[str]:
+    text = "\n".join([end.message, *end.last_lines])
+    found = [p.advice for p in _PATTERNS if p.expression.search(text)]
+    match end.cause:
+        case EndCause.STOPPED_BY_USER:
+            return [
+                "Everything up to its last step is kept. Run it again to train from the beginning."
+            ]
+        case EndCause.WALL_TIME:
+            found.append("Give it more time, or fewer steps.")
+        case EndCause.START_DEADLINE:
+            found.append(
+                "Its log says what it waited for; a longer start deadline helps where imports are slow."
+            )
+        case EndCause.NO_EVENTS:
+            found.append("The log says what the script did instead.")
+        case EndCause.RUNNER_LOST:
+            found.append(
+                "The machine was restarted or the processes were killed from outside. Run it again."
+            )
+        case EndCause.OUT_OF_MEMORY:
+            found.append("Use fewer environments or a smaller replay buffer, or run fewer at once.")
+        case EndCause.WORKER_NOT_READY:
+            found.append("`./mosaic doctor` says what the worker lacks.")
+        case _:
+            pass
+    return found or [
+        "The last lines and the log say more. Correct what they name, then run it again."
+    ]
+
+
+def _fixes(run: RunView, end: RunEnd) -> list[Fix]:
+    fixes = []
+    if run.spec.gpus and "cuda" in " ".join(end.last_lines).lower():
+        fixes.append(Fix("Run again on the CPU", {"gpus": 0}))
+    if end.cause is EndCause.START_DEADLINE:
+        longer = run.spec.start_deadline_s * 3
+        fixes.append(Fix(f"Run again with {longer:.0f} s to begin", {"start_deadline_s": longer}))
+    if end.cause is EndCause.WALL_TIME and run.spec.wall_time_s:
+        fixes.append(
+            Fix("Run again with twice the time", {"wall_time_s": run.spec.wall_time_s * 2})
+        )
+    return fixes
+
+
+def _signal_name(number: int) -> str:
+    names = {6: "SIGABRT", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
+    return f"{names[number]} ({number})" if number in names else str(number)

@@ -1,0 +1,70 @@
+"""Where a client is in a run's stream: what comes twice is left out, and after a loss it goes on from here."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
+
+Event = dict[str, Any]
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class EventBatch:
+    """An `events` frame: single events, and metrics as columns."""
+
+    run_id: str
+    events: list[Event]
+    columns: dict[str, Columns]
+    cursor: str
+
+
+@dataclass
+class Follower:
+    """The way through one run, over any number of connections."""
+
+    run_id: str
+    cursor: str | None = ""
+    """Where to go on: `""` is the start, None from now."""
+    missed: int = 0
+    """Events that the gateway could not send in time and that are still to be read from the store."""
+    _seen: Cursor = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._seen = parse_cursor(self.cursor or "")
+
+    def joined(self, cursor: str) -> None:
+        """The snapshot came: who follows from now begins at its joint."""
+        if self.cursor is None:
+            self._advance(cursor)
+
+    def take(self, batch: EventBatch) -> EventBatch | None:
+        """What of a batch is new; None when nothing is."""
+        events = [event for event in batch.events if self._is_new(event)]
+        columns = {name: self._new_rows(table) for name, table in batch.columns.items()}
+        columns = {name: table for name, table in columns.items() if table["seq"]}
+        self._advance(batch.cursor)
+        if not events and not columns:
+            return None
+        return EventBatch(batch.run_id, events, columns, self.cursor or "")
+
+    def skip(self, count: int, to_cursor: str) -> None:
+        """The gateway left out so many events, up to there."""
+        self.missed += count
+        self._advance(to_cursor)
+
+    def _is_new(self, event: Event) -> bool:
+        return int(event["seq"]) > self._seen.get((event["attempt"], event["source"]), 0)
+
+    def _new_rows(self, table: Columns) -> Columns:
+        seen = self._seen.get((table["attempt"], table["source"]), 0)
+        seqs: list[int] = table["seq"]
+        if not seqs or seqs[0] > seen:
+            return table
+        begin = next((i for i, seq in enumerate(seqs) if seq > seen), len(seqs))
+        return {k: v[begin:] if isinstance(v, list) else v for k, v in table.items()}
+
+    def _advance(self, cursor: str) -> None:
+        for key, seq in parse_cursor(cursor).items():
+            self._seen[key] = max(seq, self._seen.get(key, 0))
+        self.cursor = format_cursor(self._seen)

@@ -1,0 +1,117 @@
+"""One run as a line of the list: words and numbers to sort by."""
+
+import math
+from datetime import UTC, datetime
+
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import RunState
+from mosaic_gui.state import wording
+
+STATE_WORDS = {
+    RunState.QUEUED: "Queued",
+    RunState.STARTING: "Starting",
+    RunState.RUNNING: "Running",
+    RunState.STOPPING: "Stopping",
+    RunState.SUCCEEDED: "Succeeded",
+    RunState.FAILED: "Failed",
+    RunState.CRASHED: "Crashed",
+    RunState.CANCELLED: "Cancelled",
+    RunState.TIMED_OUT: "Timed out",
+}
+STATE_TONES = {
+    RunState.QUEUED: "neutral",
+    RunState.STARTING: "accent",
+    RunState.RUNNING: "accent",
+    RunState.STOPPING: "warn",
+    RunState.SUCCEEDED: "ok",
+    RunState.FAILED: "bad",
+    RunState.CRASHED: "bad",
+    RunState.CANCELLED: "neutral",
+    RunState.TIMED_OUT: "warn",
+}
+"""Colour of a badge, as a token's name."""
+
+
+def badge(run: RunView) -> tuple[str, str]:
+    """Word and tone of the run's badge."""
+    if run.unresponsive and not run.state.is_final:
+        return "No answer", "warn"
+    if run.held and run.state is RunState.QUEUED:
+        return "Held", "neutral"
+    return STATE_WORDS[run.state], STATE_TONES[run.state]
+
+
+def title(run: RunView) -> str:
+    """What a person calls it: the name that was given, else the environment."""
+    return run.spec.name or run.spec.environment
+
+
+def subtitle(run: RunView) -> str:
+    """What tells it from others of the same title."""
+    parts = [run.spec.environment] if run.spec.name else []
+    return " · ".join([*parts, run.spec.algorithm, f"seed {run.spec.seed}"])
+
+
+def elapsed_s(run: RunView, now: datetime) -> float | None:
+    """Seconds since its start, or how long it took; None before it starts."""
+    if run.started_at is None:
+        return None
+    return ((run.ended_at or now) - run.started_at).total_seconds()
+
+
+def fraction(run: RunView) -> float | None:
+    """How far it is, 0 to 1; None where nobody knows the end."""
+    if run.state is RunState.SUCCEEDED:
+        return 1.0
+    progress = run.progress
+    if progress is None or not progress.total:
+        return None
+    return min(1.0, progress.step / progress.total)
+
+
+def steps_text(run: RunView) -> str:
+    """`12.5k of 500k`."""
+    progress = run.progress
+    if progress is None:
+        return wording.NOTHING
+    done = wording.short_count(progress.step)
+    return f"{done} of {wording.short_count(progress.total)}" if progress.total else done
+
+
+def remaining_text(run: RunView) -> str:
+    """What is to be waited for: the place in the queue, or the time that is left."""
+    if run.state is RunState.QUEUED:
+        place = f"#{run.position} in the queue" if run.position else "in the queue"
+        return f"{place}, {run.waiting_reason}" if run.waiting_reason else place
+    if run.state.has_process and run.eta_s is not None:
+        return f"{wording.duration(run.eta_s)} left"
+    if run.state.is_final and run.end is not None and run.state is not RunState.SUCCEEDED:
+        return run.end.message.split("\n", 1)[0]
+    return ""
+
+
+def last_return(run: RunView) -> float | None:
+    return run.summary.last_return if run.summary else None
+
+
+def best_return(run: RunView) -> float | None:
+    return run.summary.best_return if run.summary else None
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value sorts last in both directions: there is none, or it is NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def matches(run: RunView, words: str) -> bool:
+    """Whether every word occurs in what the run is called, does, or carries as tag or note."""
+    spec = run.spec
+    text = " ".join(
+        (run.name, run.run_id, spec.algorithm, spec.environment, spec.worker, run.note, *run.tags)
+    ).casefold()
+    return all(word in text for word in words.casefold().split())
+
+
+def now() -> datetime:
+    """This moment, aware."""
+    return datetime.now(UTC)

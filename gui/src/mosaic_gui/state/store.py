@@ -1,0 +1,171 @@
+"""All that the client knows, and what each message changes of it. Replaying messages into `apply` rebuilds it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mosaic_contracts.live import Ended, Hello, Missed, Pong, ProblemFrame, RunChanged, Snapshot
+from mosaic_contracts.problems import Problem
+from mosaic_contracts.runs import RunView
+from mosaic_gui.state.curves import RunCurves
+from mosaic_gui.state.follow import EventBatch, Follower
+
+Frame = Hello | Snapshot | EventBatch | RunChanged | Missed | Ended | Pong | ProblemFrame
+
+MOST_LOG_EVENTS = 2_000
+"""`log` and lifecycle events kept of a followed run."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What became different; views of anything else need not look."""
+
+    runs: frozenset[str] = frozenset()
+    """Records that are new or changed."""
+    removed: frozenset[str] = frozenset()
+    curves: frozenset[str] = frozenset()
+    """Runs whose series grew."""
+    events: frozenset[str] = frozenset()
+    """Runs that told something else: configuration, artifacts, lifecycle, extras."""
+    ended: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self != Changes()
+
+    def __or__(self, other: "Changes") -> "Changes":
+        return Changes(
+            runs=(self.runs - other.removed) | other.runs,
+            removed=(self.removed - other.runs) | other.removed,
+            curves=self.curves | other.curves,
+            events=self.events | other.events,
+            ended=self.ended | other.ended,
+            problems=self.problems + other.problems,
+        )
+
+
+NOTHING = Changes()
+
+
+@dataclass
+class Followed:
+    """What is kept of a run that is watched."""
+
+    follower: Follower
+    curves: RunCurves = field(default_factory=RunCurves)
+    config: dict[str, Any] = field(default_factory=dict)
+    """Data of its `config` event."""
+    told: list[dict[str, Any]] = field(default_factory=list)
+    """Lifecycle and log events, the newest last."""
+    extras: frozenset[str] = frozenset()
+    """Types of the namespaced events that it has: panels for them appear with the first."""
+    artifacts: int = 0
+    """Announcements of files, also of those that went again; grows when there is a reason to ask for the list."""
+    caught_up: bool = False
+    """History has been read; from here on it is live."""
+    ended: bool = False
+
+    def take(self, batch: EventBatch) -> tuple[bool, bool]:
+        """Take events; whether series grew, and whether anything else is new."""
+        grown = self.curves.take(batch)
+        other = False
+        for event in batch.events:
+            kind = event["type"]
+            if kind in ("episode", "metric"):
+                continue
+            other = True
+            if kind == "config":
+                self.config = event["data"]
+            elif kind in ("lifecycle", "log"):
+                self.told.append(event)
+            elif kind in ("checkpoint", "artifact", "artifact_pruned"):
+                self.artifacts += 1
+            elif "." in kind:
+                self.extras |= {kind}
+        del self.told[:-MOST_LOG_EVENTS]
+        return grown, other
+
+
+class Store:
+    """Runs by id, and what is kept of those that are followed."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, RunView] = {}
+        self.followed: dict[str, Followed] = {}
+
+    def replace_runs(self, runs: Iterable[RunView]) -> Changes:
+        """The whole list as the gateway has it: what is not in it is gone."""
+        fresh = {run.run_id: run for run in runs}
+        gone = frozenset(self.runs) - frozenset(fresh)
+        for run_id in gone:
+            del self.runs[run_id]
+        return Changes(removed=gone) | self.take_runs(fresh.values())
+
+    def take_runs(self, runs: Iterable[RunView]) -> Changes:
+        """Records from an answer; an older revision than the known one is left out."""
+        changes = NOTHING
+        for run in runs:
+            changes = changes | self._take_run(run)
+        return changes
+
+    def forget_runs(self, run_ids: Iterable[str]) -> Changes:
+        """They were deleted."""
+        gone = frozenset(run_ids) & frozenset(self.runs)
+        for run_id in gone:
+            del self.runs[run_id]
+        return Changes(removed=gone)
+
+    def follow(self, run_id: str) -> Follower:
+        """Begin to keep what a run tells; the follower says from where to ask."""
+        followed = self.followed.get(run_id)
+        if followed is None:
+            followed = self.followed[run_id] = Followed(Follower(run_id))
+        return followed.follower
+
+    def unfollow(self, run_id: str) -> None:
+        """Let go of everything but its record."""
+        self.followed.pop(run_id, None)
+
+    def apply(self, frame: Frame) -> Changes:
+        """Take one message of the live connection."""
+        match frame:
+            case RunChanged():
+                return self._take_run(frame.run)
+            case EventBatch():
+                return self._take_events(frame)
+            case Snapshot():
+                if (followed := self.followed.get(frame.run.run_id)) is not None:
+                    followed.follower.joined(frame.cursor)
+                return self._take_run(frame.run)
+            case Missed():
+                if (followed := self.followed.get(frame.run_id)) is not None:
+                    followed.follower.skip(frame.count, frame.to_cursor)
+                return Changes(events=frozenset({frame.run_id}))
+            case Ended():
+                if (followed := self.followed.get(frame.run_id)) is not None:
+                    followed.ended = followed.caught_up = True
+                return Changes(ended=frozenset({frame.run_id}))
+            case ProblemFrame():
+                return Changes(problems=(frame.problem,))
+            case _:
+                return NOTHING
+
+    def _take_run(self, run: RunView) -> Changes:
+        known = self.runs.get(run.run_id)
+        if run.deleted_at is not None:
+            return self.forget_runs([run.run_id])
+        if known is not None and known.revision > run.revision:
+            return NOTHING
+        self.runs[run.run_id] = run
+        return Changes(runs=frozenset({run.run_id}))
+
+    def _take_events(self, batch: EventBatch) -> Changes:
+        followed = self.followed.get(batch.run_id)
+        if followed is None:
+            return NOTHING  # the last of a run that was just let go
+        new = followed.follower.take(batch)
+        if new is None:
+            return NOTHING
+        grown, other = followed.take(new)
+        ids = frozenset({batch.run_id})
+        return Changes(curves=ids if grown else frozenset(), events=ids if other else frozenset())

@@ -1,0 +1,126 @@
+"""A token table made into what Qt and the charts understand."""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from PyQt6.QtCore import QTemporaryDir
+from PyQt6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PyQt6.QtWidgets import QApplication, QStyleFactory
+
+from mosaic_gui.theme.icon import write_svg
+from mosaic_gui.theme.tokens import DARK, Tokens, mixed
+
+FAMILY = "Inter"
+SIZE_PX = 13
+_current = DARK
+
+
+def current() -> Tokens:
+    """The theme that is applied."""
+    return _current
+
+
+def load_fonts() -> None:
+    """The typeface that comes with the client: the same text has the same width on every machine."""
+    font = files("mosaic_gui.theme") / "fonts" / "Inter.ttf"
+    QFontDatabase.addApplicationFontFromData(font.read_bytes())
+
+
+def apply_theme(app: QApplication, tokens: Tokens) -> None:
+    """Give every window of the program these colours."""
+    global _current  # one program has one theme, as it has one palette
+    _current = tokens
+    app.setStyle(QStyleFactory.create("Fusion"))
+    app.setFont(ui_font())
+    app.setPalette(_palette(tokens))
+    sheet = (files("mosaic_gui.theme") / "style.qss").read_text("utf-8")
+    icons = Path(_icons().path())
+    drawings = {
+        "check": write_svg("check", tokens.on_accent, icons),
+        "arrow_down": write_svg("arrow_down", tokens.muted, icons),
+        "arrow_up": write_svg("arrow_up", tokens.muted, icons),
+    }
+    names = _names(tokens) | {name: path.as_posix() for name, path in drawings.items()}
+    app.setStyleSheet(Template(sheet).substitute(names))
+
+
+@cache
+def _icons() -> QTemporaryDir:
+    """A folder for the drawings that the style sheet names; it goes with the program."""
+    return QTemporaryDir()
+
+
+def ui_font(size_px: int = SIZE_PX, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """The client's font. Digits have one width, so that numbers do not dance."""
+    font = QFont(FAMILY)
+    font.setPixelSize(size_px)
+    font.setWeight(weight)
+    font.setFeature(QFont.Tag(b"tnum"), 1)
+    return font
+
+
+def mono_font(size_px: int = 12) -> QFont:
+    """For output of programs."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setPixelSize(size_px)
+    return font
+
+
+def _palette(tokens: Tokens) -> QPalette:
+    palette = QPalette()
+    roles = {
+        QPalette.ColorRole.Window: tokens.ground,
+        QPalette.ColorRole.WindowText: tokens.text,
+        QPalette.ColorRole.Base: tokens.surface,
+        QPalette.ColorRole.AlternateBase: tokens.raised,
+        QPalette.ColorRole.Text: tokens.text,
+        QPalette.ColorRole.Button: tokens.raised,
+        QPalette.ColorRole.ButtonText: tokens.text,
+        QPalette.ColorRole.Highlight: tokens.selection,
+        QPalette.ColorRole.HighlightedText: tokens.text,
+        QPalette.ColorRole.ToolTipBase: tokens.raised,
+        QPalette.ColorRole.ToolTipText: tokens.text,
+        QPalette.ColorRole.PlaceholderText: tokens.muted,
+        QPalette.ColorRole.Link: tokens.accent,
+        QPalette.ColorRole.Mid: tokens.line,
+        QPalette.ColorRole.Light: tokens.hover,
+        QPalette.ColorRole.Dark: tokens.line,
+    }
+    for role, colour in roles.items():
+        palette.setColor(role, QColor(colour))
+    disabled = QPalette.ColorGroup.Disabled
+    for role in (
+        QPalette.ColorRole.Text,
+        QPalette.ColorRole.WindowText,
+        QPalette.ColorRole.ButtonText,
+    ):
+        palette.setColor(disabled, role, QColor(mixed(tokens.muted, tokens.surface, 0.6)))
+    return palette
+
+
+def _names(tokens: Tokens) -> dict[str, str]:
+    return {
+        "ground": tokens.ground,
+        "surface": tokens.surface,
+        "raised": tokens.raised,
+        "hover": tokens.hover,
+        "line": tokens.line,
+        "edge": tokens.edge,
+        "edge_soft": mixed(tokens.edge, tokens.surface, 0.55),
+        "text": tokens.text,
+        "muted": tokens.muted,
+        "disabled": mixed(tokens.muted, tokens.surface, 0.6),
+        "accent": tokens.accent,
+        "accent_hover": mixed(tokens.accent, tokens.text, 0.85),
+        "accent_soft": mixed(tokens.accent, tokens.surface, 0.16),
+        "on_accent": tokens.on_accent,
+        "selection": tokens.selection,
+        "ok": tokens.ok,
+        "warn": tokens.warn,
+        "bad": tokens.bad,
+        "bad_soft": mixed(tokens.bad, tokens.surface, 0.14),
+        "warn_soft": mixed(tokens.warn, tokens.surface, 0.14),
+        "neutral": tokens.neutral,
+    }

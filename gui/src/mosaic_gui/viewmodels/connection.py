@@ -1,0 +1,88 @@
+"""How the connection is, for the pill and the first page."""
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_contracts.machine import MachineSample
+from mosaic_gui.state import wording
+from mosaic_gui.state.connection import Connection, Link
+
+_WORDS = {
+    Link.IDLE: ("Not connected", "neutral"),
+    Link.CONNECTING: ("Connecting", "accent"),
+    Link.LIVE: ("Live", "ok"),
+    Link.STALE: ("Connection lost", "warn"),
+}
+
+
+class ConnectionModel(QObject):
+    """The connection of this moment, and what the machine behind it says."""
+
+    changed = pyqtSignal()
+    machine_changed = pyqtSignal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.connection = Connection()
+        self.machine: MachineSample | None = None
+        self.starting = False
+        """The embedded stack is being started."""
+        self.start_output = ""
+
+    @property
+    def word(self) -> str:
+        return "Starting the stack" if self.starting else _WORDS[self.connection.link][0]
+
+    @property
+    def tone(self) -> str:
+        """Name of a colour token."""
+        if self.connection.refused:
+            return "bad"
+        return "accent" if self.starting else _WORDS[self.connection.link][1]
+
+    @property
+    def is_live(self) -> bool:
+        return self.connection.link is Link.LIVE
+
+    @property
+    def shows_data(self) -> bool:
+        """What was read once stays on the screen, also when it is old."""
+        return self.connection.link in (Link.LIVE, Link.STALE)
+
+    @property
+    def detail(self) -> str:
+        """Address, reason and when it is tried again."""
+        parts = [self.connection.url, self.connection.reason]
+        if self.connection.retry_in_s is not None:
+            parts.append(f"tried again in {wording.duration(self.connection.retry_in_s)}")
+        return "\n".join(part for part in parts if part)
+
+    def take(self, connection: Connection) -> None:
+        """The connection changed."""
+        self.connection = connection
+        self.changed.emit()
+
+    def take_machine(self, sample: MachineSample) -> None:
+        """The machine was looked at."""
+        self.machine = sample
+        self.machine_changed.emit()
+
+    def take_start(self, starting: bool, output: str = "") -> None:
+        """The embedded stack is being started, or the attempt has ended."""
+        self.starting, self.start_output = starting, output
+        self.changed.emit()
+
+    @property
+    def machine_text(self) -> str:
+        """`CPU 43 %  ·  RAM 3.1 of 23.5 GiB  ·  disk 62 GiB free`."""
+        sample = self.machine
+        if sample is None:
+            return ""
+        parts = [
+            f"CPU {sample.cpu_percent:.0f} %",
+            f"RAM {sample.memory_used_bytes / 2**30:.1f} of {sample.memory_total_bytes / 2**30:.0f} GiB",
+        ]
+        for gpu in sample.gpus:
+            if gpu.utilization_percent is not None:
+                parts.append(f"GPU {gpu.index} {gpu.utilization_percent:.0f} %")
+        parts.append(f"{sample.disk_free_bytes / 2**30:.0f} GiB free")
+        return "   ·   ".join(parts)

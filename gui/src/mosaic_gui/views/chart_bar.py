@@ -1,0 +1,108 @@
+"""How the charts are drawn: axis, smoothing, scale, follow, and which curves."""
+
+import math
+
+from PyQt6.QtCore import QPoint, Qt
+from PyQt6.QtWidgets import QHBoxLayout, QMenu, QSlider, QWidget
+
+from mosaic_gui.state.axis import XAxis
+from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.segments import Segments
+from mosaic_gui.views.text import button, label
+
+_TICKS = 100
+
+
+class ChartBar(QWidget):
+    """One line above the charts."""
+
+    def __init__(self, model: WatchModel) -> None:
+        super().__init__()
+        self.setObjectName("chart_bar")
+        self._model = model
+        self.axis = Segments(
+            {
+                XAxis.STEP.value: self.tr("Step"),
+                XAxis.EPISODE.value: self.tr("Episode"),
+                XAxis.RELATIVE.value: self.tr("Time"),
+                XAxis.WALL.value: self.tr("Clock"),
+            },
+            "charts.axis",
+        )
+        self.smoothing = QSlider(Qt.Orientation.Horizontal)
+        self.smoothing.setObjectName("charts.smoothing")
+        self.smoothing.setRange(0, _TICKS)
+        self.smoothing.setFixedWidth(96)
+        self.smoothing.setAccessibleName(self.tr("Smoothing"))
+        self._factor = label("", "small")
+        self._factor.setFixedWidth(40)
+        self.log = button(self.tr("Log"), "segment", "charts.log")
+        self.log.setCheckable(True)
+        self.log.setToolTip(self.tr("Values on a logarithmic scale"))
+        self.follow = button(self.tr("Follow"), "segment", "charts.follow")
+        self.follow.setCheckable(True)
+        self.follow.setToolTip(self.tr("Keep the newest points in sight; zooming lets go (F)"))
+        self.follow.setShortcut("F")
+        self.choose = button(self.tr("Curves"), "quiet", "charts.choose")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(self.axis)
+        row.addSpacing(4)
+        row.addWidget(label(self.tr("Smoothing"), "small"))
+        row.addWidget(self.smoothing)
+        row.addWidget(self._factor)
+        row.addWidget(self.log)
+        row.addWidget(self.follow)
+        row.addStretch(1)
+        row.addWidget(self.choose)
+        self._connect()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what holds."""
+        model = self._model
+        self.axis.set_key(model.axis.value)
+        self.smoothing.blockSignals(True)
+        self.smoothing.setValue(ticks_of(model.smoothing))
+        self.smoothing.blockSignals(False)
+        self._factor.setText(f"{model.smoothing:.3g}" if model.smoothing else self.tr("off"))
+        self.log.setChecked(model.log_scale)
+        self.follow.setChecked(model.following)
+        self.choose.setText(self.tr("Curves") + f"  {len(model.charts)} / {len(model.names)}  ▾")
+
+    def _connect(self) -> None:
+        model = self._model
+        self.axis.chosen.connect(lambda key: model.set_axis(XAxis(key)))
+        self.smoothing.valueChanged.connect(lambda n: model.set_smoothing(factor_of(n)))
+        self.log.toggled.connect(self._on_log)
+        self.follow.clicked.connect(lambda on: model.set_following(bool(on)))
+        self.choose.clicked.connect(self._open_menu)
+        model.charts_changed.connect(self.refresh)
+        model.names_changed.connect(self.refresh)
+
+    def _on_log(self, on: bool) -> None:
+        if on is not self._model.log_scale:
+            self._model.set_log_scale(on)
+
+    def _open_menu(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for name in self._model.names:
+            action = menu.addAction(name)
+            if action is not None:
+                action.setCheckable(True)
+                action.setChecked(name in self._model.charts)
+                action.toggled.connect(lambda on, name=name: self._model.set_chart(name, on))
+        menu.popup(self.choose.mapToGlobal(QPoint(0, self.choose.height() + 4)))
+
+
+def factor_of(ticks: int) -> float:
+    """Fine where it matters: the upper half of the slider lies between 0.9 and 0.999."""
+    share = ticks / _TICKS
+    return 0.0 if ticks == 0 else round(1 - 10 ** (-3 * share), 4)
+
+
+def ticks_of(factor: float) -> int:
+    """The slider's place of a factor."""
+    return 0 if factor <= 0 else round(-math.log10(1 - min(factor, 0.999)) / 3 * _TICKS)

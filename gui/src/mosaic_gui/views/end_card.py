@@ -1,0 +1,84 @@
+"""The card of a run that did not succeed."""
+
+from PyQt6.QtCore import pyqtSignal
+from PyQt6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QSizePolicy, QVBoxLayout
+
+from mosaic_gui.state.end_card import EndCard
+from mosaic_gui.theme.apply import mono_font
+from mosaic_gui.views.text import button, label, restyle
+
+LINES_SHOWN = 7
+
+
+class EndCardView(QFrame):
+    """Cause, facts, what to try, and the last lines. Its buttons start the run again."""
+
+    again_wanted = pyqtSignal(dict)
+    """Overrides of the spec; none for the same again."""
+    edit_wanted = pyqtSignal()
+    closed = pyqtSignal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("end_card")
+        self._title = label("", "heading")
+        self._facts = label("", "small")
+        self._message = label("", wraps=True)
+        self._advice = label("", wraps=True)
+        self._lines = QPlainTextEdit()
+        self._lines.setReadOnly(True)
+        self._lines.setProperty("kind", "quote")
+        self._lines.setFont(mono_font(11))
+        self._lines.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._lines.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._buttons = QHBoxLayout()
+        self._hide = button(self.tr("Hide"), "quiet")
+        self._hide.clicked.connect(self.closed)
+        top = QHBoxLayout()
+        top.addWidget(self._title)
+        top.addSpacing(8)
+        top.addWidget(self._facts)
+        top.addStretch(1)
+        top.addWidget(self._hide)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 10, 12, 12)
+        layout.setSpacing(6)
+        layout.addLayout(top)
+        layout.addWidget(self._message)
+        layout.addWidget(self._advice)
+        layout.addWidget(self._lines)
+        layout.addLayout(self._buttons)
+
+    def show_card(self, card: EndCard) -> None:
+        """Fill it."""
+        self.setProperty("kind", "card_bad" if card.tone == "bad" else "card_neutral")
+        restyle(self)
+        self._title.setText(card.title)
+        self._facts.setText("   ·   ".join(f"{name} {value}" for name, value in card.facts))
+        self._message.setText(card.message)
+        self._message.setVisible(bool(card.message))
+        self._advice.setText("\n".join(f"→  {line}" for line in card.advice))
+        self._lines.setPlainText("\n".join(card.last_lines))
+        self._lines.setVisible(bool(card.last_lines) and card.tone == "bad")
+        shown = min(LINES_SHOWN, max(2, len(card.last_lines)))
+        self._lines.setFixedHeight(shown * self._lines.fontMetrics().lineSpacing() + 22)
+        bar = self._lines.verticalScrollBar()
+        if bar is not None:
+            bar.setValue(bar.maximum())
+        self._fill_buttons(card)
+
+    def _fill_buttons(self, card: EndCard) -> None:
+        while (item := self._buttons.takeAt(0)) is not None:
+            if (old := item.widget()) is not None:
+                old.deleteLater()
+        for n, fix in enumerate(card.fixes):
+            made = button(fix.label, "primary" if n == 0 else "", f"end_card.fix{n}")
+            made.clicked.connect(lambda _on, over=fix.overrides: self.again_wanted.emit(over))
+            self._buttons.addWidget(made)
+        again = button(self.tr("Run again"), "" if card.fixes else "primary", "end_card.again")
+        again.clicked.connect(lambda: self.again_wanted.emit({}))
+        edit = button(self.tr("Clone and edit"), "", "end_card.edit")
+        edit.clicked.connect(self.edit_wanted)
+        self._buttons.addWidget(again)
+        self._buttons.addWidget(edit)
+        self._buttons.addStretch(1)

@@ -1,0 +1,31 @@
+"""Which colour is which run."""
+
+from PyQt6.QtCore import Qt
+from PyQt6.QtWidgets import QLabel
+
+from mosaic_gui.theme.apply import current
+
+
+class Legend(QLabel):
+    """One line of dots and names; hidden where there is one run only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("legend")
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setWordWrap(True)
+        self.setProperty("kind", "muted")
+
+    def show_runs(self, runs: list[tuple[str, int]]) -> None:
+        """Label and colour index of each run."""
+        series = current().series
+        dots = (
+            f"<span style='color:{series[n % len(series)]}; font-size:15px'>●</span>&nbsp;{_plain(name)}"
+            for name, n in runs
+        )
+        self.setText(" &nbsp;&nbsp; ".join(dots))
+        self.setVisible(bool(runs))
+
+
+def _plain(name: str) -> str:
+    return name.replace("&", "&amp;").replace("<", "&lt;").replace(" ", "&nbsp;")

@@ -1,0 +1,144 @@
+"""What the worker printed: bounded, searched, followed."""
+
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtGui import QColor, QKeySequence, QShortcut, QTextCharFormat, QTextCursor, QTextDocument
+from PyQt6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic_gui.state.log_text import MOST_LINES
+from mosaic_gui.theme.apply import current, mono_font
+from mosaic_gui.theme.tokens import mixed
+from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.views.text import button, label
+
+MOST_MARKS = 500
+"""Matches that are coloured; all are counted by going from one to the next."""
+
+
+class LogView(QWidget):
+    """A run's output as it grows."""
+
+    shown = pyqtSignal(bool)
+    """It came into sight, or went: nothing is read for what nobody sees."""
+
+    def __init__(self, feed: LogFeed) -> None:
+        super().__init__()
+        self.setObjectName("log")
+        self._has_open_line = False
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setFont(mono_font(11))
+        self.text.setMaximumBlockCount(MOST_LINES)
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.setAccessibleName(self.tr("Output of the run"))
+        self.search = QLineEdit()
+        self.search.setObjectName("log.search")
+        self.search.setPlaceholderText(self.tr("Search …"))
+        self.search.setClearButtonEnabled(True)
+        self.follow = QCheckBox(self.tr("Follow"))
+        self.follow.setObjectName("log.follow")
+        self.follow.setChecked(True)
+        self._found = label("", "small")
+        self.copy = button(self.tr("Copy all"), "quiet", "log.copy")
+        row = QHBoxLayout()
+        row.setContentsMargins(10, 8, 10, 6)
+        row.addWidget(self.search, 1)
+        row.addWidget(self._found)
+        row.addWidget(self.follow)
+        row.addWidget(self.copy)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(row)
+        layout.addWidget(self.text, 1)
+        self._connect(feed)
+
+    def showEvent(self, event: object) -> None:
+        super().showEvent(event)  # type: ignore[arg-type]
+        self.shown.emit(True)
+
+    def hideEvent(self, event: object) -> None:
+        super().hideEvent(event)  # type: ignore[arg-type]
+        self.shown.emit(False)
+
+    def _connect(self, feed: LogFeed) -> None:
+        feed.reset.connect(self._on_reset)
+        feed.grown.connect(self._on_grown)
+        self.search.textChanged.connect(self._mark)
+        self.search.returnPressed.connect(self._next)
+        self.follow.toggled.connect(self._on_follow)
+        self.copy.clicked.connect(self._copy)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.search.setFocus)
+        bar = self.text.verticalScrollBar()
+        if bar is not None:
+            bar.sliderMoved.connect(self._on_slider)
+
+    def _on_reset(self) -> None:
+        self.text.clear()
+        self._has_open_line = False
+
+    def _on_grown(self, lines: list[str], unfinished: str) -> None:
+        bar = self.text.verticalScrollBar()
+        place = bar.value() if bar is not None else 0
+        cursor = QTextCursor(self.text.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        if self._has_open_line:
+            cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+            cursor.removeSelectedText()
+        parts = [*lines, unfinished] if unfinished else lines
+        if parts:
+            first = "" if self.text.document().isEmpty() else "\n"  # type: ignore[union-attr]
+            cursor.insertText(first + "\n".join(parts))
+        self._has_open_line = bool(unfinished)
+        if bar is not None:
+            bar.setValue(bar.maximum() if self.follow.isChecked() else place)
+        if self.search.text():
+            self._mark()
+
+    def _on_follow(self, on: bool) -> None:
+        bar = self.text.verticalScrollBar()
+        if on and bar is not None:
+            bar.setValue(bar.maximum())
+
+    def _on_slider(self, place: int) -> None:
+        bar = self.text.verticalScrollBar()
+        self.follow.setChecked(bar is not None and place >= bar.maximum() - 2)
+
+    def _copy(self) -> None:
+        self.text.selectAll()
+        self.text.copy()
+        self.text.moveCursor(QTextCursor.MoveOperation.End)
+
+    def _mark(self) -> None:
+        words = self.search.text()
+        marks: list[QTextEdit.ExtraSelection] = []
+        tokens = current()
+        ground = QTextCharFormat()
+        ground.setBackground(QColor(mixed(tokens.warn, tokens.surface, 0.4)))
+        document = self.text.document()
+        cursor = QTextCursor(document)
+        while words and document is not None and len(marks) < MOST_MARKS:
+            cursor = document.find(words, cursor)
+            if cursor.isNull():
+                break
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor, mark.format = cursor, ground
+            marks.append(mark)
+        self.text.setExtraSelections(marks)
+        more = "+" if len(marks) == MOST_MARKS else ""
+        self._found.setText(f"{len(marks)}{more} found" if words else "")
+
+    def _next(self) -> None:
+        self.follow.setChecked(False)
+        if not self.text.find(self.search.text()):
+            self.text.moveCursor(QTextCursor.MoveOperation.Start)
+            self.text.find(self.search.text(), QTextDocument.FindFlag(0))

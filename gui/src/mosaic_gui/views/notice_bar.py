@@ -1,0 +1,74 @@
+"""The quiet bar at the bottom: what happened, what the machine does, how the connection is."""
+
+from collections.abc import Callable
+
+from PyQt6.QtCore import QTimer
+from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy
+
+from mosaic_gui.viewmodels.connection import ConnectionModel
+from mosaic_gui.views.badge import Badge
+from mosaic_gui.views.text import ElidedLabel, button, label
+
+STAY_MS = 12_000
+"""A notice goes by itself; one that can be undone stays as long."""
+
+
+class NoticeBar(QFrame):
+    """One notice at a time; a new one takes the place of the old."""
+
+    def __init__(self, model: ConnectionModel) -> None:
+        super().__init__()
+        self.setProperty("kind", "bar")
+        self.setObjectName("notices")
+        self._model = model
+        self._notice = ElidedLabel()
+        self._notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._act = button("", "quiet", "notices.act")
+        self._act.setVisible(False)
+        self._machine = label("", "small")
+        self.badge = Badge()
+        self._then: Callable[[], None] | None = None
+        self._gone = QTimer(self)
+        self._gone.setSingleShot(True)
+        self._gone.timeout.connect(self.clear)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 4, 14, 4)
+        row.setSpacing(10)
+        row.addWidget(self._notice, 1)
+        row.addWidget(self._act)
+        row.addWidget(self._machine)
+        row.addWidget(self.badge)
+        self._act.clicked.connect(self._on_act)
+        model.changed.connect(self._on_connection)
+        model.machine_changed.connect(lambda: self._machine.setText(model.machine_text))
+        self._on_connection()
+
+    @property
+    def text(self) -> str:
+        """The notice that is shown."""
+        return self._notice.whole()
+
+    def say(self, text: str, act: str = "", then: Callable[[], None] | None = None) -> None:
+        """Show a notice, with a button where something can be done about it."""
+        self._notice.set_whole(text)
+        self._act.setText(act)
+        self._act.setVisible(bool(act))
+        self._then = then
+        self._gone.start(STAY_MS)
+
+    def clear(self) -> None:
+        """Nothing to say."""
+        self._gone.stop()
+        self._notice.set_whole("")
+        self._act.setVisible(False)
+        self._then = None
+
+    def _on_act(self) -> None:
+        then = self._then
+        self.clear()
+        if then is not None:
+            then()
+
+    def _on_connection(self) -> None:
+        self.badge.set_state(self._model.word, self._model.tone)
+        self.badge.setToolTip(self._model.detail)

@@ -1,0 +1,84 @@
+"""Labels and frames of a kind that the style sheet knows."""
+
+from PyQt6.QtCore import Qt
+from PyQt6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QWidget
+
+
+def label(text: str = "", kind: str = "", *, wraps: bool = False) -> QLabel:
+    """A text. Kinds: title, heading, section, muted, small, fault, fact, hero."""
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    if kind:
+        made.setProperty("kind", kind)
+    if wraps:
+        made.setWordWrap(True)
+        made.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
+    return made
+
+
+def frame(kind: str) -> QFrame:
+    """A frame. Kinds: panel, rail, bar, rule, card_bad, card_neutral, note_warn, segments."""
+    made = QFrame()
+    made.setProperty("kind", kind)
+    return made
+
+
+def button(text: str, kind: str = "", name: str = "") -> QPushButton:
+    """A button. Kinds: primary, stop, quiet, nav, segment."""
+    made = QPushButton(text)
+    if kind:
+        made.setProperty("kind", kind)
+    if name:
+        made.setObjectName(name)
+    made.setCursor(Qt.CursorShape.PointingHandCursor)
+    return made
+
+
+def inside_of_scroll() -> QWidget:
+    """What is scrolled: it lets the panel behind it be seen."""
+    made = QWidget()
+    made.setProperty("kind", "inside")
+    return made
+
+
+def restyle(widget: QWidget) -> None:
+    """Let the style sheet look again, after a property that it reads has changed."""
+    style = widget.style()
+    if style is not None:
+        style.unpolish(widget)
+        style.polish(widget)
+
+
+class ElidedLabel(QLabel):
+    """One line that gives way: what does not fit ends in `…`, and the tool tip has all of it."""
+
+    def __init__(self, text: str = "", kind: str = "") -> None:
+        super().__init__()
+        self._whole = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setMinimumWidth(40)
+        if kind:
+            self.setProperty("kind", kind)
+        self.set_whole(text)
+
+    def set_whole(self, text: str) -> None:
+        """Show this text."""
+        self._whole = text.replace("\n", " ")
+        self.setToolTip(text)
+        self._fit()
+
+    def whole(self) -> str:
+        """The text as it was given."""
+        return self._whole
+
+    def resizeEvent(self, event: object) -> None:
+        super().resizeEvent(event)  # type: ignore[arg-type]
+        self._fit()
+
+    def _fit(self) -> None:
+        shown = self.fontMetrics().elidedText(
+            self._whole, Qt.TextElideMode.ElideRight, max(0, self.width() - 2)
+        )
+        if shown != self.text():
+            self.setText(shown)

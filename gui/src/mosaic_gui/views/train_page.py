@@ -1,0 +1,33 @@
+"""Train new: what, in which environment, with which arguments; and whether it would start."""
+
+from PyQt6.QtGui import QKeySequence, QShortcut
+from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.views.catalogue import Catalogue
+from mosaic_gui.views.form import RunForm
+from mosaic_gui.views.preflight_panel import PreflightPanel
+from mosaic_gui.views.text import label
+
+
+class TrainPage(QWidget):
+    """Catalogue, form and preflight side by side."""
+
+    def __init__(self, model: LaunchModel) -> None:
+        super().__init__()
+        self.setObjectName("page.train")
+        self.catalogue = Catalogue(model)
+        self.form = RunForm(model)
+        self.preflight = PreflightPanel(model)
+        columns = QHBoxLayout()
+        columns.setSpacing(12)
+        columns.addWidget(self.catalogue)
+        columns.addWidget(self.form, 1)
+        columns.addWidget(self.preflight)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 16, 20, 16)
+        layout.setSpacing(12)
+        layout.addWidget(label(self.tr("Train new"), "title"))
+        layout.addLayout(columns, 1)
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            QShortcut(QKeySequence(keys), self).activated.connect(model.launch)

@@ -1,0 +1,266 @@
+"""Watching a run: its state and numbers, its curves, its output, and how it ended."""
+
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QSplitter,
+    QStackedWidget,
+    QTableView,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic_gui.plots.chart_grid import ChartGrid
+from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.rows import RowsModel
+from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.badge import Badge
+from mosaic_gui.views.chart_bar import ChartBar
+from mosaic_gui.views.end_card import EndCardView
+from mosaic_gui.views.legend import Legend
+from mosaic_gui.views.log_view import LogView
+from mosaic_gui.views.text import ElidedLabel, button, frame, label
+
+SIDE_WIDTH = 372
+
+
+class WatchPage(QWidget):
+    """The page. Its signals are what the user wants."""
+
+    stop_wanted = pyqtSignal(str)
+    again_wanted = pyqtSignal(str, dict)
+    copy_wanted = pyqtSignal(str)
+    back_wanted = pyqtSignal()
+    side_shown = pyqtSignal(str)
+    """The tab on the right that is looked at."""
+
+    def __init__(self, model: WatchModel, feed: LogFeed) -> None:
+        super().__init__()
+        self.setObjectName("page.watch")
+        self._model = model
+        self._stopping = ""
+        self._card_hidden_for = ""
+        self._title = label("", "title")
+        self._subtitle = ElidedLabel("", "muted")
+        self.badge = Badge()
+        self.stop = button(self.tr("Stop"), "stop", "watch.stop")
+        self.copy = button(self.tr("Clone and edit"), "", "watch.copy")
+        self.card = EndCardView()
+        self.charts = ChartGrid(model)
+        self.log = LogView(feed)
+        self.tabs = QTabWidget()
+        self._facts = QHBoxLayout()
+        self._facts.addStretch(1)
+        self._fact_views: list[_Fact] = []
+        self.legend = Legend()
+        self._charts_or_words = QStackedWidget()
+        self._waiting = label("", "muted", wraps=True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 14, 20, 14)
+        layout.setSpacing(10)
+        layout.addLayout(self._head())
+        layout.addLayout(self._facts)
+        layout.addWidget(self.card)
+        layout.addWidget(self._body(), 1)
+        self._connect()
+        self.refresh()
+
+    @property
+    def side(self) -> str:
+        """Name of the tab on the right that is chosen."""
+        widget = self.tabs.currentWidget()
+        return widget.objectName() if widget is not None else ""
+
+    def stop_asked(self, run_id: str) -> None:
+        """The stop is on its way; nobody shall wonder whether the click was taken."""
+        self._stopping = run_id
+        self.refresh()
+
+    def stop_refused(self) -> None:
+        """It could not be asked for: the button is there again."""
+        self._stopping = ""
+        self.refresh()
+
+    def refresh(self) -> None:
+        """State and numbers as they are now."""
+        model, run = self._model, self._model.run
+        self._title.setText(model.title)
+        self._subtitle.set_whole(model.subtitle)
+        self._title.setToolTip(model.run.name if model.run else "")
+        self.badge.set_state(*model.badge)
+        live = run is not None and not run.state.is_final
+        asked = run is not None and self._stopping == run.run_id
+        self.stop.setVisible(live)
+        self.stop.setEnabled(live and not asked)
+        self.stop.setText(self.tr("Stopping …") if asked else self.tr("Stop"))
+        self.copy.setEnabled(run is not None)
+        self.legend.show_runs(model.legend)
+        self._fill_facts()
+        self._show_card()
+        self._show_charts()
+
+    def _show_charts(self) -> None:
+        model, run = self._model, self._model.run
+        self._charts_or_words.setCurrentIndex(0 if model.charts else 1)
+        if run is None:
+            words = self.tr("Choose a run in the list.")
+        elif run.state.value == "queued":
+            words = self.tr("It waits: {0}").format(run.waiting_reason or self.tr("its turn comes"))
+        elif run.state.is_final and not model.is_loading:
+            words = self.tr("It ended before it had anything to draw.")
+        else:
+            words = self.tr("The first points come in a moment …")
+        self._waiting.setText(words)
+
+    def _show_card(self) -> None:
+        card = self._model.card
+        shown = card is not None and self._card_hidden_for != self._model.run_id
+        self.card.setVisible(shown)
+        if card is not None:
+            self.card.show_card(card)
+
+    def _head(self) -> QHBoxLayout:
+        back = button(self.tr("Runs"), "quiet", "watch.back")
+        back.setIcon(icon("arrow_left", current().muted))
+        back.setToolTip(self.tr("Back to the list (Alt+Left)"))
+        back.clicked.connect(self.back_wanted)
+        self.copy.setIcon(icon("copy", current().text))
+        self.stop.setIcon(icon("stop", current().bad))
+        self.stop.setToolTip(self.tr("Stop at the next safe point and save a checkpoint (Ctrl+.)"))
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(back)
+        row.addWidget(self._title)
+        row.addWidget(self._subtitle, 1)
+        row.addWidget(self.badge)
+        row.addSpacing(4)
+        row.addWidget(self.copy)
+        row.addWidget(self.stop)
+        return row
+
+    def _body(self) -> QSplitter:
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        self.bar = ChartBar(self._model)
+        column.addWidget(self.bar)
+        column.addWidget(self.legend)
+        words = frame("panel")
+        inside = QVBoxLayout(words)
+        inside.addStretch(1)
+        self._waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        inside.addWidget(self._waiting)
+        inside.addStretch(1)
+        self._charts_or_words.addWidget(self.charts)
+        self._charts_or_words.addWidget(words)
+        column.addWidget(self._charts_or_words, 1)
+        body = QSplitter(Qt.Orientation.Horizontal)
+        body.setHandleWidth(10)
+        body.setChildrenCollapsible(False)
+        body.addWidget(left)
+        body.addWidget(self._sides())
+        body.setStretchFactor(0, 1)
+        body.setSizes([900, SIDE_WIDTH])
+        return body
+
+    def _sides(self) -> QWidget:
+        side = frame("panel")
+        self.tabs.setDocumentMode(True)
+        self._details = _table(self._model.details, "side.details")
+        self._episodes = _table(self._model.episodes, "side.episodes")
+        self._files = _table(self._model.files, "side.files")
+        self.log.setObjectName("side.log")
+        self.tabs.addTab(self.log, self.tr("Log"))
+        self.tabs.addTab(self._details, self.tr("Details"))
+        self.tabs.addTab(self._episodes, self.tr("Episodes"))
+        self.tabs.addTab(self._files, self.tr("Files"))
+        layout = QVBoxLayout(side)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.addWidget(self.tabs)
+        side.setMinimumWidth(280)
+        return side
+
+    def _connect(self) -> None:
+        model = self._model
+        model.run_replaced.connect(self._on_replaced)
+        model.run_changed.connect(self.refresh)
+        model.charts_changed.connect(self._show_charts)
+        self.stop.clicked.connect(lambda: self.stop_wanted.emit(model.run_id))
+        self.copy.clicked.connect(lambda: self.copy_wanted.emit(model.run_id))
+        self.card.again_wanted.connect(lambda over: self.again_wanted.emit(model.run_id, over))
+        self.card.edit_wanted.connect(lambda: self.copy_wanted.emit(model.run_id))
+        self.card.closed.connect(self._hide_card)
+        self.charts.chart_removed.connect(lambda name: model.set_chart(name, False))
+        self.tabs.currentChanged.connect(lambda _n: self.side_shown.emit(self.side))
+        for rows, page in ((model.episodes, self._episodes), (model.files, self._files)):
+            rows.modelReset.connect(lambda rows=rows, page=page: self._show_tab(page, rows))
+            self._show_tab(page, rows)
+
+    def _show_tab(self, page: QWidget, rows: RowsModel) -> None:
+        """A tab is there when the run has something for it."""
+        self.tabs.setTabVisible(self.tabs.indexOf(page), rows.rowCount() > 0)
+
+    def _on_replaced(self) -> None:
+        self._card_hidden_for = ""
+        self.refresh()
+
+    def _hide_card(self) -> None:
+        self._card_hidden_for = self._model.run_id
+        self.card.setVisible(False)
+
+    def _fill_facts(self) -> None:
+        facts = self._model.facts
+        while len(self._fact_views) < len(facts):
+            made = _Fact()
+            self._facts.insertWidget(len(self._fact_views), made)
+            self._fact_views.append(made)
+        for n, view in enumerate(self._fact_views):
+            view.setVisible(n < len(facts))
+            if n < len(facts):
+                view.show_fact(*facts[n])
+
+
+class _Fact(QWidget):
+    """A number with its name below."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._name, self._value = label("", "small"), label("", "fact")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 22, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._value)
+        layout.addWidget(self._name)
+
+    def show_fact(self, name: str, value: str) -> None:
+        self._name.setText(name)
+        self._value.setText(value)
+        # it keeps its widest width, so that what stands beside it does not dance
+        self.setMinimumWidth(max(self.minimumWidth(), self.sizeHint().width()))
+
+
+def _table(model: RowsModel, name: str) -> QTableView:
+    table = QTableView()
+    table.setObjectName(name)
+    table.setModel(model)
+    table.setShowGrid(False)
+    table.setWordWrap(False)
+    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    rows, header = table.verticalHeader(), table.horizontalHeader()
+    if rows is not None:
+        rows.setVisible(False)
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(28)
+    if header is not None:
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setResizeContentsPrecision(50)
+        header.setStretchLastSection(model.columnCount() == 2)
+    return table
