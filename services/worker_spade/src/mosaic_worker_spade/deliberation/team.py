@@ -1,0 +1,188 @@
+"""The agents of a run, from login to logout."""
+
+import asyncio
+import logging
+import os
+import random
+from functools import partial
+
+import loguru
+from spade.container import Container
+
+from mosaic_contracts.xmpp import XmppAccess
+from mosaic_worker_spade.deliberation.library import SCOUT as SCOUT_PLAN
+from mosaic_worker_spade.deliberation.library import PlanSource, built_in
+from mosaic_worker_spade.deliberation.member import Member
+from mosaic_worker_spade.deliberation.mind import Mind
+from mosaic_worker_spade.deliberation.trace import Trace
+from mosaic_worker_spade.deliberation.work import LEARNER, SCOUT, AgentWork
+from mosaic_worker_spade.errors import PlanStuck, RunRefused
+from mosaic_worker_spade.learning.learner import Learner
+from mosaic_worker_spade.learning.loop import Option, Outcome, Watch, run_option
+from mosaic_worker_spade.learning.stepper import Stepper
+from mosaic_worker_spade.learning.surprise import SurpriseWatch
+from mosaic_worker_spade.recording import Recorder
+from mosaic_worker_spade.session import Session
+from mosaic_worker_spade.xmpp.access import read_access
+from mosaic_worker_spade.xmpp.connection import Connection
+from mosaic_worker_spade.xmpp.link import Link
+from mosaic_worker_spade.xmpp.probe import probe
+
+
+def run_team(session: Session) -> None:
+    """Let the agents work until the learner's plan has finished, or a stop.
+
+    Raises:
+        XmppUnusable: they cannot log in.
+        PlanStuck: a plan fails again and again, or ended without a step.
+    """
+    access = read_access(os.environ, session.draft.parameters.agents)
+    probe(access)
+    _quieten()
+    random.seed(session.context.spec.seed)  # what AgentSpeak's .random draws from
+    asyncio.run(Team(session, access).run())
+
+
+class Team:
+    """One learner and, with `agents: 2`, one scout."""
+
+    def __init__(self, session: Session, access: XmppAccess) -> None:
+        self._session = session
+        self._access = access
+        self._connection = Connection(session.context.telemetry, lambda: session.steps)
+        self._members: list[Member] = []
+        self._minds: list[Mind] = []
+
+    async def run(self) -> None:
+        """All of it."""
+        Container().reset()  # a singleton, which keeps the event loop of its first use
+        plan = self._session.draft.plan
+        if plan is None:
+            raise RunRefused("a BDI run needs a plan")
+        learner = self._add(self._learner_work(), plan, 0)
+        if self._session.draft.parameters.agents > 1:
+            self._add(self._scout_work(), built_in(SCOUT_PLAN), 1)
+        try:
+            for member in self._members:
+                await member.start(auto_register=False)
+            await self._wait(learner)
+            self._require_work()
+        finally:
+            await asyncio.gather(*(member.leave() for member in self._members))
+
+    async def _wait(self, learner: Mind) -> None:
+        """The run ends with its learner; whatever kills another agent ends it too."""
+        waiting = {mind.done for mind in self._minds}
+        while not learner.done.done():
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for ended in done:
+                ended.result()
+        learner.done.result()
+
+    def _add(self, work: AgentWork, plan: PlanSource, place: int) -> Mind:
+        session, account = self._session, self._access.accounts[place]
+        trace = Trace(session.context.telemetry, work.name, work.place, work.tells, work.sureness)
+        mind = Mind(
+            work, trace, self._addresses, lambda: session.context.stop.requested, self._all_rest
+        )
+        link = Link(self._access, account.jid, partial(self._connection.changed, work.name))
+        self._minds.append(mind)
+        self._members.append(Member(account, self._access, plan, work, trace, mind, link))
+        return mind
+
+    def _require_work(self) -> None:
+        """A plan that ends without a step is a slip; one that ends early is its author's decision, and is told."""
+        session = self._session
+        if session.left <= 0 or session.context.stop.requested:
+            return
+        name = session.draft.plan.name if session.draft.plan else ""
+        if session.steps == 0:
+            raise PlanStuck(
+                f"{name} came to its end without a step. Does it begin with a goal (`!start.`), and does one of its "
+                "plans use .option or .act?"
+            )
+        session.context.telemetry.log(
+            "warning",
+            f"{name} ended the run after {session.steps} of {session.draft.total_steps} steps",
+        )
+
+    def _learner_work(self) -> AgentWork:
+        session, given = self._session, self._session.draft.parameters
+        learner = session.learner
+        known = set(learner.ends) if session.draft.checkpoint is not None else set[int]()
+        watch = SurpriseWatch(given.surprise_threshold, known)
+        return AgentWork(
+            LEARNER,
+            learner,
+            session.recorder,
+            watch,
+            Stepper(learner, session.recorder, watch, learns=not session.evaluates),
+            session.run_option,
+            session.last_step,
+            self._first_beliefs(1),
+            lambda: session.context.stop.requested,
+        )
+
+    def _scout_work(self) -> AgentWork:
+        session, given = self._session, self._session.draft.parameters
+        context, draft = session.context, session.draft
+        learner = Learner.fresh(
+            session.world, given.rates, context.spec.seed + 1, draft.env_seed + 1
+        )
+        recorder = Recorder(
+            context.telemetry,
+            context.stop,
+            context.spec,
+            steps_every=draft.steps_every,
+            told_total=None,
+            env_seed=draft.env_seed + 1,
+            env=1,
+        )
+        watch = SurpriseWatch(given.surprise_threshold, set())
+
+        def run(option: Option, watch: Watch) -> Outcome:
+            return run_option(learner, option, recorder, watch)
+
+        return AgentWork(
+            SCOUT,
+            learner,
+            recorder,
+            watch,
+            Stepper(learner, recorder, watch, learns=True),
+            run,
+            given.scout_steps,
+            self._first_beliefs(0),
+            lambda: context.stop.requested,
+        )
+
+    def _first_beliefs(self, partner: int) -> dict[str, float | str]:
+        given, accounts = self._session.draft.parameters, self._access.accounts
+        beliefs: dict[str, float | str] = {
+            "budget": given.option_steps,
+            "epsilon_end": given.epsilon_end,
+            "replan_epsilon": given.replan_epsilon,
+            "told_epsilon": given.told_epsilon,
+        }
+        if given.agents > 1:
+            beliefs["partner"] = _bare(accounts[partner].jid)
+        return beliefs
+
+    def _addresses(self) -> set[str]:
+        count = self._session.draft.parameters.agents
+        return {_bare(account.jid) for account in self._access.accounts[:count]}
+
+    def _all_rest(self) -> bool:
+        """Nobody is left who could send a message."""
+        return all(mind.is_at_rest or mind.done.done() for mind in self._minds)
+
+
+def _quieten() -> None:
+    """Keep the worker's log for what a person can act on: slixmpp warns of spade's own messages, each time."""
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(lambda record: "Unknown stanza interface" not in record.getMessage())
+    loguru.logger.remove()
+
+
+def _bare(jid: str) -> str:
+    return jid.partition("/")[0]

@@ -1,0 +1,97 @@
+"""Tells what an agent believes, which plan it chose and what it intends, as events of the run."""
+
+from collections.abc import Callable
+from typing import Any
+
+from agentspeak.runtime import Plan
+
+from mosaic_worker_spade.deliberation.reasoner import Reasoner, belief_text, plan_label
+from mosaic_workerkit.telemetry import Telemetry
+
+BELIEF, PLAN, INTENTION = "bdi.belief", "bdi.plan", "bdi.intention"
+OPTION, MESSAGE = "bdi.option", "bdi.message"
+_TEXT_CHARS = 300
+"""Of a message that somebody else wrote."""
+
+
+class Trace:
+    """Events of one agent, each with its place: the episode, and the step that comes next (0: before the first).
+
+    Args:
+        place: env, episode and step now.
+        tells: whether this moment is told; beliefs that change meanwhile are told with the next.
+        sureness: how sure the agent is of what it will do; None where no step is being chosen.
+    """
+
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        name: str,
+        place: Callable[[], dict[str, int]],
+        tells: Callable[[], bool],
+        sureness: Callable[[], float | None],
+    ) -> None:
+        self._tell = telemetry
+        self._name = name
+        self._place = place
+        self._tells = tells
+        self._sureness = sureness
+        self._changes: dict[str, str] = {}
+        self.reasoner: Reasoner | None = None
+
+    def believed(self, change: str, belief: Any) -> None:
+        """A belief came (`+`) or went (`-`)."""
+        text = belief_text(belief)
+        before = self._changes.pop(text, None)
+        if before is None or before == change:  # else it went and came back: nothing has changed
+            self._changes[text] = change
+
+    def planned(self, trigger: str, plan: Plan) -> None:
+        """A plan was chosen for what happened."""
+        if not self._tells():
+            return
+        self.tell_beliefs()
+        chosen: dict[str, Any] = {
+            **self._where(),
+            "trigger": trigger,
+            "plan": plan_label(plan),
+            "context": plan.context_text[:_TEXT_CHARS],
+        }
+        sureness = self._sureness()
+        if sureness is not None:
+            chosen["confidence"] = sureness
+        self._tell.extra(PLAN, chosen)
+        self._tell_intentions("adopted", {})
+
+    def failed(self, goal: str, reason: str, recovered_by: Plan | None) -> None:
+        """A plan failed; another takes over, or the intention is given up."""
+        more = {"goal": goal, "reason": reason[:_TEXT_CHARS]}
+        if recovered_by is not None:
+            more["plan"] = plan_label(recovered_by)
+        self._tell_intentions("recovered" if recovered_by is not None else "dropped", more)
+
+    def option(self, told: dict[str, Any]) -> None:
+        """What came of an option."""
+        self._tell.extra(OPTION, {**self._where(), **told})
+
+    def message(self, way: str, peer: str, kind: str, content: str, reason: str = "") -> None:
+        """A message `sent`, `received` or `ignored`."""
+        told = {"way": way, "peer": peer, "performative": kind, "content": content[:_TEXT_CHARS]}
+        self._tell.extra(
+            MESSAGE, {**self._where(), **told, **({"reason": reason} if reason else {})}
+        )
+
+    def tell_beliefs(self) -> None:
+        """What has changed since it was told last."""
+        if self._changes:
+            added = [text for text, change in self._changes.items() if change == "+"]
+            removed = [text for text, change in self._changes.items() if change == "-"]
+            self._tell.extra(BELIEF, {**self._where(), "added": added, "removed": removed})
+            self._changes = {}
+
+    def _tell_intentions(self, change: str, more: dict[str, str]) -> None:
+        stacks = self.reasoner.stacks() if self.reasoner is not None else []
+        self._tell.extra(INTENTION, {**self._where(), "change": change, "stacks": stacks, **more})
+
+    def _where(self) -> dict[str, Any]:
+        return {"agent": self._name, **self._place()}

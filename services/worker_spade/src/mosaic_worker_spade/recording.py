@@ -1,0 +1,164 @@
+"""Tells what happens in the world: episodes, the steps of those that are recorded, and why each action was taken."""
+
+import math
+from typing import Any
+
+from mosaic_contracts.spec import RunSpec
+from mosaic_worker_spade.learning.learner import Learner
+from mosaic_workerkit.control import StopFlag
+from mosaic_workerkit.stephash import step_hash
+from mosaic_workerkit.telemetry import Telemetry
+
+CHOICES = "policy.choices"
+"""One for each recorded episode: by step, whether it explored and how sure the table was."""
+VALUES = "policy.values"
+"""The table of values, at a stated rate."""
+
+
+class Recorder:
+    """Telemetry of one environment.
+
+    Args:
+        steps_every: steps of every n-th episode are told; 1 tells all.
+        told_total: steps of the whole run; None: these steps are not the run's progress.
+    """
+
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        stop: StopFlag,
+        spec: RunSpec,
+        *,
+        steps_every: int,
+        told_total: int | None,
+        env_seed: int,
+        env: int = 0,
+    ) -> None:
+        self._tell = telemetry
+        self._stop = stop
+        self._has_episodes = spec.record.has_episodes
+        self._has_steps = spec.record.has_steps
+        self._has_observations = spec.record.has_observations
+        self._every = steps_every
+        self._total = told_total
+        self._env_seed = env_seed
+        self.env = env
+        self._first_step = 0
+        self._first_episode = 0
+        self._learner: Learner | None = None
+        self.episode = 0
+        """Number of the episode that is told."""
+        self._state = 0
+        self._explored: list[int] = []
+        self._confidence: list[float] = []
+
+    def continue_from(self, learner: Learner) -> None:
+        """Count episodes and steps from here: what a warm start brought along was told by another run."""
+        self._first_step, self._first_episode = learner.counts.steps, learner.counts.episodes
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether to leave at the next episode's end."""
+        return self._stop.requested
+
+    def number(self, learner: Learner) -> int:
+        """Number of the learner's episode within this run."""
+        return learner.counts.episodes - self._first_episode
+
+    def wants_steps(self, episode: int) -> bool:
+        """Whether the steps of an episode are told; it does not change what is learned."""
+        return self._has_steps and (episode - self._first_episode) % self._every == 0
+
+    def begin(self, learner: Learner, state: int, reset_state: str | None) -> None:
+        """A recorded episode begins."""
+        self._learner, self._state = learner, state
+        self.episode = learner.counts.episodes - self._first_episode
+        self._explored, self._confidence = [], []
+        reset: dict[str, Any] = {"way": "seed", "seed": self._env_seed}
+        if reset_state is not None:
+            reset = {"way": "generator", "state": reset_state}
+        seen = state if self._has_observations else None
+        self._tell.episode_start(self.env, self.episode, reset, step_hash(state), seen)
+
+    def step(
+        self,
+        number: int,
+        action: int,
+        explored: bool,
+        reward: float,
+        flags: int,
+        digest: bytes,
+        state: int,
+    ) -> None:
+        """A step of a recorded episode; `digest` is its hash without a truncation."""
+        if flags > 1:
+            digest = step_hash(state, reward, flags)
+        if self._learner is not None:  # of the row as it is when the action has been learned from
+            self._confidence.append(confidence(self._learner.q[self._state], action))
+        self._explored.append(int(explored))
+        self._state = state
+        seen = state if self._has_observations else None
+        self._tell.step(
+            self.env, self.episode, number, action, reward, flags, digest, observation=seen
+        )
+
+    def end(
+        self,
+        learner: Learner,
+        length: int,
+        total: float,
+        flags: int,
+        success: bool,
+        duration_s: float,
+    ) -> None:
+        """An episode has ended; counts are already those after it."""
+        steps = learner.counts.steps - self._first_step
+        if self._total is not None:
+            self._tell.progress(steps, self._total)
+        if not self._has_episodes:
+            return
+        episode = learner.counts.episodes - 1 - self._first_episode
+        if self._explored:
+            self._tell_choices(success)
+        self._tell.episode(self.env, episode, length, total, flags, duration_s, steps)
+
+    def values(self, learner: Learner) -> None:
+        """The table of values as it is now."""
+        self._tell.extra(
+            VALUES,
+            {
+                "env": self.env,
+                "step": learner.counts.steps - self._first_step,
+                "episode": learner.counts.episodes - self._first_episode,
+                "epsilon": learner.epsilon,
+                "q": [[round(value, 6) for value in row] for row in learner.q],
+            },
+        )
+
+    def _tell_choices(self, success: bool) -> None:
+        told = {
+            "env": self.env,
+            "episode": self.episode,
+            "explored": self._explored,
+            "confidence": self._confidence,
+            "success": success,
+        }
+        self._tell.extra(CHOICES, told)
+        self._explored, self._confidence = [], []
+
+
+def confidence(row: list[float], action: int) -> float:
+    """How much the values of a state speak for an action: softmax of the row, scaled by its largest difference.
+
+    1 / number of actions: they say nothing; towards 1: all speak for it.
+    """
+    top, low = max(row), min(row)
+    if top == low:
+        return round(1 / len(row), 4)
+    scale = _SHARPNESS / (top - low)
+    weights = [math.exp((value - top) * scale) for value in row]
+    return round(weights[action] / sum(weights), 4)
+
+
+_SHARPNESS = 4.0
+"""So that the best of four actions, three of them equally bad, is taken for 95 % sure."""

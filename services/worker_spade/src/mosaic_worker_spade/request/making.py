@@ -1,0 +1,205 @@
+"""Work out a run from a spec, and tell it."""
+
+import difflib
+import os
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.launch import ENV_RUN_DIR
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_contracts.worker import CheckReport
+from mosaic_contracts.xmpp import ENV_XMPP_FILE
+from mosaic_worker_spade.deliberation.library import find_plan, require_readable
+from mosaic_worker_spade.description import ALGORITHMS, BDI, MODES
+from mosaic_worker_spade.environment.catalog import Wish, find_world
+from mosaic_worker_spade.errors import (
+    CheckpointUnusable,
+    EnvironmentUnusable,
+    MapInvalid,
+    PlanInvalid,
+    XmppUnusable,
+)
+from mosaic_worker_spade.learning import checkpoint as checkpoints
+from mosaic_worker_spade.packages import installed_packages
+from mosaic_worker_spade.parameter import STEPS, read_parameters
+from mosaic_worker_spade.request.draft import Draft
+from mosaic_worker_spade.xmpp.access import read_access
+from mosaic_worker_spade.xmpp.probe import probe
+
+DEFAULT_CHECKPOINTS = 10
+"""In a run whose spec does not say how often, the final one included."""
+EVALUATION_STEPS = 2_000
+"""Of an evaluation that says none: every one of them is recorded."""
+
+
+def check_run(spec: RunSpec) -> CheckReport:
+    """Say what a run would do and what is wrong with it. Nothing is started."""
+    draft = make_draft(spec)
+    if spec.algorithm == BDI and ENV_XMPP_FILE in os.environ:
+        _check_xmpp(draft)
+    shown: dict[str, Any] = {}
+    if draft.world is not None:
+        shown = {
+            "algorithm": spec.algorithm,
+            "environment": draft.world.id,
+            "environment_arguments": draft.world.arguments,
+            "max_episode_steps": draft.world.max_steps,
+            "map": draft.world.map_text,
+            "parameters": vars(draft.parameters),
+            "plan": draft.plan.name if draft.plan else None,
+            "seed": spec.seed,
+            "total_steps": draft.total_steps,
+            "checkpoint_every_steps": draft.checkpoint_every_steps,
+            "record": spec.record.value,
+            "steps_every": draft.steps_every,
+            "packages": installed_packages(),
+        }
+    return CheckReport(ok=not draft.is_blocked, findings=draft.findings, plan=shown)
+
+
+def make_draft(spec: RunSpec) -> Draft:
+    """Work out what a run would do; what is wrong with it is in the findings."""
+    draft = Draft()
+    if spec.algorithm not in ALGORITHMS:
+        nearest = difflib.get_close_matches(spec.algorithm, ALGORITHMS, n=2, cutoff=0.4)
+        known = ", ".join(ALGORITHMS)
+        draft.block(
+            "algorithm",
+            f"There is no algorithm {spec.algorithm!r} here. Known: {known}.",
+            ProblemCode.ALGORITHM_UNKNOWN,
+            nearest,
+        )
+        return draft
+    if spec.kind not in MODES:
+        draft.block(
+            "kind", f"This worker has no mode {spec.kind.value!r}.", ProblemCode.SPEC_INVALID
+        )
+    if spec.gpus:
+        draft.warn("gpus", "Tables are learned on the CPU; the GPU would stand idle.")
+    draft.parameters = read_parameters(
+        spec.parameters,
+        bdi=spec.algorithm == BDI,
+        algorithm=spec.algorithm,
+        refuse=lambda where, message, nearest: draft.block(where, message, _code(message), nearest),
+    )
+    _find_world(spec, draft)
+    _find_checkpoint(spec, draft)
+    if spec.algorithm == BDI:
+        _find_plan(spec, draft)
+        _check_agents(draft)
+    _measure(spec, draft)
+    return draft
+
+
+def _code(message: str) -> ProblemCode:
+    unknown = " has no " in message
+    return ProblemCode.PARAMETER_UNKNOWN if unknown else ProblemCode.PARAMETER_INVALID
+
+
+def _find_world(spec: RunSpec, draft: Draft) -> None:
+    given = draft.parameters
+    wish = Wish(map=given.map, slippery=given.slippery, max_steps=given.max_episode_steps)
+    try:
+        draft.world = find_world(spec.environment, wish)
+    except EnvironmentUnusable as error:
+        draft.block("environment", str(error), ProblemCode.ENVIRONMENT_UNKNOWN, error.nearest)
+        return
+    except MapInvalid as error:
+        draft.block("parameters.map", str(error), ProblemCode.PARAMETER_INVALID)
+        return
+    if draft.world.id != spec.environment:
+        draft.warn(
+            "environment",
+            f"{spec.environment} is gone from the installed gymnasium; {draft.world.id} takes its place.",
+        )
+
+
+def _find_checkpoint(spec: RunSpec, draft: Draft) -> None:
+    path = draft.parameters.checkpoint
+    if path is None:
+        if spec.kind is RunKind.EVALUATE:
+            draft.block(
+                "parameters.checkpoint",
+                "An evaluation shows what a checkpoint has learned: name one with the parameter `checkpoint`.",
+                ProblemCode.PARAMETER_INVALID,
+            )
+        return
+    try:
+        draft.checkpoint = checkpoints.read(_checkpoint_path(path))
+        if draft.world is not None:
+            draft.checkpoint.require_world(draft.world)
+    except CheckpointUnusable as error:
+        draft.block("parameters.checkpoint", str(error), ProblemCode.PARAMETER_INVALID)
+
+
+def _checkpoint_path(text: str) -> Path:
+    """A path as it is, or one that begins with a run's id, beside this run's own folder."""
+    path = Path(text).expanduser()
+    runs = os.environ.get(ENV_RUN_DIR)
+    if path.is_absolute() or runs is None:
+        return path
+    return Path(runs).parent / path
+
+
+def _find_plan(spec: RunSpec, draft: Draft) -> None:
+    given = draft.parameters
+    if given.plan is not None and given.plan_file is not None:
+        draft.block(
+            "parameters.plan",
+            "plan and plan_file are both given. Keep one.",
+            ProblemCode.PARAMETER_INVALID,
+        )
+        return
+    where = "parameters.plan" if given.plan is not None else "parameters.plan_file"
+    try:
+        draft.plan = find_plan(given.plan, given.plan_file, evaluates=spec.kind is RunKind.EVALUATE)
+        require_readable(draft.plan)
+    except PlanInvalid as error:
+        draft.block(where, str(error), ProblemCode.PARAMETER_INVALID)
+
+
+def _check_agents(draft: Draft) -> None:
+    world = draft.world
+    if draft.parameters.agents < 2 or world is None:
+        return
+    if world.grid is None or world.grid.states_per_cell > 1:
+        draft.block(
+            "parameters.agents",
+            f"A scout tells places, and a state of {world.id} is more than a place. Take FrozenLake or CliffWalking, "
+            "or agents 1.",
+            ProblemCode.PARAMETER_INVALID,
+        )
+
+
+def _measure(spec: RunSpec, draft: Draft) -> None:
+    given = draft.parameters
+    if spec.steps is not None and STEPS in spec.parameters:
+        draft.block(
+            f"parameters.{STEPS}",
+            f"The length of the run is given twice: steps {spec.steps} and {STEPS} {given.total_steps}. Keep one.",
+            ProblemCode.PARAMETER_INVALID,
+        )
+    if given.epsilon_end > given.epsilon_start:
+        draft.block(
+            "parameters.epsilon_end",
+            f"epsilon_end {given.epsilon_end} is above epsilon_start {given.epsilon_start}: exploration falls.",
+            ProblemCode.PARAMETER_INVALID,
+        )
+    draft.total_steps = spec.steps or given.total_steps
+    if spec.kind is RunKind.EVALUATE and spec.steps is None and STEPS not in spec.parameters:
+        draft.total_steps = EVALUATION_STEPS
+    draft.checkpoint_every_steps = spec.checkpoint_every_steps or -(
+        -draft.total_steps // DEFAULT_CHECKPOINTS
+    )
+    draft.steps_every = spec.replay_every if spec.replay_every > 1 else given.steps_every
+    if spec.kind is RunKind.EVALUATE:
+        draft.steps_every = 1
+    draft.env_seed = spec.seed if given.world_seed is None else given.world_seed
+
+
+def _check_xmpp(draft: Draft) -> None:
+    try:
+        probe(read_access(os.environ))
+    except XmppUnusable as error:
+        draft.block("xmpp", str(error), ProblemCode.XMPP_UNAVAILABLE)

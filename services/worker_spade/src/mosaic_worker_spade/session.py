@@ -1,0 +1,155 @@
+"""What both algorithms share: the learner of a run, and what is told and saved between two options."""
+
+from typing import Any
+
+from mosaic_contracts.spec import RunKind
+from mosaic_worker_spade.environment.world import World
+from mosaic_worker_spade.errors import RunRefused
+from mosaic_worker_spade.learning import checkpoint as checkpoints
+from mosaic_worker_spade.learning.draws import Draws
+from mosaic_worker_spade.learning.learner import Learner
+from mosaic_worker_spade.learning.loop import Option, Outcome, Watch, run_option
+from mosaic_worker_spade.packages import installed_packages
+from mosaic_worker_spade.recording import Recorder
+from mosaic_worker_spade.request import Draft
+from mosaic_workerkit.entry import TrainContext
+
+PLAN_FILE = "plan.asl"
+
+
+class Session:
+    """One run.
+
+    Raises:
+        RunRefused: the draft is not complete.
+    """
+
+    def __init__(self, context: TrainContext, draft: Draft) -> None:
+        if draft.is_blocked or draft.world is None:
+            raise RunRefused(draft.refusal)
+        self.context = context
+        self.draft = draft
+        self.world: World = draft.world
+        self.evaluates = context.spec.kind is RunKind.EVALUATE
+        self.learner = self._make_learner()
+        self.recorder = Recorder(
+            context.telemetry,
+            context.stop,
+            context.spec,
+            steps_every=draft.steps_every,
+            told_total=draft.total_steps,
+            env_seed=draft.env_seed,
+        )
+        self.recorder.continue_from(self.learner)
+        self.first_step = self.learner.counts.steps
+        self.last_step = self.first_step + draft.total_steps
+        self._next_checkpoint = self.first_step + draft.checkpoint_every_steps
+        self._next_values = self.first_step
+
+    @property
+    def steps(self) -> int:
+        """Steps of this run so far."""
+        return self.learner.counts.steps - self.first_step
+
+    @property
+    def left(self) -> int:
+        """Steps that are left."""
+        return self.last_step - self.learner.counts.steps
+
+    def tell_config(self) -> None:
+        """What really runs, the first event; and the plan itself, as a file of the run."""
+        spec, draft, tell = self.context.spec, self.draft, self.context.telemetry
+        config: dict[str, Any] = {
+            "algorithm": spec.algorithm,
+            "environment": self.world.id,
+            "environment_arguments": self.world.arguments,
+            "max_episode_steps": self.world.max_steps,
+            "kind": spec.kind.value,
+            "seed": spec.seed,
+            "env_seed": draft.env_seed,
+            "arguments": vars(draft.parameters),
+            "num_envs": draft.parameters.agents,
+            "spaces": self.world.spaces,
+            "map": self.world.map_text,
+            "table_digest": self.world.digest,
+            "packages": installed_packages(),
+            "record": spec.record.value,
+            "steps_every": draft.steps_every,
+            "values_every": draft.parameters.values_every,
+            "total_steps": draft.total_steps,
+            "checkpoint_every_steps": draft.checkpoint_every_steps,
+        }
+        if self.world.grid is not None:
+            config["grid"] = self.world.grid.model_dump(mode="json")
+        if draft.plan is not None:
+            config["plan"] = {"name": draft.plan.name, "sha256": draft.plan.digest}
+        if draft.checkpoint is not None:
+            config["continues_from_step"] = self.first_step or draft.checkpoint.facts["steps"]
+        tell.config(config)
+        if draft.plan is not None:
+            (self.context.run_dir / PLAN_FILE).write_text(draft.plan.text)
+            tell.artifact(PLAN_FILE, "plan", {"name": draft.plan.name})
+        self.tell_values()
+
+    def run_option(self, option: Option, watch: Watch) -> Outcome:
+        """Learn for a while, and tell and save what is due afterwards."""
+        outcome = run_option(self.learner, option, self.recorder, watch)
+        self.tell_progress(outcome)
+        return outcome
+
+    def tell_progress(self, outcome: Outcome) -> None:
+        """Metrics of what was done, the values and a checkpoint where they are due."""
+        tell, learner, at = self.context.telemetry, self.learner, self.steps
+        if outcome.episodes:
+            tell.metric("success_rate", at, learner.rate)
+            tell.metric("mean_return", at, outcome.returns / outcome.episodes)
+            tell.metric("mean_length", at, outcome.steps / outcome.episodes)
+        tell.metric("epsilon", at, learner.epsilon)
+        if learner.counts.steps >= self._next_values:
+            self.tell_values()
+        if learner.counts.steps >= self._next_checkpoint and self.left > 0 and not self.evaluates:
+            self._next_checkpoint += self.draft.checkpoint_every_steps
+            self.save(f"checkpoints/step_{at}.npz", "periodic")
+
+    def tell_values(self) -> None:
+        """The table of values, now."""
+        while self._next_values <= self.learner.counts.steps:
+            self._next_values += self.draft.parameters.values_every
+        self.recorder.values(self.learner)
+
+    def close(self) -> None:
+        """The end of the run, or a polite stop: last values, last checkpoint."""
+        self.tell_values()
+        if self.evaluates:
+            counts = self.learner.counts
+            if counts.episodes:
+                rate = counts.successes / counts.episodes
+                self.context.telemetry.metric("success_rate", self.steps, rate)
+        else:
+            reason = "stop" if self.context.stop.requested and self.left > 0 else "final"
+            self.save(f"checkpoints/{reason}.npz", reason)
+
+    def save(self, path: str, reason: str) -> None:
+        """Write and announce a checkpoint."""
+        algorithm = self.context.spec.algorithm
+        self.context.telemetry.write_checkpoint(
+            path, lambda draft: checkpoints.save(self.learner, algorithm, draft), self.steps, reason
+        )
+
+    def _make_learner(self) -> Learner:
+        draft, seed = self.draft, self.context.spec.seed
+        rates = draft.parameters.rates
+        if draft.checkpoint is None:
+            return Learner.fresh(self.world, rates, seed, draft.env_seed)
+        learner = checkpoints.restore(draft.checkpoint, self.world, rates, seed)
+        if "epsilon_start" in self.context.spec.parameters:
+            learner.epsilon = rates.epsilon_start
+        if (
+            self.evaluates
+        ):  # of the checkpoint its values only: what it shows follows from this run's seed
+            fresh = Learner.fresh(self.world, rates, seed, draft.env_seed)
+            fresh.q, fresh.visits, fresh.epsilon = learner.q, learner.visits, 0.0
+            return fresh
+        if draft.parameters.world_seed is not None:
+            learner.world_draws, learner.is_seeded = Draws.seeded(draft.env_seed), True
+        return learner

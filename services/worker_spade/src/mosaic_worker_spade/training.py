@@ -1,0 +1,50 @@
+"""`train`: work the run out, tell the config, and let the algorithm at it."""
+
+from mosaic_worker_spade.description import BDI
+from mosaic_worker_spade.errors import RunRefused
+from mosaic_worker_spade.learning.loop import Option
+from mosaic_worker_spade.learning.stepper import Stepper
+from mosaic_worker_spade.learning.surprise import NoWatch
+from mosaic_worker_spade.request import make_draft
+from mosaic_worker_spade.session import Session
+from mosaic_workerkit.entry import TrainContext
+
+
+def train_run(context: TrainContext) -> None:
+    """Do what the run's spec says, in the run's folder. Returns also after a polite stop.
+
+    Raises:
+        RunRefused: `check` calls the spec blocking.
+        XmppUnusable: the agents cannot log in.
+        PlanStuck: the agent's plans fail again and again.
+    """
+    draft = make_draft(context.spec)
+    if draft.is_blocked:
+        raise RunRefused(draft.refusal)
+    session = Session(context, draft)
+    session.tell_config()
+    if context.spec.algorithm == BDI:
+        # spade takes two seconds to import: the config is told by then
+        from mosaic_worker_spade.deliberation.team import run_team
+
+        run_team(session)
+    elif session.evaluates:
+        _show(session)
+    else:
+        _learn(session)
+    session.close()
+
+
+def _learn(session: Session) -> None:
+    """Option after option, with nobody to decide between them."""
+    given = session.draft.parameters
+    while session.left > 0 and not session.context.stop.requested:
+        session.run_option(Option(given.option_steps, session.last_step), NoWatch())
+
+
+def _show(session: Session) -> None:
+    """The best action of every state."""
+    learner = session.learner
+    stepper = Stepper(learner, session.recorder, NoWatch(), learns=False)
+    while session.left > 0 and not session.context.stop.requested:
+        stepper.act(learner.greedy(stepper.begin()))

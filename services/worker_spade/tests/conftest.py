@@ -1,0 +1,27 @@
+"""What the tests of this room share; makes the modules beside them importable as `tests.x`."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.xmpp_server import XmppServer
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[XmppServer]:
+    """A real ejabberd for the whole session."""
+    running = XmppServer()
+    if not running.start():
+        pytest.skip("no ejabberd here: apt-get install --no-install-recommends ejabberd openssl")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def access(server: XmppServer, tmp_path: Path) -> Path:
+    """What a run with two agents is given; with one it uses the first account."""
+    return server.write_access(tmp_path / "access.json", 2)

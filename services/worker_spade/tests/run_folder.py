@@ -1,0 +1,112 @@
+"""Runs of this worker as a placement starts them, and what they left."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.wire import BatchHead, decode_batch, join_batch, to_event
+from mosaic_contracts.xmpp import ENV_XMPP_FILE
+from mosaic_workerkit.outbox import OutboxReader, outbox_dir
+
+RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+TIMEOUT_S = 120.0
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended."""
+
+    folder: Path
+    code: int
+    stderr: str
+    events: list[Event]
+
+    def of_type(self, *kinds: str) -> list[Event]:
+        """Its events of these types."""
+        return [event for event in self.events if event["type"] in kinds]
+
+    def data(self, kind: str) -> list[dict[str, Any]]:
+        """What its extras of a type say."""
+        return [event["data"] for event in self.of_type(kind)]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many of each type."""
+        return Counter(event["type"] for event in self.events)
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Its events without what differs from run to run: times, addresses."""
+        told = []
+        for event in self.events:
+            kept = {k: v for k, v in event.items() if k not in ("t", "duration_s", "sha256")}
+            told.append(kept)
+        return told
+
+
+def start(folder: Path, access: Path | None = None, **spec: Any) -> "subprocess.Popen[str]":
+    """Start one."""
+    (folder / "control").mkdir(parents=True)
+    whole = {"worker": "spade", "algorithm": "q_learning", "environment": "FrozenLake-v1", **spec}
+    (folder / "spec.json").write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": whole}))
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("MOSAIC_")}
+    if access is not None:
+        environ[ENV_XMPP_FILE] = str(access)
+    environ["MOSAIC_RUN_DIR"] = str(folder)
+    return subprocess.Popen(
+        [sys.executable, "-m", "mosaic_worker_spade", "train", "--run-dir", str(folder)],
+        env=environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: "subprocess.Popen[str]", folder: Path) -> Finished:
+    """Wait for its end."""
+    _, err = process.communicate(timeout=TIMEOUT_S)
+    return Finished(folder, process.returncode, err, read_events(folder))
+
+
+def run(folder: Path, access: Path | None = None, **spec: Any) -> Finished:
+    """Run one to its end."""
+    return finish(start(folder, access, **spec), folder)
+
+
+def read_events(folder: Path) -> list[Event]:
+    """Every event so far, in order."""
+    if not (folder / "outbox").exists():
+        return []
+    reader = OutboxReader(outbox_dir(folder, 1))
+    events: list[Event] = []
+    while (region := reader.read()) is not None:
+        head = BatchHead(RUN_ID, 1, "worker", region.seq0, region.n)
+        batch = decode_batch(join_batch(head, region.t0_us, region.records))
+        events += [to_event(batch, record) for record in batch.records]
+    reader.close()
+    return events
+
+
+def wait_for(
+    folder: Path, process: "subprocess.Popen[str]", found: Callable[[list[Event]], bool]
+) -> None:
+    """Wait until its events say so; polled, for a file has no other signal."""
+    deadline = time.monotonic() + TIMEOUT_S / 2
+    while time.monotonic() < deadline and process.poll() is None:
+        if found(read_events(folder)):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"it did not come to that; exit code {process.poll()}")
+
+
+def has(kind: str) -> Callable[[list[Event]], bool]:
+    """Whether there is an event of a type."""
+    return lambda events: any(event["type"] == kind for event in events)

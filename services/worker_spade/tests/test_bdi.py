@@ -1,0 +1,292 @@
+"""The agents at work: real runs, over a real ejabberd."""
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run_folder import Event, Finished, finish, has, read_events, run, start, wait_for
+from tests.xmpp_server import XmppServer
+
+pytestmark = [pytest.mark.xmpp, pytest.mark.timeout(240)]
+
+HEADSTRONG = """// Never learns: goes right, always.
+!start.
++!start <- !!step.
++!step : left(N) & N <= 0 <- .finish.
++!step <- .act(2); !!step.
+"""
+
+
+def bdi(folder: Path, access: Path, **fields: Any) -> Finished:
+    """A BDI run to its end, which must be a good one."""
+    parameters = {"slippery": False, **fields.pop("parameters", {})}
+    done = run(folder, access, algorithm="bdi_q", parameters=parameters, **fields)
+    assert done.code == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def learned(server: XmppServer, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """A run that has learned the small lake."""
+    folder = tmp_path_factory.mktemp("learned")
+    access = server.write_access(folder / "access.json", 1)
+    return bdi(folder / "run", access, steps=12_000, parameters={"steps_every": 20})
+
+
+def test_plans_lead_the_learning(learned: Finished) -> None:
+    """It discovers until it has met the goal, learns until exploration has fallen, then exploits, and says so."""
+    options = [option["option"] for option in learned.data("bdi.option")]
+    assert options[0] == "discover"
+    assert options[-1] == "exploit"
+    assert options == sorted(options, key=["discover", "learn", "exploit"].index)
+    plans = [plan["plan"] for plan in learned.data("bdi.plan") if plan["trigger"] == "+!train"]
+    assert plans == [*options, "done"]
+    assert sum(option["steps"] for option in learned.data("bdi.option")) == 12_000
+
+
+def test_every_recorded_step_can_be_explained(learned: Finished) -> None:
+    """Each step of a recorded episode has whether it explored, how sure the table was, and a plan before it."""
+    lengths = {
+        e["episode"]: e["length"] for e in learned.of_type("episode") if e["episode"] % 20 == 0
+    }
+    choices = {told["episode"]: told for told in learned.data("policy.choices")}
+    assert set(choices) == set(lengths)
+    for episode, told in choices.items():
+        assert len(told["explored"]) == len(told["confidence"]) == lengths[episode]
+    first_step = learned.of_type("step")[0]["seq"]
+    assert learned.of_type("bdi.plan")[0]["seq"] < first_step
+    assert len(learned.data("policy.values")) == 3
+
+
+def test_the_same_seed_gives_the_same_run(learned: Finished, access: Path, tmp_path: Path) -> None:
+    """A second run, in another process with another hash seed: every event is the same, bit for bit."""
+    again = bdi(tmp_path / "run", access, steps=12_000, parameters={"steps_every": 20})
+    kinds = {
+        "step",
+        "episode",
+        "metric",
+        "bdi.belief",
+        "bdi.plan",
+        "bdi.intention",
+        "bdi.option",
+        "policy.values",
+    }
+    first, second = (
+        [event for event in done.plain() if event["type"] in kinds] for done in (learned, again)
+    )
+    assert len(first) > 1_000
+    assert first == second
+
+
+def test_evaluation_decides_and_tells_every_step(
+    learned: Finished, access: Path, tmp_path: Path
+) -> None:
+    """Each step of an evaluation has its plan with confidence and its intention; the policy finds the goal."""
+    checkpoint = learned.folder / "checkpoints/final.npz"
+    done = bdi(
+        tmp_path / "run",
+        access,
+        kind="evaluate",
+        steps=60,
+        parameters={"checkpoint": str(checkpoint)},
+    )
+    assert done.counts["step"] == 60
+    deciding = [
+        plan
+        for plan in done.data("bdi.plan")
+        if plan["trigger"] == "+!step" and plan["plan"] != "done"
+    ]
+    assert len(deciding) == 60
+    assert {plan["plan"] for plan in deciding} <= {"sure", "unsure"}
+    assert all(0 < plan["confidence"] <= 1 for plan in deciding)
+    assert [e["episode_return"] for e in done.of_type("episode")] == [1.0] * 10
+    assert done.counts["checkpoint"] == 0
+
+
+def test_changing_the_plan_changes_the_actions(
+    learned: Finished, access: Path, tmp_path: Path
+) -> None:
+    """The same checkpoint, seed and world under a person's own plan file: other actions, those that the plan says."""
+    (tmp_path / "mine.asl").write_text(HEADSTRONG)
+    parameters = {
+        "checkpoint": str(learned.folder / "checkpoints/final.npz"),
+        "plan_file": str(tmp_path / "mine.asl"),
+    }
+    done = bdi(tmp_path / "run", access, kind="evaluate", steps=40, parameters=parameters)
+    assert {step["action"] for step in done.of_type("step")} == {2}
+    assert (done.folder / "plan.asl").read_text() == HEADSTRONG
+    assert done.of_type("config")[0]["data"]["plan"]["name"] == "mine.asl"
+
+
+def test_a_plan_of_options_steers_the_learning(access: Path, tmp_path: Path) -> None:
+    """A plan that only ever explores at random leaves exploration where it put it, unlike the built-in one."""
+    plan = "!go.\n+!go : left(0) <- .finish.\n+!go <- .option(wander, 0.75, 300, budget); !!go."
+    done = bdi(tmp_path / "run", access, steps=1_000, parameters={"plan": plan})
+    assert {option["option"] for option in done.data("bdi.option")} == {"wander"}
+    assert {m["value"] for m in done.of_type("metric") if m["name"] == "epsilon"} == {0.75}
+
+
+def test_a_failing_plan_is_told_and_recovered(access: Path, tmp_path: Path) -> None:
+    """An action with a wrong argument fails with line and column; `-!goal` takes over and the run ends well."""
+    plan = "!go.\n+!go <- .option(a, 7, 300, budget).\n@rescue\n-!go <- .option(b, anneal, 300, budget); .finish."
+    done = bdi(tmp_path / "run", access, steps=300, parameters={"plan": plan})
+    told = [i for i in done.data("bdi.intention") if i["change"] == "recovered"]
+    assert told[0]["plan"] == "rescue"
+    assert told[0]["reason"].startswith("line 2, column 9: epsilon must be a number from 0 to 1")
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ("!go.\n+!go <- .fail.\n-!go <- !!go.", "failed 201 times without a step"),
+        ("!go.\n+!go <- .print(hello).", "came to its end without a step"),
+    ],
+)
+def test_a_plan_that_leads_nowhere_fails_the_run(
+    access: Path, tmp_path: Path, plan: str, words: str
+) -> None:
+    """A circle of failures and a plan without a step are failures in words, exit code 1, no traceback."""
+    done = run(tmp_path / "run", access, algorithm="bdi_q", steps=100, parameters={"plan": plan})
+    assert done.code == 1
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.events[-1]["phase"] == "error"
+
+
+def test_without_a_server_the_run_is_refused(access: Path, tmp_path: Path) -> None:
+    """No account file, and a server that is away: exit code 2, the part by name, and not one step."""
+    done = run(tmp_path / "none", None, algorithm="bdi_q", steps=100)
+    assert done.code == 2
+    assert "XMPP, account: MOSAIC_XMPP_FILE is not set" in done.stderr
+    told = json.loads(access.read_text())
+    access.write_text(json.dumps({**told, "port": 1}))
+    done = run(tmp_path / "away", access, algorithm="bdi_q", steps=100)
+    assert done.code == 2
+    assert "XMPP, port: nobody answers at 127.0.0.1:1" in done.stderr
+    assert done.counts["step"] == 0
+    assert done.events[-1]["phase"] == "error"
+
+
+def test_a_refused_spec_has_its_own_exit_code(tmp_path: Path) -> None:
+    """What `check` blocks ends with 2 and the same words, when it is started all the same."""
+    done = run(tmp_path / "run", steps=100, parameters={"gamma": 3})
+    assert done.code == 2
+    assert "gamma must be 1 or less" in done.stderr
+
+
+@pytest.mark.parametrize("algorithm", ["bdi_q", "q_learning"])
+def test_a_stop_ends_within_a_second_with_a_checkpoint(
+    access: Path, tmp_path: Path, algorithm: str
+) -> None:
+    """SIGTERM in learning: exit code 0, lifecycle stopped, a checkpoint of that moment, from which a run goes on."""
+    folder = tmp_path / "run"
+    process = start(folder, access, algorithm=algorithm, steps=10_000_000, record="episodes")
+    wait_for(folder, process, has("episode"))
+    before = os.times()
+    process.send_signal(signal.SIGTERM)
+    done = finish(process, folder)
+    assert os.times().elapsed - before.elapsed < 10  # a second, on a machine that is not shared
+    assert done.code == 0, done.stderr
+    assert done.events[-1]["phase"] == "stopped"
+    told = done.of_type("checkpoint")[-1]
+    assert told["reason"] == "stop"
+    on = run(
+        tmp_path / "on",
+        access,
+        algorithm=algorithm,
+        steps=200,
+        parameters={"checkpoint": str(folder / told["path"])},
+    )
+    assert on.code == 0, on.stderr
+    assert on.of_type("config")[0]["data"]["continues_from_step"] == told["step"]
+
+
+def test_an_idle_agent_costs_nothing(access: Path, tmp_path: Path) -> None:
+    """An agent whose plan waits uses less than a fiftieth of a core while it does."""
+    plan = "!go.\n+!go <- .option(learn, anneal, 50, budget); .wait(4000); .finish."
+    folder = tmp_path / "run"
+    process = start(folder, access, algorithm="bdi_q", steps=1_000, parameters={"plan": plan})
+    wait_for(folder, process, has("bdi.option"))
+    first = _cpu_s(process.pid)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    used = _cpu_s(process.pid) - first
+    assert finish(process, folder).code == 0
+    assert used < 0.4, f"{used} s of CPU in 4 s of waiting and leaving"
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_scout_tells_and_the_learner_uses_it(access: Path, tmp_path: Path) -> None:
+    """Hazards and goal go over XMPP as events of both sides, and the learner starts from them."""
+    parameters = {"agents": 2, "scout_steps": 4_000}
+    done = bdi(tmp_path / "run", access, steps=4_000, parameters=parameters)
+    messages = done.data("bdi.message")
+    told = [m["content"] for m in messages if m["way"] == "sent" and m["agent"] == "scout"]
+    heard = [m["content"] for m in messages if m["way"] == "received" and m["agent"] == "learner"]
+    assert told == heard
+    assert "goal_at(15)" in told
+    assert {"hazard(5)", "hazard(7)", "hazard(11)", "hazard(12)"} <= set(told)
+    assert told[-1] == f"reported({len(told) - 1})"
+    plans = {plan["plan"] for plan in done.data("bdi.plan") if plan["agent"] == "learner"}
+    assert {"with_scout", "complete", "told"} <= plans
+    episodes = [e for e in done.of_type("episode") if e["env"] == 0]
+    assert sum(e["episode_return"] for e in episodes[:100]) > 60
+
+
+def test_two_agents_give_the_same_run_again(server: XmppServer, tmp_path: Path) -> None:
+    """The learner waits for the report: with the same seed its values are the same, however long messages take."""
+    tables = []
+    for name in ("a", "b"):
+        access = server.write_access(tmp_path / f"{name}.json", 2)
+        parameters = {"agents": 2, "scout_steps": 2_000}
+        done = bdi(tmp_path / name, access, steps=3_000, parameters=parameters)
+        tables.append([v for v in done.data("policy.values") if v["env"] == 0][-1])
+    assert tables[0] == tables[1]
+
+
+def episodes_after(folder: Path, mark: int) -> int:
+    """Episodes told after an event."""
+    return sum(1 for e in read_events(folder) if e["type"] == "episode" and e["seq"] > mark)
+
+
+def states(events: list[Event]) -> list[str]:
+    """What happened to the line."""
+    return [e["data"]["state"] for e in events if e["type"] == "xmpp.session"]
+
+
+def test_a_lost_server_degrades_the_run_and_learning_goes_on(tmp_path: Path) -> None:
+    """Server away: told, noted, learning goes on. Server back: the line is made again, and the note is gone."""
+    server, folder = XmppServer(), tmp_path / "run"
+    if not server.start(tmp_path / "server"):
+        pytest.skip("no ejabberd here")
+    access = server.write_access(tmp_path / "access.json", 1)
+    port = server.facts["port"]
+    process = start(folder, access, algorithm="bdi_q", steps=100_000_000, record="metrics")
+    try:
+        wait_for(folder, process, has("bdi.option"))
+        server.stop()
+        wait_for(folder, process, lambda events: states(events) == ["lost"])
+        mark = read_events(folder)[-1]["seq"]
+        notes = json.loads((folder / "control/notes.json").read_text())
+        assert notes["xmpp"].startswith("degraded: learner lost the XMPP server")
+        wait_for(
+            folder,
+            process,
+            lambda events: sum(e["type"] == "bdi.option" and e["seq"] > mark for e in events) > 3,
+        )
+        assert server.start(tmp_path / "server")
+        if server.facts["port"] == port:
+            wait_for(folder, process, lambda events: len(states(events)) > 1)
+            assert states(read_events(folder))[1] in ("resumed", "restarted")
+            assert json.loads((folder / "control/notes.json").read_text()) == {}
+    finally:
+        process.send_signal(signal.SIGTERM)
+        done = finish(process, folder)
+        server.stop()
+    assert done.code == 0, done.stderr

@@ -1,0 +1,116 @@
+"""The learning loop: the same numbers as the environment itself, whatever is recorded and however it is cut."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.learners import Silence, fresh, learn
+
+from mosaic_worker_spade.errors import CheckpointUnusable
+from mosaic_worker_spade.learning import checkpoint as checkpoints
+from mosaic_worker_spade.learning.draws import Draws
+from mosaic_worker_spade.learning.reference import run_reference
+from mosaic_worker_spade.learning.schedule import Rates
+from mosaic_worker_spade.learning.stepper import Stepper
+from mosaic_worker_spade.learning.surprise import NoWatch, SurpriseWatch
+
+WORLDS: list[tuple[str, dict[str, Any]]] = [
+    ("FrozenLake-v1", {"slippery": False}),
+    ("FrozenLake-v1", {"slippery": True}),
+    ("FrozenLake-v1", {"map": "SFF/FHF/FFG"}),
+    ("FrozenLake8x8-v1", {}),
+    ("CliffWalking-v1", {}),
+    ("CliffWalkingSlippery-v1", {}),
+    ("Taxi-v3", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "wish"), WORLDS)
+def test_loop_is_bit_equal_to_the_environment(name: str, wish: dict[str, Any]) -> None:
+    """On the table, values, visits, episodes and generators are those of a loop over `env.step`, bit for bit."""
+    reference, ours, silence = fresh(name, **wish), fresh(name, **wish), Silence()
+    episodes = run_reference(reference, 3, 6_000)
+    learn(ours, 6_000, silence)
+    assert ours.q == reference.q
+    assert ours.visits == reference.visits
+    assert silence.lengths == episodes
+    assert ours.choice_draws.state() == reference.choice_draws.state()
+    assert len(episodes) > 20
+
+
+def test_recording_and_options_change_nothing() -> None:
+    """Recorded or not, in options of 100 or of 50,000 steps: the same values."""
+    plain, recorded = fresh(), fresh()
+    learn(plain, 5_000, budget=50_000)
+    learn(recorded, 5_000, Silence(steps=True), budget=100)
+    assert plain.q == recorded.q
+    assert plain.world_draws.state() == recorded.world_draws.state()
+
+
+def test_single_steps_are_those_of_the_loop() -> None:
+    """A plan that takes every step itself, by epsilon, learns what the loop learns."""
+    looped, stepped = fresh(), fresh()
+    learn(looped, 3_000)
+    stepper = Stepper(stepped, Silence(), NoWatch(), learns=True)
+    for _ in range(3_000):
+        stepper.act(stepper.choose(stepper.begin()))
+    assert stepped.q == looped.q
+
+
+def test_state_of_draws_is_exact() -> None:
+    """After any number of draws, a generator restored from the state goes on with the very next number."""
+    draws = Draws.seeded(5)
+    for count in (1, 3, 8_191, 8_192, 20_000):
+        draws.reserve(count)
+        draws.place += count
+        again = Draws.restored(draws.state())
+        assert [again.next() for _ in range(5)] == [draws.next() for _ in range(5)]
+
+
+def test_a_checkpoint_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
+    """Saved in the middle and restored with the same seed, learning ends with the values of an uninterrupted run."""
+    whole, first = fresh(), fresh()
+    learn(whole, 2_000)
+    # cut at an episode's end, as runs are
+    stepper = Stepper(first, Silence(), NoWatch(), learns=True)
+    while first.counts.steps < 1_000 or stepper.state is not None:
+        stepper.act(stepper.choose(stepper.begin()))
+    checkpoints.save(first, "q_learning", tmp_path / "a.npz")
+    again = checkpoints.restore(checkpoints.read(tmp_path / "a.npz"), first.world, Rates(), 3)
+    learn(again, 2_000 - again.counts.steps)
+    assert again.q == whole.q
+    assert again.counts == whole.counts
+    assert again.epsilon == whole.epsilon
+
+
+def test_a_checkpoint_of_another_map_is_refused_with_both_named(tmp_path: Path) -> None:
+    """The refusal names the checkpoint's map and the run's, and slipperiness."""
+    learner = fresh(slippery=False)
+    checkpoints.save(learner, "q_learning", tmp_path / "a.npz")
+    read = checkpoints.read(tmp_path / "a.npz")
+    with pytest.raises(CheckpointUnusable) as caught:
+        read.require_world(fresh(map="SFF/FHF/FFG").world)
+    assert "map SFFF/FHFH/FFFH/HFFG, not slippery" in str(caught.value)
+    assert "map SFF/FHF/FFG" in str(caught.value)
+    with pytest.raises(CheckpointUnusable, match="not slippery"):
+        read.require_world(fresh(slippery=True).world)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half", b"\x80\x04K\x01."])
+def test_what_is_no_checkpoint_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Whatever lies at the path, also a pickle: a refusal in words, and no code of it is run."""
+    path = tmp_path / "a.npz"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointUnusable):
+        checkpoints.read(path)
+
+
+def test_a_fall_of_success_is_a_surprise_once() -> None:
+    """The rate falling by more than the threshold below its best is told, and not again for the same fall."""
+    watch, learner = SurpriseWatch(0.3, set()), fresh()
+    told = []
+    for success in [True] * 150 + [False] * 60:
+        watch.episode_ended(learner, 15, success)
+        surprise = watch.take()
+        told += [surprise.what] if surprise else []
+    assert told == ["drop"]

@@ -1,0 +1,187 @@
+"""How an agent reasons: recovery, beliefs in order, what is told; without a server, which has no part in it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import agentspeak
+import pytest
+from agentspeak import Actions, AslError, GoalType, Literal, Trigger, stdlib
+from agentspeak.runtime import Intention
+
+from mosaic_worker_spade.deliberation.library import (
+    LEARN,
+    PLAY,
+    SCOUT,
+    PlanSource,
+    built_in,
+    require_readable,
+)
+from mosaic_worker_spade.deliberation.reasoner import (
+    Reasoner,
+    belief_text,
+    build_reasoner,
+    plan_label,
+)
+
+
+class Ear:
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def believed(self, change: str, belief: Any) -> None:
+        """A belief came or went."""
+        self.lines.append(f"{change}{belief_text(belief)}")
+
+    def planned(self, trigger: str, plan: Any) -> None:
+        """A plan was chosen."""
+        self.lines.append(f"{trigger} by {plan_label(plan)}")
+
+    def failed(self, goal: str, reason: str, recovered_by: Any) -> None:
+        """A plan failed."""
+        by = plan_label(recovered_by) if recovered_by else "nobody"
+        self.lines.append(f"{goal} failed ({reason}), taken over by {by}")
+
+
+def mind_of(text: str) -> tuple[Reasoner, list[Any], Ear]:
+    """An agent with `.note(X)`, which keeps X, and `.break`, which raises."""
+    notes: list[Any] = []
+    actions = Actions(stdlib.actions)
+
+    def note(_agent: Any, term: Any, intention: Any) -> Iterator[None]:
+        notes.append(belief_text(agentspeak.grounded(term.args[0], intention.scope)))
+        yield
+
+    def broken(_agent: Any, _term: Any, _intention: Any) -> Iterator[None]:
+        raise TypeError("broken")
+        yield
+
+    actions.add(".note", 1, note)
+    actions.add(".break", 0, broken)
+    mind, ear = build_reasoner(PlanSource("test.asl", text), actions), Ear()
+    mind.listener = ear
+    return mind, notes, ear
+
+
+def run(mind: Reasoner, most: int = 10_000) -> None:
+    """Reason until nothing can go on."""
+    mind.adopt_first_goals()
+    for _ in range(most):
+        if not mind.step():
+            return
+    raise AssertionError("it goes on for ever")
+
+
+def test_a_failed_plan_is_recovered_and_its_caller_goes_on() -> None:
+    """`-!goal` takes over with the goal's arguments, and the plan that asked for the goal continues behind it."""
+    mind, notes, ear = mind_of(
+        "!start.\n+!start <- !try(3); .note(after).\n+!try(N) <- .fail; .note(never).\n@again\n-!try(N) <- .note(N)."
+    )
+    run(mind)
+    assert notes == ["3", "after"]
+    assert (
+        "+!try(3) failed (line 3, column 13: it did not succeed), taken over by again" in ear.lines
+    )
+
+
+def test_recovery_goes_up_until_somebody_can() -> None:
+    """Without a `-!` of its own a failed goal fails its caller, whose `-!` takes over; so does an exception."""
+    mind, notes, _ = mind_of(
+        "!start.\n+!start <- !a; .note(done).\n+!a <- !b; .note(never).\n+!b <- .break.\n-!a <- .note(saved)."
+    )
+    run(mind)
+    assert notes == ["saved", "done"]
+
+
+def test_a_goal_without_a_plan_is_recovered() -> None:
+    """No plan fits: `-!goal` is tried; without one the intention is dropped and others go on."""
+    mind, notes, ear = mind_of(
+        "!start.\n!other.\n+!start <- !odd(1); .note(went_on).\n+!odd(2) <- .note(two).\n-!odd(N) <- .note(none).\n"
+        "+!other <- !nowhere(5); .note(never).\n+!nowhere(1) <- .note(one)."
+    )
+    run(mind)
+    assert notes == ["none", "went_on"]
+    assert ear.lines[-1].startswith("+!other failed")
+    assert ear.lines[-1].endswith("taken over by nobody")
+    assert not mind.intentions
+
+
+def test_repeated_goals_leave_nothing_behind() -> None:
+    """A plan that sets its goal anew with `!!` a thousand times ends with no intention and one belief."""
+    mind, _, _ = mind_of("n(0).\n!go.\n+!go : n(1000).\n+!go : n(N) <- -+n(N + 1); !!go.")
+    run(mind)
+    assert not mind.intentions
+    assert [belief_text(b) for b in mind.beliefs[("n", 1)]] == ["n(1000)"]
+
+
+def test_first_goals_see_the_first_percepts() -> None:
+    """A plan for the initial goal can look at what was perceived before the agent begins."""
+    mind, notes, _ = mind_of("!start.\n+!start : seen(X) <- .note(X).\n+!start <- .note(blind).")
+    mind.perceive("seen", 7)
+    run(mind)
+    assert notes == ["7"]
+
+
+def test_percepts_replace_and_fire() -> None:
+    """A percept takes the place of the one before, equal ones are no event, and plans hear the change."""
+    mind, notes, ear = mind_of("+rate(R) <- .note(R).\n-rate(R) <- .note(gone).")
+    mind.perceive("rate", 0.5)
+    mind.perceive("rate", 0.5)
+    mind.perceive("rate", 0.75)
+    run(mind)
+    assert notes == ["0.5", "gone", "0.75"]
+    assert [line for line in ear.lines if "by" not in line] == [
+        "+rate(0.5)",
+        "-rate(0.5)",
+        "+rate(0.75)",
+    ]
+
+
+def test_beliefs_keep_their_order() -> None:
+    """Whatever strings hash to in this process, beliefs are looked at in the order in which they came."""
+    mind, notes, _ = mind_of("!start.\n+!start <- for (place(P)) { .note(P) }.")
+    names = [f"p{number}" for number in (5, 3, 9, 1, 7, 2)]
+    for name in names:
+        mind.perceive_also("place", name)
+    run(mind)
+    assert notes == names
+
+
+def test_plans_may_change_what_they_look_at() -> None:
+    """Removing beliefs while going through them is no error."""
+    mind, notes, _ = mind_of(
+        "a(1). a(2). a(3).\n!start.\n+!start <- for (a(X)) { -a(X); .note(X) }."
+    )
+    run(mind)
+    assert notes == ["1", "2", "3"]
+    assert len(mind.beliefs[("a", 1)]) == 0
+
+
+def test_failures_are_counted() -> None:
+    """Who goes round in a circle of failures can be seen by their number."""
+    mind, _, _ = mind_of("!go.\n+!go <- .fail.\n-!go <- !!go.")
+    mind.adopt_first_goals()
+    for _ in range(1_000):
+        mind.step()
+    assert mind.failures > 100
+
+
+def test_context_is_told_as_it_is_written() -> None:
+    """The context of a chosen plan has the names of its variables, the same in every process."""
+    mind, _, _ = mind_of("!start.\n+!start : left(N) & N > 0 <- .note(N).")
+    plan = next(iter(mind.plans.values()))[0]
+    assert plan.context_text == "(left(N) & (N > 0))"
+
+
+@pytest.mark.parametrize("name", [LEARN, PLAY, SCOUT])
+def test_built_in_plans_can_be_read(name: str) -> None:
+    """Our own plans have no fault, and something to do whatever happens."""
+    require_readable(built_in(name))
+
+
+def test_an_error_outside_of_plans_is_told() -> None:
+    """What the outside asks for without a plan for it raises, for whoever asked to say so."""
+    mind, _, _ = mind_of("+!known <- .note(1).")
+    with pytest.raises(AslError, match="no applicable plan"):
+        mind.call(Trigger.addition, GoalType.achievement, Literal("odd"), Intention(), delayed=True)
