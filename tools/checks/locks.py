@@ -16,6 +16,7 @@ FORBIDDEN = {
     "cli": {"nats-py", "fastapi", "docker", "numpy"},
     "gateway": {"docker", "tensorboard", "nvidia-ml-py", "gymnasium", "optuna"},
     "scheduler": {"fastapi", "optuna", "gymnasium", "tensorboard"},
+    "gui": {"nats-py", "fastapi", "docker", "gymnasium", "httpx"},
     "recorder": {"fastapi", "docker", "gymnasium", "tensorboard"},
     "worker_cleanrl": {"docker", "fastapi", "gym"},
 }

@@ -19,6 +19,7 @@ BELOW = {
     "gateway": ("contracts", "servicekit", "store"),
     "scheduler": ("contracts", "servicekit"),
     "recorder": ("contracts", "servicekit", "store"),
+    "gui": ("contracts",),
 }
 OWN = {
     "contracts": {"pydantic", "pydantic_core", "msgspec"},
@@ -35,6 +36,7 @@ OWN = {
     "gateway": {"fastapi", "starlette", "uvicorn", "prometheus_client"},  # starlette is FastAPI's
     "scheduler": {"docker", "requests", "psutil", "pynvml"},  # requests: what docker raises
     "recorder": set(),
+    "gui": {"PyQt6", "pyqtgraph", "numpy", "msgspec"},
 }
 
 
