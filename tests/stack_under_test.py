@@ -158,14 +158,15 @@ class StackUnderTest:
     def wait_ready(self) -> None:
         """Wait until every service is up and answers; after a kill that takes the supervisor a moment."""
 
-        def ready() -> bool:
-            try:
-                with self.client() as client:
-                    return client.ready().ready
-            except StackUnreachable:
-                return False
+        until(self.is_ready, "the whole stack is ready", 30)
 
-        until(ready, "the whole stack is ready", 30)
+    def is_ready(self) -> bool:
+        """Whether every service is up and answers now."""
+        try:
+            with self.client() as client:
+                return client.ready().ready
+        except StackUnreachable:
+            return False
 
     def wait_final(self, run_id: str, within_s: float = 120) -> RunView:
         """Wait for the run's end with everything stored; survives a gateway that restarts."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from audit import audit_synthetic, stored_events
 from hardship.absence import service_away
-from stack_under_test import StackUnderTest, until
+from stack_under_test import StackUnderTest, last_json, until
 
 from mosaic_client import Client, MosaicProblem, SpecRefused
 from mosaic_contracts.launch import CREDS_FILE, SHIPPER_LOG
@@ -297,25 +297,54 @@ def held(client: Client) -> RunView:
 
 @pytest.mark.kill
 def test_wrong_credentials_lose_nothing(stack: StackUnderTest) -> None:
-    """With another run's credentials a run's shipper says what is refused; once they are renewed all is stored."""
+    """With another run's credentials a run says that it is refused, gets its own again, and all is stored."""
     view = stack.submit(
-        "synthetic", "synthetic", "Synthetic-v0", steps=3_000, parameters={"rate": 300}
+        "synthetic", "synthetic", "Synthetic-v0", steps=4_000, parameters={"rate": 400}
     )
     wrong = credentials_of_another(stack)
-    words = "permissions violation"
     stack.wait_stored(view.run_id, 100)
     creds = stack.run_dir(view.run_id) / CREDS_FILE
     log = stack.run_dir(view.run_id) / SHIPPER_LOG
-    good = creds.read_text()
     with service_away(stack, "broker"):
         creds.write_text(wrong)
-    try:
-        until(lambda: words in log.read_text(), f"the shipper says {words!r}", 30)
-    finally:
-        creds.write_text(good)
+    until(
+        lambda: any("refuses this run's credentials" in n for n in stack.run(view.run_id).notes),
+        "the run says that it is refused",
+        30,
+    )
     view = ended(stack, view)
     assert view.state is RunState.SUCCEEDED, view.end
-    assert audit_synthetic(stack.home, view.run_id, view.spec) == 3_003
+    assert not view.notes
+    assert creds.read_text() != wrong
+    assert audit_synthetic(stack.home, view.run_id, view.spec) == 4_003
+    said = log.read_text().splitlines()
+    assert sum("permissions violation" in line for line in said) == 1, said
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize("service", ["scheduler", "gateway"])
+def test_a_service_that_is_refused_is_told(stack: StackUnderTest, service: str) -> None:
+    """`doctor` names it and what to do, a submit says so or where to look; its own credentials end it."""
+    stack.wait_ready()
+    creds = stack.home / "secrets" / "broker" / f"{service}.creds"
+    own = creds.read_text()
+    with service_away(stack, "broker"):
+        creds.write_text(own[:200])
+    try:
+        until(lambda: not stack.is_ready(), "the stack is not ready", 20)
+        told = stack.cli("doctor", "--json")
+        assert told.returncode == 1
+        findings: Any = last_json(told.stdout)["findings"]
+        found = {f["where"]: f for f in findings}
+        assert found[f"service {service}"]["level"] == "blocking"
+        assert "./mosaic up -d" in found[f"service {service}"]["message"]
+        refused = stack.cli("run", "synthetic", "synthetic", "Synthetic-v0", "-d")
+        assert refused.returncode == 6, refused
+        words = "refuses the credentials" if service == "gateway" else "./mosaic doctor"
+        assert words in " ".join(refused.stderr.split()), refused.stderr
+    finally:
+        creds.write_text(own)
+    stack.wait_ready()
 
 
 def credentials_of_another(stack: StackUnderTest) -> str:

@@ -1,5 +1,6 @@
 """What `doctor` looks at: each check gives findings with what to do."""
 
+import json
 import os
 import shutil
 import stat
@@ -157,7 +158,28 @@ def _stack(layout: Layout) -> list[Finding]:
         for s in running.services
         if s.restarts or s.state == "backing_off"
     ]
-    return findings + _answer(layout)
+    return findings + _refused(layout, running.broker_url) + _answer(layout)
+
+
+def _refused(layout: Layout, broker_url: str) -> list[Finding]:
+    """Services that the broker does not admit cannot say so themselves."""
+    python = str(layout.venvs / "scheduler" / "bin" / "python")
+    argv = [python, "-m", "mosaic_servicekit.broker", "check", "--home", str(layout.home)]
+    try:
+        done = subprocess.run(
+            [*argv, "--url", broker_url], capture_output=True, text=True, timeout=20, check=True
+        )
+        refused: dict[str, str] = json.loads(done.stdout)["refused"]
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+        return [_warning("broker", f"nobody could ask it whom it admits: {error}")]
+    return [
+        _blocking(
+            f"service {name}",
+            f"the broker does not admit it: {why}. `./mosaic down` and `./mosaic up -d` write its credentials anew; "
+            "runs go on meanwhile",
+        )
+        for name, why in refused.items()
+    ]
 
 
 def _old_ports(layout: Layout) -> list[Finding]:

@@ -1,15 +1,18 @@
-"""`python -m mosaic_servicekit.broker init`: keys, credentials and configuration of the broker."""
+"""`python -m mosaic_servicekit.broker init`: keys, credentials and configuration of the broker. `check`: who it admits."""
 
 import argparse
+import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mosaic_servicekit import jwt
+from mosaic_servicekit.admission import refused_services
 from mosaic_servicekit.credentials import (
     BROKER_SECRETS,
     SIGNER_FILE,
+    creds_path,
     run_template,
     service_permissions,
     write_secret,
@@ -51,11 +54,6 @@ def init_broker(
     places = _Places(f"{host}:{port}", f"{host}:{monitor_port}", store or home / "nats")
     write_secret(config, _config(keys, places))
     return config
-
-
-def creds_path(home: Path, service: str) -> Path:
-    """Where the credentials of a service lie."""
-    return home / BROKER_SECRETS / f"{service}.creds"
 
 
 def _load_keys(home: Path) -> dict[str, str]:
@@ -123,15 +121,18 @@ def main() -> None:
     init.add_argument("--monitor-port", type=int, required=True, help="port for /healthz")
     init.add_argument("--host", default=LOOPBACK, help=f"address to listen on ({LOOPBACK})")
     init.add_argument("--store", type=Path, help="folder of the streams (HOME/nats)")
+    check = verbs.add_parser("check", help="find services that the broker does not admit")
+    check.add_argument("--home", type=Path, required=True, help="MOSAIC_HOME")
+    check.add_argument("--url", required=True, help="nats://HOST:PORT of the broker")
     arguments = parser.parse_args()
-    config = init_broker(
-        arguments.home.absolute(),
-        arguments.port,
-        arguments.monitor_port,
-        arguments.host,
-        arguments.store,
-    )
-    sys.stdout.write(json.dumps({"config": str(config)}) + "\n")
+    home = arguments.home.absolute()
+    said: dict[str, Any]
+    if arguments.verb == "check":
+        said = {"refused": asyncio.run(refused_services(home, arguments.url))}
+    else:
+        places = (arguments.port, arguments.monitor_port, arguments.host, arguments.store)
+        said = {"config": str(init_broker(home, *places))}
+    sys.stdout.write(json.dumps(said) + "\n")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ from pydantic import BaseModel, ValidationError
 from mosaic_contracts import subjects
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.services import Reply
+from mosaic_servicekit import jwt
+from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
 from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
 from mosaic_servicekit.lifecycle import cancel_all
 from mosaic_servicekit.logging import get_log
@@ -122,7 +124,13 @@ class Bus:
         self._callbacks: list[Callable[[], None]] = []
         self._keeper: asyncio.Task[None] | None = None
         self._last_error = ""
+        self._refused = ""
         self._stopping = False
+
+    @property
+    def refusal(self) -> str | None:
+        """That the broker refuses our credentials, with what to do; None: it does not."""
+        return refusal_text(self.url, self.name, self._refused) if self._refused else None
 
     async def start(self) -> None:
         """Begin to connect. Returns at once; `await bus.connected.wait()` where a connection is needed."""
@@ -151,7 +159,7 @@ class Bus:
     def client(self) -> Client:
         """The nats client of this moment; do not keep it. Raises BrokerUnavailable without a connection."""
         if self._client is None or not self.connected.is_set():
-            raise BrokerUnavailable(self.url)
+            raise BrokerUnavailable(self.url, self.refusal)
         return self._client
 
     def jetstream(self, timeout_s: float = REQUEST_TIMEOUT_S) -> JetStreamContext:
@@ -222,14 +230,15 @@ class Bus:
             return await self.client.request(subject, payload, timeout=timeout_s)
         except NoRespondersError as error:
             raise ServiceUnavailable(
-                whom, "Nobody listens: it is starting or not running."
+                whom,
+                "Nobody listens: it is starting, not running, or refused by the broker (`./mosaic doctor` finds out).",
             ) from error
         except NatsTimeout as error:
             if not self.connected.is_set():
-                raise BrokerUnavailable(self.url) from error
+                raise BrokerUnavailable(self.url, self.refusal) from error
             raise ServiceUnavailable(whom, f"No answer within {timeout_s:g} s.") from error
         except NatsError as error:
-            raise BrokerUnavailable(self.url) from error
+            raise BrokerUnavailable(self.url, self.refusal) from error
 
     async def serve(self, service: str, verbs: Mapping[str, Verb]) -> list[Subscription]:
         """Answer the verbs of `service`. Requests are validated here, once; each runs in a task of its own."""
@@ -262,6 +271,7 @@ class Bus:
             self._mark_connected()
             await closed.wait()
             self._mark_lost()
+            self._note_refusal(client.last_error)
             get_log().warning("broker.closed_connection", error=repr(client.last_error))
             # The server refused us; it may do so again at once.
             await asyncio.sleep(RETRY_S)
@@ -280,7 +290,7 @@ class Bus:
 
         options: dict[str, Any] = {}
         if self._creds is not None:
-            options["user_credentials"] = str(self._creds)
+            options = CredsFile(self._creds).options()
         await client.connect(
             self.url,
             name=self.name,
@@ -299,7 +309,7 @@ class Bus:
         )
 
     def _mark_connected(self) -> None:
-        self._last_error = ""
+        self._last_error = self._refused = ""
         self.connects += 1
         self.lost.clear()
         self.connected.set()
@@ -314,9 +324,25 @@ class Bus:
     async def _on_error(self, error: Exception) -> None:
         # An outage makes the same error four times a second; it is said once.
         text = repr(error)
+        self._note_refusal(error)
         if text != self._last_error:
             self._last_error = text
             get_log().warning("broker.error", error=text)
+
+    def _note_refusal(self, error: Exception | None) -> None:
+        said = str(error).removeprefix("nats: ").strip("'")
+        is_refusal = isinstance(error, CredsFileDamaged) or jwt.is_refusal(said)
+        if is_refusal and said != self._refused:
+            self._refused = said
+            get_log().error("broker.refused_credentials", what_to_do=self.refusal)
+
+
+def refusal_text(url: str, name: str, said: str) -> str:
+    """That the broker refuses a service's credentials, in words."""
+    return (
+        f"The broker at {url} refuses the credentials of the {name} ({said}). Start the stack again "
+        "(`./mosaic down`, `./mosaic up -d`): that writes them anew, and runs go on meanwhile."
+    )
 
 
 async def _flush(client: Client) -> None:

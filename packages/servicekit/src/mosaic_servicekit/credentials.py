@@ -54,6 +54,11 @@ def service_permissions() -> dict[str, dict[str, Any]]:
     }
 
 
+def creds_path(home: Path, service: str) -> Path:
+    """Where the credentials of a service lie."""
+    return home / BROKER_SECRETS / f"{service}.creds"
+
+
 class RunSigner:
     """Mints the credentials of runs."""
 

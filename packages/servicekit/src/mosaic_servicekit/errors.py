@@ -14,12 +14,16 @@ class CredentialsInvalid(ValueError):
 class BrokerUnavailable(ProblemError):
     """There is no connection to the broker just now; the bus keeps trying by itself."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, refusal: str | None = None) -> None:
+        title = "The broker cannot be reached"
+        detail = f"No connection to {url}; trying again every moment. See `./mosaic status`."
+        if refusal is not None:
+            title, detail = "The broker refuses this stack's credentials", refusal
         super().__init__(
             Problem(
                 code=ProblemCode.BROKER_UNAVAILABLE,
-                title="The broker cannot be reached",
-                detail=f"No connection to {url}; trying again every moment. See `./mosaic status`.",
+                title=title,
+                detail=detail,
                 retry_after_s=1.0,
             )
         )

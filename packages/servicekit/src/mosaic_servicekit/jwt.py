@@ -3,9 +3,10 @@
 import base64
 import hashlib
 import json
+import re
 import secrets
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import nkeys  # type: ignore[import-untyped]  # ships no types
 
@@ -13,6 +14,8 @@ _HEADER = {"typ": "JWT", "alg": "ed25519-nkey"}
 _UNLIMITED = -1
 _REPLY_TTL_NS = 30 * 10**9
 _JETSTREAM_BYTES = 2 * 2**30
+
+_PART = re.compile(r"BEGIN (?:NATS )?(USER JWT|USER NKEY SEED)-+\s+([\w.-]+)\s+-+END")
 
 OPERATOR = nkeys.PREFIX_BYTE_OPERATOR
 ACCOUNT = nkeys.PREFIX_BYTE_ACCOUNT
@@ -94,6 +97,35 @@ def creds_text(jwt: str, seed: str) -> str:
     )
 
 
+class CredsParts(NamedTuple):
+    """What a creds file holds."""
+
+    token: str
+    seed: str
+    claims: dict[str, Any]
+    """Of the token, unverified: the broker verifies them."""
+
+
+def read_creds(text: str) -> CredsParts:
+    """Take a creds file apart.
+
+    Raises:
+        ValueError, nkeys.NkeysError: it is none.
+    """
+    found = dict(_PART.findall(text))
+    if set(found) != {"USER JWT", "USER NKEY SEED"}:
+        raise ValueError("it lacks the JWT or the seed")
+    token, seed = found["USER JWT"], found["USER NKEY SEED"]
+    nkeys.from_seed(bytearray(seed.encode()))
+    _, claims, _ = token.split(".")
+    return CredsParts(token, seed, json.loads(_unbase64(claims)))
+
+
+def is_refusal(said: str) -> bool:
+    """Whether that is how the broker refuses somebody's credentials."""
+    return any(word in said.lower() for word in ("authorization violation", "authentication "))
+
+
 def _sign(
     signer_seed: str, subject: str, name: str, nats: dict[str, Any], lifetime_s: float | None = None
 ) -> str:
@@ -116,6 +148,10 @@ def _sign(
 
 def _json(value: dict[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+
+
+def _unbase64(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def _base64(data: bytes) -> str:

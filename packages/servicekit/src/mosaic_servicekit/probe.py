@@ -12,6 +12,9 @@ import nats.errors
 
 from mosaic_contracts import subjects
 from mosaic_contracts.services import Reply
+from mosaic_servicekit import jwt
+from mosaic_servicekit.bus import refusal_text
+from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
 from mosaic_servicekit.settings import ServiceSettings
 
 TIMEOUT_S = 4.0
@@ -19,7 +22,7 @@ TIMEOUT_S = 4.0
 
 async def ask_status(name: str, settings: ServiceSettings) -> str | None:
     """Ask `svc.<name>.status`; what is wrong in words, or None."""
-    options = {} if settings.creds is None else {"user_credentials": str(settings.creds)}
+    options = {} if settings.creds is None else CredsFile(settings.creds).options()
     try:
         client = await nats.connect(
             str(settings.broker_url),
@@ -39,6 +42,8 @@ async def ask_status(name: str, settings: ServiceSettings) -> str | None:
         finally:
             await client.close()
     except (OSError, TimeoutError, nats.errors.Error) as error:
+        if isinstance(error, CredsFileDamaged) or jwt.is_refusal(str(error)):
+            return refusal_text(str(settings.broker_url), name, str(error))
         return f"{type(error).__name__}: {error}"
     problem = Reply.model_validate_json(answer.data).problem
     return None if problem is None else problem.title

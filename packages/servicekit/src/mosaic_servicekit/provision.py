@@ -8,8 +8,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from mosaic_servicekit.broker import creds_path, init_broker
-from mosaic_servicekit.credentials import write_secret
+from mosaic_servicekit.broker import init_broker
+from mosaic_servicekit.credentials import creds_path, write_secret
 from mosaic_servicekit.errors import CredentialsInvalid
 from mosaic_servicekit.settings import ServiceSettings
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mosaic_servicekit.broker import MAX_PAYLOAD_BYTES, creds_path, init_broker
-from mosaic_servicekit.credentials import RunSigner
+from mosaic_servicekit.broker import MAX_PAYLOAD_BYTES, init_broker
+from mosaic_servicekit.credentials import RunSigner, creds_path
 
 START_DEADLINE_S = 10.0
 _POLL_S = 0.01

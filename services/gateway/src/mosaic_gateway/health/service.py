@@ -55,7 +55,8 @@ class Health:
         if not broker:
             # One cause, said once: without the broker nobody can answer.
             findings = [
-                f"The broker at {self._bus.url} cannot be reached; see its log under nats/.",
+                self._bus.refusal
+                or f"The broker at {self._bus.url} cannot be reached; see its log under nats/.",
                 *store,
                 *self._disk_findings(),
             ]

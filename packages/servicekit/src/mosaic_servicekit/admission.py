@@ -1,0 +1,51 @@
+"""Whether the broker admits each service with the credentials that lie below MOSAIC_HOME."""
+
+from pathlib import Path
+
+import nats
+import nats.errors
+
+from mosaic_contracts import subjects
+from mosaic_servicekit import jwt
+from mosaic_servicekit.credentials import creds_path, service_permissions
+from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
+
+TIMEOUT_S = 2
+
+
+async def refused_services(home: Path, url: str) -> dict[str, str]:
+    """Services that the broker would not admit, each with the reason; a broker that is away is no refusal."""
+    found = {
+        name: await _refusal(creds_path(home, name), name, url) for name in service_permissions()
+    }
+    return {name: why for name, why in found.items() if why is not None}
+
+
+async def _refusal(path: Path, name: str, url: str) -> str | None:
+    creds = CredsFile(path)
+    try:
+        owner = creds.parts().claims.get("name")
+    except CredsFileDamaged as error:
+        return str(error)
+    if owner != name:
+        return f"{path} holds the credentials of {owner}"
+    try:
+        client = await nats.connect(
+            url,
+            name=f"doctor-{name}",
+            inbox_prefix=subjects.inbox_prefix(name),
+            allow_reconnect=False,
+            max_reconnect_attempts=1,
+            reconnect_time_wait=0,
+            connect_timeout=TIMEOUT_S,
+            error_cb=_ignore,  # it comes back as the exception below
+            **creds.options(),
+        )
+    except (OSError, nats.errors.Error) as error:
+        return f"{path} is refused ({error})" if jwt.is_refusal(str(error)) else None
+    await client.close()
+    return None
+
+
+async def _ignore(_error: Exception) -> None:
+    return
