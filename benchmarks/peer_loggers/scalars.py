@@ -26,8 +26,6 @@ NAMES = (
 )
 """What a training loop tells after each update; CleanRL's ppo tells these and a few more."""
 WIDTH = len(NAMES)
-CAP_S = 60.0
-"""A logger that needs longer is measured over what it took until then."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 Log = Callable[[int, dict[str, float]], None]
@@ -36,7 +34,10 @@ Log = Callable[[int, dict[str, float]], None]
 
 @dataclass(frozen=True)
 class Ask:
-    """What to log: `scalars` in all, at most `rate` a second (0: no limit), SIGKILL after `kill_at` (0: never)."""
+    """What to log: `scalars` in all, at most `rate` a second (0: no limit), SIGKILL after `kill_at` (0: never).
+
+    Both counts are multiples of WIDTH.
+    """
 
     scalars: int
     rate: float = 0.0
@@ -48,11 +49,11 @@ def measure(folder: Path, ask: Ask, log: Log, finish: Callable[[], None]) -> Non
     (folder / "ready").touch()
     wait_for(folder / "go")
     own, tree, began = time.process_time(), tree_cpu_s(), time.time()
-    scalars = _log_all(ask, log)
+    _log_all(ask, log)
     accepted = time.time()
     finish()
     report = {
-        "scalars": scalars,
+        "scalars": ask.scalars,
         "began": began,
         "accepted_s": accepted - began,
         "durable_s": time.time() - began,
@@ -75,19 +76,15 @@ def write_whole(path: Path, data: dict[str, Any]) -> None:
     draft.replace(path)
 
 
-def _log_all(ask: Ask, log: Log) -> int:
+def _log_all(ask: Ask, log: Log) -> None:
     began = time.monotonic()
     for update in range(ask.scalars // WIDTH):
         log(update, {name: update * 0.5 + place for place, name in enumerate(NAMES)})
         logged = (update + 1) * WIDTH
         if logged == ask.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
-        passed = time.monotonic() - began
-        if passed > CAP_S:
-            return logged
-        if ask.rate and passed < logged / ask.rate:
-            time.sleep(logged / ask.rate - passed)  # the pace that was asked for
-    return ask.scalars // WIDTH * WIDTH
+        if ask.rate and (early := logged / ask.rate - (time.monotonic() - began)) > 0:
+            time.sleep(early)  # the pace that was asked for
 
 
 def tree_cpu_s() -> float:
