@@ -1,8 +1,11 @@
-"""The wall clock set back while a run writes.
+"""A worker's wall clock that is wrong, or set back while its run writes.
 
-The machine's own clock is everybody's, so it is the worker's that steps: `time.time` and `time.time_ns` of its
-process go an hour back half a second after its start, and again an hour with each further half second.
+The machine's own clock is everybody's, so it is the worker's that differs: `time.time` and `time.time_ns` of its
+process. One goes an hour back half a second after its start, and again an hour with each further half second.
 """
+
+import time
+from datetime import UTC, datetime
 
 import pytest
 from audit import audit_synthetic, stored_events
@@ -18,6 +21,8 @@ title = "Synthetic events under a clock that goes back"
 room = "tests"
 command = ["{python}", "{here}/worker.py"]
 """
+HOURS_BACK = "HOUR_S * int((time.monotonic() - began) / 0.5)"
+OFF_S = 600
 PROGRAM = """
 import sys
 import time
@@ -27,7 +32,7 @@ wall, wall_ns, began = time.time, time.time_ns, time.monotonic()
 
 
 def back():
-    return HOUR_S * int((time.monotonic() - began) / 0.5)
+    return BACK
 
 
 time.time = lambda: wall() - back()
@@ -43,18 +48,40 @@ sys.exit(code)
 """
 
 
-@pytest.fixture
-def stepped(stack: StackUnderTest) -> str:
-    """Id of the worker whose clock goes back."""
-    folder = stack.home / "workers.d" / "stepped"
+def add_worker(stack: StackUnderTest, worker: str, back: str) -> str:
+    """Register a worker whose clock is `back` seconds behind, an expression; its id."""
+    folder = stack.home / "workers.d" / worker
     folder.mkdir()
-    (folder / "worker.toml").write_text(MANIFEST)
-    (folder / "worker.py").write_text(PROGRAM)
-    return "stepped"
+    (folder / "worker.toml").write_text(MANIFEST.replace("stepped", worker))
+    (folder / "worker.py").write_text(PROGRAM.replace("BACK", back))
+    return worker
 
 
-def test_a_clock_set_back_changes_no_order(stack: StackUnderTest, stepped: str) -> None:
+@pytest.mark.parametrize(("worker", "ahead_s"), [("ahead", OFF_S), ("behind", -OFF_S)])
+def test_a_clock_ten_minutes_off_decides_nothing(
+    stack: StackUnderTest, worker: str, ahead_s: int
+) -> None:
+    """The worker's events carry its clock; the run's times, its life and its end are those of the stack's own."""
+    add_worker(stack, worker, str(-ahead_s))
+    before = datetime.now(UTC)
+    view = stack.submit(worker, "synthetic", "Synthetic-v0", steps=8000, parameters={"rate": 2000})
+    stack.wait_stored(view.run_id, 100)
+    assert not stack.run(view.run_id).unresponsive
+    view = stack.wait_final(view.run_id)
+    assert view.state is RunState.SUCCEEDED, view.end
+    assert audit_synthetic(stack.home, view.run_id, view.spec) == 8000 + 3
+    assert view.summary is not None
+    assert view.summary.gaps == 0
+    assert view.started_at is not None
+    assert view.ended_at is not None
+    assert before <= view.started_at <= view.ended_at <= datetime.now(UTC)
+    last = max(event["t"] for event in stored_events(stack.home, view.run_id))
+    assert abs(last - ahead_s - time.time()) < OFF_S / 2, "the worker's clock was not off"
+
+
+def test_a_clock_set_back_changes_no_order(stack: StackUnderTest) -> None:
     """With its clock going back by hours, a run's events keep their order and number, and their times never go back."""
+    stepped = add_worker(stack, "stepped", HOURS_BACK)
     view = stack.submit(
         stepped, "synthetic", "Synthetic-v0", steps=EVENTS, parameters={"rate": 20_000}
     )

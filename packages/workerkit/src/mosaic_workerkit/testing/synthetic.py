@@ -217,13 +217,14 @@ def _write_events(context: TrainContext, asked: dict[str, Any]) -> None:
 
 
 def _leave_stray(run_dir: Path) -> None:
-    """A grandchild in its own session, whose parent is gone: what a careless library leaves."""
+    """A grandchild in its own session, deaf to TERM, whose parent is gone: what a careless library leaves."""
     if os.fork():
         os.wait()
         return
     os.setsid()
     if os.fork():
         os._exit(0)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # kept across the exec
     (run_dir / "stray.pid").write_text(str(os.getpid()))
     os.execvp("sleep", ["sleep", "3600"])
 
