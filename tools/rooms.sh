@@ -46,3 +46,21 @@ find_packages() {
     fi
   done <"$1/pyproject.toml"
 }
+
+# Sets WORKER_ROOM to the room of the worker that the first word names by its id or alias, or to nothing. Not everybody
+# uses every worker, so the environment of one is made when it is named.
+find_worker_room() { # WORD...
+  local manifest word
+  for word in "$@"; do
+    [[ $word != -* ]] || continue
+    [[ $word =~ ^[a-z0-9_-]+$ ]] || return 0
+    for manifest in "$ROOT"/services/worker_*/worker.toml; do
+      if grep -qE "^(id|aliases) = .*\"$word\"" "$manifest"; then
+        manifest=${manifest%/worker.toml}
+        WORKER_ROOM=("${manifest##*/}")
+      fi
+    done
+    return 0
+  done
+}
+WORKER_ROOM=()

@@ -175,3 +175,20 @@ def test_wheel_folders_told_to_pip_are_told_to_uv() -> None:
     show = f'{BARE} echo "$UV_FIND_LINKS"'
     assert bash(show, PIP_FIND_LINKS="/a /b", UV_FIND_LINKS="").stdout == "/a,/b\n"
     assert bash(show, PIP_FIND_LINKS="/a", UV_FIND_LINKS="/c").stdout == "/c\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "room"),
+    [
+        ("spade bdi_q FrozenLake-v1", "worker_spade"),
+        ("-d spade_bdi_rl_worker bdi_q", "worker_spade"),
+        ("cleanrl ppo", "worker_cleanrl"),
+        ("minimal epsilon_greedy", ""),
+        ("-f spec.yaml spade", ""),
+        ("", ""),
+    ],
+)
+def test_a_worker_is_found_by_its_name_and_alias(words: str, room: str) -> None:
+    """The room of the worker that a command line names; nothing for a user's own, whose environment is theirs."""
+    done = bash(f'source tools/rooms.sh; find_worker_room {words}; echo "${{WORKER_ROOM[*]}}"')
+    assert (done.returncode, done.stdout.strip()) == (0, room)

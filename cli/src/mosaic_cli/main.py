@@ -15,6 +15,7 @@ from mosaic_cli.place import Place
 from mosaic_cli.reference import nearest_hint
 from mosaic_cli.verbs import (
     artifacts,
+    beliefs,
     change,
     completion,
     demo,
@@ -65,6 +66,7 @@ _VERBS = (
     (LOOK, telemetry.events),
     (LOOK, telemetry.episodes),
     (LOOK, telemetry.metrics),
+    (LOOK, beliefs.beliefs),
     (LOOK, telemetry.export),
     (LOOK, artifacts.artifacts),
     (LOOK, artifacts.download),

@@ -1,0 +1,202 @@
+"""What an agent had in mind at each step of an episode, put together from stored events; no worker is known here.
+
+Read are the events of docs/interfaces.md, "Agents that can be read", in the order of their seq: what was said before a
+step is what held at it.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from mosaic_contracts.grid import Grid
+
+TYPES = ["bdi.belief", "bdi.plan", "bdi.intention", "bdi.option", "policy.choices", "policy.values"]
+_outcome = struct.Struct("<qdB").pack
+MOST_STATES = 100_000
+"""Of a world whose states are looked for by their hash."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One step, and what the agent had in mind when it took it."""
+
+    step: int
+    state: int | None
+    """Before the step; None where it cannot be told."""
+    cell: tuple[int, int] | None
+    kind: str | None
+    """Of the cell."""
+    action: Any
+    action_name: str
+    reward: float
+    agent: str | None
+    plan: str | None
+    intentions: list[str]
+    """Goals of the agent, from the bottom up, one text a stack."""
+    confidence: float | None
+    explored: bool | None
+    added: list[str]
+    """Beliefs that came since the step before; at the first step all that it held."""
+    removed: list[str]
+    beliefs: list[str]
+    """All that it held."""
+
+
+@dataclass
+class Mind:
+    """What one agent has in mind now."""
+
+    agent: str | None = None
+    beliefs: dict[str, None] = field(default_factory=dict)
+    plan: str | None = None
+    confidence: float | None = None
+    stacks: list[list[str]] = field(default_factory=list)
+    values: list[list[float]] | None = None
+
+    def take(self, kind: str, data: Mapping[str, Any]) -> None:
+        """What an event says."""
+        if kind == "bdi.belief":
+            for belief in data.get("removed", []):
+                self.beliefs.pop(belief, None)
+            self.beliefs |= dict.fromkeys(data.get("added", []))
+        elif kind == "bdi.plan":
+            self.plan, self.confidence = data.get("plan"), data.get("confidence")
+        elif kind == "bdi.intention":
+            self.stacks = [list(stack) for stack in data.get("stacks", [])]
+        elif kind == "policy.values":
+            self.values = data.get("q")
+        self.agent = data.get("agent", self.agent)
+
+
+def look_at(
+    config: Mapping[str, Any],
+    extras: Iterable[Mapping[str, Any]],
+    steps: Sequence[Mapping[str, Any]],
+    env: int,
+) -> tuple[list[Look], Mind]:
+    """Every step of an episode, and the mind as it was at the first of them.
+
+    Args:
+        config: data of the run's config event.
+        extras: events of `TYPES` in order, up to the episode's end and a little further.
+        steps: the episode's events: its start and its steps.
+    """
+    grid = Grid.model_validate(config["grid"]) if config.get("grid") else None
+    taken = [step for step in steps if step["type"] == "step"]
+    states = _states(config, steps)
+    choices = _choices(extras := list(extras), env, taken)
+    mind, first, looks = Mind(), Mind(), []
+    waiting = iter(e for e in extras if e["data"].get("env", 0) == env)
+    event = next(waiting, None)
+    before: dict[str, None] = {}
+    for place, step in enumerate(taken):
+        while event is not None and event["seq"] < step["seq"]:
+            mind.take(event["type"], event["data"])
+            event = next(waiting, None)
+        if place == 0:
+            first = Mind(values=mind.values, agent=mind.agent)
+        looks.append(_look(step, states[place], grid, mind, before, choices, place))
+        before = dict(mind.beliefs)
+    return looks, first
+
+
+def _look(
+    step: Mapping[str, Any],
+    state: int | None,
+    grid: Grid | None,
+    mind: Mind,
+    before: dict[str, None],
+    choices: Mapping[str, Any],
+    place: int,
+) -> Look:
+    cell = kind = None
+    name = str(step["action"])
+    if grid is not None:
+        if isinstance(step["action"], int) and step["action"] < len(grid.actions):
+            name = grid.actions[step["action"]].name
+        if state is not None:
+            cell = divmod(state // grid.states_per_cell, grid.shape[1])
+            kind = grid.cells[cell[0]][cell[1]]
+    explored = _at(choices.get("explored"), place)
+    confidence = _at(choices.get("confidence"), place)
+    return Look(
+        step=step["step"],
+        state=state,
+        cell=cell,
+        kind=kind,
+        action=step["action"],
+        action_name=name,
+        reward=step["reward"],
+        agent=mind.agent,
+        plan=mind.plan,
+        intentions=[" > ".join(stack) for stack in mind.stacks],
+        confidence=mind.confidence if mind.confidence is not None else confidence,
+        explored=None if explored is None else bool(explored),
+        added=[belief for belief in mind.beliefs if belief not in before],
+        removed=[belief for belief in before if belief not in mind.beliefs],
+        beliefs=list(mind.beliefs),
+    )
+
+
+def _choices(
+    extras: Iterable[Mapping[str, Any]], env: int, steps: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """Told once for each recorded episode, behind its last step."""
+    if not steps:
+        return {}
+    wanted = (env, steps[0]["episode"])
+    for event in extras:
+        data: Mapping[str, Any] = event["data"]
+        if (
+            event["type"] == "policy.choices"
+            and (data.get("env", 0), data.get("episode")) == wanted
+        ):
+            return data
+    return {}
+
+
+def _at(values: Sequence[Any] | None, place: int) -> Any:
+    return values[place] if values is not None and place < len(values) else None
+
+
+def _states(config: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> list[int | None]:
+    """The state before each step: as recorded, or, where states are numbers, found by each event's hash."""
+    space = config.get("spaces", {}).get("observation", {})
+    count = int(space.get("n", 0)) if space.get("kind") == "discrete" else 0
+    seen = [_state(event, count if count <= MOST_STATES else 0) for event in events]
+    return [
+        seen[place - 1] if place else None
+        for place, event in enumerate(events)
+        if event["type"] == "step"
+    ]
+
+
+def _state(event: Mapping[str, Any], count: int) -> int | None:
+    if isinstance(event.get("observation"), int):
+        return int(event["observation"])
+    reward, flags = float(event.get("reward", 0.0)), int(event.get("flags", 0))
+    for state in range(count):
+        if blake2b(_outcome(state, reward, flags), digest_size=8).hexdigest() == event["hash"]:
+            return state
+    return None
+
+
+_ARROWS: dict[tuple[int, ...], str] = {(0, -1): "<", (1, 0): "v", (0, 1): ">", (-1, 0): "^"}
+
+
+def policy_rows(grid: Grid, values: list[list[float]]) -> list[str]:
+    """The best action of every cell as an arrow; where none is known a dot, or the letter of what ends an episode."""
+    rows = []
+    for row, kinds in enumerate(grid.cells):
+        marks = []
+        for column, kind in enumerate(kinds):
+            told = values[row * grid.shape[1] + column]
+            best = max(range(len(told)), key=told.__getitem__)
+            move = grid.actions[best].move
+            known = max(told) != min(told)
+            ends = kind[0].upper() if kind in ("goal", "hole", "cliff") else "."
+            marks.append(_ARROWS.get(tuple(move or ()), "*") if known else ends)
+        rows.append(" ".join(marks))
+    return rows

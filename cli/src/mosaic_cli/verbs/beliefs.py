@@ -1,0 +1,161 @@
+"""`beliefs`: what an agent believed, planned and intended at each step of an episode."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from mosaic_cli import option
+from mosaic_cli.errors import NothingFound
+from mosaic_cli.mind import TYPES, Look, Mind, look_at, policy_rows
+from mosaic_cli.output import emit, out, say
+from mosaic_cli.reference import find_run
+from mosaic_cli.wording import number
+from mosaic_client import Client, connect
+from mosaic_contracts.grid import Grid
+from mosaic_contracts.runs import EpisodeRow
+
+_FURTHER = 20
+_MOST_CHANGES = 6
+"""Beliefs in one row of the table; all of them are in --json."""
+
+
+def beliefs(
+    run: option.Run,
+    episode: Annotated[
+        int | None,
+        typer.Option(
+            "--episode", "-e", min=0, help="Which one; default the newest that has steps."
+        ),
+    ] = None,
+    env: Annotated[int, typer.Option(min=0, help="Sub-environment.")] = 0,
+    json: option.Json = False,
+) -> None:
+    """Show, step by step, what an agent believed and intended, which plan it followed and how sure it was."""
+    with connect() as client:
+        run_id = find_run(client, run).run_id
+        row = _find_episode(client, run_id, episode, env)
+        config: dict[str, Any] = next(
+            (e["data"] for e in client.each_event(run_id, "", ["config"])), {}
+        )
+        steps = client.steps(run_id, row.attempt, env, row.episode).events
+        looks, first = look_at(config, _extras(client, run_id, row, steps), steps, env)
+    if not looks:
+        raise NothingFound(
+            f"No steps of episode {row.episode} are stored. "
+            f"`./mosaic episodes {run_id}` shows which episodes have some (RECORDED)."
+        )
+    if json:
+        emit(
+            {
+                "run_id": run_id,
+                "env": env,
+                "episode": row.episode,
+                "steps": [asdict(look) for look in looks],
+            }
+        )
+        return
+    _print(row, looks, config, first)
+
+
+def _find_episode(client: Client, run_id: str, wanted: int | None, env: int) -> EpisodeRow:
+    newest = None
+    for row in _each_episode(client, run_id):
+        if row.env != env or (wanted is not None and row.episode != wanted):
+            continue
+        if wanted is not None or row.recorded_steps:
+            newest = row
+            break
+    if newest is None:
+        what = "episode with recorded steps" if wanted is None else f"episode {wanted}"
+        raise NothingFound(
+            f"{run_id} has no {what} in environment {env}. `./mosaic episodes {run_id}` lists them."
+        )
+    return newest
+
+
+def _each_episode(client: Client, run_id: str) -> Iterator[EpisodeRow]:
+    cursor: str | None = None
+    while True:
+        page = client.episodes(run_id, cursor, 500, "newest")
+        yield from page.episodes
+        cursor = page.next_cursor
+        if cursor is None or not page.episodes:
+            return
+
+
+def _extras(
+    client: Client, run_id: str, row: EpisodeRow, steps: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """What agents said up to the episode's end, and a little further: `policy.choices` comes behind the last step."""
+    last = max((step["seq"] for step in steps), default=0)
+    further = _FURTHER
+    for event in client.each_event(run_id, "", TYPES):
+        if event["attempt"] != row.attempt or event["source"] != "worker":
+            continue
+        yield event
+        further -= event["seq"] > last
+        if not further:
+            return
+
+
+def _print(row: EpisodeRow, looks: list[Look], config: dict[str, Any], first: Mind) -> None:
+    agent = next((look.agent for look in looks if look.agent), None)
+    who = f", agent {agent}" if agent else ""
+    result = (
+        f"return {number(row.episode_return)}"
+        if row.length is not None
+        else "cut off by the run's end"
+    )
+    out.print(
+        f"[bold]Episode {row.episode}[/bold]: {len(looks)} steps, {result}{who}", highlight=False
+    )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("STEP", justify="right")
+    for heading in ("AT", "ACTION", "SURE", "PLAN", "INTENDS", "BELIEFS THAT CHANGED"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("REWARD", justify="right")
+    for look in looks:
+        table.add_row(
+            str(look.step),
+            _place(look),
+            look.action_name + (" (explored)" if look.explored else ""),
+            "-" if look.confidence is None else f"{look.confidence:.0%}",
+            look.plan or "-",
+            "; ".join(look.intentions) or "-",
+            _changes(look),
+            number(look.reward),
+        )
+    out.print(table)
+    if first.agent is None and not any(look.beliefs for look in looks):
+        say(
+            "This run tells no beliefs: its algorithm has no agent that plans. What it chose stands above."
+        )
+    _print_policy(config, first)
+
+
+def _place(look: Look) -> str:
+    if look.cell is None:
+        return "-" if look.state is None else str(look.state)
+    return f"{look.cell[0]},{look.cell[1]} {look.kind}"
+
+
+def _changes(look: Look) -> str:
+    changes = [f"+{belief}" for belief in look.added] + [f"-{belief}" for belief in look.removed]
+    more = len(changes) - _MOST_CHANGES
+    shown = " ".join(changes[:_MOST_CHANGES])
+    return f"{shown} and {more} more" if more > 0 else shown or "-"
+
+
+def _print_policy(config: dict[str, Any], first: Mind) -> None:
+    """The policy as it was last told before the episode."""
+    if not config.get("grid") or first.values is None:
+        return
+    grid = Grid.model_validate(config["grid"])
+    if grid.states_per_cell > 1:
+        return  # a cell has many states, and an action for each
+    out.print("Best action by place, as last told before:")
+    for row in policy_rows(grid, first.values):
+        out.print(f"  {row}", markup=False, highlight=False)
