@@ -1,11 +1,12 @@
 """Fixtures: a home with the synthetic worker, a real broker, and a scheduler as a process."""
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from tests.stack import Stack
+from tests.xmpp_server import TestXmppServer
 
 from mosaic_servicekit.testing import TestBroker
 
@@ -49,3 +50,19 @@ async def stack(home: Path, venvs: Path, secure_broker: TestBroker) -> AsyncIter
         yield running
     finally:
         await running.close()
+
+
+@pytest.fixture(scope="module")
+def xmpp_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A MOSAIC_HOME for the module's server."""
+    return tmp_path_factory.mktemp("xmpp")
+
+
+@pytest.fixture(scope="module")
+def xmpp_server(xmpp_home: Path) -> Iterator[TestXmppServer]:
+    """One ejabberd for all tests of a module."""
+    running = TestXmppServer(xmpp_home)
+    if running.start() is None:
+        pytest.skip("no ejabberd on this machine")
+    yield running
+    running.stop()

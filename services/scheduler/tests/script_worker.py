@@ -16,9 +16,21 @@ _DESCRIPTION: dict[str, Any] = {
 SPEC = {"algorithm": "a", "environment": "E-v0", "record": "replay"}
 
 
-def script_worker(stack: Stack, name: str, check: dict[str, Any], train: str = "pass") -> Path:
-    """A worker that describes itself, answers `check`, and does `train`. Return its script."""
-    describe = json.dumps(json.dumps({**_DESCRIPTION, "worker": name}))
+def script_worker(
+    stack: Stack,
+    name: str,
+    check: dict[str, Any],
+    train: str = "pass",
+    algorithm: dict[str, Any] | None = None,
+    device: str = "none",
+) -> Path:
+    """A worker that describes itself, answers `check`, and does `train`. Return its script.
+
+    `algorithm`: more than id, title and parameters of the one that it has.
+    """
+    algorithms = [{**_DESCRIPTION["algorithms"][0], **(algorithm or {})}]
+    description = {**_DESCRIPTION, "worker": name, "algorithms": algorithms}
+    describe = json.dumps(json.dumps(description))
     script = stack.home / f"{name}.py"
     script.write_text(
         "import json, os, pathlib, signal, sys, time\n"
@@ -28,6 +40,6 @@ def script_worker(stack: Stack, name: str, check: dict[str, Any], train: str = "
     )
     (stack.home / "workers.d" / f"{name}.toml").write_text(
         f'id = "{name}"\ntitle = "{name}"\nroom = "synthetic"\n'
-        f'command = ["{{python}}", "{script}"]\n'
+        f'command = ["{{python}}", "{script}"]\ndevice = "{device}"\n'
     )
     return script

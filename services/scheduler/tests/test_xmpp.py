@@ -5,7 +5,7 @@ import json
 import os
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +28,6 @@ from mosaic_scheduler.xmpp.server import read_server
 RUN, OTHER = "01K5ZZZZZZZZZZZZZZZZZZZZZZ", "01K5YYYYYYYYYYYYYYYYYYYYYY"
 
 
-@pytest.fixture(scope="module")
-def xmpp_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A MOSAIC_HOME for the module's server."""
-    return tmp_path_factory.mktemp("xmpp")
-
-
-@pytest.fixture(scope="module")
-def server(xmpp_home: Path) -> Iterator[TestXmppServer]:
-    """One server for all tests here."""
-    running = TestXmppServer(xmpp_home)
-    if running.start() is None:
-        pytest.skip("no ejabberd on this machine")
-    yield running
-    running.stop()
-
-
 @pytest.fixture
 async def ledger(tmp_path: Path) -> AsyncIterator[AccountLedger]:
     """An empty ledger."""
@@ -62,7 +46,7 @@ def accounts(home: Path, ledger: AccountLedger, living: set[str]) -> RunAccounts
 
 
 async def test_accounts_live_as_long_as_their_run(
-    server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
+    xmpp_server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
 ) -> None:
     """One for each agent, with a password of its own; a sweep takes those of ended runs and no others."""
     living = {RUN, OTHER}
@@ -82,31 +66,31 @@ async def test_accounts_live_as_long_as_their_run(
     living.clear()
     living.add(OTHER)
     await ours.sweep()
-    assert not server.has(f"{RUN.lower()}-1")
-    assert not server.has(f"{RUN.lower()}-2")
-    assert server.has(f"{OTHER.lower()}-1")
+    assert not xmpp_server.has(f"{RUN.lower()}-1")
+    assert not xmpp_server.has(f"{RUN.lower()}-2")
+    assert xmpp_server.has(f"{OTHER.lower()}-1")
     living.clear()
     await ours.sweep()
     assert await ledger.all() == []
 
 
 async def test_a_server_that_is_away_keeps_no_account_for_ever(
-    server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
+    xmpp_server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
 ) -> None:
     """An account that cannot be taken away now is taken away once the server is back."""
     ours = accounts(xmpp_home, ledger, set())
     await ours.provision(RUN, 1)
-    await asyncio.to_thread(server.stop)
+    await asyncio.to_thread(xmpp_server.stop)
     await ours.sweep()
     assert [claim.run_id for claim in await ledger.all()] == [RUN]
-    await asyncio.to_thread(server.start)
+    await asyncio.to_thread(xmpp_server.start)
     await ours.sweep()
     assert await ledger.all() == []
-    assert not server.has(f"{RUN.lower()}-1")
+    assert not xmpp_server.has(f"{RUN.lower()}-1")
 
 
 async def test_accounts_of_another_domain_are_forgotten(
-    server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
+    xmpp_server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
 ) -> None:
     """A server that was made anew for another domain does not keep the sweep from its end."""
     await ledger.add(Claim(RUN, 1, "elsewhere"))
@@ -140,13 +124,13 @@ async def wrong(home: Path) -> XmppUnavailable:
     return caught.value
 
 
-async def test_a_good_server_is_found_good(server: TestXmppServer, xmpp_home: Path) -> None:
+async def test_a_good_server_is_found_good(xmpp_server: TestXmppServer, xmpp_home: Path) -> None:
     """The examination goes all the way an agent and we go, and finds nothing."""
     await examine(read_server(xmpp_home))
 
 
 async def test_what_is_wrong_is_named(
-    server: TestXmppServer, xmpp_home: Path, tmp_path: Path
+    xmpp_server: TestXmppServer, xmpp_home: Path, tmp_path: Path
 ) -> None:
     """Name, port, TLS and account are told apart, each with what to do."""
     with socket.create_server(("127.0.0.1", 0)) as unused:
@@ -172,7 +156,7 @@ async def test_what_is_wrong_is_named(
 
 
 async def test_another_program_on_the_port_is_no_server(
-    server: TestXmppServer, xmpp_home: Path, tmp_path: Path
+    xmpp_server: TestXmppServer, xmpp_home: Path, tmp_path: Path
 ) -> None:
     """Whoever answers, but not with XMPP, is told as that, at once."""
 

@@ -46,10 +46,11 @@ class TestXmppServer:
             self._process = None
 
     def has(self, user: str) -> bool:
-        """Whether there is such an account; afterwards there is none."""
-        is_new = self._call("register", user, password="x") == 200
+        """Whether there is such an account."""
+        if self._call("register", user, password="x") == 409:
+            return True
         assert self._call("unregister", user) == 200
-        return not is_new
+        return False
 
     def _call(self, verb: str, user: str, **more: str) -> int:
         password = (self._folder / self.facts.password_file).read_text().strip()

@@ -17,22 +17,25 @@ from mosaic_scheduler.drain import TelemetryDrain
 from mosaic_scheduler.errors import (
     DatabaseUnavailable,
     PlacementFailed,
+    PlacementUnavailable,
     SecretUnknown,
     WorkerNotReady,
+    XmppUnavailable,
 )
 from mosaic_scheduler.events.publisher import EventPublisher
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.gpus.lease import LeaseStore
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.owner import OwnerFinder
 from mosaic_scheduler.gpus.report import GpuReports
 from mosaic_scheduler.gpus.supply import GpuSupply
 from mosaic_scheduler.gpus.watch import GpuWatch
+from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.watch import MachineWatch
 from mosaic_scheduler.placement.docker import DockerPlacement
 from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
+from mosaic_scheduler.placement.run_folder import RunFolder
 from mosaic_scheduler.preflight.report import Preflight
 from mosaic_scheduler.queue.dispatch import Dispatcher
 from mosaic_scheduler.queue.duration import PastDurations
@@ -45,7 +48,6 @@ from mosaic_scheduler.runs.edits import RunEdits
 from mosaic_scheduler.runs.store import RunStore, StoredRun
 from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.runs.view import RunViews
-from mosaic_scheduler.secrets.delivery import withdraw
 from mosaic_scheduler.secrets.service import SecretService
 from mosaic_scheduler.secrets.vault import SecretVault
 from mosaic_scheduler.service import SchedulerService
@@ -54,6 +56,10 @@ from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_scheduler.workers.image import ImageAsker
 from mosaic_scheduler.workers.probe import WorkerProbe
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker, WorkerRegistry
+from mosaic_scheduler.xmpp.accounts import RunAccounts
+from mosaic_scheduler.xmpp.delivery import XmppLogin
+from mosaic_scheduler.xmpp.ledger import AccountLedger
+from mosaic_scheduler.xmpp.need import agents_of
 from mosaic_servicekit.bus import Bus, Verb
 from mosaic_servicekit.credentials import RunSigner
 from mosaic_servicekit.lifecycle import Service
@@ -101,13 +107,16 @@ class SchedulerApp:
         self._views.losses_of = self._ledger.losses
         self._durations = PastDurations(self._database)
         self._supply = GpuSupply(self._gpu_watch, self._ledger, self._placement)
+        self._accounts = RunAccounts(
+            settings.home, AccountLedger(self._database), self._unfinished_ids
+        )
         self._reconciler = Reconciler(
             store=self._store,
             placement=self._placement,
             heartbeats=self._heartbeats,
             views=self._views,
             dispatcher=Dispatcher(self._placement, self._ledger, self._durations, self._views),
-            on_end=self._durations.note,
+            on_end=self._on_end,
             make_order=self._make_order,
             ask_events=self._ask_events,
             announce=self._announce,
@@ -131,6 +140,7 @@ class SchedulerApp:
             self._database,
             self._publisher.wake,
         )
+        self._has_taken_over = False
         self._placement.on_change(self._reconciler.wake.set)
         self._purge = RunPurge(self._database, self._bus, settings.home, self._silence)
         self._service = SchedulerService(
@@ -174,7 +184,12 @@ class SchedulerApp:
 
     async def run(self, service: Service) -> None:
         """Serve until told to stop. Runs go on without us; the next scheduler adopts them."""
-        await self._take_over()
+        try:
+            await self._prepare()
+        except PlacementUnavailable as error:
+            # All else works without the engine; the reconciler tries again before it starts anything.
+            get_log().warning("engine.away", error=str(error))
+        self._reconciler.prepare = self._prepare
         self._bus.on_connected(lambda: self._heartbeats.on_connection(True))
         await self._bus.start()
         await self._bus.subscribe(subjects.HEARTBEAT_ALL, self._on_heartbeat)
@@ -187,6 +202,7 @@ class SchedulerApp:
             "purge": self._purge.run,
             "machine": self._machine.run,
             "gpus": self._gpu_watch.run,
+            "xmpp": self._accounts.run,
             "progress": self._announce_progress,
             "losses": self._watch_connection,
             "warm_up": self._warm_up,
@@ -200,12 +216,18 @@ class SchedulerApp:
         self._placement.close()
         await self._database.close()
 
+    async def _prepare(self) -> None:
+        """Take over once. Raises PlacementUnavailable while the engine is away."""
+        if not self._has_taken_over:
+            await self._take_over()
+            self._has_taken_over = True
+
     async def _take_over(self) -> None:
         """Adopt what runs, and end what an earlier scheduler left behind."""
         adopted = await self._placement.adopt()
         await self._ledger.rebuild()
         await self._durations.load()
-        alive = {run.record.run_id for run in await self._store.unfinished()}
+        alive = await self._unfinished_ids()
         # Of a run that has ended, at most a shipper may still be at work.
         alive |= {run.record.run_id for run in await self._store.with_leftovers()}
         swept = await self._placement.sweep_orphans(lambda run_id: run_id in alive)
@@ -213,6 +235,13 @@ class SchedulerApp:
             if ref.run_id in alive:
                 self._credentials.renew(ref)
         get_log().info("runs.adopted", adopted=len(adopted), orphans_ended=swept)
+
+    async def _unfinished_ids(self) -> set[str]:
+        return {run.record.run_id for run in await self._store.unfinished()}
+
+    def _on_end(self, record: RunRecord) -> None:
+        self._durations.note(record)
+        self._accounts.wake()
 
     async def _make_order(self, run: StoredRun) -> LaunchOrder:
         record = run.record
@@ -230,11 +259,22 @@ class SchedulerApp:
             grant=lease.grant if lease is not None else None,
             image=worker.manifest.image,
             secrets=await asyncio.to_thread(self._reveal, record.spec.secrets),
+            xmpp=await self._log_in(record, worker),
             broker_url=self._settings.url,
             write_creds=(
                 None if signer is None else lambda path: signer.write_creds(record.run_id, path)
             ),
         )
+
+    async def _log_in(self, record: RunRecord, worker: RegisteredWorker) -> XmppLogin | None:
+        agents = agents_of(record.spec, await self._probe.describe(worker))
+        if not agents:
+            return None
+        try:
+            return await self._accounts.provision(record.run_id, agents)
+        except XmppUnavailable as error:
+            # It went away while the run waited.
+            raise PlacementFailed(f"xmpp: {error.part}: {error.problem.detail}") from error
 
     async def _silence(self, run_id: str) -> None:
         """End whatever still sends something of an ended run."""
@@ -250,7 +290,8 @@ class SchedulerApp:
 
     async def _withdraw(self, ref: PlacedRef) -> None:
         try:
-            await asyncio.to_thread(withdraw, self._placement.folder(ref))
+            folder = RunFolder(self._placement.folder(ref), ref)
+            await asyncio.to_thread(folder.withdraw)
         except OSError as error:
             # A folder that may not be written must not keep the run from ending.
             get_log().error("secrets.not_withdrawn", run_id=ref.run_id, error=str(error))

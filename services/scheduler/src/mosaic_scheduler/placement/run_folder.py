@@ -12,7 +12,8 @@ from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
-from mosaic_scheduler.secrets.delivery import deliver, variables
+from mosaic_scheduler.secrets import delivery as secrets
+from mosaic_scheduler.xmpp import delivery as xmpp
 from mosaic_servicekit.logging import get_log
 
 RUNNER_MODULE = "mosaic_workerkit.runner"
@@ -45,7 +46,8 @@ class RunFolder:
         (self.path / "logs").mkdir(exist_ok=True)
         if order.write_creds is not None:
             order.write_creds(self.path / launch.CREDS_FILE)
-        deliver(self.path, order.secrets)
+        secrets.deliver(self.path, order.secrets)
+        xmpp.deliver(self.path, order.xmpp)
         spec = RunFile(
             run_id=self._ref.run_id,
             attempt=self._ref.attempt,
@@ -54,6 +56,15 @@ class RunFolder:
         _write(self.path / launch.SPEC_FILE, spec.model_dump_json(indent=1))
         # Last: with it an attempt can be started.
         _write(self.path / launch.LAUNCH_FILE, self._launch(order).model_dump_json(indent=1))
+
+    def withdraw(self) -> None:
+        """Delete what an attempt had for its lifetime only.
+
+        Raises:
+            OSError: the folder may not be written.
+        """
+        secrets.withdraw(self.path)
+        xmpp.withdraw(self.path)
 
     def environment(self) -> dict[str, str]:
         """What marks a process as belonging to this attempt."""
@@ -134,7 +145,8 @@ class RunFolder:
             env={
                 **dict.fromkeys(_THREADS, str(order.spec.cpus)),
                 **self.environment(),
-                **variables(self.path, list(order.secrets)),
+                **secrets.variables(self.path, list(order.secrets)),
+                **xmpp.variables(self.path, order.xmpp),
                 **_visible_devices(order),
                 "PYTHONUNBUFFERED": "1",
             },

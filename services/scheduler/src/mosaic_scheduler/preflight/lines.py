@@ -23,6 +23,7 @@ _TITLES = {
     "broker": "Broker",
     "recorder": "Recorder",
     "secrets": "Secrets",
+    "xmpp": "XMPP",
     "consent": "Consent",
 }
 _LINE_OF_FIELD = {
@@ -32,6 +33,7 @@ _LINE_OF_FIELD = {
     "memory_mb": "memory",
     "internet": "internet",
     "secrets": "secrets",
+    "xmpp": "xmpp",
 }
 """Where a finding about a field of the spec stands, if not under `spec`."""
 _TODO_OF_LINE = {
@@ -42,6 +44,7 @@ _TODO_OF_LINE = {
     "internet": "Leave `internet` off, or start the stack with such a network.",
     "device": "Ask for what this machine has (`./mosaic gpus`), or for a worker that needs no GPU.",
     "secrets": "Set it with `./mosaic secret set NAME`.",
+    "xmpp": "See `./mosaic xmpp status`; `./mosaic xmpp up` starts it.",
 }
 
 _AS_IT_IS = "Change it, or start the run as it is."

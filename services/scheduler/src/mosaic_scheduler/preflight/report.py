@@ -17,6 +17,8 @@ from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_scheduler.workers.preflight import parse_spec
 from mosaic_scheduler.workers.registry import RegisteredWorker
+from mosaic_scheduler.xmpp.need import agents_of
+from mosaic_scheduler.xmpp.readiness import ready_words
 from mosaic_servicekit.bus import Bus, Verb
 
 
@@ -94,6 +96,9 @@ class Preflight:
             await self._of_device(worker, spec),
             lines.of_secrets(spec),
         ]
+        agents = agents_of(spec, await self._catalogue.describe(worker))
+        if agents and "xmpp" not in said:
+            well.append(lines.ok("xmpp", ready_words(self._settings.home, agents)))
         return [line for line in well if line.id not in said]
 
     async def _of_device(self, worker: RegisteredWorker, spec: RunSpec) -> PreflightLine:

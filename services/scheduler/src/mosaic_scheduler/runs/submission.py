@@ -29,6 +29,7 @@ from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_scheduler.workers.preflight import check_secrets, check_spec, parse_spec
 from mosaic_scheduler.workers.registry import RegisteredWorker
+from mosaic_scheduler.xmpp.readiness import check_xmpp
 from mosaic_servicekit.bus import Verb
 from mosaic_servicekit.ulid import RunIdSource
 
@@ -106,6 +107,7 @@ class RunSubmission:
             ),
             *check_bounds(spec, self._reconciler.placement.bounds, machine_memory_mb()),
             *check_secrets(spec, known),
+            *await check_xmpp(self._settings.home, spec, description),
         ]
 
     async def ask_worker(self, worker: RegisteredWorker, spec: RunSpec) -> CheckReport:
