@@ -5,9 +5,10 @@ import sys
 
 from mosaic_gui.app.arguments import Arguments, parse_arguments
 from mosaic_gui.app.qt_check import check_platform, explain_import
-from mosaic_gui.errors import ArgumentInvalid, GuiError
+from mosaic_gui.errors import ArgumentInvalid, GuiError, StackUnknown
 
 EXIT_USAGE = 2
+EXIT_NO_STACK = 3
 EXIT_NOT_NOW = 6
 
 
@@ -22,6 +23,9 @@ def main() -> int:
     except ArgumentInvalid as error:
         print(f"mosaic: {error}", file=sys.stderr)
         return EXIT_USAGE
+    except StackUnknown as error:
+        print(f"mosaic: {error}", file=sys.stderr)
+        return EXIT_NO_STACK
     except GuiError as error:
         print(f"mosaic: {error}", file=sys.stderr)
         return EXIT_NOT_NOW

@@ -1,6 +1,7 @@
 """The program around the client: Qt's application, signals of the system, and the last resort for errors."""
 
 import logging
+import os
 import signal
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from PyQt6.QtWidgets import QApplication
 from mosaic_gui.app.arguments import Arguments
 from mosaic_gui.app.client import Client
 from mosaic_gui.app.screenshot import Screenshots
+from mosaic_gui.errors import StackUnknown
 from mosaic_gui.net.location import data_root
 from mosaic_gui.theme.apply import apply_theme, load_fonts
 from mosaic_gui.theme.tokens import DARK, LIGHT, THEMES, Tokens
@@ -43,8 +45,11 @@ def run_program(arguments: Arguments) -> int:
 
 
 def _connect(client: Client, arguments: Arguments) -> None:
-    if arguments.url is not None:
-        client.connect_named(arguments.url, arguments.token_file)
+    """As on the command line, else as the environment says (as all verbs of `./mosaic` do), else this machine's."""
+    url = arguments.url or os.environ.get("MOSAIC_URL")
+    if url:
+        named = os.environ.get("MOSAIC_TOKEN_FILE")
+        client.connect_named(url, arguments.token_file or (Path(named) if named else None))
     else:
         client.connect_local()
 
@@ -52,8 +57,12 @@ def _connect(client: Client, arguments: Arguments) -> None:
 def _take_screenshots(app: QApplication, client: Client, arguments: Arguments, folder: Path) -> int:
     pictures = Screenshots(client, folder, client)
     pictures.done.connect(app.exit)
-    pictures.start()
     _connect(client, arguments)
+    if client.session is None:
+        raise StackUnknown(
+            f"There is nothing to take pictures of. {client.connection.connection.reason} `./mosaic up -d` starts a stack."
+        )
+    pictures.start()
     code = app.exec()
     client.close()
     for path in pictures.taken:

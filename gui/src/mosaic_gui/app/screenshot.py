@@ -17,6 +17,7 @@ PATIENCE_MS = 30_000
 SETTLED_MS = 3 * TICK_MS
 
 Claim = Callable[[], bool]
+_FAILED = (RunState.FAILED, RunState.CRASHED)
 
 
 class Screenshots(QObject):
@@ -78,7 +79,7 @@ class Screenshots(QObject):
         self._views.append(("train", lambda: client.window.show_page(TRAIN), self._has_report))
         live = _first(runs, lambda run: run.state is RunState.RUNNING and _has_points(run))
         good = _first(runs, lambda run: run.state is RunState.SUCCEEDED and _has_points(run))
-        bad = _first(runs, lambda run: run.end is not None and run.state is not RunState.SUCCEEDED)
+        bad = _first(runs, lambda run: run.state in _FAILED) or _first(runs, _is_ended_badly)
         for name, run in (("watch_live", live), ("watch", good), ("watch_ended", bad)):
             if run is not None:
                 self._add_watch(name, [run.run_id])
@@ -91,7 +92,10 @@ class Screenshots(QObject):
 
         def has_history() -> bool:
             followed = [client.store.followed.get(run_id) for run_id in run_ids]
-            return all(f is not None and (f.ended or len(f.curves.series) > 1) for f in followed)
+            return all(
+                f is not None and (f.ended or (f.caught_up and len(f.curves.series) > 1))
+                for f in followed
+            )
 
         self._views.append((name, lambda: client.open_runs(run_ids), has_history))
 
@@ -106,6 +110,10 @@ class Screenshots(QObject):
         path = self._folder / f"{name}.png"
         self._client.window.grab().save(str(path), "PNG")
         self.taken.append(path)
+
+
+def _is_ended_badly(run: RunView) -> bool:
+    return run.end is not None and run.state is not RunState.SUCCEEDED
 
 
 def _has_points(run: RunView) -> bool:

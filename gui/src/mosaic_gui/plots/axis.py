@@ -25,6 +25,9 @@ class ValueAxis(pg.AxisItem):
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         if self.is_log:
             return [f"{10**value:.3g}" for value in values]
-        if values and max(abs(value) for value in values) >= 10_000 and spacing >= 1:
+        most = max((abs(value) for value in values), default=0.0)
+        if most >= 1e12 or 0 < most < 1e-3:
+            return [f"{value:.1e}".replace("e+", "e") if value else "0" for value in values]
+        if most >= 10_000 and spacing >= 1:
             return [short_count(round(value * scale)) for value in values]
         return list(super().tickStrings(values, scale, spacing))

@@ -170,7 +170,7 @@ class Chart(QFrame):
         self._plot.setBackground(tokens.surface)
         self._plot.setFrameShape(QFrame.Shape.NoFrame)
         self._value_axis.is_log = self._model.log_scale
-        self._value_axis.setWidth(44)
+        self._value_axis.setWidth(48)
         self._item.hideButtons()
         self._item.setMenuEnabled(False)
         self._item.showGrid(x=False, y=True, alpha=0.12)

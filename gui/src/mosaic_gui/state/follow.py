@@ -53,6 +53,10 @@ class Follower:
         self.missed += count
         self._advance(to_cursor)
 
+    def is_behind(self, cursor: str) -> bool:
+        """Whether something up to there has not come yet."""
+        return any(seq > self._seen.get(key, 0) for key, seq in parse_cursor(cursor).items())
+
     def _is_new(self, event: Event) -> bool:
         return int(event["seq"]) > self._seen.get((event["attempt"], event["source"]), 0)
 

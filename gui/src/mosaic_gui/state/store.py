@@ -61,9 +61,14 @@ class Followed:
     """Types of the namespaced events that it has: panels for them appear with the first."""
     artifacts: int = 0
     """Announcements of files, also of those that went again; grows when there is a reason to ask for the list."""
-    caught_up: bool = False
-    """History has been read; from here on it is live."""
+    joint: str | None = None
+    """Cursor of the run's newest event when the subscription began; None until the snapshot came."""
     ended: bool = False
+
+    @property
+    def caught_up(self) -> bool:
+        """History has been read; from here on it is live."""
+        return self.joint is not None and not self.follower.is_behind(self.joint)
 
     def take(self, batch: EventBatch) -> tuple[bool, bool]:
         """Take events; whether series grew, and whether anything else is new."""
@@ -136,6 +141,7 @@ class Store:
             case Snapshot():
                 if (followed := self.followed.get(frame.run.run_id)) is not None:
                     followed.follower.joined(frame.cursor)
+                    followed.joint = frame.cursor
                 return self._take_run(frame.run)
             case Missed():
                 if (followed := self.followed.get(frame.run_id)) is not None:
@@ -143,7 +149,7 @@ class Store:
                 return Changes(events=frozenset({frame.run_id}))
             case Ended():
                 if (followed := self.followed.get(frame.run_id)) is not None:
-                    followed.ended = followed.caught_up = True
+                    followed.ended = True
                 return Changes(ended=frozenset({frame.run_id}))
             case ProblemFrame():
                 return Changes(problems=(frame.problem,))

@@ -106,6 +106,10 @@ def _names(tokens: Tokens) -> dict[str, str]:
         "surface": tokens.surface,
         "raised": tokens.raised,
         "hover": tokens.hover,
+        # what can be typed into is never greyer than what lies around it
+        "field": tokens.ground if tokens.is_dark else tokens.surface,
+        # what is chosen lies above its ground: lighter than it in both themes
+        "lifted": tokens.hover if tokens.is_dark else tokens.selection,
         "line": tokens.line,
         "edge": tokens.edge,
         "edge_soft": mixed(tokens.edge, tokens.surface, 0.55),

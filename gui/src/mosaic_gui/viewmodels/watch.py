@@ -109,6 +109,8 @@ class WatchModel(QObject):
             rows.replace([])
         self.run_replaced.emit()
         self._look_for_names()
+        self.charts_changed.emit()
+        self.names_changed.emit()
         self._fill_details()
 
     def consume(self, changes: Changes) -> None:

@@ -36,7 +36,7 @@ class ChartBar(QWidget):
         self.smoothing.setAccessibleName(self.tr("Smoothing"))
         self._factor = label("", "small")
         self._factor.setFixedWidth(40)
-        self.log = button(self.tr("Log"), "segment", "charts.log")
+        self.log = button(self.tr("Log scale"), "segment", "charts.log")
         self.log.setCheckable(True)
         self.log.setToolTip(self.tr("Values on a logarithmic scale"))
         self.follow = button(self.tr("Follow"), "segment", "charts.follow")

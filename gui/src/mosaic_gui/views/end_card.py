@@ -7,7 +7,7 @@ from mosaic_gui.state.end_card import EndCard
 from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.views.text import button, label, restyle
 
-LINES_SHOWN = 7
+LINES_SHOWN = 6
 
 
 class EndCardView(QFrame):
@@ -40,14 +40,21 @@ class EndCardView(QFrame):
         top.addWidget(self._facts)
         top.addStretch(1)
         top.addWidget(self._hide)
+        words = QVBoxLayout()
+        words.setSpacing(6)
+        words.addWidget(self._message)
+        words.addWidget(self._advice)
+        words.addStretch(1)
+        words.addLayout(self._buttons)
+        body = QHBoxLayout()
+        body.setSpacing(14)
+        body.addLayout(words, 4)
+        body.addWidget(self._lines, 5)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 10, 12, 12)
         layout.setSpacing(6)
         layout.addLayout(top)
-        layout.addWidget(self._message)
-        layout.addWidget(self._advice)
-        layout.addWidget(self._lines)
-        layout.addLayout(self._buttons)
+        layout.addLayout(body)
 
     def show_card(self, card: EndCard) -> None:
         """Fill it."""
@@ -56,11 +63,11 @@ class EndCardView(QFrame):
         self._title.setText(card.title)
         self._facts.setText("   ·   ".join(f"{name} {value}" for name, value in card.facts))
         self._message.setText(card.message)
-        self._message.setVisible(bool(card.message))
+        self._message.setVisible(card.message.rstrip(".") != card.title)
         self._advice.setText("\n".join(f"→  {line}" for line in card.advice))
         self._lines.setPlainText("\n".join(card.last_lines))
         self._lines.setVisible(bool(card.last_lines) and card.tone == "bad")
-        shown = min(LINES_SHOWN, max(2, len(card.last_lines)))
+        shown = min(LINES_SHOWN, max(4, len(card.last_lines)))
         self._lines.setFixedHeight(shown * self._lines.fontMetrics().lineSpacing() + 22)
         bar = self._lines.verticalScrollBar()
         if bar is not None:
