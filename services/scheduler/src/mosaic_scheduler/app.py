@@ -101,7 +101,7 @@ class SchedulerApp:
             self._leases,
             self._placement,
             self._gpu_watch,
-            OwnerFinder(settings.home / RUNS_DIR),
+            OwnerFinder(settings.home / RUNS_DIR).owner,
             settings.gpu_share_limit,
         )
         self._views.losses_of = self._ledger.losses

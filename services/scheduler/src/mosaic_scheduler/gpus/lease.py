@@ -1,4 +1,4 @@
-"""Leases in the database. A lease is the devices of one attempt under one token, and every write must show that token."""
+"""Leases in the database: the devices of one attempt under one token, which every write must show."""
 
 import secrets
 import sqlite3

@@ -11,13 +11,13 @@ from collections.abc import Collection, Mapping
 from mosaic_contracts.gpus import ForeignUser, GpuState
 from mosaic_scheduler.gpus.foreign import (
     UNEXPLAINED_BYTES,
+    OwnerOf,
     foreign_bytes,
     foreign_users,
     hidden_bytes,
     in_words,
 )
 from mosaic_scheduler.gpus.lease import Lease, LeaseStore
-from mosaic_scheduler.gpus.owner import OwnerFinder
 from mosaic_scheduler.gpus.reading import DeviceReading
 from mosaic_scheduler.gpus.watch import GpuWatch
 from mosaic_scheduler.placement.protocol import PlacedRef, Placement
@@ -37,13 +37,13 @@ class LeaseLedger:
         store: LeaseStore,
         placement: Placement,
         watch: GpuWatch,
-        finder: OwnerFinder,
+        owner_of: OwnerOf,
         share_limit: int,
     ) -> None:
         self._store = store
         self._placement = placement
         self._watch = watch
-        self._finder = finder
+        self._owner_of = owner_of
         self._ending: dict[str, tuple[float, int]] = {}
         """By token: since when (monotonic) and after which look."""
         self.share_limit = share_limit
@@ -74,9 +74,7 @@ class LeaseLedger:
             for device in self._watch.reading.missing
             if (index := device.sample.index) in self._watch.reading.lost
         ]
-        return Devices(
-            tuple(offers), self.share_limit, problem or self._problem(), dict(free_in_s)
-        )
+        return Devices(tuple(offers), self.share_limit, problem or self._problem(), dict(free_in_s))
 
     def on(self, uuid: str) -> list[Lease]:
         """The leases on a device."""
@@ -85,7 +83,7 @@ class LeaseLedger:
     def foreign(self, device: DeviceReading) -> list[ForeignUser]:
         """Who uses a device without a lease on it."""
         holders = {lease.ref.run_id for lease in self.on(device.sample.uuid)}
-        return foreign_users(device, holders, self._finder.owner)
+        return foreign_users(device, holders, self._owner_of)
 
     def losses(self, run_id: str) -> list[str]:
         """Devices of a run that cannot be read any more, in words."""
@@ -93,7 +91,9 @@ class LeaseLedger:
         if not reading.is_current:
             return []
         seen = {device.sample.uuid for device in reading.devices}
-        mine = {u for lease in self.leases if lease.ref.run_id == run_id for u in lease.grant.devices}
+        mine = {
+            u for lease in self.leases if lease.ref.run_id == run_id for u in lease.grant.devices
+        }
         known = {device.sample.uuid: device for device in reading.missing}
         return [
             f"{known[uuid].label}: {reading.lost[known[uuid].sample.index]}"
@@ -108,7 +108,11 @@ class LeaseLedger:
             return "the GPU driver does not answer (`./mosaic gpus` says more)"
         if state is GpuState.UNKNOWN:
             return "the GPUs have not been looked at yet"
-        return "no GPU is seen here now (`./mosaic gpus` says more)" if state is GpuState.ABSENT else ""
+        return (
+            "no GPU is seen here now (`./mosaic gpus` says more)"
+            if state is GpuState.ABSENT
+            else ""
+        )
 
     def _offer(self, device: DeviceReading) -> Offer:
         users = self.foreign(device)
@@ -156,7 +160,7 @@ class LeaseLedger:
         )
 
     def _has_left(self, lease: Lease, device: DeviceReading) -> bool:
-        owners = (self._finder.owner(process.pid) for process in device.processes)
+        owners = (self._owner_of(process.pid) for process in device.processes)
         if any(owner.run_id == lease.ref.run_id for owner in owners):
             return False
         # Where processes are not named only the memory tells; what the others there reserved is theirs.

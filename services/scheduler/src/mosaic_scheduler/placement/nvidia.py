@@ -1,4 +1,4 @@
-"""GPUs of a container: the device request that is its wall, the label that says who holds them, the engine's runtime."""
+"""GPUs of a container: the device request that is its wall, the label of who holds them, the runtime of the engine."""
 
 import time
 from typing import Any

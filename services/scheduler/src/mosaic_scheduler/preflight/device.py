@@ -9,7 +9,9 @@ from mosaic_scheduler.preflight import lines
 from mosaic_scheduler.queue.device import Devices
 from mosaic_scheduler.queue.plan import Claim, queue_places
 
-_ON_CPU = "It runs on the CPU, on {cores} (`cpus`): ask for fewer steps (`steps`), or go where a GPU is."
+_ON_CPU = (
+    "It runs on the CPU, on {cores} (`cpus`): ask for fewer steps (`steps`), or go where a GPU is."
+)
 
 
 def device_need(
@@ -39,9 +41,7 @@ def check_device(spec: RunSpec, need: DeviceNeed, stock: GpuStock) -> list[Findi
     return findings
 
 
-def of_device(
-    spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devices
-) -> PreflightLine:
+def of_device(spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devices) -> PreflightLine:
     """Of a run whose device nothing speaks against."""
     if spec.gpus:
         claim = Claim("", cpus=0, gpus=spec.gpus, gpu_memory_mb=spec.gpu_memory_mb)
@@ -56,7 +56,11 @@ def of_device(
         message = f"CPU; it could use a GPU (`gpus` 1), of which this machine has {stock.count}."
         return lines.ok("device", message)
     message = f"It could use a GPU, and there is none to give. {stock.note}".strip()
-    return lines.warning("device", message, _ON_CPU.format(cores="1 core" if spec.cpus == 1 else f"{spec.cpus} cores"))
+    return lines.warning(
+        "device",
+        message,
+        _ON_CPU.format(cores="1 core" if spec.cpus == 1 else f"{spec.cpus} cores"),
+    )
 
 
 def _blocking(where: str, message: str, code: ProblemCode) -> Finding:

@@ -1,4 +1,4 @@
-"""When each waiting run will start, roughly: the queue is played forward, with the ends of runs as they are expected."""
+"""When each waiting run will start, roughly: the queue is played forward, with the ends of runs as expected."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,15 +26,22 @@ def expected_starts(
     core_limit: int,
     devices: Devices,
     lasts_s: Mapping[str, float],
+    reserve_after_s: float,
 ) -> dict[str, float]:
-    """Seconds from now to the start of those of which it can be told. `lasts_s`: by run, how long such a run takes."""
+    """Seconds from now to the start of those of which it can be told.
+
+    `lasts_s`: by run, how long such a run takes; `reserve_after_s`: from then on all have waited long enough for GPUs.
+    """
     ahead = [claim for claim in waiting if not claim.held][:FORETOLD]
     busy = list(running)
+    # How long devices stay taken is played here, and not told beforehand.
+    devices = replace(devices, free_in_s={})
     starts: dict[str, float] = {}
     now = 0.0
     while ahead:
         cores = sum(run.cpus for run in busy)
-        places = queue_places(ahead, cores, core_limit, devices)
+        overdue = {claim.run_id for claim in ahead} if now >= reserve_after_s else ()
+        places = queue_places(ahead, cores, core_limit, devices, overdue)
         for claim, place in zip(ahead, places, strict=True):
             if place.starts:
                 starts[claim.run_id] = now

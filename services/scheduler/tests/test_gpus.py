@@ -1,0 +1,273 @@
+"""GPUs from end to end: a real scheduler and real runs on a machine whose GPUs are made up below NVML's functions."""
+
+import os
+import signal
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.fake_gpus import FakeMachine
+from tests.fake_nvml import GIB
+from tests.script_worker import SPEC as SCRIPT
+from tests.script_worker import script_worker
+from tests.stack import Stack, until
+
+from mosaic_contracts.gpus import DeviceState, GpuReport, GpuState
+from mosaic_contracts.preflight import PreflightLine, PreflightReport
+from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import SubmitRequest
+from mosaic_contracts.stack import SCHEDULER_DB
+from mosaic_contracts.states import RunState
+from mosaic_scheduler.placement import proc
+from mosaic_servicekit.testing import TestBroker
+
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(180)]
+WORKER = "mosaic_workerkit.testing.synthetic"
+PATIENCE_S = 60.0
+LONG = {"rate": 200.0, "events": 1_000_000}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> FakeMachine:
+    """Two GPUs."""
+    return FakeMachine(tmp_path / "gpus.json", "GPU-a", "GPU-b")
+
+
+@pytest.fixture
+async def gpus(
+    home: Path, venvs: Path, secure_broker: TestBroker, machine: FakeMachine
+) -> AsyncIterator[Stack]:
+    """A stack on that machine, with cores enough."""
+    running = Stack(home, venvs, secure_broker)
+    running.environment |= {"MOSAIC_GPU_HELPER": machine.variable, "MOSAIC_CPU_LIMIT": "8"}
+    try:
+        await running.open()
+        yield running
+    finally:
+        await running.close()
+
+
+async def report(stack: Stack) -> GpuReport:
+    """Devices, leases, others."""
+    return await stack.bus.request("scheduler", "gpus", None, GpuReport)
+
+
+async def states(stack: Stack) -> dict[str, str]:
+    """State by device."""
+    return {device.uuid: device.state for device in (await report(stack)).devices}
+
+
+async def holders(stack: Stack) -> dict[str, list[str]]:
+    """Runs by device."""
+    devices = (await report(stack)).devices
+    return {device.uuid: [lease.run_id for lease in device.leases] for device in devices}
+
+
+async def all_free(stack: Stack) -> bool:
+    """Whether nobody has a lease."""
+    return set((await states(stack)).values()) == {DeviceState.FREE}
+
+
+async def running(stack: Stack, **spec: object) -> RunRecord:
+    """A run that goes on until it is stopped."""
+    run = await stack.submit(parameters=LONG, **spec)
+    return await stack.wait_state(run.run_id, RunState.RUNNING, deadline_s=PATIENCE_S)
+
+
+async def waits(stack: Stack, run_id: str, words: str) -> RunRecord:
+    """Wait until a queued run says that. Asked for: a reason changes under an equal revision."""
+
+    async def says() -> bool:
+        return words in ((await stack.get(run_id)).waiting_reason or "")
+
+    await until(says, PATIENCE_S)
+    return await stack.get(run_id)
+
+
+def visible(stack: Stack, run_id: str) -> str:
+    """What its worker sees."""
+    raw = Path(f"/proc/{stack.process(run_id, WORKER).pid}/environ").read_bytes().split(b"\0")
+    (line,) = [entry for entry in raw if entry.startswith(b"CUDA_VISIBLE_DEVICES=")]
+    return line.decode().partition("=")[2]
+
+
+async def test_a_run_gets_its_devices_and_gives_them_back(gpus: Stack) -> None:
+    """By UUID, and no others; a run on the CPU sees none; who waits is told for whom, and starts when it is free."""
+    one = await running(gpus, gpus=1)
+    cpu = await running(gpus)
+    (taken,) = [uuid for uuid, runs in (await holders(gpus)).items() if runs]
+    assert visible(gpus, one.run_id) == taken
+    assert visible(gpus, cpu.run_id) == ""
+    both = await gpus.submit(gpus=2, parameters={"events": 10})
+    told = await waits(gpus, both.run_id, "needs 2 GPUs; 1 of 2 free")
+    assert f"is used by run {one.run_id}" in (told.waiting_reason or "")
+    await gpus.stop(one.run_id)
+    ended = await gpus.wait_end(both.run_id, PATIENCE_S)
+    assert ended.state is RunState.SUCCEEDED
+    await until(lambda: all_free(gpus), PATIENCE_S)
+
+
+async def test_foreign_users_are_waited_for_and_named(gpus: Stack, machine: FakeMachine) -> None:
+    """A program that is no run of ours holds a device: nobody gets it until it has gone; sharing goes past it."""
+    for uuid in ("GPU-a", "GPU-b"):
+        machine.set(uuid, processes=[(os.getpid(), GIB)])
+    await until(lambda: _all_are(gpus, DeviceState.FOREIGN), PATIENCE_S)
+    run = await gpus.submit(gpus=1, parameters=LONG)
+    told = await waits(gpus, run.run_id, f"pid {os.getpid()}")
+    assert "1,024 MiB" in (told.waiting_reason or "")
+    shared = await running(gpus, gpus=1, gpu_memory_mb=1000)
+    machine.set("GPU-b", processes=[])
+    await gpus.wait_state(run.run_id, RunState.RUNNING, deadline_s=PATIENCE_S)
+    assert await holders(gpus) == {"GPU-a": [shared.run_id], "GPU-b": [run.run_id]}
+
+
+async def _all_are(stack: Stack, state: DeviceState) -> bool:
+    return set((await states(stack)).values()) == {state}
+
+
+async def test_a_killed_scheduler_finds_every_lease_again(
+    gpus: Stack, machine: FakeMachine
+) -> None:
+    """From what really runs, even when its table is empty: nothing is handed out twice, and nothing leaks."""
+    held = await running(gpus, gpus=1)
+    ends = await running(gpus, gpus=1)
+    before = await holders(gpus)
+    queued = await gpus.submit(gpus=1, parameters={"events": 10})
+    await gpus.kill_scheduler()
+    with sqlite3.connect(gpus.home / SCHEDULER_DB) as connection:
+        tokens = [row[0] for row in connection.execute("SELECT token FROM gpu_leases")]
+        connection.execute("DELETE FROM gpu_leases")
+    connection.close()
+    gpus.kill(gpus.process(ends.run_id, "mosaic_workerkit.runner"))
+    await gpus.start_scheduler()
+    (place,) = [uuid for uuid, runs in before.items() if held.run_id in runs]
+    assert held.run_id in (await holders(gpus))[place]
+    assert (await gpus.wait_end(queued.run_id, PATIENCE_S)).state is RunState.SUCCEEDED
+    with sqlite3.connect(gpus.home / SCHEDULER_DB) as connection:
+        after = {row[0] for row in connection.execute("SELECT token FROM gpu_leases")}
+    connection.close()
+    assert after & set(tokens)
+    await gpus.stop(held.run_id)
+    await until(lambda: all_free(gpus), PATIENCE_S)
+
+
+async def test_a_suspended_run_keeps_its_device(gpus: Stack, machine: FakeMachine) -> None:
+    """Stopped by SIGSTOP it holds what it has; killed it gives it back, and the next one starts."""
+    machine.remove("GPU-b")
+    run = await running(gpus, gpus=1)
+    worker = gpus.process(run.run_id, WORKER)
+    proc.send_signal(worker, signal.SIGSTOP)
+    await gpus.wait(run.run_id, lambda r: any("suspended" in n for n in r.notes), PATIENCE_S)
+    following = await gpus.submit(gpus=1, parameters={"events": 10})
+    await waits(gpus, following.run_id, f"run {run.run_id}")
+    assert (await holders(gpus))["GPU-a"] == [run.run_id]
+    gpus.kill(gpus.process(run.run_id, "mosaic_workerkit.runner"))
+    assert (await gpus.wait_end(run.run_id, PATIENCE_S)).state is RunState.CRASHED
+    assert (await gpus.wait_end(following.run_id, PATIENCE_S)).state is RunState.SUCCEEDED
+
+
+async def test_a_device_that_falls_off_the_bus_is_told(gpus: Stack, machine: FakeMachine) -> None:
+    """The run that is on it has a note, the device is lost, and the next run goes to the other one."""
+    run = await running(gpus, gpus=1)
+    (mine,) = [uuid for uuid, runs in (await holders(gpus)).items() if runs]
+    machine.set(mine, is_lost=True)
+    await gpus.wait(run.run_id, lambda r: any("GPU is lost" in n for n in r.notes), PATIENCE_S)
+    found = await report(gpus)
+    assert found.state is GpuState.PARTIAL
+    assert {device.uuid: device.state for device in found.devices}[mine] is DeviceState.LOST
+    other = await running(gpus, gpus=1)
+    assert visible(gpus, other.run_id) not in ("", mine)
+
+
+async def line(stack: Stack, **spec: object) -> PreflightLine:
+    """What preflight says of the device."""
+    request = SubmitRequest(spec={"worker": "synthetic", **SCRIPT, **spec})
+    found = await stack.bus.request("scheduler", "preflight", request, PreflightReport, 20)
+    (device,) = [entry for entry in found.lines if entry.id == "device"]
+    return device
+
+
+async def test_what_can_never_be_is_refused_with_the_figure(gpus: Stack) -> None:
+    """More devices or more memory than there are; and preflight says the same, or that it would wait."""
+    refusals = {
+        "needs 3 GPUs, this machine has 2": {"gpus": 3},
+        "needs 1 GPU with 9,000 MiB of memory, this machine has none (the largest has 7,936 MiB)": {
+            "gpus": 1,
+            "gpu_memory_mb": 9000,
+        },
+        "the run asks for none; add `gpus` 1": {"gpu_memory_mb": 1000},
+    }
+    for words, spec in refusals.items():
+        with pytest.raises(ProblemError) as caught:
+            await gpus.submit(**spec)
+        assert words in caught.value.problem.detail
+    script_worker(gpus, "needy", {"ok": True, "findings": []}, device="required")
+    script_worker(gpus, "able", {"ok": True, "findings": []}, device="optional")
+    found = await line(gpus, worker="needy")
+    assert (found.level, found.code) == ("blocking", ProblemCode.RESOURCES_IMPOSSIBLE)
+    assert "ask for one with `gpus` 1" in found.message
+    assert (await line(gpus, worker="needy", gpus=1)).message == "1 of 2 GPUs, free now."
+    assert (await line(gpus, worker="able")).level == "ok"
+    await running(gpus, gpus=2)
+    found = await line(gpus, worker="able", gpus=1)
+    assert found.level == "warning"
+    assert "It would wait: needs 1 GPU; 0 of 2 free" in found.message
+
+
+async def test_without_a_gpu_who_needs_one_is_told(gpus: Stack, machine: FakeMachine) -> None:
+    """`required` blocks, `optional` warns and goes to the CPU."""
+    machine.remove("GPU-a")
+    machine.remove("GPU-b")
+    await until(lambda: _is(gpus, GpuState.ABSENT), PATIENCE_S)
+    script_worker(gpus, "needy", {"ok": True, "findings": []}, device="required")
+    script_worker(gpus, "able", {"ok": True, "findings": []}, device="optional")
+    for spec in ({"gpus": 0}, {"gpus": 1}):
+        found = await line(gpus, worker="needy", **spec)
+        assert found.level == "blocking"
+        assert "this machine has none" in found.message
+    found = await line(gpus, worker="able")
+    assert (found.level, found.todo[:28]) == ("warning", "It runs on the CPU, on 1 cor")
+
+
+async def _is(stack: Stack, state: GpuState) -> bool:
+    return (await report(stack)).state is state
+
+
+async def test_a_driver_that_hangs_holds_back_no_run_on_the_cpu(
+    home: Path, venvs: Path, secure_broker: TestBroker, machine: FakeMachine
+) -> None:
+    """From the scheduler's first second on; a GPU run is queued and told, and starts nowhere."""
+    machine.driver(hangs=True)
+    stack = Stack(home, venvs, secure_broker)
+    stack.environment["MOSAIC_GPU_HELPER"] = machine.variable
+    try:
+        await stack.open()
+        run = await stack.submit(parameters={"events": 10})
+        assert (await stack.wait_end(run.run_id, PATIENCE_S)).state is RunState.SUCCEEDED
+        await until(lambda: _is(stack, GpuState.SILENT), PATIENCE_S)
+        waiting = await stack.submit(gpus=1)
+        await waits(stack, waiting.run_id, "the GPU driver does not answer")
+        cpu = await stack.submit(parameters={"events": 10})
+        assert (await stack.wait_end(cpu.run_id, PATIENCE_S)).state is RunState.SUCCEEDED
+        assert (await stack.get(waiting.run_id)).state is RunState.QUEUED
+    finally:
+        await stack.close()
+
+
+async def test_a_rough_start_is_foretold(gpus: Stack) -> None:
+    """Once such runs have been seen, or the limit of what runs is known, who waits is told when."""
+    busy = await running(gpus, gpus=2, wall_time_s=600)
+    waiting = await gpus.submit(gpus=1, parameters=LONG)
+    await waits(gpus, waiting.run_id, "needs 1 GPU")
+
+    async def is_foretold() -> bool:
+        return (await gpus.get(waiting.run_id)).expected_start_at is not None
+
+    await until(is_foretold, PATIENCE_S)
+    told = (await gpus.get(waiting.run_id)).expected_start_at
+    started = (await gpus.get(busy.run_id)).started_at
+    assert told is not None
+    assert started is not None
+    assert 0 < (told - started).total_seconds() < 620
