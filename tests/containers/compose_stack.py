@@ -1,5 +1,6 @@
 """The compose stack under a project name, a port and a volume of its own, as a user starts it."""
 
+import hashlib
 import os
 import shutil
 import socket
@@ -156,5 +157,5 @@ def image_of(container: str) -> str:
 
 
 def project_name(folder: Path) -> str:
-    """A name that no other test's stack has."""
-    return f"mosaictest{folder.name.lower().replace('-', '').replace('_', '')}"
+    """A name that no other test's stack has, of this session or of another one on this machine."""
+    return f"mosaictest{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
