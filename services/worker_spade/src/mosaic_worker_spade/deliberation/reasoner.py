@@ -149,11 +149,11 @@ class Reasoner(Agent):  # type: ignore[misc] # agentspeak is not typed
 
     def stacks(self) -> list[list[str]]:
         """Intentions from the bottom up: the goal, and the plan that was chosen for it."""
-        told = [
-            [self._intention_text(part) for part in stack if part.instr is not None or part.waiter]
+        return [
+            [self._intention_text(part) for part in stack]
             for stack in self.intentions
+            if stack and not _is_ending(stack[-1])
         ]
-        return [stack for stack in told if stack]  # one that is about to end intends nothing more
 
     def _is_ready(self, intention: Intention) -> bool:
         if intention.waiter is None:
@@ -348,6 +348,13 @@ def plan_label(plan: Plan) -> str:
     if plan.annotation is not None:
         return str(plan.annotation.functor)
     return f"{plan.trigger.value}{plan.goal_type.value}{plan.head.functor}"
+
+
+def _is_ending(intention: Any) -> bool:
+    """Whether it is at its last instruction, e.g. the `!!train` that sets the next goal: it intends nothing more."""
+    if intention.waiter is not None:
+        return False
+    return intention.instr is None or intention.instr.success is None
 
 
 def _place(instruction: Any) -> str:

@@ -1,0 +1,105 @@
+"""Agents that talk over a real ejabberd, through the real system: run, read, lose the server."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from stack_under_test import ROOT, StackUnderTest, last_json, until
+
+from mosaic_contracts.states import RunState
+
+NOT_INSTALLED = 77
+
+
+class Xmpp:
+    """The stack's XMPP server, as `./mosaic xmpp up` starts it."""
+
+    def __init__(self, home: Path) -> None:
+        command = [sys.executable, str(ROOT / "services/xmpp/serve.py"), "--home", str(home)]
+        self._server = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        if not self._said():
+            code = self._server.wait()
+            self.stop()
+            if code == NOT_INSTALLED:
+                pytest.skip("no ejabberd: apt-get install --no-install-recommends ejabberd openssl")
+            raise AssertionError(f"the XMPP server ended with {code}")
+
+    def _said(self) -> str:
+        return self._server.stdout.readline() if self._server.stdout else ""
+
+    def stop(self) -> None:
+        """End it; a second time does nothing."""
+        for pipe in (self._server.stdin, self._server.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._server.wait(30)
+
+
+@pytest.fixture
+def xmpp(stack: StackUnderTest) -> Iterator[Xmpp]:
+    """A server that the stack knows."""
+    server = Xmpp(stack.home / "xmpp")
+    yield server
+    server.stop()
+
+
+def test_a_bdi_run_can_be_read_step_by_step(stack: StackUnderTest, xmpp: Xmpp) -> None:
+    """`run spade bdi_q FrozenLake-v1` trains, and `beliefs` explains every step of an episode with plan and beliefs."""
+    done = stack.cli(
+        *("run", "spade", "bdi_q", "FrozenLake-v1", "--steps", "6000", "--json"),
+        *("-p", "steps_every=10", "-p", "slippery=false"),
+    )
+    assert done.returncode == 0, done.stderr
+    run_id = str(last_json(done.stdout)["run_id"])
+    view = stack.wait_final(run_id)
+    assert view.state is RunState.SUCCEEDED
+    assert view.summary is not None
+    assert view.summary.gaps == 0
+    told = stack.cli("beliefs", run_id, "--episode", "100", "--json")
+    assert told.returncode == 0, told.stderr
+    steps = last_json(told.stdout)["steps"]
+    assert isinstance(steps, list)
+    with stack.client() as client:
+        length = next(e.length for e in client.each_episode(run_id) if e.episode == 100)
+    assert len(steps) == length
+    assert steps[0]["kind"] == "start"
+    for step in steps:
+        assert step["plan"] in ("discover", "learn", "exploit", "replan")
+        assert step["intentions"] == [f"+!train @{step['plan']}"]
+        assert 0 < step["confidence"] <= 1
+        assert any(belief.startswith("epsilon(") for belief in step["beliefs"])
+    assert not (stack.run_dir(run_id) / "control/xmpp").exists()
+
+
+def test_a_lost_server_is_a_note_of_a_run_that_goes_on(stack: StackUnderTest, xmpp: Xmpp) -> None:
+    """With the server away in the middle, the run view says degraded while steps go on; a stop ends it well."""
+    view = stack.submit("spade", "bdi_q", "FrozenLake-v1", steps=10**9, record="metrics")
+    stack.wait_stored(view.run_id, 50)
+    xmpp.stop()
+
+    def noted() -> str | None:
+        notes = stack.run(view.run_id).notes
+        return next((note for note in notes if note.startswith("degraded")), None)
+
+    assert "lost the XMPP server" in until(noted, "the run is noted as degraded", 60)
+    summary = stack.run(view.run_id).summary
+    assert summary is not None
+    stack.wait_stored(view.run_id, summary.events + 50)
+    assert stack.cli("stop", view.run_id).returncode == 0
+    view = stack.wait_final(view.run_id)
+    assert view.state is RunState.CANCELLED
+    assert view.notes == []
+
+
+def test_without_a_server_a_bdi_run_is_refused(stack: StackUnderTest) -> None:
+    """No server, no fall-back: the refusal says so, and what to do; plain Q-learning does not need one."""
+    refused = stack.cli("run", "spade", "bdi_q", "FrozenLake-v1", "--steps", "100")
+    assert refused.returncode != 0
+    assert "xmpp: port: Nobody answers" in refused.stderr
+    assert "./mosaic xmpp up" in refused.stderr
+    plain = stack.cli("run", "spade", "q_learning", "FrozenLake-v1", "--steps", "100")
+    assert plain.returncode == 0, plain.stderr
