@@ -1,0 +1,55 @@
+from mosaic_contracts.spec import RunSpec
+from mosaic_gui.state.draft import Draft, environments_for
+from tests.specimen import run, worker
+
+ENTRY = worker()
+PPO = ENTRY.description.algorithms[0]  # type: ignore[union-attr]
+
+
+def test_a_fresh_draft_is_a_valid_spec() -> None:
+    """Nothing needs to be typed: the defaults make a run."""
+    draft = Draft.of(ENTRY, PPO)
+    assert draft.faults() == {}
+    spec = RunSpec.model_validate(draft.spec())
+    assert (spec.algorithm, spec.environment, spec.parameters) == ("ppo", "CartPole-v1", {})
+
+
+def test_what_was_typed_goes_into_the_spec() -> None:
+    """Fields of the run and arguments of the algorithm land where the spec has them."""
+    draft = Draft.of(ENTRY, PPO)
+    draft.run.texts.update(seed="7", steps="2e4", tags="a, b ,", record="metrics")
+    draft.arguments.texts["gamma"] = "0.9"
+    spec = RunSpec.model_validate(draft.spec())
+    assert (spec.seed, spec.steps, spec.tags, spec.record.value) == (7, 20_000, ["a", "b"], "metrics")
+    assert spec.parameters == {"gamma": 0.9}
+
+
+def test_the_steps_field_stands_once() -> None:
+    """The argument that `steps` sets is not a field of its own: naming both is refused by the stack."""
+    assert "total_timesteps" not in Draft.of(ENTRY, PPO).arguments.fields
+
+
+def test_faults_name_their_place() -> None:
+    """A fault is found under the field's place in the spec."""
+    draft = Draft.of(ENTRY, PPO)
+    draft.arguments.texts["gamma"] = "2"
+    draft.environment = " "
+    assert draft.faults() == {
+        "parameters.gamma": "at most 1",
+        "environment": "choose an environment",
+    }
+
+
+def test_environments_are_those_it_can_act_in() -> None:
+    """Continuous actions are not offered to a discrete algorithm; what needs a bundle comes last."""
+    assert [e.id for e in environments_for(ENTRY, PPO)] == ["CartPole-v1", "LunarLander-v2"]
+
+
+def test_another_run_fills_the_form() -> None:
+    """Clone and edit begins with the other run's choices."""
+    other = run(4, spec={"steps": 1000, "tags": ["x", "y"], "parameters": {"gamma": 0.5, "gone": 1}})
+    draft = Draft.of(ENTRY, PPO)
+    draft.fill_from(other.spec.model_dump(mode="json"))
+    spec = draft.spec()
+    assert (spec["seed"], spec["steps"], spec["tags"]) == (5, 1000, ["x", "y"])
+    assert spec["parameters"] == {"gamma": 0.5}

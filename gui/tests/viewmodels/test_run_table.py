@@ -1,0 +1,140 @@
+from collections.abc import Iterator
+
+import pytest
+from PyQt6.QtCore import Qt
+from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
+
+from mosaic_contracts.states import RunState
+from mosaic_gui.state.store import Changes, Store
+from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTableModel, stretches
+from tests.specimen import run, run_id, summary
+
+FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
+
+
+class Table:
+    """Store, model and proxy, each watched by Qt's own model tester."""
+
+    def __init__(self) -> None:
+        self.store = Store()
+        self.model = RunTableModel(self.store)
+        self.shown = RunFilterModel(self.model)
+        self._testers = [QAbstractItemModelTester(m, FATAL) for m in (self.model, self.shown)]
+
+    def take(self, *changes: Changes) -> None:
+        """One tick."""
+        merged = Changes()
+        for change in changes:
+            merged = merged | change
+        self.model.consume(merged)
+
+    def column(self, column: Column) -> list[object]:
+        """A column as it is shown."""
+        rows = range(self.shown.rowCount())
+        return [self.shown.index(row, column).data() for row in rows]
+
+    def ids(self) -> list[str]:
+        """Run ids from top to bottom."""
+        rows = range(self.shown.rowCount())
+        return [self.shown.index(row, 0).data(Role.RUN_ID) for row in rows]
+
+
+@pytest.fixture
+def table() -> Iterator[Table]:
+    """An empty table."""
+    return Table()
+
+
+def test_many_runs_are_one_insertion(table: Table) -> None:
+    """A list of thousands is told to the view once, not row by row."""
+    inserted = QSignalSpy(table.model.rowsInserted)
+    table.take(table.store.replace_runs(run(n) for n in range(300)))
+    assert len(inserted) == 1
+    assert table.model.rowCount() == 300
+
+
+def test_neighbours_are_one_change(table: Table) -> None:
+    """Progress of neighbouring runs is one `dataChanged`, and nothing else moves."""
+    table.take(table.store.replace_runs(run(n) for n in range(10)))
+    changed, reset = QSignalSpy(table.model.dataChanged), QSignalSpy(table.model.modelReset)
+    table.take(table.store.take_runs(run(n, sps=9.0) for n in (3, 4, 5)))
+    assert len(changed) == 1
+    assert [changed[0][0].row(), changed[0][1].row()] == [3, 5]
+    assert len(reset) == 0
+
+
+def test_removed_runs_go_and_the_rest_stays(table: Table) -> None:
+    """Deleting from the middle leaves every other row with its run."""
+    table.take(table.store.replace_runs(run(n) for n in range(6)))
+    table.take(table.store.forget_runs([run_id(1), run_id(2), run_id(4)]))
+    assert sorted(table.ids()) == [run_id(0), run_id(3), run_id(5)]
+    assert table.model.row_of(run_id(5)) == 2
+
+
+def test_a_run_that_came_and_went_within_a_tick_leaves_no_row(table: Table) -> None:
+    """What is gone before it was shown is never shown."""
+    came = table.store.take_runs([run(0), run(1)])
+    table.take(came, table.store.forget_runs([run_id(0)]))
+    assert table.ids() == [run_id(1)]
+
+
+@pytest.mark.parametrize("order", [Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder])
+def test_what_is_missing_sorts_last(table: Table, order: Qt.SortOrder) -> None:
+    """Runs without a return, and those whose return is NaN, stand below in both directions."""
+    returns = [5.0, None, float("nan"), 9.0, -1.0]
+    runs = [run(n, summary=summary(n, last_return=value)) for n, value in enumerate(returns)]
+    table.take(table.store.replace_runs(runs))
+    table.shown.sort(Column.LAST_RETURN, order)
+    known = ["-1", "5", "9"] if order is Qt.SortOrder.AscendingOrder else ["9", "5", "-1"]
+    assert table.column(Column.LAST_RETURN)[:3] == known
+    assert set(table.column(Column.LAST_RETURN)[3:]) == {"–", "NaN"}
+
+
+def test_the_newest_run_stands_on_top(table: Table) -> None:
+    """Without a choice of the user the list is newest first, also for a run that comes later."""
+    table.take(table.store.replace_runs([run(0), run(1)]))
+    table.take(table.store.take_runs([run(2)]))
+    assert table.ids() == [run_id(2), run_id(1), run_id(0)]
+
+
+def test_search_finds_every_word_anywhere(table: Table) -> None:
+    """Name, algorithm, tags and note are searched, whatever the case."""
+    table.take(
+        table.store.replace_runs(
+            [run(0, tags=["Baseline"]), run(1, note="with dropout"), run(2, spec={"algorithm": "dqn"})]
+        )
+    )
+    for words, found in (("baseline ppo", [0]), ("DROPOUT", [1]), ("dqn", [2]), ("nothing", [])):
+        table.shown.set_words(words)
+        assert table.ids() == [run_id(n) for n in found]
+
+
+def test_a_run_that_ends_leaves_the_live_ones(table: Table) -> None:
+    """A filter holds while runs change under it."""
+    table.take(table.store.replace_runs([run(0), run(1, RunState.QUEUED)]))
+    table.shown.set_states([RunState.RUNNING, RunState.QUEUED])
+    assert len(table.ids()) == 2
+    table.take(table.store.take_runs([run(0, RunState.FAILED, revision=2)]))
+    assert table.ids() == [run_id(1)]
+
+
+def test_a_waiting_run_says_why(table: Table) -> None:
+    """Reason and place in the queue stand in the row."""
+    waiting = run(0, RunState.QUEUED, position=2, waiting_reason="needs 1 core; 0 are free")
+    table.take(table.store.replace_runs([waiting]))
+    assert table.column(Column.REMAINING) == ["#2 in the queue, needs 1 core; 0 are free"]
+    assert table.column(Column.STATE) == ["Queued"]
+
+
+def test_time_passes_only_for_what_lives(table: Table) -> None:
+    """Each second only live rows are drawn anew, and of them only what moves."""
+    table.take(table.store.replace_runs([run(0, RunState.SUCCEEDED), run(1)]))
+    changed = QSignalSpy(table.model.dataChanged)
+    table.model.pass_time()
+    assert {index.row() for index, *_ in changed} == {1}
+    assert {index.column() for index, *_ in changed} == {Column.ELAPSED, Column.CREATED}
+
+
+def test_stretches() -> None:
+    """Neighbouring rows are one stretch."""
+    assert stretches([7, 3, 4, 3, 5, 9]) == [(3, 5), (7, 7), (9, 9)]

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
+
+from mosaic_contracts.runs import ArtifactRow, EpisodeRow
+from mosaic_contracts.states import RunState
+from mosaic_gui.state.axis import XAxis
+from mosaic_gui.state.curves import EPISODE_LENGTH, EPISODE_RETURN
+from mosaic_gui.state.store import Changes, Store
+from mosaic_gui.viewmodels.watch import WatchModel, first_charts
+from tests.specimen import episodes, metrics, run, run_id, summary
+
+
+@pytest.fixture
+def store() -> Store:
+    """Two runs that are followed, with episodes each."""
+    made = Store()
+    made.replace_runs([run(0, summary=summary(0)), run(1)])
+    for n, returns in enumerate(([1.0, 2.0, 4.0], [10.0, 20.0])):
+        made.follow(run_id(n))
+        made.apply(episodes(1, returns, n))
+    return made
+
+
+@pytest.fixture
+def model(store: Store) -> WatchModel:
+    """The first run is watched."""
+    made = WatchModel(store)
+    made.watch(run_id(0))
+    return made
+
+
+def test_the_first_charts_are_what_people_look_at() -> None:
+    """Return, length, a loss and the speed; a worker's own double of the return is left to the user."""
+    names = [
+        EPISODE_RETURN,
+        EPISODE_LENGTH,
+        "charts/SPS",
+        "charts/episodic_return",
+        "losses/value_loss",
+        "losses/entropy",
+        "system/cpu_percent",
+    ]
+    chosen = first_charts(names)
+    assert chosen == [EPISODE_RETURN, EPISODE_LENGTH, "charts/SPS", "losses/value_loss"]
+
+
+def test_curves_that_come_later_are_offered(model: WatchModel, store: Store) -> None:
+    """A metric that a run begins to tell appears by itself, until the user has chosen."""
+    changes = store.apply(metrics(10, "losses/td_loss", [1.0]))
+    model.consume(changes)
+    assert model.charts == [EPISODE_RETURN, EPISODE_LENGTH, "losses/td_loss"]
+    model.set_chart(EPISODE_LENGTH, False)
+    model.consume(store.apply(metrics(11, "losses/new", [1.0])))
+    assert model.charts == [EPISODE_RETURN, "losses/td_loss"]
+    assert "losses/new" in model.names
+
+
+def test_runs_are_laid_over_each_other(store: Store) -> None:
+    """Each run has its own colour and label, and the axis reaches over all."""
+    model = WatchModel(store)
+    model.watch(run_id(0), [run_id(1)])
+    drawn = model.drawn(EPISODE_RETURN, 0, 100, 50)
+    assert [(d.colour, d.last) for d in drawn] == [(0, 4.0), (1, 20.0)]
+    assert model.extent(EPISODE_RETURN) == (10.0, 30.0)
+    assert [label for label, _ in model.legend] == [
+        "ppo · CartPole-v1 · seed 1",
+        "ppo · CartPole-v1 · seed 2",
+    ]
+
+
+def test_the_raw_line_stays_below_the_smooth_one(model: WatchModel) -> None:
+    """Smoothing never hides what was measured; without it there is one line."""
+    model.set_smoothing(0.9)
+    drawn = model.drawn(EPISODE_RETURN, 0, 100, 50)[0]
+    assert drawn.raw.y.tolist() == [1.0, 2.0, 4.0]
+    assert drawn.smooth is not None
+    assert drawn.smooth.y[0] == 1.0
+    model.set_smoothing(0)
+    assert model.drawn(EPISODE_RETURN, 0, 100, 50)[0].smooth is None
+
+
+def test_a_logarithmic_scale_has_gaps_where_it_ends(model: WatchModel, store: Store) -> None:
+    """Zero and below have no place on a logarithmic scale: a gap, never a wrong value."""
+    store.apply(metrics(10, "m", [100.0, 0.0, 10.0]))
+    model.set_log_scale(True)
+    drawn = model.drawn("m", 0, 1e9, 50)[0]
+    assert drawn.raw.y.tolist() == [2.0, 1.0]
+    assert drawn.raw.gaps_x.tolist() == [110]
+
+
+def test_the_nearest_point_is_read_off(model: WatchModel) -> None:
+    """The crosshair tells the value of the point that is nearest, on whatever axis."""
+    assert model.nearest(EPISODE_RETURN, 24.0)[0][2:] == (20.0, 2.0)
+    assert model.nearest(EPISODE_RETURN, 1e9)[0][2:] == (30.0, 4.0)
+    model.set_axis(XAxis.EPISODE)
+    assert model.nearest(EPISODE_RETURN, 0.9)[0][2:] == (1.0, 1.0)
+
+
+def test_an_export_has_every_point(model: WatchModel, store: Store) -> None:
+    """A table holds what was measured, not what is drawn."""
+    store.apply(metrics(10, "m", np.arange(5_000.0).tolist()))
+    assert len(model.drawn("m", 0, 1e9, 100)[0].raw.x) < 400
+    assert [row[3] for row in model.table("m")] == list(range(5_000))
+
+
+def test_it_tells_only_what_concerns_it(model: WatchModel) -> None:
+    """Changes of runs that are not shown disturb nobody."""
+    grown, changed = QSignalSpy(model.curves_grown), QSignalSpy(model.run_changed)
+    model.consume(Changes(runs=frozenset({run_id(5)}), curves=frozenset({run_id(5)})))
+    assert len(grown) == len(changed) == 0
+    model.consume(Changes(runs=frozenset({run_id(0)}), curves=frozenset({run_id(0)})))
+    assert len(grown) == len(changed) == 1
+
+
+def test_side_tables_hold_the_contract_of_models(model: WatchModel) -> None:
+    """Episodes and files are tables that Qt's own tester finds no fault with."""
+    testers = [
+        QAbstractItemModelTester(rows, QAbstractItemModelTester.FailureReportingMode.Fatal)
+        for rows in (model.episodes, model.files, model.details)
+    ]
+    model.take_episodes([EpisodeRow(attempt=1, env=0, episode=3, length=None)])
+    model.take_files(
+        [
+            ArtifactRow(path="checkpoints/a.pt", kind="checkpoint", bytes=2048, step=10),
+            ArtifactRow(path="gone.pt", kind="checkpoint", bytes=1, exists=False),
+        ]
+    )
+    assert model.episodes.index(0, 4).data() == "goes on"
+    assert model.files.rowCount() == 1
+    assert model.files.index(0, 2).data() == "2.0 KiB"
+    assert len(testers) == 3
+
+
+def test_the_card_comes_with_the_end(model: WatchModel, store: Store) -> None:
+    """While a run goes on there is no card; when it failed there is one."""
+    assert model.card is None
+    store.take_runs([run(0, RunState.FAILED, revision=2)])
+    assert model.card is not None
