@@ -229,7 +229,8 @@ class _Attempt:
     def _start_later(self, wait_s: float) -> None:
         timer = QTimer(self._reply)  # it goes with the reply, when nobody waits any more
         timer.setSingleShot(True)
-        timer.timeout.connect(self.start)
+        # a lambda keeps this attempt alive; Qt holds a bound method only weakly
+        timer.timeout.connect(lambda: self.start())
         timer.start(round(wait_s * 1000))
 
 

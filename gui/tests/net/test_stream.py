@@ -1,0 +1,173 @@
+from collections.abc import Iterator
+
+import pytest
+from PyQt6.QtCore import QTimer
+from PyQt6.QtTest import QSignalSpy
+from pytestqt.qtbot import QtBot
+
+from mosaic_contracts.live import Hello
+from mosaic_gui.net import stream as stream_module
+from mosaic_gui.net.location import Location
+from mosaic_gui.net.stream import EventStream
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.follow import EventBatch, Follower
+from tests.net.gateway_stub import LiveStub
+from tests.specimen import run, run_id
+
+WAIT_MS = 10_000
+
+
+class Connected:
+    """A stub and a stream to it, with everything that the stream told."""
+
+    def __init__(self) -> None:
+        self.stub = LiveStub()
+        self.stream = EventStream(Location(self.stub.listen(), "secret"))
+        self.changed = QSignalSpy(self.stream.changed)
+        self.received = QSignalSpy(self.stream.received)
+
+    @property
+    def links(self) -> list[Link]:
+        """Every state so far."""
+        return [call[0].link for call in self.changed]
+
+    @property
+    def last(self) -> Connection:
+        """The newest state."""
+        connection: Connection = self.changed[-1][0]
+        return connection
+
+    def ops(self) -> list[str]:
+        """What the stub was asked, by kind."""
+        return [frame["op"] for frame in self.stub.asked]
+
+    def close(self) -> None:
+        """End both."""
+        self.stream.stop()
+        self.stub.close()
+
+
+@pytest.fixture
+def net(qtbot: QtBot) -> Iterator[Connected]:
+    """A stream that is live."""
+    made = Connected()
+    made.stream.start()
+    qtbot.waitUntil(lambda: made.links[-1:] == [Link.LIVE], timeout=WAIT_MS)
+    yield made
+    made.close()
+
+
+def test_it_says_who_it_is_and_asks_for_the_list(qtbot: QtBot, net: Connected) -> None:
+    """The token travels in a header, no origin is claimed, and the run list is followed at once."""
+    qtbot.waitUntil(lambda: net.ops() == ["subscribe_runs"], timeout=WAIT_MS)
+    assert net.links == [Link.CONNECTING, Link.LIVE]
+    assert net.stub.headers[0]["authorization"] == "Bearer secret"
+    assert not net.stub.headers[0].get("origin")
+    assert isinstance(net.received[0][0], Hello)
+    assert net.last.stack_version == "0.1.0"
+
+
+def test_frames_arrive_as_models(qtbot: QtBot, net: Connected) -> None:
+    """Events come as a batch with their columns, other frames as the contract's models."""
+    net.stub.say({"op": "run", "run": run(0).model_dump(mode="json")})
+    net.stub.say({"op": "events", "run_id": run_id(0), "events": [], "columns": {}, "cursor": ""})
+    qtbot.waitUntil(lambda: len(net.received) == 3, timeout=WAIT_MS)
+    assert net.received[1][0].run.run_id == run_id(0)
+    assert net.received[2][0] == EventBatch(run_id(0), [], {}, "")
+
+
+@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x01", b"\x81\xa2op\xa3run", b"\x80"])
+def test_what_is_no_frame_is_counted_and_passed_over(
+    qtbot: QtBot, net: Connected, data: bytes
+) -> None:
+    """Bytes that cannot be read neither end the connection nor reach the store."""
+    net.stub.say_raw(data)
+    net.stub.say({"op": "pong"})
+    qtbot.waitUntil(lambda: len(net.received) == 2, timeout=WAIT_MS)
+    assert net.stream.unreadable == 1
+    assert net.last.link is Link.LIVE
+
+
+def test_a_newer_gateways_frames_are_ignored(qtbot: QtBot, net: Connected) -> None:
+    """A kind of frame that this client does not know is no fault."""
+    net.stub.say({"op": "from_the_future", "x": 1})
+    net.stub.say({"op": "pong"})
+    qtbot.waitUntil(lambda: len(net.received) == 2, timeout=WAIT_MS)
+    assert net.stream.unreadable == 0
+
+
+def test_a_lost_connection_is_stale_and_comes_back(qtbot: QtBot, net: Connected) -> None:
+    """What is on the screen is called old, it is tried again by itself, and live again afterwards."""
+    net.stub.drop()
+    qtbot.waitUntil(lambda: net.links.count(Link.LIVE) == 2, timeout=WAIT_MS)
+    assert net.links == [Link.CONNECTING, Link.LIVE, Link.STALE, Link.STALE, Link.LIVE]
+    assert net.changed[2][0].retry_in_s > 0
+
+
+def test_it_goes_on_where_it_broke_off(qtbot: QtBot, net: Connected) -> None:
+    """After a loss each run is asked for from the last event that came, not from the start."""
+    follower = Follower(run_id(0))
+    net.stream.follow(follower)
+    qtbot.waitUntil(lambda: "subscribe" in net.ops(), timeout=WAIT_MS)
+    assert net.stub.asked[-1]["cursor"] == ""
+    follower.take(
+        EventBatch(run_id(0), [{"attempt": 1, "source": "worker", "seq": 7}], {}, "1.worker.7")
+    )
+    net.stub.asked.clear()
+    net.stub.drop()
+    qtbot.waitUntil(lambda: "subscribe" in net.ops(), timeout=WAIT_MS)
+    assert net.stub.asked[-1]["cursor"] == "1.worker.7"
+
+
+def test_a_run_that_was_let_go_is_not_asked_for_again(qtbot: QtBot, net: Connected) -> None:
+    """Unfollowing is told to the gateway, and holds over a loss."""
+    net.stream.follow(Follower(run_id(0)))
+    net.stream.unfollow(run_id(0))
+    qtbot.waitUntil(lambda: "unsubscribe" in net.ops(), timeout=WAIT_MS)
+    net.stub.asked.clear()
+    net.stub.drop()
+    qtbot.waitUntil(lambda: net.ops() == ["subscribe_runs"], timeout=WAIT_MS)
+
+
+def test_a_gateway_that_is_away_is_waited_for(qtbot: QtBot, net: Connected) -> None:
+    """While nobody listens the delays grow; when somebody does, it is live without anybody's doing."""
+    net.stub.close()
+    qtbot.waitUntil(lambda: net.last.retry_in_s is not None, timeout=WAIT_MS)
+    first = net.last.retry_in_s or 0.0
+    qtbot.waitUntil(lambda: (net.last.retry_in_s or 0.0) > first, timeout=WAIT_MS)
+    assert net.last.reason
+    net.stub.listen()
+    qtbot.waitUntil(lambda: net.last.link is Link.LIVE, timeout=WAIT_MS)
+
+
+def test_silence_is_noticed(
+    qtbot: QtBot, net: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A peer that is gone without a word (a cable, a laptop that slept) is not waited for for ever."""
+    monkeypatch.setattr(stream_module, "SILENCE_MS", -1)
+    ping: QTimer = net.stream._ping
+    ping.timeout.emit()
+    assert net.last.link is Link.STALE
+    assert net.last.reason == "it does not answer any more"
+
+
+def test_a_peer_that_says_nothing_is_given_up(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something that accepts a connection but is no gateway does not count as connected."""
+    monkeypatch.setattr(stream_module, "OPEN_TIMEOUT_MS", 200)
+    net = Connected()
+    net.stub.says_hello = False
+    net.stream.start()
+    qtbot.waitUntil(lambda: net.last.reason == "it does not answer", timeout=WAIT_MS)
+    assert net.last.link is Link.CONNECTING
+    net.close()
+
+
+def test_nothing_is_told_after_stop(qtbot: QtBot, net: Connected) -> None:
+    """A stream that was left is silent, whatever its socket does later."""
+    net.stream.stop()
+    told = len(net.changed)
+    net.stub.drop()
+    qtbot.wait(50)  # there is no event for silence
+    assert len(net.changed) == told
