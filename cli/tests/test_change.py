@@ -1,7 +1,9 @@
 """The verbs that change runs, queue and secrets: what they send, what they say, how they end."""
 
 import io
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
@@ -232,6 +234,60 @@ def test_top_shows_machine_and_runs(mosaic: Mosaic, answers: Answers) -> None:
     assert strict(mosaic("top", "--json")[1])["runs"] == [use | {"gpu_memory_bytes": None}]
     answers["/api/v1/machine"] = {"interval_s": 2, "samples": []}
     assert mosaic("top")[0] == 4
+
+
+def test_gpus_are_shown_with_everybody_on_them(mosaic: Mosaic, answers: Answers) -> None:
+    """Leases, sharers, strangers and losses in words; without a device the reason; --json as it came."""
+    taken = {"run_id": RUN_ID, "attempt": 1, "taken_at": "2026-01-01T00:00:00Z"}
+    gpu = {"index": 0, "name": "A100", "memory_total_bytes": 2**33}
+    desktop = {"kind": "graphics", "pid": 7, "name": "Xorg", "user": "ada", "memory_bytes": 2**28}
+    devices: list[dict[str, Any]] = [
+        gpu | {"uuid": "GPU-a", "state": "shared", "leases": [taken | {"memory_mb": 1000}]},
+        gpu | {"uuid": "MIG-b", "state": "ending", "card": "GPU-x", "leases": [taken | {"ending": True}]},
+        gpu | {"uuid": "GPU-c", "state": "foreign", "foreign": [desktop], "memory_used_bytes": 2**28},
+        gpu | {"uuid": "GPU-d", "state": "lost", "detail": "GPU is lost", "index": -1},
+    ]  # fmt: skip
+    report = {"state": "partial", "note": "GPU 3 cannot be read.", "share_limit": 4}
+    answers["/api/v1/gpus"] = report | {"devices": devices}
+    code, out, err = mosaic("gpus")
+    assert code == 0
+    for words in (
+        f"run {RUN_ID}, 1,000 MiB",
+        "has ended; its memory is not free yet",
+        "(MIG-b)",
+        "Xorg (pid 7, ada, graphics, 256.0 MiB)",
+        "256.0 MiB of 8.0 GiB",
+        "GPU is lost",
+    ):
+        assert words in out
+    assert "GPU 3 cannot be read." in err
+    assert len(strict(mosaic("gpus", "--json")[1])["devices"]) == 4
+    answers["/api/v1/gpus"] = report | {"note": "No NVIDIA GPU is seen here."}
+    assert mosaic("gpus")[1:] == ("", "No NVIDIA GPU is seen here.\n")
+
+
+def test_the_queue_says_what_is_waited_for_and_how_long(mosaic: Mosaic, answers: Answers) -> None:
+    """Reason, GPUs asked for, and a rough start where one is known."""
+    soon = (datetime.now(UTC) + timedelta(minutes=12, seconds=10)).isoformat()
+    waiting = RUN | {
+        "state": "queued",
+        "position": 1,
+        "waiting_reason": "needs 2 GPUs; 1 of 2 free",
+    }
+    waiting["spec"] = RUN["spec"] | {"gpus": 2, "gpu_memory_mb": 4000}
+    answers["/api/v1/queue"] = {"runs": [waiting | {"expected_start_at": soon}, waiting]}
+    out = mosaic("queue")[1]
+    for words in ("needs 2 GPUs; 1 of 2 free", "2 x 4,000 MiB", "in ~12 min"):
+        assert words in out
+
+
+def test_a_run_asks_for_gpus_by_options(mosaic: Mosaic, answers: Answers) -> None:
+    """`--gpus` and `--gpu-memory-mb` are fields of the spec."""
+    answers["/api/v1/runs/check"] = {"ok": True, "findings": []}
+    asked = ("run", "cleanrl", "ppo", "CartPole-v1", "--gpus", "1", "--gpu-memory-mb", "2000")
+    assert mosaic(*asked, "--dry-run")[0] == 0
+    spec = answers.last("POST").body
+    assert (spec["gpus"], spec["gpu_memory_mb"]) == (1, 2000)
 
 
 def test_a_stack_elsewhere_is_named_by_options(

@@ -81,6 +81,14 @@ class SpecOptions:
     name: Annotated[str | None, typer.Option("--name", help="Display name.")] = None
     cpus: Annotated[int | None, typer.Option("--cpus", help="Cores to reserve; default 1.")] = None
     gpus: Annotated[int | None, typer.Option("--gpus", help="GPUs to lease; default 0.")] = None
+    gpu_memory_mb: Annotated[
+        int | None,
+        typer.Option(
+            "--gpu-memory-mb",
+            metavar="MIB",
+            help="What it takes on each GPU, which it then shares; default: it has them to itself.",
+        ),
+    ] = None
     tag: Annotated[
         list[str] | None,
         typer.Option("--tag", "-t", help="A word to find the run by; may be repeated."),
@@ -131,6 +139,7 @@ class SpecOptions:
             "name": self.name,
             "cpus": self.cpus,
             "gpus": self.gpus,
+            "gpu_memory_mb": self.gpu_memory_mb,
             "tags": self.tag or None,
             "note": self.note,
             "priority": self.priority,

@@ -72,6 +72,17 @@ def age(then: datetime | None, now: datetime | None = None) -> str:
     return f"{max(seconds, 0):.0f} s ago"
 
 
+def ahead(then: datetime | None, now: datetime | None = None) -> str:
+    """How far away a moment is, very roughly; a dash when nobody knows."""
+    if then is None:
+        return "-"
+    seconds = (then - (now or datetime.now(UTC))).total_seconds()
+    for unit, name in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"in ~{seconds / unit:.0f} {name}"
+    return "in < 1 min"
+
+
 def run_duration(run: RunView) -> str:
     """How long the run has taken, or takes so far."""
     if run.started_at is None:

@@ -43,6 +43,7 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
     (lambda c: c.stack(), "GET", "/api/v1/stack", None, STACK),
     (lambda c: c.workers(), "GET", "/api/v1/workers", None, {"workers": []}),
     (lambda c: c.machine(60), "GET", "/api/v1/machine?last=60", None, {"interval_s": 1, "samples": []}),
+    (lambda c: c.gpus(), "GET", "/api/v1/gpus", None, {"state": "ok", "share_limit": 4}),
     (lambda c: c.secrets(), "GET", "/api/v1/secrets", None, {"secrets": [SECRET]}),
     (lambda c: c.set_secret("WANDB_KEY", "é"), "PUT", "/api/v1/secrets/WANDB_KEY", {"value": "é"}, SECRET),
     (lambda c: c.delete_secret("WANDB_KEY"), "DELETE", "/api/v1/secrets/WANDB_KEY", None, None),

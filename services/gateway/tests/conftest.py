@@ -22,6 +22,7 @@ from websockets.typing import Subprotocol
 from mosaic_contracts import subjects
 from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.live import SUBPROTOCOL_JSON
+from mosaic_contracts.gpus import DeviceState, ForeignUser, GpuDevice, GpuReport, GpuState
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
@@ -113,6 +114,7 @@ class Peers:
             "delete": (DeleteRequest, self._noted),
             "queue": (None, self._queue),
             "machine": (MachineRequest, self._machine),
+            "gpus": (None, self._gpus),
             "secrets": (None, self._secrets),
             "set_secret": (SetSecretRequest, self._set_secret),
             "delete_secret": (SecretRequest, self._delete_secret),
@@ -178,6 +180,13 @@ class Peers:
     async def _machine(self, request: MachineRequest) -> MachineHistory:
         self.asked.append(request)
         return MachineHistory(interval_s=2.0, samples=[], gpu_note="no driver")
+
+    async def _gpus(self) -> GpuReport:
+        user = ForeignUser(kind="graphics", pid=7, name="Xorg", memory_bytes=2**28)
+        device = GpuDevice(
+            uuid="GPU-a", index=0, name="A", state=DeviceState.FOREIGN, foreign=[user]
+        )
+        return GpuReport(state=GpuState.OK, share_limit=4, devices=[device])
 
     async def _secrets(self) -> SecretEntries:
         now = datetime.now(UTC)

@@ -65,6 +65,14 @@ async def test_a_repeated_key_gives_the_same_run(gateway: Any, peers: Any) -> No
         assert (refused.status_code, refused.json()["code"]) == (422, "request_invalid"), key
 
 
+async def test_gpus_are_told_with_who_uses_them(gateway: Any, peers: Any) -> None:
+    """State, devices and everybody on them, as the scheduler says it."""
+    told = (await gateway.get("/gpus")).json()
+    (device,) = told["devices"]
+    assert (told["state"], device["state"], device["temperature_c"]) == ("ok", "foreign", None)
+    assert device["foreign"][0]["name"] == "Xorg"
+
+
 async def test_preflight_queue_and_machine(gateway: Any, peers: Any, record: Any) -> None:
     """Each is the scheduler's answer, with what was asked for."""
     peers.records[RUN_ID] = record(RUN_ID, "queued", position=1)

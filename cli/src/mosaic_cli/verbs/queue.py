@@ -11,7 +11,7 @@ from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
-from mosaic_cli.wording import age, named, plural, short_ids
+from mosaic_cli.wording import age, ahead, named, plural, short_ids
 from mosaic_client import connect
 from mosaic_contracts.runs import RunView
 
@@ -89,7 +89,7 @@ def _table(waiting: Sequence[RunView]) -> Table:
     table.add_column("PLACE", justify="right")
     table.add_column("RUN", no_wrap=True)
     table.add_column("WHAT", overflow="ellipsis", no_wrap=True)
-    for heading in ("PRIORITY", "CORES", "ASKED"):
+    for heading in ("PRIORITY", "CORES", "GPUS", "ASKED", "STARTS"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("WAITS FOR", overflow="fold")
     for run, short in zip(waiting, short_ids([run.run_id for run in waiting]), strict=True):
@@ -99,8 +99,15 @@ def _table(waiting: Sequence[RunView]) -> Table:
             Text(named(run)),
             str(run.priority),
             str(run.spec.cpus),
+            _gpus(run),
             age(run.created_at),
+            ahead(run.expected_start_at),
             Text("its release (held)", "yellow") if run.held else Text(run.waiting_reason or "-"),
         )
     table.caption = f"{plural(len(waiting), 'run')}, the next one first"
     return table
+
+
+def _gpus(run: RunView) -> str:
+    memory_mb = run.spec.gpu_memory_mb
+    return f"{run.spec.gpus}" if memory_mb is None else f"{run.spec.gpus} x {memory_mb:,} MiB"

@@ -89,6 +89,7 @@ class Client:
     workers = sent(stack_calls.workers)
     worker = sent(stack_calls.worker)
     machine = sent(stack_calls.machine)
+    gpus = sent(stack_calls.gpus)
     secrets = sent(stack_calls.secrets)
     set_secret = sent(stack_calls.set_secret)
     delete_secret = sent(stack_calls.delete_secret)

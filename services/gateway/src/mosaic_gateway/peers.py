@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, RootModel, SecretStr
 
 from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts.gpus import GpuReport
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunRecord
@@ -120,6 +121,10 @@ class Scheduler:
     async def machine(self, last: int) -> MachineHistory:
         """How busy the machine was, the newest sample last."""
         return await self._quick("machine", MachineRequest(last=last), MachineHistory)
+
+    async def gpus(self) -> GpuReport:
+        """GPUs, their leases, and who else uses them."""
+        return await self._quick("gpus", None, GpuReport)
 
     async def secrets(self) -> SecretEntries:
         """Which secrets there are; never what they are."""

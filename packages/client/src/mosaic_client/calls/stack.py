@@ -7,6 +7,7 @@ import httpx
 
 from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, part, query_of
 from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket, TicketRequest
+from mosaic_contracts.gpus import GpuReport
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.services import WorkerEntries, WorkerEntry
 from mosaic_contracts.stack import StackStatus
@@ -48,6 +49,11 @@ def worker(worker_id: str) -> Call[WorkerEntry]:
 def machine(last: int | None = None) -> Call[MachineHistory]:
     """How busy the machine and each run were, the newest of the `last` samples at the end."""
     return Call("GET", f"{PREFIX}/machine", model(MachineHistory), query_of(last=last))
+
+
+def gpus() -> Call[GpuReport]:
+    """GPUs, the runs that have leased them, and who else uses them."""
+    return Call("GET", f"{PREFIX}/gpus", model(GpuReport))
 
 
 def secrets() -> Call[list[SecretEntry]]:
