@@ -203,3 +203,19 @@ async def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="newer MOSAIC"):
         await database.call(outbox.count)
     await database.close()
+
+
+async def test_what_is_listed_is_what_was_written_last(store: RunStore) -> None:
+    """The lists of a pass show each change at once, a new run too, and nothing that has ended."""
+    assert [run.record for run in await store.queued()] == [make_record()]
+    noted = await store.work(
+        RUN_ID, lambda _, record: record.model_copy(update={"note": "changed"})
+    )
+    assert noted is not None
+    assert [run.record for run in await store.queued()] == [noted]
+    other = make_record(run_id="01ARZ3NDEKTSV4RRFFQ69G5FAW")
+    await store.insert(other, "another nonce")
+    assert [run.record for run in await store.unfinished()] == [noted, other]
+    assert await store.write(noted, state=RunState.CANCELLED) is not None
+    assert [run.record for run in await store.unfinished()] == [other]
+    assert await store.queued() == await store.unfinished()

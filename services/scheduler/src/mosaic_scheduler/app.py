@@ -45,7 +45,8 @@ from mosaic_scheduler.retention.deletion import RunDeletion
 from mosaic_scheduler.retention.purge import RunPurge
 from mosaic_scheduler.runs.copies import RunCopies
 from mosaic_scheduler.runs.edits import RunEdits
-from mosaic_scheduler.runs.store import RunStore, StoredRun
+from mosaic_scheduler.runs.parsed import StoredRun
+from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.secrets.service import SecretService

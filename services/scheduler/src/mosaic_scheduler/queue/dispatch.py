@@ -17,7 +17,7 @@ from mosaic_scheduler.queue.device import Devices
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.forecast import Busy, expected_starts
 from mosaic_scheduler.queue.plan import HELD, Claim, Place, queue_places
-from mosaic_scheduler.runs.store import StoredRun
+from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.view import RunViews
 
 RESERVE_AFTER_S = 60.0

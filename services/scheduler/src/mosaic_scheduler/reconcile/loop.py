@@ -29,7 +29,8 @@ from mosaic_scheduler.reconcile import decision
 from mosaic_scheduler.reconcile.decision import Action, Facts
 from mosaic_scheduler.runs import ending
 from mosaic_scheduler.runs.log_tail import LINES
-from mosaic_scheduler.runs.store import RunStore, StoredRun
+from mosaic_scheduler.runs.parsed import StoredRun
+from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.logging import get_log
 

@@ -1,14 +1,11 @@
 """Runs in the database. Every write is guarded by the state and revision that it was decided on."""
 
-import json
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import LeaseTaken, RunTransitionInvalid
 from mosaic_scheduler.events import outbox
@@ -16,18 +13,8 @@ from mosaic_scheduler.gpus import lease
 from mosaic_scheduler.placement.protocol import PlacedRef
 from mosaic_scheduler.runs import idempotency, selection
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
+from mosaic_scheduler.runs.parsed import ParsedRuns, StoredRun, select
 from mosaic_servicekit.logging import get_log
-
-_UNFINISHED = json.dumps([state.value for state in RunState if not state.is_final])
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A run with what only the scheduler knows of it."""
-
-    record: RunRecord
-    nonce: str
-    """Unguessable; in every Msg-Id of the run."""
 
 
 class RunStore:
@@ -35,6 +22,7 @@ class RunStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._parsed = ParsedRuns()
 
     async def insert(
         self, record: RunRecord, nonce: str, key: IdempotencyKey | None = None
@@ -54,9 +42,7 @@ class RunStore:
 
     async def get(self, run_id: str) -> StoredRun | None:
         """One run, or None when there is no such run."""
-        rows = await self._database.call(
-            _select, "SELECT record, nonce FROM runs WHERE run_id = ?", (run_id,)
-        )
+        rows = await self._database.call(select, "run_id = ?", (run_id,))
         return rows[0] if rows else None
 
     async def select(self, wanted: selection.Selection) -> list[RunRecord]:
@@ -69,28 +55,17 @@ class RunStore:
 
     async def unfinished(self) -> list[StoredRun]:
         """Every run that has not ended, oldest first."""
-        return await self._database.call(
-            _select,
-            "SELECT record, nonce FROM runs WHERE state IN (SELECT value FROM json_each(?))"
-            " ORDER BY run_id",
-            (_UNFINISHED,),
-        )
+        return await self._database.call(self._parsed.unfinished)
 
     async def queued(self) -> list[StoredRun]:
         """What waits, in the order of the queue: by priority, then by place."""
-        return await self._database.call(
-            _select,
-            "SELECT record, nonce FROM runs WHERE state = 'queued'"
-            " ORDER BY coalesce(json_extract(record, '$.priority'), 0) DESC, place, run_id",
-            (),
-        )
+        return await self._database.call(self._parsed.queued)
 
     async def with_leftovers(self) -> list[StoredRun]:
         """Ended runs whose outbox is not empty and that are not about to go for good, oldest first."""
         return await self._database.call(
-            _select,
-            "SELECT record, nonce FROM runs WHERE pending = 1"
-            " AND (purge_at IS NULL OR purge_at > ?) ORDER BY run_id",
+            select,
+            "pending = 1 AND (purge_at IS NULL OR purge_at > ?) ORDER BY run_id",
             (time.time(),),
         )
 
@@ -202,7 +177,7 @@ def _work(
     work: Callable[[sqlite3.Connection, RunRecord], RunRecord],
 ) -> RunRecord | None:
     with transaction(connection):
-        rows = _select(connection, "SELECT record, nonce FROM runs WHERE run_id = ?", (run_id,))
+        rows = select(connection, "run_id = ?", (run_id,))
         if not rows:
             return None
         old = rows[0].record
@@ -221,10 +196,3 @@ def _drained(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
     with transaction(connection):
         connection.execute("UPDATE runs SET pending = 0 WHERE run_id = ?", (run_id,))
         return outbox.settle(connection, run_id)
-
-
-def _select(
-    connection: sqlite3.Connection, query: str, arguments: tuple[object, ...]
-) -> list[StoredRun]:
-    rows = connection.execute(query, arguments).fetchall()
-    return [StoredRun(RunRecord.model_validate_json(record), nonce) for record, nonce in rows]
