@@ -17,7 +17,7 @@ from tests.fake_nvml import GIB, FakeGpu, FakeNvml
 
 from mosaic_scheduler.gpus.nvml import NvmlLooker, serve
 
-_WORKER = "mosaic_workerkit.testing.synthetic"
+WORKER = "mosaic_workerkit.testing.synthetic"
 
 
 class FakeMachine:
@@ -91,7 +91,7 @@ def _workers(uuid: str) -> list[int]:
         except OSError:
             continue
         visible = [line for line in environment if line.startswith(b"CUDA_VISIBLE_DEVICES=")]
-        if _WORKER in argv and any(uuid.encode() in line for line in visible):
+        if WORKER in argv and any(uuid.encode() in line for line in visible):
             found.append(int(entry.name))
     return found
 
