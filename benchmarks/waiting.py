@@ -50,6 +50,7 @@ def main() -> None:
             [_ms(lambda run_id=run_id: client.stop(run_id)) for run_id in ids],
         )
         client.stop(holder.run_id)
+        stack.wait_final(holder.run_id)
 
 
 def _spec(stack: WarmStack, *, cpus: int, steps: int) -> RunSpec:
