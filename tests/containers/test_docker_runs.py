@@ -104,7 +104,7 @@ def test_internet_takes_a_word_and_a_consent(compose: ComposeStack) -> None:
 
 
 def test_an_image_that_went_away(compose: ComposeStack) -> None:
-    """A run that waited ends as failed with what to do, after bounded attempts; another one is refused likewise."""
+    """A run that waited ends as failed with what to do, and is not tried for ever; another one is refused likewise."""
     docker("tag", WORKER_IMAGE, "mosaic-test/passing:1")
     compose.add_worker("passing", "mosaic-test/passing:1")
     held = compose.submit(worker="passing", hold=True)
@@ -113,7 +113,7 @@ def test_an_image_that_went_away(compose: ComposeStack) -> None:
         client.move(held.run_id, hold=False)
     run = compose.wait_final(held.run_id)
     said = "mosaic-test/passing:1 is not on this engine"
-    assert (run.state, end_of(run).cause) == ("failed", "placement_failed")
+    assert (run.state, end_of(run).cause) == ("failed", "worker_not_ready")
     assert said in end_of(run).message
     assert "docker build -t mosaic-test/passing:1" in end_of(run).message
     with pytest.raises(MosaicProblem) as caught:
