@@ -4,6 +4,7 @@ import gc
 import signal
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import docker
@@ -12,12 +13,14 @@ from docker.errors import APIError
 from docker.models.containers import Container
 from tests.placement_conformance import PlacementConformance
 
+from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import Launch
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.errors import PlacementFailed, PlacementUnavailable
 from mosaic_scheduler.placement.docker import MIB, PIDS, DockerPlacement
 from mosaic_scheduler.placement.engine import LABEL_STACK, Engine, explained, is_answer
 from mosaic_scheduler.placement.protocol import (
+    Holding,
     Internet,
     LaunchOrder,
     PlacedKind,
@@ -246,6 +249,7 @@ class TestDockerPlacement(PlacementConformance):
         assert host["SecurityOpt"] == ["no-new-privileges"]
         assert [m["Target"] for m in host["Mounts"]] == [str(home / "runs" / ref.run_id)]
         assert not host["DeviceRequests"]
+        assert "NVIDIA_VISIBLE_DEVICES=void" in container.attrs["Config"]["Env"]
         await placement.cancel(ref)
         await self.ended(placement, ref)
 
@@ -328,3 +332,45 @@ class TestDockerPlacement(PlacementConformance):
         for network in made:
             network.remove()
         client.close()
+
+    async def test_gpus_are_requested_by_uuid_and_written_on_the_container(
+        self,
+        placement: Placement,
+        broker: TestBroker,
+        home: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Exactly the leased devices; a new scheduler reads them off a container that lives (here without a card)."""
+        monkeypatch.setattr(Container, "start", lambda _: None)
+        ref = PlacedRef(_IDS.next(), 1)
+        grant = GpuGrant(token="t", devices=["GPU-a", "GPU-b"])
+        await placement.submit(replace(self._order(ref, broker, events=10), grant=grant))
+        (container,) = self._containers(home)
+        (request,) = container.attrs["HostConfig"]["DeviceRequests"]
+        assert (request["Driver"], request["DeviceIDs"]) == ("nvidia", grant.devices)
+        environment = container.attrs["Config"]["Env"]
+        assert not [entry for entry in environment if "VISIBLE_DEVICES" in entry]
+        assert await self.make(home).holdings() == []
+        labels = {**container.labels}
+        container.remove()
+        monkeypatch.undo()
+        client = docker.from_env()
+        client.containers.run(IMAGE, ["sleep", "60"], entrypoint=[], labels=labels, detach=True)
+        client.close()
+        assert await self.make(home).holdings() == [Holding(ref, grant)]
+        launch = (home / "runs" / ref.run_id / "control" / "launch.json").read_text()
+        assert "CUDA_VISIBLE_DEVICES" not in Launch.model_validate_json(launch).env
+
+    async def test_an_engine_without_nvidias_runtime_is_told(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """Before a submit by the inventory, and by the start itself; nothing is left behind."""
+        problem = (await placement.inventory()).gpu_problem
+        if not problem:
+            pytest.skip("this engine has it")
+        assert "install the NVIDIA container toolkit" in problem
+        grant = GpuGrant(token="t", devices=["GPU-a"])
+        order = replace(self._order(PlacedRef(_IDS.next(), 1), broker, events=10), grant=grant)
+        with pytest.raises(PlacementFailed, match="NVIDIA container toolkit"):
+            await placement.submit(order)
+        assert self._containers(home) == []

@@ -27,6 +27,8 @@ OTHER = "01ARZ3NDEKTSV4RRFFQ69G5FB0"
 REF = PlacedRef(RUN_ID, 1)
 OWNERS = {7: RUN_ID, 8: OTHER}
 """Pids of our runs; any other one is somebody else's."""
+UNSEEN = 1000
+"""Pids from here on are not in our /proc."""
 
 
 @dataclass
@@ -104,7 +106,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         store,
         cast(Placement, engine),
         watch,
-        lambda pid: Owner(OWNERS.get(pid), f"program{pid}", "ada"),
+        lambda pid: Owner(OWNERS.get(pid), f"program{pid}" if pid < UNSEEN else "", "ada"),
         share_limit=2,
     )
     made = World(RunStore(database), store, ledger, watch, engine)
@@ -264,6 +266,15 @@ async def test_who_uses_a_device_without_a_lease_is_seen(world: World) -> None:
     assert second.foreign_bytes == 3 * GIB
     assert third.foreign == ("somebody whom the driver does not name (1,024 MiB)",)
     assert fourth.foreign == ()
+
+
+async def test_processes_that_cannot_be_seen_from_here_belong_to_the_lease(world: World) -> None:
+    """As in a container without the host's pids: on a leased device they are its run's, on a free one somebody's."""
+    await world.start(RUN_ID, "GPU-0")
+    world.see(device("GPU-0", process(UNSEEN)), device("GPU-1", process(UNSEEN + 1)))
+    mine, other = world.ledger.devices({}, "").offers
+    assert mine.foreign == ()
+    assert other.foreign == ("a process (pid 1001, ada, 1,024 MiB)",)
 
 
 async def test_a_device_that_vanishes_under_a_run_is_told(world: World) -> None:

@@ -3,15 +3,20 @@
 import json
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.placement_conformance import PlacementConformance
+from tests.stack import until
 
+from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.launch import LAUNCH_FILE, Launch
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.placement import proc
 from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import (
+    Holding,
     LaunchOrder,
     PlacedKind,
     PlacedRef,
@@ -19,6 +24,7 @@ from mosaic_scheduler.placement.protocol import (
     RunProcess,
 )
 from mosaic_servicekit.testing import TestBroker
+from mosaic_servicekit.ulid import RunIdSource
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
 
@@ -59,6 +65,28 @@ class TestProcessPlacement(PlacementConformance):
         for process in proc.run_processes():
             if process.run_dir.parent == home / "runs":
                 proc.send_signal(process, signal.SIGKILL)
+
+    async def test_who_holds_gpus_is_told_by_what_runs(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """The worker sees its devices by UUID; a new scheduler finds them, also when the run's folder lost its own."""
+        ref = PlacedRef(RunIdSource().next(), 1)
+        grant = GpuGrant(token="t", devices=["GPU-a", "MIG-b"], memory_mb=100)
+        order = replace(self._order(ref, broker, events=10**6), grant=grant)
+        await placement.submit(order)
+        await self.worker_started(home, ref)
+        assert await self.make(home).holdings() == [Holding(ref, grant)]
+        launch = Launch.model_validate_json((home / "runs" / ref.run_id / LAUNCH_FILE).read_bytes())
+        assert launch.env["CUDA_VISIBLE_DEVICES"] == "GPU-a,MIG-b"
+        (home / "runs" / ref.run_id / LAUNCH_FILE).unlink()
+        assert await self.make(home).holdings() == [Holding(ref, grant)]
+        self.kill_runner(home, ref)
+        await self.ended(placement, ref)
+        await placement.sweep(ref)
+        await until(lambda: self._holds_nothing(home))
+
+    async def _holds_nothing(self, home: Path) -> bool:
+        return await self.make(home).holdings() == []
 
     async def test_a_runner_that_cannot_begin_is_refused(
         self, placement: Placement, broker: TestBroker, monkeypatch: pytest.MonkeyPatch

@@ -26,12 +26,19 @@ def foreign_users(
             run_id=owner.run_id,
         )
         for process in device.processes
-        if (owner := owner_of(process.pid)).run_id is None or owner.run_id not in holders
+        if not _belongs(owner := owner_of(process.pid), holders)
     ]
     hidden = hidden_bytes(device)
     if not holders and not device.processes and hidden > UNEXPLAINED_BYTES:
         users.append(ForeignUser(kind="memory", memory_bytes=hidden))
     return users
+
+
+def _belongs(owner: Owner, holders: Collection[str]) -> bool:
+    """To a run with a lease. One that cannot be seen from here, as from within a container, is taken for one."""
+    if owner.run_id is not None:
+        return owner.run_id in holders
+    return bool(holders) and not owner.name
 
 
 def foreign_bytes(device: DeviceReading, users: Collection[ForeignUser]) -> int:

@@ -125,13 +125,12 @@ class DockerPlacement:
         return [_ref_of(container) for container in found if container.status in _LIVING]
 
     async def holdings(self) -> list[Holding]:
-        """See `Placement.holdings`: by the labels of containers, also of one that is created and not started."""
+        """See `Placement.holdings`: by the labels of containers."""
         found = await asyncio.to_thread(self._containers, "run")
         return [
             Holding(_ref_of(container), grant)
             for container in found
-            if container.status in (*_LIVING, "created")
-            and (grant := grant_of(container)) is not None
+            if container.status in _LIVING and (grant := grant_of(container)) is not None
         ]
 
     async def sweep(self, ref: PlacedRef) -> int:
