@@ -56,3 +56,5 @@ def test_a_link_is_whole(mosaic: Mosaic, answers: Answers) -> None:
     assert (code, out.strip()) == (0, answers.url + ticket)
     asked = answers.last("POST").body
     assert asked == {"path": f"/runs/{RUN_ID}/artifacts/videos/1%20a.mp4", "ttl_s": 3600}
+    _, out, _ = mosaic("link", RUN_ID, "videos/1 a.mp4", "--json")
+    assert strict(out) == {"url": answers.url + ticket}

@@ -86,6 +86,7 @@ def link(
     last: Annotated[
         str, typer.Option("--for", metavar="TIME", help="How long it is good: 45s, 30m, 1h30m.")
     ] = LINK_FOR,
+    json: option.Json = False,
 ) -> None:
     """Print an address of a file that a browser or player opens without the token, for a while.
 
@@ -94,7 +95,8 @@ def link(
     ttl_s = parse_duration(last)
     with connect() as client:
         run_id = find_run(client, run).run_id
-        out.print(client.artifact_link(run_id, path, ttl_s), markup=False, soft_wrap=True)
+        url = client.artifact_link(run_id, path, ttl_s)
+    emit({"url": url}) if json else out.print(url, markup=False, soft_wrap=True)
 
 
 def _unknown(client: Client, run_id: str, path: str) -> Exception:
