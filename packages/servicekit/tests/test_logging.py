@@ -1,10 +1,19 @@
 """Logging: JSON lines, and secrets that never show."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
+import structlog
 
 from mosaic_servicekit.logging import HIDDEN, Redactor, configure_logging, get_log, redactor
+
+
+@pytest.fixture(autouse=True)
+def _no_log_stays() -> Iterator[None]:
+    """What one test configured would write to its closed output from the next."""
+    yield
+    structlog.reset_defaults()
 
 
 def test_known_names_are_hidden_and_similar_ones_are_not() -> None:

@@ -4,18 +4,28 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.stack import Stack, until
+from nats.errors import Error as NatsError
+from tests.stack import Stack, file_exists, until
 
-from mosaic_contracts.launch import CREDS_FILE, SHIPPER_STATE_FILE, ShipperState
+from mosaic_contracts.launch import (
+    CREDS_FILE,
+    EXIT_FILE,
+    SHIPPER_LOG,
+    SHIPPER_STATE_FILE,
+    ShipperState,
+)
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RunRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.credentials.renewal import CredentialRenewal
 from mosaic_scheduler.placement.protocol import PlacedRef
+from mosaic_servicekit.account import REVOKED_FILE
 from mosaic_servicekit.broker import init_broker
 from mosaic_servicekit.credentials import RENEW_AFTER_S, RunSigner
+from mosaic_servicekit.creds_file import CredsFile
 from mosaic_servicekit.ulid import RunIdSource
+from mosaic_servicekit.visit import visit
 
 NOTE = "refuses this run's credentials"
 REF = PlacedRef(RunIdSource().next(), 1)
@@ -64,6 +74,57 @@ async def test_expired_credentials_are_renewed_and_the_run_says_so(stack: Stack)
     assert not (stack.home / run.run_dir / SHIPPER_STATE_FILE).exists()
 
 
+async def refused(stack: Stack, creds: Path) -> None:
+    """Wait until the broker refuses these credentials."""
+
+    async def is_refused() -> bool:
+        try:
+            async with visit(stack.broker.url, REF.run_id, "test", CredsFile(creds)):
+                return False
+        except NatsError as error:
+            return "authorization violation" in str(error).lower()
+
+    await until(is_refused)
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(90)
+async def test_credentials_of_an_ended_run_are_useless(stack: Stack) -> None:
+    """Once all of a run is stored the broker refuses what it had, after its own restart too; other runs go on."""
+    other = await stack.submit(parameters={"rate": 100.0})
+    await stack.wait_state(other.run_id, RunState.RUNNING)
+    run = await stack.submit(steps=100)
+    creds = stack.home / run.run_dir / CREDS_FILE
+    await stack.wait_end(run.run_id)
+    await refused(stack, creds)
+    assert len(stack.recorder.of(run.run_id, "worker")) == 103
+    log = (stack.home / other.run_dir / SHIPPER_LOG).read_text()
+    assert log.count("broker.connected") == 1, log
+    stack.broker.restart()
+    await refused(stack, creds)
+    await until(stack.answers)
+    await stack.wait_state(other.run_id, RunState.RUNNING)
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(90)
+async def test_a_scheduler_that_was_killed_revokes_what_it_missed(stack: Stack) -> None:
+    """A run ends while there is no scheduler, and another one's end was written but not yet revoked: both are later."""
+    early = await stack.submit(steps=100)
+    await stack.wait_end(early.run_id)
+    await refused(stack, stack.home / early.run_dir / CREDS_FILE)
+    late = await stack.submit(parameters={"rate": 200.0, "events": 300})
+    await stack.wait_state(late.run_id, RunState.RUNNING)
+    await stack.kill_scheduler()
+    await file_exists(stack.home / late.run_dir / EXIT_FILE)
+    # As if the scheduler had been killed between the end and its revocation.
+    (stack.home / REVOKED_FILE).unlink()
+    stack.broker.restart()
+    await stack.start_scheduler()
+    for run in (early, late):
+        await refused(stack, stack.home / run.run_dir / CREDS_FILE)
+
+
 class Clock:
     """A monotonic clock that is moved by hand."""
 
@@ -97,17 +158,22 @@ def refuse(folder: Path, attempt: int = 1) -> None:
     (folder / SHIPPER_STATE_FILE).write_text(state.model_dump_json())
 
 
+def written_at(folder: Path) -> int:
+    """When the credentials were written last, in nanoseconds: those of one second are the same."""
+    return (folder / CREDS_FILE).stat().st_mtime_ns
+
+
 def test_good_credentials_are_renewed_by_time(
     renewal: CredentialRenewal, clock: Clock, tmp_path: Path
 ) -> None:
     """Nothing is written before a third of the lifetime, and something after it."""
-    first = (tmp_path / CREDS_FILE).read_text()
+    first = written_at(tmp_path)
     clock.now += RENEW_AFTER_S - 1
     renewal.look(REF)
-    assert (tmp_path / CREDS_FILE).read_text() == first
+    assert written_at(tmp_path) == first
     clock.now += 2
     renewal.look(REF)
-    assert (tmp_path / CREDS_FILE).read_text() != first
+    assert written_at(tmp_path) != first
 
 
 def test_stubborn_refusals_are_answered_less_and_less_often(
@@ -115,16 +181,16 @@ def test_stubborn_refusals_are_answered_less_and_less_often(
 ) -> None:
     """At once, then after 5, 15 and 60 s; after the second renewal the run is told that it does not help."""
     refuse(tmp_path)
-    written, known = [], (tmp_path / CREDS_FILE).read_text()
+    written, known = [], written_at(tmp_path)
     note: str | None = None
     for second in range(160):
         clock.now = 2000.0 + second
         note = renewal.look(REF)
         assert note is not None
         assert ("start the stack again" in note) == (second > 5), (second, note)
-        if (text := (tmp_path / CREDS_FILE).read_text()) != known:
+        if (last := written_at(tmp_path)) != known:
             written.append(second)
-            known = text
+            known = last
     assert written == [0, 6, 22, 83, 144]
     (tmp_path / SHIPPER_STATE_FILE).unlink()
     assert renewal.look(REF) is None

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import nats
 import nats.errors
 
-from mosaic_contracts import subjects
 from mosaic_servicekit import jwt
 from mosaic_servicekit.credentials import creds_path, service_permissions
 from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
-
-TIMEOUT_S = 2
+from mosaic_servicekit.visit import visit
 
 
 async def refused_services(home: Path, url: str) -> dict[str, str]:
@@ -30,22 +27,7 @@ async def _refusal(path: Path, name: str, url: str) -> str | None:
     if owner != name:
         return f"{path} holds the credentials of {owner}"
     try:
-        client = await nats.connect(
-            url,
-            name=f"doctor-{name}",
-            inbox_prefix=subjects.inbox_prefix(name),
-            allow_reconnect=False,
-            max_reconnect_attempts=1,
-            reconnect_time_wait=0,
-            connect_timeout=TIMEOUT_S,
-            error_cb=_ignore,  # it comes back as the exception below
-            **creds.options(),
-        )
+        async with visit(url, name, f"doctor-{name}", creds):
+            return None
     except (OSError, nats.errors.Error) as error:
         return f"{path} is refused ({error})" if jwt.is_refusal(str(error)) else None
-    await client.close()
-    return None
-
-
-async def _ignore(_error: Exception) -> None:
-    return

@@ -1,4 +1,4 @@
-"""`python -m mosaic_servicekit.broker init`: keys, credentials and configuration of the broker. `check`: who it admits."""
+"""`python -m mosaic_servicekit.broker`: `init` makes keys, credentials, configuration; `check` says who is admitted."""
 
 import argparse
 import asyncio
@@ -8,19 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mosaic_servicekit import jwt
+from mosaic_servicekit.account import ACCOUNTS_NAME, KEYS_FILE, Accounts, load_keys, write_revoker
 from mosaic_servicekit.admission import refused_services
 from mosaic_servicekit.credentials import (
-    BROKER_SECRETS,
     SIGNER_FILE,
     creds_path,
-    run_template,
     service_permissions,
     write_secret,
 )
-from mosaic_servicekit.errors import CredentialsInvalid
 
-KEYS_FILE = f"{BROKER_SECRETS}/keys.json"
-CONFIG_FILE = "nats/nats.conf"
+CONFIG_FILE = "nats/config/nats.conf"
 MAX_PAYLOAD_BYTES = 8 * 2**20
 """Twice a full batch, so that a batch of incompressible records with its headers fits."""
 MAX_STORE_BYTES = 2 * 2**30
@@ -44,33 +41,31 @@ def init_broker(
     Raises:
         CredentialsInvalid: the key file is damaged.
     """
-    keys = _load_keys(home)
+    keys = _make_keys(home)
     account = jwt.public_key(keys["account"])
     for name, permitted in service_permissions().items():
         token = jwt.user_jwt(keys["account"], account, jwt.public_key(keys[name]), name, permitted)
         write_secret(creds_path(home, name), jwt.creds_text(token, keys[name]))
+    write_revoker(home, keys)
     write_secret(home / SIGNER_FILE, json.dumps({"account": account, "seed": keys["run_signer"]}))
     config = home / CONFIG_FILE
     places = _Places(f"{host}:{port}", f"{host}:{monitor_port}", store or home / "nats")
     write_secret(config, _config(keys, places))
+    Accounts(home, keys).write()
     return config
 
 
-def _load_keys(home: Path) -> dict[str, str]:
+def _make_keys(home: Path) -> dict[str, str]:
     path = home / KEYS_FILE
     kinds = {
         "operator": jwt.OPERATOR,
         "system": jwt.ACCOUNT,
+        "revoker": jwt.USER,
         "account": jwt.ACCOUNT,
         "run_signer": jwt.ACCOUNT,
         **dict.fromkeys(service_permissions(), jwt.USER),
     }
-    try:
-        keys: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
-    except ValueError as error:
-        raise CredentialsInvalid(
-            f"{path} is damaged ({error}); delete it, and all runs that live must be started again"
-        ) from error
+    keys = load_keys(home) if path.exists() else {}
     missing = {name: jwt.new_seed(kind) for name, kind in kinds.items() if name not in keys}
     if missing:
         keys |= missing
@@ -85,11 +80,6 @@ class _Places(NamedTuple):
 
 
 def _config(keys: dict[str, str], places: _Places) -> str:
-    account = jwt.public_key(keys["account"])
-    system = jwt.public_key(keys["system"])
-    scope = (jwt.public_key(keys["run_signer"]), run_template())
-    account_jwt = jwt.account_jwt(keys["operator"], account, "mosaic", scope)
-    system_jwt = jwt.account_jwt(keys["operator"], system, "system", None)
     return f"""\
 # Written by mosaic_servicekit.broker at every start; changes here are lost.
 server_name: mosaic
@@ -102,12 +92,9 @@ jetstream {{
   max_memory_store: 0
 }}
 operator: "{jwt.operator_jwt(keys["operator"])}"
-system_account: "{system}"
+system_account: "{jwt.public_key(keys["system"])}"
 resolver: MEMORY
-resolver_preload: {{
-  {account}: "{account_jwt}"
-  {system}: "{system_jwt}"
-}}
+include {ACCOUNTS_NAME}
 """
 
 

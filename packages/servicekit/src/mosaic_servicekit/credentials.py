@@ -4,6 +4,7 @@ The scheduler holds a scoped signing key: whoever has it can mint only users tha
 the run they are named after (architecture, "Trust").
 """
 
+import hmac
 import json
 import os
 from pathlib import Path
@@ -89,11 +90,20 @@ class RunSigner:
             ValueError: not a run id. A user named `*` could publish for every run.
         """
         name = parse_run_id(run_id)
-        seed = jwt.new_seed(jwt.USER)
+        seed = self._run_seed(name)
         token = jwt.user_jwt(
             self._seed, self._account, jwt.public_key(seed), name, lifetime_s=lifetime_s
         )
         write_secret(path, jwt.creds_text(token, seed))
+
+    def public_key(self, run_id: str) -> str:
+        """The one user that all credentials of a run are for: what is revoked at its end."""
+        return jwt.public_key(self._run_seed(parse_run_id(run_id)))
+
+    def _run_seed(self, run_id: str) -> str:
+        # Derived, so that nobody has to keep a list of what was minted for whom.
+        secret = hmac.digest(self._seed.encode(), f"mosaic run {run_id}".encode(), "sha256")
+        return jwt.seed_of(jwt.USER, secret)
 
 
 def write_secret(path: Path, text: str) -> None:

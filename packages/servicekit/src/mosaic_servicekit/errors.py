@@ -11,6 +11,10 @@ class CredentialsInvalid(ValueError):
     """Key material is missing or damaged."""
 
 
+class RevocationFailed(RuntimeError):
+    """The broker that runs could not be told that a run's credentials are revoked; try again."""
+
+
 class BrokerUnavailable(ProblemError):
     """There is no connection to the broker just now; the bus keeps trying by itself."""
 

@@ -6,6 +6,7 @@ import json
 import re
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import nkeys  # type: ignore[import-untyped]  # ships no types
@@ -24,7 +25,12 @@ USER = nkeys.PREFIX_BYTE_USER
 
 def new_seed(kind: int) -> str:
     """A fresh private key of `kind`, in seed form."""
-    seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), kind)
+    return seed_of(kind, secrets.token_bytes(32))
+
+
+def seed_of(kind: int, secret: bytes) -> str:
+    """The private key of `kind` that 32 secret bytes are, in seed form."""
+    seed: bytes = nkeys.encode_seed(secret, kind)
     return seed.decode()
 
 
@@ -52,9 +58,17 @@ def operator_jwt(operator_seed: str) -> str:
 
 
 def account_jwt(
-    operator_seed: str, account: str, name: str, scope: tuple[str, dict[str, Any]] | None
+    operator_seed: str,
+    account: str,
+    name: str,
+    scope: tuple[str, dict[str, Any]] | None,
+    revoked: Mapping[str, int] | None = None,
 ) -> str:
-    """An account with JetStream. `scope`: a signing key that can mint only users of that template."""
+    """An account with JetStream. `scope`: a signing key that can mint only users of that template.
+
+    `revoked`: public keys of users whose JWTs are refused, by when they were issued at the latest (seconds since the
+    epoch).
+    """
     claims: dict[str, Any] = {
         "type": "account",
         "limits": {
@@ -73,6 +87,8 @@ def account_jwt(
         claims["signing_keys"] = [
             {"kind": "user_scope", "key": key, "role": "run", "template": template}
         ]
+    if revoked:
+        claims["revocations"] = dict(revoked)
     return _sign(operator_seed, account, name, claims)
 
 

@@ -7,7 +7,6 @@ import argparse
 import asyncio
 import sys
 
-import nats
 import nats.errors
 
 from mosaic_contracts import subjects
@@ -16,41 +15,24 @@ from mosaic_servicekit import jwt
 from mosaic_servicekit.bus import refusal_text
 from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
 from mosaic_servicekit.settings import ServiceSettings
+from mosaic_servicekit.visit import visit
 
 TIMEOUT_S = 4.0
 
 
 async def ask_status(name: str, settings: ServiceSettings) -> str | None:
     """Ask `svc.<name>.status`; what is wrong in words, or None."""
-    options = {} if settings.creds is None else CredsFile(settings.creds).options()
+    creds = None if settings.creds is None else CredsFile(settings.creds)
+    subject = subjects.service(name, "status")
     try:
-        client = await nats.connect(
-            str(settings.broker_url),
-            name=f"probe-{name}",
-            inbox_prefix=subjects.inbox_prefix(name),
-            allow_reconnect=False,
-            max_reconnect_attempts=1,
-            reconnect_time_wait=0,
-            connect_timeout=2,
-            error_cb=_ignore,  # it comes back as the exception below
-            **options,
-        )
-        try:
-            answer = await client.request(
-                subjects.service(name, "status"), b"{}", timeout=TIMEOUT_S / 2
-            )
-        finally:
-            await client.close()
+        async with visit(str(settings.broker_url), name, f"probe-{name}", creds) as client:
+            answer = await client.request(subject, b"{}", timeout=TIMEOUT_S / 2)
     except (OSError, TimeoutError, nats.errors.Error) as error:
         if isinstance(error, CredsFileDamaged) or jwt.is_refusal(str(error)):
             return refusal_text(str(settings.broker_url), name, str(error))
         return f"{type(error).__name__}: {error}"
     problem = Reply.model_validate_json(answer.data).problem
     return None if problem is None else problem.title
-
-
-async def _ignore(_error: Exception) -> None:
-    return
 
 
 def main() -> int:

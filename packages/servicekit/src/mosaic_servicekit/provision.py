@@ -28,8 +28,7 @@ def provision(home: Path, host: str) -> None:
     """
     for folder in FOLDERS:
         (home / folder).mkdir(parents=True, exist_ok=True)
-    config = init_broker(home, PORT, MONITOR_PORT, host, STORE)
-    write_secret(home / "nats" / "config" / "nats.conf", config.read_text())
+    init_broker(home, PORT, MONITOR_PORT, host, STORE)
     for name in ("recorder", "gateway"):
         source = creds_path(home, name)
         write_secret(home / "secrets" / name / f"{name}.creds", source.read_text())

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 
 from nats.aio.msg import Msg
 from pydantic import SecretStr, ValidationError
@@ -12,6 +13,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import Committed, CommittedRequest, Heartbeat
 from mosaic_contracts.stack import RUNS_DIR, SCHEDULER_DB
 from mosaic_scheduler.credentials.renewal import CredentialRenewal, refusal_note
+from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.drain import TelemetryDrain
 from mosaic_scheduler.errors import (
@@ -62,9 +64,10 @@ from mosaic_scheduler.xmpp.delivery import XmppLogin
 from mosaic_scheduler.xmpp.ledger import AccountLedger
 from mosaic_scheduler.xmpp.need import agents_of
 from mosaic_servicekit.bus import Bus, Verb
-from mosaic_servicekit.credentials import RunSigner
+from mosaic_servicekit.credentials import RUN_LIFETIME_S, RunSigner
 from mosaic_servicekit.lifecycle import Service
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.revocation import RunRevoker
 
 DATABASE_RETRY_S = 0.5
 RECORDER_TIMEOUT_S = 1.0
@@ -124,6 +127,11 @@ class SchedulerApp:
             withdraw=self._withdraw,
         )
         self._credentials = CredentialRenewal(self._signer, self._placement.folder)
+        revoker = (
+            None if self._signer is None else RunRevoker(settings.home, settings.url, self._signer)
+        )
+        self._revocation = CredentialRevocation(revoker, self._shipped_lately)
+        self._reconciler.on_shipped = self._revocation.add
         self._drain = TelemetryDrain(
             self._store,
             self._placement,
@@ -205,6 +213,7 @@ class SchedulerApp:
             "gpus": self._gpu_watch.run,
             "xmpp": self._accounts.run,
             "progress": self._announce_progress,
+            "revocation": self._revocation.run,
             "losses": self._watch_connection,
             "warm_up": self._warm_up,
         }
@@ -302,6 +311,13 @@ class SchedulerApp:
         # It was renewed just before.
         note = None if refusal is None else refusal_note(refusal, renewals=2)
         self._views.set_refusal(ref.run_id, note)
+        if done:
+            self._revocation.add(ref.run_id)
+
+    async def _shipped_lately(self) -> list[str]:
+        return await self._store.shipped_since(
+            datetime.now(UTC) - timedelta(seconds=RUN_LIFETIME_S)
+        )
 
     def _look_at_credentials(self, ref: PlacedRef) -> None:
         note = self._credentials.look(ref)

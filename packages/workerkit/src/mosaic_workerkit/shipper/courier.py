@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import nats
 import nats.errors
 import nkeys  # type: ignore[import-untyped]  # ships no types
 from nats.aio.client import Client, RawCredentials
@@ -235,9 +234,10 @@ class Courier:
         on_error: Callable[[Exception], Awaitable[None]],
     ) -> Client:
         text = self._credentials = self._read_credentials()
+        client = Client()
         try:
-            return await asyncio.wait_for(
-                nats.connect(
+            await asyncio.wait_for(
+                client.connect(
                     self.launch.broker_url,
                     name=f"shipper-{self.launch.run_id}",
                     inbox_prefix=subjects.inbox_prefix(self.launch.run_id),
@@ -253,11 +253,14 @@ class Courier:
                 ),
                 _CONNECT_S,
             )
-        except nats.errors.Error as error:
+        except (OSError, nats.errors.Error) as error:
+            await client.close()  # nats-py 2.16 leaves the socket of one that is refused open
             _raise_refusal(error, error)
             raise
         except (nkeys.NkeysError, ValueError) as error:
+            await client.close()
             raise CredentialsRefused(f"{CREDS_FILE} is damaged: {error!r}") from error
+        return client
 
     def _read_credentials(self) -> str | None:
         """The run's credentials as they are now; None when the placement gave none (a broker without accounts)."""

@@ -32,7 +32,7 @@ class _Kept:
 
 
 class CredentialRenewal:
-    """Keeps the credentials of the runs that live good. Without a signer (no accounts on the broker) it does nothing."""
+    """Keeps the credentials of runs that live good. Without a signer (a broker without accounts) it does nothing."""
 
     def __init__(
         self,

@@ -76,6 +76,8 @@ class Reconciler:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     load: Load = field(default_factory=Load)
     on_pending: Callable[[], None] = lambda: None
+    on_shipped: Callable[[str], None] = lambda _: None
+    """A run has ended with nothing left to be sent."""
     prepare: Callable[[], Awaitable[None]] = nothing_to_prepare
     """Before anything is started. Raises PlacementUnavailable: nothing can be now."""
     on_end: Callable[[RunRecord], None] = lambda _: None
@@ -260,6 +262,8 @@ class Reconciler:
         self._watches.pop(record.run_id, None)
         if action.telemetry_pending:
             self.on_pending()
+        else:
+            self.on_shipped(record.run_id)
         # Its cores are free: whoever waits for them must not wait for the tick.
         self.wake.set()
 

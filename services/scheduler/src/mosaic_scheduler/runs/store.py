@@ -3,6 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Callable
+from datetime import datetime
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
@@ -68,6 +69,10 @@ class RunStore:
             "pending = 1 AND (purge_at IS NULL OR purge_at > ?) ORDER BY run_id",
             (time.time(),),
         )
+
+    async def shipped_since(self, moment: datetime) -> list[str]:
+        """Ids of runs that ended after `moment` with nothing left to be sent. Looks at every ended run: for a start."""
+        return await self._database.call(_shipped_since, moment)
 
     async def drained(self, run_id: str) -> RunRecord | None:
         """Note that an ended run's outbox is empty. Return its record when all of it is in the store now."""
@@ -196,3 +201,11 @@ def _drained(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
     with transaction(connection):
         connection.execute("UPDATE runs SET pending = 0 WHERE run_id = ?", (run_id,))
         return outbox.settle(connection, run_id)
+
+
+def _shipped_since(connection: sqlite3.Connection, moment: datetime) -> list[str]:
+    rows = connection.execute(
+        "SELECT run_id FROM runs WHERE pending = 0 AND unixepoch(json_extract(record, '$.ended_at')) >= ?",
+        (int(moment.timestamp()),),
+    ).fetchall()
+    return [run_id for (run_id,) in rows]

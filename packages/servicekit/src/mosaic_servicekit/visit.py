@@ -1,0 +1,43 @@
+"""One short connection to the broker: it fails at once when it cannot be made, and is closed whatever happens."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from nats.aio.client import Client
+
+from mosaic_contracts import subjects
+from mosaic_servicekit.creds_file import CredsFile
+
+CONNECT_TIMEOUT_S = 2
+
+
+@asynccontextmanager
+async def visit(
+    url: str, owner: str, purpose: str, creds: CredsFile | None
+) -> AsyncIterator[Client]:
+    """A connected client. `owner` gives the inbox prefix, `purpose` the name that the broker's monitor shows.
+
+    Raises:
+        OSError, nats.errors.Error: it cannot be connected.
+    """
+    client = Client()
+    try:
+        await client.connect(
+            url,
+            name=purpose,
+            inbox_prefix=subjects.inbox_prefix(owner),
+            allow_reconnect=False,
+            max_reconnect_attempts=1,
+            reconnect_time_wait=0,
+            connect_timeout=CONNECT_TIMEOUT_S,
+            error_cb=_ignore,  # it comes back as the exception
+            **({} if creds is None else creds.options()),
+        )
+        yield client
+    finally:
+        # Also of one that was refused: nats-py 2.16 leaves its socket open.
+        await client.close()
+
+
+async def _ignore(_error: Exception) -> None:
+    return
