@@ -45,6 +45,10 @@ class HomeUnusable(StackStartProblem):
     """MOSAIC_HOME cannot be written, or its disk is full."""
 
 
+class EjabberdMissing(StackStartProblem):
+    """This machine has no ejabberd, and somebody wants the stack's XMPP server."""
+
+
 class PortTaken(StackStartProblem):
     """Another program listens on a port that was asked for."""
 

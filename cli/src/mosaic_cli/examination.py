@@ -13,6 +13,7 @@ import httpx
 
 from mosaic_cli.errors import HomeUnusable
 from mosaic_cli.place import is_elsewhere
+from mosaic_cli.stack import xmpp
 from mosaic_cli.stack.layout import Layout, disk_reserve_bytes
 from mosaic_cli.stack.lock import lock_holder
 from mosaic_cli.stack.lone_run import going_on_text, lone_runs, unknown_runs, unknown_text
@@ -45,6 +46,7 @@ def examine(layout: Layout) -> list[Finding]:
         _broker_version,
         _token,
         _stack,
+        _xmpp,
     ]
     return [finding for check in checks for finding in check(layout)]
 
@@ -180,6 +182,24 @@ def _refused(layout: Layout, broker_url: str) -> list[Finding]:
         )
         for name, why in refused.items()
     ]
+
+
+def _xmpp(layout: Layout) -> list[Finding]:
+    if is_elsewhere():
+        return []
+    if not xmpp.is_wanted(layout):
+        have = "" if xmpp.is_installed() else ", and no ejabberd is installed"
+        words = f"none{have}; only runs whose agents talk need one: ./mosaic xmpp up"
+        return [_ok("xmpp", words)]
+    if not xmpp.is_installed():
+        return [_warning("xmpp", f"wanted, but ejabberd is gone: {xmpp.PACKAGES}")]
+    running = running_stack(layout.home, layout.lock_file)
+    entries = [s for s in running.services if s.name == xmpp.NAME] if running else []
+    known = xmpp.known_server(layout)
+    if not entries or known is None:
+        return [_ok("xmpp", "comes up with the stack")]
+    words = f"{entries[0].state.replace('_', ' ')}: {known.domain} at {known.host}:{known.port}"
+    return [_ok("xmpp", words) if entries[0].state == "up" else _warning("xmpp", words)]
 
 
 def _old_ports(layout: Layout) -> list[Finding]:

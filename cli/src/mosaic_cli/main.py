@@ -32,6 +32,7 @@ from mosaic_cli.verbs import (
     top,
     worker_check,
     workers,
+    xmpp,
 )
 from mosaic_client import ClientError, MosaicProblem
 from mosaic_contracts.problems import Problem, ProblemCode
@@ -53,6 +54,7 @@ _HERE_ONLY = (
     worker_check.worker_check,
     doctor.version,
     images.images,
+    xmpp.xmpp,
 )
 """Verbs of this machine alone; all others may be asked of a stack elsewhere."""
 _VERBS = (
@@ -73,9 +75,9 @@ _VERBS = (
     (LOOK, artifacts.download),
     (LOOK, artifacts.link),
     (LOOK, top.top),
+    (LOOK, gpus.gpus),
     (CHANGE, runs.stop),
     (CHANGE, change.retry),
-    (LOOK, gpus.gpus),
     (CHANGE, change.clone),
     (CHANGE, change.tag),
     (CHANGE, change.note),
@@ -99,6 +101,7 @@ _QUEUE: dict[str, Verb] = {
     "priority": queue.priority,
     "move": queue.move,
 }
+_XMPP: dict[str, Verb] = {"up": xmpp.up, "down": xmpp.down, "status": xmpp.status}
 _SECRET: dict[str, Verb] = {
     "set": secret.set_secret,
     "ls": secret.list_secrets,
@@ -130,6 +133,7 @@ for _panel, _verb in _VERBS:
     app.command(rich_help_panel=_panel, epilog=EPILOG)(spread(_verb, *_elsewhere))
 _add_group(queue.queue, CHANGE, _QUEUE, acts_alone=True)
 _add_group(secret.secret, CARE, _SECRET)
+_add_group(xmpp.xmpp, CARE, _XMPP)
 _add_group(images.images, CARE, _IMAGES, acts_alone=True)
 
 

@@ -37,7 +37,9 @@ class Keeper:
 
     def __init__(self, plan: ServicePlan, home: Path, on_change: Callable[[], None]) -> None:
         self.plan = plan
-        self.entry = KeptService(name=plan.name, state=STOPPED, log=plan.log, program=plan.argv[0])
+        self.entry = KeptService(
+            name=plan.name, state=STOPPED, log=plan.log, program=plan.mark or plan.argv[0]
+        )
         self._log = home / plan.log
         self._on_change = on_change
         self._stopping = asyncio.Event()

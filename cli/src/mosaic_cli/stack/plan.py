@@ -31,6 +31,8 @@ class ServicePlan:
     """Where it listens, to name a clash."""
     stop_s: float = 15.0
     """From SIGTERM to SIGKILL."""
+    mark: str = ""
+    """A word of its command line by which it is known again, where its program replaces itself by another."""
 
 
 @dataclass(frozen=True)

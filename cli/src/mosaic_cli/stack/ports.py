@@ -46,11 +46,7 @@ def choose_ports(gateway: int | None, broker: int | None, earlier: Ports | None 
     taken = {port for port in (gateway, broker) if port is not None}
 
     def choose(asked: int | None, old: int | None) -> int:
-        port = asked
-        if port is None and old is not None and old not in taken and is_free(old):
-            port = old
-        if port is None:
-            port = _any_free(taken)
+        port = asked if asked is not None else free_port(old, taken)
         taken.add(port)
         return port
 
@@ -78,6 +74,14 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def free_port(earlier: int | None, taken: Iterable[int] = ()) -> int:
+    """The port of the last time where it is free, else any free one."""
+    known = set(taken)
+    if earlier is not None and earlier not in known and is_free(earlier):
+        return earlier
+    return _any_free(known)
 
 
 def _any_free(taken: Iterable[int]) -> int:

@@ -12,14 +12,16 @@ from mosaic_cli.errors import StackLockLost
 from mosaic_cli.stack.keeper import Keeper
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import StackLock, lost_holders
-from mosaic_cli.stack.plan import StackPlan, plan_stack
+from mosaic_cli.stack.plan import ServicePlan, StackPlan, plan_stack
 from mosaic_cli.stack.ports import choose_ports
 from mosaic_cli.stack.state import earlier_stack, end_strays, ports_of, write_stack_file
+from mosaic_cli.stack.xmpp import is_wanted, plan_xmpp
 from mosaic_contracts.stack import StackFile
 
 READY_EVERY_S = 0.2
 RECHECK_EVERY_S = 2.0
 LOCK_EVERY_S = 0.5
+XMPP_EVERY_S = 0.5
 LOST_END_S = 60.0
 """Four services, each with its own time to stop."""
 
@@ -50,14 +52,15 @@ class Supervisor:
         self.lost_lock = False
         self._watch = watch
         self._stopping = asyncio.Event()
-        self._keepers = [Keeper(p, layout.home, self._changed) for p in plan.services]
+        self._kept: dict[Keeper, asyncio.Task[None]] = {}
+        """In the order of start."""
+        self._xmpp: Keeper | None = None
         self.stack = StackFile(
             supervisor_pid=os.getpid(),
             gateway_url=plan.ports.gateway_url,
             broker_url=plan.ports.broker_url,
             monitor_url=plan.ports.monitor_url,
             started_at=time.time(),
-            services=[keeper.entry for keeper in self._keepers],
         )
 
     def stop(self) -> None:
@@ -69,11 +72,12 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.stop)
-        self._changed()
-        keeping = [asyncio.create_task(keeper.keep()) for keeper in self._keepers]
+        for plan in self._plan.services:
+            self._keep(plan)
         checking = [
             asyncio.create_task(self._check_readiness()),
             asyncio.create_task(self._check_lock()),
+            asyncio.create_task(self._check_xmpp()),
         ]
         await self._stopping.wait()
         for task in checking:
@@ -82,9 +86,37 @@ class Supervisor:
         self.stack.ready = False
         self._changed()
         # the door first, the transport last: nothing new comes in, and what is under way can still be told
-        for keeper, task in zip(reversed(self._keepers), reversed(keeping), strict=True):
+        for keeper in reversed(list(self._kept)):
             keeper.stop()
-            await task
+            await self._kept[keeper]
+
+    def _keep(self, plan: ServicePlan) -> Keeper:
+        keeper = Keeper(plan, self._layout.home, self._changed)
+        self.stack.services.append(keeper.entry)
+        self._kept[keeper] = asyncio.create_task(keeper.keep())
+        self._changed()
+        return keeper
+
+    async def _drop(self, keeper: Keeper) -> None:
+        keeper.stop()
+        await asyncio.wait(
+            [self._kept[keeper]]
+        )  # not the task itself: a cancellation must not reach it
+        del self._kept[keeper]
+        self.stack.services.remove(keeper.entry)
+        self._changed()
+
+    async def _check_xmpp(self) -> None:
+        """The one service that comes and goes while the stack is up. A file says whether it is wanted."""
+        while not self._stopping.is_set():
+            wanted = is_wanted(self._layout)
+            if wanted and self._xmpp is None:
+                self._xmpp = self._keep(plan_xmpp(self._layout))
+            elif not wanted and self._xmpp is not None:
+                keeper, self._xmpp = self._xmpp, None
+                await self._drop(keeper)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), XMPP_EVERY_S)
 
     async def _check_readiness(self) -> None:
         # asks the event itself: a wait_for that is cancelled as its event comes true swallows the cancellation

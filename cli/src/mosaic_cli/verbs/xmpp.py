@@ -1,0 +1,123 @@
+"""`xmpp`: the server over which the agents of a run talk, as a service of this machine's stack."""
+
+import time
+
+import typer
+
+from mosaic_cli import option
+from mosaic_cli.errors import NoStack, StackStartProblem
+from mosaic_cli.exit_code import ExitCode
+from mosaic_cli.output import emit, err, out, say
+from mosaic_cli.stack import xmpp as server
+from mosaic_cli.stack.launch import log_tail
+from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.state import running_stack
+from mosaic_cli.stack.supervisor import StartOptions
+from mosaic_cli.verbs.stack import start_and_wait
+from mosaic_contracts.stack import ServiceEntry
+
+START_S = 60.0
+STOP_S = 30.0
+LOOK_EVERY_S = 0.1
+MANY_RESTARTS = 3
+
+
+def xmpp(context: typer.Context) -> None:
+    """The server over which agents talk to each other: start it, stop it, see how it is."""
+
+
+def up(json: option.Json = False) -> None:
+    """Start the server with this machine's stack, now and whenever the stack starts; the stack too where none is up.
+
+    It needs ejabberd (a package of Debian and Ubuntu); exit code 6 says that it is missing, and how to get it.
+    """
+    layout = Layout.of_environment()
+    server.require_installed()
+    layout.prepare_home()
+    server.want(layout)
+    if running_stack(layout.home, layout.lock_file) is None:
+        start_and_wait(layout, StartOptions())
+    with err.status("Starting the XMPP server ..."):
+        _wait_until_up(layout)
+    _show(layout, json)
+
+
+def down(json: option.Json = False) -> None:
+    """Stop the server; the rest of the stack stays. Runs whose agents talk go on without."""
+    layout = Layout.of_environment()
+    had = server.unwant(layout)
+    with err.status("Stopping the XMPP server ..."):
+        _wait_until_gone(layout)
+    server.forget_server(layout)
+    if json:
+        emit({"was_up": had})
+    else:
+        say("The XMPP server is down." if had else "No XMPP server was wanted.")
+
+
+def status(json: option.Json = False) -> None:
+    """Show how the server is: exit code 0 when it is up, 3 when there is none, else 6."""
+    layout = Layout.of_environment()
+    entry = _entry(layout)
+    if entry is None and not json:
+        raise NoStack(_none_words(layout))
+    _show(layout, json)
+    if entry is None:
+        raise typer.Exit(ExitCode.NO_STACK)
+    if entry.state != "up":
+        raise typer.Exit(ExitCode.NOT_NOW)
+
+
+def _show(layout: Layout, json: bool) -> None:
+    entry, known = _entry(layout), server.known_server(layout)
+    if json:
+        emit({"service": entry, "server": known, "wanted": server.is_wanted(layout)})
+        return
+    if entry is None or known is None:
+        return
+    word = entry.state.replace("_", " ")
+    out.print(f"The XMPP server is {word}: {known.domain} at {known.host}:{known.port}")
+    if entry.restarts:
+        out.print(f"  {entry.restarts} restarts, last {entry.last_exit}", style="yellow")
+    out.print(f"  log: {layout.home / entry.log}", markup=False, soft_wrap=True)
+
+
+def _none_words(layout: Layout) -> str:
+    if not server.is_installed():
+        return "There is no XMPP server, and no ejabberd is installed; `./mosaic xmpp up` says how."
+    if server.is_wanted(layout):
+        return "The stack is down, and its XMPP server with it. `./mosaic up -d` starts both."
+    return "This stack has no XMPP server. Runs whose agents talk need one: ./mosaic xmpp up"
+
+
+def _entry(layout: Layout) -> ServiceEntry | None:
+    stack = running_stack(layout.home, layout.lock_file)
+    services = stack.services if stack is not None else []
+    return next((service for service in services if service.name == server.NAME), None)
+
+
+def _wait_until_up(layout: Layout) -> None:
+    deadline_s = time.monotonic() + START_S
+    entry = _entry(layout)
+    before = entry.restarts if entry is not None else 0
+    while time.monotonic() < deadline_s:
+        entry = _entry(layout)
+        if entry is not None and entry.state == "up":
+            return
+        if entry is not None and entry.restarts - before >= MANY_RESTARTS:
+            break
+        time.sleep(LOOK_EVERY_S)  # another process's file: nothing tells us of its change
+    log = layout.home / layout.log(server.NAME)
+    how = f"it is {entry.state}, last {entry.last_exit}" if entry else "the stack does not start it"
+    tail = "\n  ".join(log_tail(log))
+    raise StackStartProblem(f"The XMPP server does not come up: {how}. Its log, {log}:\n  {tail}")
+
+
+def _wait_until_gone(layout: Layout) -> None:
+    deadline_s = time.monotonic() + STOP_S
+    while _entry(layout) is not None:
+        if time.monotonic() > deadline_s:
+            raise StackStartProblem(
+                "The XMPP server does not end. `./mosaic status` shows it; `./mosaic down` takes all down."
+            )
+        time.sleep(LOOK_EVERY_S)  # as above
