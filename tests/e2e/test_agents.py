@@ -51,7 +51,7 @@ def test_a_bdi_run_can_be_read_step_by_step(stack: StackUnderTest, xmpp: Xmpp) -
     """`run spade bdi_q FrozenLake-v1` trains, and `beliefs` explains every step of an episode with plan and beliefs."""
     done = stack.cli(
         *("run", "spade", "bdi_q", "FrozenLake-v1", "--steps", "6000", "--json"),
-        *("-p", "steps_every=10", "-p", "slippery=false"),
+        *("--set", "replay_every=10", "-p", "slippery=false"),
     )
     assert done.returncode == 0, done.stderr
     run_id = str(last_json(done.stdout)["run_id"])

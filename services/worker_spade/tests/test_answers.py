@@ -176,8 +176,8 @@ def test_plan_is_exact() -> None:
     assert report.plan["total_steps"] == 500
     assert report.plan["map"] == "SFF/FHF/FFG"
     assert report.plan["parameters"]["option_steps"] == 50
-    assert report.plan["steps_every"] == 100
-    assert check(replay_every=7).plan["steps_every"] == 7
+    assert report.plan["sampling"] == {"record_gap": 10_000, "episode_gap": 100, "replay_every": 1}
+    assert check(replay_every=7).plan["sampling"]["replay_every"] == 7
 
 
 def test_describe_imports_no_agents() -> None:

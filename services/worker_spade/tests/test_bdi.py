@@ -34,7 +34,7 @@ def learned(server: XmppServer, tmp_path_factory: pytest.TempPathFactory) -> Fin
     """A run that has learned the small lake."""
     folder = tmp_path_factory.mktemp("learned")
     access = server.write_access(folder / "access.json", 1)
-    return bdi(folder / "run", access, steps=12_000, parameters={"steps_every": 20})
+    return bdi(folder / "run", access, steps=12_000, replay_every=20, parameters={"episode_gap": 0})
 
 
 def test_plans_lead_the_learning(learned: Finished) -> None:
@@ -59,12 +59,14 @@ def test_every_recorded_step_can_be_explained(learned: Finished) -> None:
         assert len(told["explored"]) == len(told["confidence"]) == lengths[episode]
     first_step = learned.of_type("step")[0]["seq"]
     assert learned.of_type("bdi.plan")[0]["seq"] < first_step
-    assert len(learned.data("policy.values")) == 3
+    assert len(learned.data("policy.values")) == 2
 
 
 def test_the_same_seed_gives_the_same_run(learned: Finished, access: Path, tmp_path: Path) -> None:
     """A second run, in another process with another hash seed: every event is the same, bit for bit."""
-    again = bdi(tmp_path / "run", access, steps=12_000, parameters={"steps_every": 20})
+    again = bdi(
+        tmp_path / "run", access, steps=12_000, replay_every=20, parameters={"episode_gap": 0}
+    )
     kinds = {
         "step",
         "episode",
@@ -128,6 +130,19 @@ def test_a_plan_of_options_steers_the_learning(access: Path, tmp_path: Path) -> 
     done = bdi(tmp_path / "run", access, steps=1_000, parameters={"plan": plan})
     assert {option["option"] for option in done.data("bdi.option")} == {"wander"}
     assert {m["value"] for m in done.of_type("metric") if m["name"] == "epsilon"} == {0.75}
+
+
+def test_a_plan_of_steps_learns_what_plain_learning_learns(access: Path, tmp_path: Path) -> None:
+    """A plan that takes every step by epsilon itself ends with the very values of q_learning."""
+    plan = (
+        "!go.\n+!go : left(0) <- .finish.\n+!go : state(S) <- .choose_action(S, A); .act(A); !!go.\n"
+        "+!go <- .look; !!go."
+    )
+    stepped = bdi(tmp_path / "a", access, steps=1_000, parameters={"plan": plan})
+    plain = run(tmp_path / "b", steps=1_000, parameters={"slippery": False})
+    assert stepped.data("policy.values")[-1] == plain.data("policy.values")[-1]
+    told = [plan for plan in stepped.data("bdi.plan") if plan["episode"] == 0 and plan["step"] > 0]
+    assert len(told) == next(e["length"] for e in stepped.of_type("episode"))
 
 
 def test_a_failing_plan_is_told_and_recovered(access: Path, tmp_path: Path) -> None:
@@ -227,7 +242,7 @@ def _cpu_s(pid: int) -> float:
 
 def test_a_scout_tells_and_the_learner_uses_it(access: Path, tmp_path: Path) -> None:
     """Hazards and goal go over XMPP as events of both sides, and the learner starts from them."""
-    parameters = {"agents": 2, "scout_steps": 4_000}
+    parameters = {"agents": 2, "scout_steps": 4_000, "episode_gap": 0}
     done = bdi(tmp_path / "run", access, steps=4_000, parameters=parameters)
     messages = done.data("bdi.message")
     told = [m["content"] for m in messages if m["way"] == "sent" and m["agent"] == "scout"]

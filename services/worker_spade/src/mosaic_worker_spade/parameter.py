@@ -59,14 +59,20 @@ class Parameters:
         {"type": ["string", "null"]},
         "Go on from this checkpoint: the path of an npz file, or RUN/checkpoints/final.npz of another run here.",
     )
-    steps_every: int = _one(
+    record_gap: int = _one(
+        10_000,
+        {"type": "integer", "minimum": 0},
+        "While training, an episode is recorded step by step when so many steps have passed since the last such one "
+        "(0: all are). `replay_every` of the run, where it is above 1, takes its place. An evaluation records all.",
+    )
+    episode_gap: int = _one(
         100,
-        _COUNT,
-        "Record the steps of every n-th episode while training (1: of all; an evaluation always records all). "
-        "`replay_every` of the run, where it is above 1, wins.",
+        {"type": "integer", "minimum": 0},
+        "While training, an episode's length and return are told when so many steps have passed since the last "
+        "(0: all are).",
     )
     values_every: int = _one(
-        10_000, _COUNT, "Steps of the learner between two recorded tables of values."
+        20_000, _COUNT, "Steps of the learner between two recorded tables of values."
     )
     option_steps: int = _one(
         2_000,

@@ -1,6 +1,7 @@
 """Tells what happens in the world: episodes, the steps of those that are recorded, and why each action was taken."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from mosaic_contracts.spec import RunSpec
@@ -15,11 +16,23 @@ VALUES = "policy.values"
 """The table of values, at a stated rate."""
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """Which episodes are told; counted in steps and episodes, never in time, so that the same seed tells the same."""
+
+    record_gap: int = 0
+    """Steps between two that are recorded step by step."""
+    episode_gap: int = 0
+    """Steps between two whose end is told; a recorded one always is."""
+    replay_every: int = 1
+    """Above 1 every n-th is recorded, in place of `record_gap`."""
+
+
 class Recorder:
     """Telemetry of one environment.
 
     Args:
-        steps_every: steps of every n-th episode are told; 1 tells all.
+        sampling: which episodes are told, and which step by step.
         told_total: steps of the whole run; None: these steps are not the run's progress.
     """
 
@@ -29,7 +42,7 @@ class Recorder:
         stop: StopFlag,
         spec: RunSpec,
         *,
-        steps_every: int,
+        sampling: Sampling,
         told_total: int | None,
         env_seed: int,
         env: int = 0,
@@ -39,7 +52,10 @@ class Recorder:
         self._has_episodes = spec.record.has_episodes
         self._has_steps = spec.record.has_steps
         self._has_observations = spec.record.has_observations
-        self._every = steps_every
+        self._sampling = sampling
+        self._done = 0
+        self._recorded_at = self._told_at = -(2**62)
+        """Steps when an episode was last recorded, or told."""
         self._total = told_total
         self._env_seed = env_seed
         self.env = env
@@ -67,7 +83,12 @@ class Recorder:
 
     def wants_steps(self, episode: int) -> bool:
         """Whether the steps of an episode are told; it does not change what is learned."""
-        return self._has_steps and (episode - self._first_episode) % self._every == 0
+        if not self._has_steps:
+            return False
+        number = episode - self._first_episode
+        if self._sampling.replay_every > 1:
+            return number % self._sampling.replay_every == 0
+        return self._done - self._recorded_at >= self._sampling.record_gap
 
     def begin(self, learner: Learner, state: int, reset_state: str | None) -> None:
         """A recorded episode begins."""
@@ -112,14 +133,18 @@ class Recorder:
         duration_s: float,
     ) -> None:
         """An episode has ended; counts are already those after it."""
-        steps = learner.counts.steps - self._first_step
+        steps = self._done = learner.counts.steps - self._first_step
         if self._total is not None:
             self._tell.progress(steps, self._total)
         if not self._has_episodes:
             return
-        episode = learner.counts.episodes - 1 - self._first_episode
         if self._explored:
+            self._recorded_at = steps
             self._tell_choices(success)
+        elif steps - self._told_at < self._sampling.episode_gap:
+            return
+        self._told_at = steps
+        episode = learner.counts.episodes - 1 - self._first_episode
         self._tell.episode(self.env, episode, length, total, flags, duration_s, steps)
 
     def values(self, learner: Learner) -> None:

@@ -36,7 +36,7 @@ class Session:
             context.telemetry,
             context.stop,
             context.spec,
-            steps_every=draft.steps_every,
+            sampling=draft.sampling,
             told_total=draft.total_steps,
             env_seed=draft.env_seed,
         )
@@ -74,7 +74,7 @@ class Session:
             "table_digest": self.world.digest,
             "packages": installed_packages(),
             "record": spec.record.value,
-            "steps_every": draft.steps_every,
+            "sampling": vars(draft.sampling),
             "values_every": draft.parameters.values_every,
             "total_steps": draft.total_steps,
             "checkpoint_every_steps": draft.checkpoint_every_steps,

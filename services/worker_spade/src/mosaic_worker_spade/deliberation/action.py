@@ -22,6 +22,8 @@ class Work(Protocol):
 
     def choose_action(self, state: int) -> int: ...
 
+    def look(self) -> None: ...
+
     def act(self, action: int) -> None: ...
 
     def avoid(self, state: int) -> None: ...
@@ -59,12 +61,17 @@ def make_actions(work: Work | None) -> Actions:
         doing().send(_atom(to, "receiver"), _atom(performative, "performative"), text)
         yield
 
+    def look(_agent: Any, _term: Any, _intention: Any) -> Iterator[None]:
+        doing().look()
+        yield
+
     def finish(_agent: Any, _term: Any, _intention: Any) -> Iterator[None]:
         doing().finish()
         yield
 
     actions.add(".option", 4, option)
     actions.add(".send", 3, send)
+    actions.add(".look", 0, look)
     actions.add(".finish", 0, finish)
     for name in ("best_action", "choose_action"):
         actions.add(f".{name}", 2, _asking(name, doing))

@@ -127,13 +127,13 @@ class Reasoner(Agent):  # type: ignore[misc] # agentspeak is not typed
         for old in held:
             if PERCEPT in old.annots:
                 self._drop(held, old)
-        self.call(Trigger.addition, GoalType.belief, term, Intention(), delayed=True)
+        self._add(held, term)
 
     def perceive_also(self, name: str, *values: float | str) -> None:
         """Believe this too."""
-        term = percept(name, values)
-        if term not in self.beliefs[(name, len(values))]:
-            self.call(Trigger.addition, GoalType.belief, term, Intention(), delayed=True)
+        term, held = percept(name, values), self.beliefs[(name, len(values))]
+        if term not in held:
+            self._add(held, term)
 
     def forget(self, name: str, arity: int) -> None:
         """No longer perceive anything under this name."""
@@ -270,6 +270,16 @@ class Reasoner(Agent):  # type: ignore[misc] # agentspeak is not typed
         if not isinstance(pattern, Literal):
             return []
         return [b for b in self.beliefs[pattern.literal_group()] if agentspeak.unifies(pattern, b)]
+
+    def _add(self, held: Beliefs, belief: Literal) -> None:
+        """Through `call` only where somebody listens: it is ten times as dear, and percepts come with every step."""
+        key = (Trigger.addition, GoalType.belief, *belief.literal_group())
+        if self.plans.get(key) or any(waiter.event is not None for waiter in self.waiters()):
+            self.call(Trigger.addition, GoalType.belief, belief, Intention(), delayed=True)
+            return
+        held.add(belief)
+        if self.listener is not None:
+            self.listener.believed("+", belief)
 
     def _drop(self, held: Beliefs, belief: Literal) -> None:
         key = (Trigger.removal, GoalType.belief, *belief.literal_group())

@@ -133,7 +133,7 @@ class Team:
             context.telemetry,
             context.stop,
             context.spec,
-            steps_every=draft.steps_every,
+            sampling=draft.sampling,
             told_total=None,
             env_seed=draft.env_seed + 1,
             env=1,

@@ -36,15 +36,12 @@ class Trace:
         self._place = place
         self._tells = tells
         self._sureness = sureness
-        self._changes: dict[str, str] = {}
+        self._changes: list[tuple[str, Any]] = []
         self.reasoner: Reasoner | None = None
 
     def believed(self, change: str, belief: Any) -> None:
         """A belief came (`+`) or went (`-`)."""
-        text = belief_text(belief)
-        before = self._changes.pop(text, None)
-        if before is None or before == change:  # else it went and came back: nothing has changed
-            self._changes[text] = change
+        self._changes.append((change, belief))
 
     def planned(self, trigger: str, plan: Plan) -> None:
         """A plan was chosen for what happened."""
@@ -83,11 +80,17 @@ class Trace:
 
     def tell_beliefs(self) -> None:
         """What has changed since it was told last."""
-        if self._changes:
-            added = [text for text, change in self._changes.items() if change == "+"]
-            removed = [text for text, change in self._changes.items() if change == "-"]
+        net: dict[str, str] = {}
+        for change, belief in self._changes:
+            text = belief_text(belief)
+            before = net.pop(text, None)
+            if before is None or before == change:  # else it went and came back: nothing has changed
+                net[text] = change
+        self._changes = []
+        if net:
+            added = [text for text, change in net.items() if change == "+"]
+            removed = [text for text, change in net.items() if change == "-"]
             self._tell.extra(BELIEF, {**self._where(), "added": added, "removed": removed})
-            self._changes = {}
 
     def _tell_intentions(self, change: str, more: dict[str, str]) -> None:
         stacks = self.reasoner.stacks() if self.reasoner is not None else []

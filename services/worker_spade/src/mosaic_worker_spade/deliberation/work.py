@@ -65,7 +65,7 @@ class AgentWork:
 
     def option(self, name: str, epsilon: float | None, steps: int, until: Until) -> bool:
         """Learn for a while; False when nothing was done."""
-        if self._stepper.length and self._stepper.state is not None:
+        if self._stepper.state is not None:
             raise ValueError("an episode is under way: act until it has ended, then take an option")
         if steps < 1:
             raise ValueError(f"an option needs steps, not {steps}")
@@ -101,12 +101,19 @@ class AgentWork:
         """What the table says, or, with epsilon, anything."""
         return self._stepper.choose(self._known_state(state))
 
+    def look(self) -> None:
+        """Begin an episode, unless one is under way, and see where it is."""
+        self._perceive_state()
+
     def act(self, action: int) -> None:
-        """One step of the world."""
+        """One step of the world. In an evaluation the next episode begins by itself."""
         ended = self._stepper.act(action)
         if ended is not None:
             self._look().perceive("ended", ended)
-        self._perceive_state()
+        if ended is None or self._shows_steps:
+            self._perceive_state()
+        else:
+            self._forget_state()
         self._has_acted(1)
 
     def avoid(self, state: int) -> None:
@@ -211,6 +218,13 @@ class AgentWork:
         if world.grid is not None:
             cell = state // world.grid.states_per_cell
             mind.perceive("cell", *divmod(cell, world.grid.shape[1]))
+
+    def _forget_state(self) -> None:
+        """Between two episodes of learning it is nowhere, and free to take an option."""
+        mind = self._look()
+        for name, arity in (("state", 1), ("confidence", 1), ("cell", 2)):
+            mind.forget(name, arity)
+        self._perceive_progress()
 
     def _value_ways_to(self, state: int, value: float) -> None:
         for other, action in _ways_to(self.learner.world, self._known_state(state)):

@@ -17,6 +17,7 @@ class Draws:
     def __init__(self, bits: np.random.PCG64) -> None:
         self._bits = bits
         self._numbers = np.random.Generator(bits)
+        self._spare = np.random.PCG64(0)
         self.block: list[float] = []
         self.place = 0
 
@@ -55,7 +56,7 @@ class Draws:
 
     def state(self) -> str:
         """JSON text of the generator's state as it is before the next number, in numpy's own form."""
-        bits = np.random.PCG64()
+        bits = self._spare
         bits.state = self._bits.state
         # One number takes one step of this generator, so those not yet used are steps back.
         bits.advance(-(len(self.block) - self.place))

@@ -1,24 +1,34 @@
 """Q-learning as textbooks have it, on `env.step`. The loop on the table is held equal to it, bit for bit."""
 
+import time
+
 from mosaic_worker_spade.learning.learner import Learner
+from mosaic_worker_spade.learning.loop import Recorder
+from mosaic_workerkit.stephash import step_hash
 
 
-def run_reference(learner: Learner, env_seed: int, steps: int) -> list[tuple[int, float]]:
+def run_reference(
+    learner: Learner, env_seed: int, steps: int, recorder: Recorder | None = None
+) -> list[tuple[int, float]]:
     """Learn for so many steps by `env.step`; returns length and return of each finished episode."""
-    env = learner.world.make()
+    world = learner.world
+    env = world.make()
     rates, q, numbers = learner.rates, learner.q, learner.choice_draws
     episodes: list[tuple[int, float]] = []
     done = 0
     seed: int | None = env_seed
     while done < steps:
+        began = time.monotonic()
         state = int(env.reset(seed=seed)[0])
+        told_to = recorder if recorder and recorder.wants_steps(learner.counts.episodes) else None
+        if told_to:
+            told_to.begin(learner, state, None)
         seed = None
-        length, total, over = 0, 0.0, False
+        length, total, over, terminated, reward = 0, 0.0, False, False, 0.0
         while not over and done < steps:
-            if numbers.next() < learner.epsilon:
-                action = int(numbers.next() * learner.world.actions)
-            else:
-                action = learner.greedy(state)
+            explored = numbers.next() < learner.epsilon
+            any_action = numbers.next() if explored else 0.0
+            action = int(any_action * world.actions) if explored else learner.greedy(state)
             told = env.step(action)
             after, reward, terminated = int(told[0]), float(told[1]), bool(told[2])
             target = reward if terminated else reward + rates.gamma * max(q[after])
@@ -26,8 +36,17 @@ def run_reference(learner: Learner, env_seed: int, steps: int) -> list[tuple[int
             learner.visits[state][action] += 1
             state, length, total, done = after, length + 1, total + reward, done + 1
             over = terminated or bool(told[3])
+            if told_to:
+                flags = int(terminated) | 2 * int(told[3])
+                digest = step_hash(after, reward, flags)
+                told_to.step(length, action, explored, reward, flags, digest, after)
+        learner.counts.steps = done
         if over:
             episodes.append((length, total))
             learner.epsilon = rates.lowered(learner.epsilon)
+            learner.note_end(state, ended=terminated, success=terminated and reward > 0)
+            if recorder:
+                flags, spent_s = 2 - int(terminated), time.monotonic() - began
+                recorder.end(learner, length, total, flags, terminated and reward > 0, spent_s)
     env.close()
     return episodes

@@ -8,6 +8,7 @@ from mosaic_worker_spade.deliberation.library import PlanSource
 from mosaic_worker_spade.environment.world import World
 from mosaic_worker_spade.learning.checkpoint import Checkpoint
 from mosaic_worker_spade.parameter import Parameters
+from mosaic_worker_spade.recording import Sampling
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Draft:
     checkpoint: Checkpoint | None = None
     total_steps: int = 0
     checkpoint_every_steps: int = 0
-    steps_every: int = 1
+    sampling: Sampling = field(default_factory=Sampling)
     env_seed: int = 0
     findings: list[Finding] = field(default_factory=list)
 

@@ -23,6 +23,7 @@ from mosaic_worker_spade.errors import (
 from mosaic_worker_spade.learning import checkpoint as checkpoints
 from mosaic_worker_spade.packages import installed_packages
 from mosaic_worker_spade.parameter import STEPS, read_parameters
+from mosaic_worker_spade.recording import Sampling
 from mosaic_worker_spade.request.draft import Draft
 from mosaic_worker_spade.xmpp.access import read_access
 from mosaic_worker_spade.xmpp.probe import probe
@@ -52,7 +53,7 @@ def check_run(spec: RunSpec) -> CheckReport:
             "total_steps": draft.total_steps,
             "checkpoint_every_steps": draft.checkpoint_every_steps,
             "record": spec.record.value,
-            "steps_every": draft.steps_every,
+            "sampling": vars(draft.sampling),
             "packages": installed_packages(),
         }
     return CheckReport(ok=not draft.is_blocked, findings=draft.findings, plan=shown)
@@ -192,9 +193,8 @@ def _measure(spec: RunSpec, draft: Draft) -> None:
     draft.checkpoint_every_steps = spec.checkpoint_every_steps or -(
         -draft.total_steps // DEFAULT_CHECKPOINTS
     )
-    draft.steps_every = spec.replay_every if spec.replay_every > 1 else given.steps_every
-    if spec.kind is RunKind.EVALUATE:
-        draft.steps_every = 1
+    if spec.kind is not RunKind.EVALUATE:
+        draft.sampling = Sampling(given.record_gap, given.episode_gap, spec.replay_every)
     draft.env_seed = spec.seed if given.world_seed is None else given.world_seed
 
 
