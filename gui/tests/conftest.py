@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from weakref import WeakSet
 
 import pytest
 from hypothesis import settings
@@ -13,16 +15,17 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before Qt is loaded: no test may 
 settings.register_profile("mosaic", deadline=None, max_examples=60)
 settings.load_profile("mosaic")
 
-from mosaic_gui.app.qt_check import explain_import
+from mosaic_gui.app.qt_check import explain_import  # noqa: E402 - after the platform is set
 
 try:
-    from PyQt6.QtCore import QThread, QTimer
+    from PyQt6 import sip
+    from PyQt6.QtCore import QEvent, QThread, QTimer
     from PyQt6.QtWidgets import QApplication, QDialog, QMenu, QMessageBox
 except ImportError as missing:
     pytest.exit(str(explain_import(missing)), returncode=1)
 
-from mosaic_gui.theme.apply import apply_theme, load_fonts
-from mosaic_gui.theme.tokens import DARK
+from mosaic_gui.theme.apply import apply_theme, load_fonts  # noqa: E402 - Qt is there
+from mosaic_gui.theme.tokens import DARK  # noqa: E402 - the same
 
 
 @pytest.fixture(scope="session")
@@ -43,13 +46,24 @@ def _program(qapp: QApplication) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_leaks(qapp: QApplication) -> Iterator[None]:
+def _no_leaks(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whoever starts a timer or a thread ends it."""
+    started: WeakSet[QTimer | QThread] = WeakSet()
+    for kind in (QTimer, QThread):
+        begin = kind.start
+
+        def start(self: QTimer | QThread, *args: Any, begin: Any = begin) -> None:
+            started.add(self)
+            begin(self, *args)
+
+        monkeypatch.setattr(kind, "start", start)
     yield
-    qapp.processEvents()
-    left = [t for t in qapp.findChildren(QTimer) if t.isActive()]
-    assert not left, f"timers are still running: {left}"
-    assert not [t for t in qapp.findChildren(QThread) if t.isRunning()]
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    alive = [one for one in started if not sip.isdeleted(one)]
+    left = [
+        one for one in alive if (one.isActive() if isinstance(one, QTimer) else one.isRunning())
+    ]
+    assert not left, f"still running: {[(one, one.parent()) for one in left]}"
 
 
 @pytest.fixture(autouse=True)

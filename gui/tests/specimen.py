@@ -88,7 +88,12 @@ def worker(**fields: Any) -> WorkerEntry:
         for name in ("ppo", "dqn")
     ]
     environments = [
-        {"id": "CartPole-v1", "action_space": "discrete", "observation_space": "box", "max_steps": 500},
+        {
+            "id": "CartPole-v1",
+            "action_space": "discrete",
+            "observation_space": "box",
+            "max_steps": 500,
+        },
         {"id": "LunarLander-v2", "action_space": "discrete", "bundle": "box2d"},
         {"id": "Pendulum-v1", "action_space": "box"},
     ]

@@ -122,14 +122,20 @@ class HttpStub:
                 self.end_headers()
                 self.wfile.write(data)
 
-            do_GET = do_POST = do_PATCH = do_DELETE = handle_any
+            def do_GET(self) -> None:
+                self.handle_any()
+
+            def do_POST(self) -> None:
+                self.handle_any()
 
             def log_message(self, *_args: object) -> None:
                 """Silence: what was asked is kept."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:

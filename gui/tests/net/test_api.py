@@ -3,13 +3,13 @@ from typing import Any
 
 import pytest
 from pytestqt.qtbot import QtBot
+from tests.net.gateway_stub import Answer, HttpStub
+from tests.specimen import report, run, run_id
 
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_gui.net.api import TRIES, ApiClient
 from mosaic_gui.net.location import Location
 from mosaic_gui.net.reply import ApiProblem, LogPiece, Reply
-from tests.net.gateway_stub import Answer, HttpStub
-from tests.specimen import report, run, run_id
 
 WAIT_MS = 20_000
 AWAY = Problem(code=ProblemCode.SERVICE_UNAVAILABLE, title="Away", retry_after_s=0.05)

@@ -4,6 +4,8 @@ import pytest
 from PyQt6.QtCore import QTimer
 from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
+from tests.net.gateway_stub import LiveStub
+from tests.specimen import run, run_id
 
 from mosaic_contracts.live import Hello
 from mosaic_gui.net import stream as stream_module
@@ -11,8 +13,6 @@ from mosaic_gui.net.location import Location
 from mosaic_gui.net.stream import EventStream
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.follow import EventBatch, Follower
-from tests.net.gateway_stub import LiveStub
-from tests.specimen import run, run_id
 
 WAIT_MS = 10_000
 
@@ -29,7 +29,7 @@ class Connected:
     @property
     def links(self) -> list[Link]:
         """Every state so far."""
-        return [call[0].link for call in self.changed]
+        return [self.changed[n][0].link for n in range(len(self.changed))]
 
     @property
     def last(self) -> Connection:
@@ -140,9 +140,7 @@ def test_a_gateway_that_is_away_is_waited_for(qtbot: QtBot, net: Connected) -> N
     qtbot.waitUntil(lambda: net.last.link is Link.LIVE, timeout=WAIT_MS)
 
 
-def test_silence_is_noticed(
-    qtbot: QtBot, net: Connected, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silence_is_noticed(qtbot: QtBot, net: Connected, monkeypatch: pytest.MonkeyPatch) -> None:
     """A peer that is gone without a word (a cable, a laptop that slept) is not waited for for ever."""
     monkeypatch.setattr(stream_module, "SILENCE_MS", -1)
     ping: QTimer = net.stream._ping

@@ -1,9 +1,9 @@
 import numpy as np
+from tests.specimen import episodes, metrics, run_id
 
 from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.curves import EPISODE_LENGTH, EPISODE_RETURN, RunCurves
 from mosaic_gui.state.follow import EventBatch
-from tests.specimen import episodes, metrics, run_id
 
 
 def curves_of(*batches: EventBatch) -> RunCurves:
@@ -38,7 +38,8 @@ def test_what_has_no_step_takes_that_of_its_moment() -> None:
         "value": [50.0],
     }
     curves = curves_of(
-        episodes(1, [1.0, 2.0, 3.0]), EventBatch(run_id(0), [], {"metric": machine}, "1.supervisor.1")
+        episodes(1, [1.0, 2.0, 3.0]),
+        EventBatch(run_id(0), [], {"metric": machine}, "1.supervisor.1"),
     )
     assert curves.x_of("system/cpu_percent", XAxis.STEP).tolist() == [20]
 

@@ -1,6 +1,7 @@
+from tests.specimen import run, worker
+
 from mosaic_contracts.spec import RunSpec
 from mosaic_gui.state.draft import Draft, environments_for
-from tests.specimen import run, worker
 
 ENTRY = worker()
 PPO = ENTRY.description.algorithms[0]  # type: ignore[union-attr]
@@ -20,7 +21,12 @@ def test_what_was_typed_goes_into_the_spec() -> None:
     draft.run.texts.update(seed="7", steps="2e4", tags="a, b ,", record="metrics")
     draft.arguments.texts["gamma"] = "0.9"
     spec = RunSpec.model_validate(draft.spec())
-    assert (spec.seed, spec.steps, spec.tags, spec.record.value) == (7, 20_000, ["a", "b"], "metrics")
+    assert (spec.seed, spec.steps, spec.tags, spec.record.value) == (
+        7,
+        20_000,
+        ["a", "b"],
+        "metrics",
+    )
     assert spec.parameters == {"gamma": 0.9}
 
 
@@ -47,7 +53,9 @@ def test_environments_are_those_it_can_act_in() -> None:
 
 def test_another_run_fills_the_form() -> None:
     """Clone and edit begins with the other run's choices."""
-    other = run(4, spec={"steps": 1000, "tags": ["x", "y"], "parameters": {"gamma": 0.5, "gone": 1}})
+    other = run(
+        4, spec={"steps": 1000, "tags": ["x", "y"], "parameters": {"gamma": 0.5, "gone": 1}}
+    )
     draft = Draft.of(ENTRY, PPO)
     draft.fill_from(other.spec.model_dump(mode="json"))
     spec = draft.spec()

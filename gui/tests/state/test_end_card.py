@@ -1,9 +1,9 @@
 import pytest
+from tests.specimen import run
 
 from mosaic_contracts.runs import RunEnd
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.state.end_card import EndCard, end_card
-from tests.specimen import run
 
 
 def card(cause: EndCause, state: RunState = RunState.FAILED, **fields: object) -> EndCard:
@@ -36,7 +36,10 @@ def test_every_cause_has_a_title_and_advice(cause: EndCause) -> None:
         ("RuntimeError: Found no NVIDIA driver on your system", "CPU"),
         ("torch.cuda.OutOfMemoryError: CUDA out of memory", "smaller batch"),
         ("ModuleNotFoundError: No module named 'mujoco'", "./mosaic sync"),
-        ("ValueError: Expected parameter logits to satisfy Real, found invalid values: nan", "learning rate"),
+        (
+            "ValueError: Expected parameter logits to satisfy Real, found invalid values: nan",
+            "learning rate",
+        ),
         ("OSError: [Errno 28] No space left on device", "disk is full"),
     ],
 )

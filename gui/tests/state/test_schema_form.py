@@ -1,7 +1,7 @@
 import pytest
+from tests.specimen import worker
 
 from mosaic_gui.state.schema_form import FieldKind, FormField, Inputs, read_schema
-from tests.specimen import worker
 
 SCHEMA = worker().description.algorithms[0].parameters  # type: ignore[union-attr]
 

@@ -1,12 +1,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.specimen import episodes, metrics, run, run_id
 
 from mosaic_contracts.live import Ended, Missed, RunChanged, Snapshot
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.store import Changes, Store
-from tests.specimen import episodes, metrics, run, run_id
 
 
 def followed_store() -> Store:
@@ -106,9 +106,11 @@ def test_history_is_whole_when_the_joint_is_reached() -> None:
     assert not followed.caught_up
     store.apply(Snapshot(run=run(0), cursor="1.worker.4"))
     store.apply(metrics(1, "m", [1.0, 2.0]))
-    assert not followed.caught_up
-    store.apply(metrics(3, "m", [3.0, 4.0]))
-    assert followed.caught_up
+    assert [followed.caught_up, store.apply(metrics(3, "m", [3.0, 4.0])).curves] == [
+        False,
+        {run_id(0)},
+    ]
+    assert store.followed[run_id(0)].caught_up
     store.apply(Ended(run_id=run_id(0), cursor="1.worker.4"))
     assert followed.ended
 

@@ -7,7 +7,14 @@ from mosaic_gui.state import wording
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(None, "–"), (0, "0 s"), (59.4, "59 s"), (61, "1:01"), (7509, "2:05:09"), (273_600, "3 d 4 h")],
+    [
+        (None, "–"),
+        (0, "0 s"),
+        (59.4, "59 s"),
+        (61, "1:01"),
+        (7509, "2:05:09"),
+        (273_600, "3 d 4 h"),
+    ],
 )
 def test_durations(seconds: float | None, text: str) -> None:
     """A duration is as short as it can be and never ambiguous."""

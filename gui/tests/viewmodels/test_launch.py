@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
+from tests.specimen import report, run, worker
 
 from mosaic_contracts.services import WorkerEntries
 from mosaic_gui.viewmodels.launch import ARGUMENT, RUN, LaunchModel
-from tests.specimen import report, run, worker
 
 WAIT_MS = 5_000
 
@@ -101,9 +101,7 @@ def test_a_refused_launch_says_why_and_where(qtbot: QtBot, model: LaunchModel) -
     spec = asked(qtbot, model)
     model.take_report(spec, report())
     model.launch()
-    model.take_refusal(
-        spec, "This cannot be run.", [{"where": "steps", "message": "at least 512"}]
-    )
+    model.take_refusal(spec, "This cannot be run.", [{"where": "steps", "message": "at least 512"}])
     assert model.fault(RUN, "steps") == "at least 512"
     assert not model.launching
 

@@ -1,13 +1,11 @@
-from collections.abc import Iterator
-
 import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
+from tests.specimen import run, run_id, summary
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTableModel, stretches
-from tests.specimen import run, run_id, summary
 
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 
@@ -40,7 +38,7 @@ class Table:
 
 
 @pytest.fixture
-def table() -> Iterator[Table]:
+def table() -> Table:
     """An empty table."""
     return Table()
 
@@ -101,7 +99,11 @@ def test_search_finds_every_word_anywhere(table: Table) -> None:
     """Name, algorithm, tags and note are searched, whatever the case."""
     table.take(
         table.store.replace_runs(
-            [run(0, tags=["Baseline"]), run(1, note="with dropout"), run(2, spec={"algorithm": "dqn"})]
+            [
+                run(0, tags=["Baseline"]),
+                run(1, note="with dropout"),
+                run(2, spec={"algorithm": "dqn"}),
+            ]
         )
     )
     for words, found in (("baseline ppo", [0]), ("DROPOUT", [1]), ("dqn", [2]), ("nothing", [])):
@@ -131,8 +133,9 @@ def test_time_passes_only_for_what_lives(table: Table) -> None:
     table.take(table.store.replace_runs([run(0, RunState.SUCCEEDED), run(1)]))
     changed = QSignalSpy(table.model.dataChanged)
     table.model.pass_time()
-    assert {index.row() for index, *_ in changed} == {1}
-    assert {index.column() for index, *_ in changed} == {Column.ELAPSED, Column.CREATED}
+    places = [changed[n][0] for n in range(len(changed))]
+    assert {index.row() for index in places} == {1}
+    assert {index.column() for index in places} == {Column.ELAPSED, Column.CREATED}
 
 
 def test_stretches() -> None:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
+from tests.specimen import episodes, metrics, run, run_id, summary
 
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.states import RunState
@@ -8,7 +9,6 @@ from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.curves import EPISODE_LENGTH, EPISODE_RETURN
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.watch import WatchModel, first_charts
-from tests.specimen import episodes, metrics, run, run_id, summary
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from PyQt6.QtCore import QObject, QTimer
+from PyQt6.QtCore import QEvent, QObject, QTimer, pyqtSignal
 from PyQt6.QtWidgets import QApplication
 
 from mosaic_contracts.runs import RunView
@@ -35,6 +35,9 @@ SECOND_MS = 1_000
 
 class Client(QObject):
     """Models, session and window of one program."""
+
+    closed = pyqtSignal()
+    """The user closed the window."""
 
     def __init__(self, home: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -102,6 +105,7 @@ class Client(QObject):
         self._second.stop()
         self._leave()
         self.clock.stop()
+        self.closed.emit()
 
     def open_runs(self, run_ids: list[str]) -> None:
         """Watch the first run with the others laid over it."""
@@ -121,21 +125,24 @@ class Client(QObject):
             self._say(f"This stack has no worker {run.spec.worker} with {run.spec.algorithm}.")
 
     def change_theme(self) -> None:
-        """From dark to light, or back. The window is made anew, for colours are in its drawings."""
+        """From dark to light, or back; with the next turn of the loop, as the button that asked goes with its window."""
+        QTimer.singleShot(0, self._swap_theme)
+
+    def _swap_theme(self) -> None:
+        """Make the window anew, for colours are in its drawings; the old one first, so that nobody paints it again."""
         app = QApplication.instance()
         if not isinstance(app, QApplication):
             return
-        apply_theme(app, LIGHT if current().is_dark else DARK)
         old, page = self.window, self.window.page
+        geometry, was_visible = old.geometry(), old.isVisible()
+        old.deleteLater()
+        app.sendPostedEvents(old, QEvent.Type.DeferredDelete)
+        apply_theme(app, LIGHT if current().is_dark else DARK)
         self.window = self._make_window()
-        self.window.setGeometry(old.geometry())
+        self.window.setGeometry(geometry)
         if page in (RUNS, TRAIN, WATCH):
             self.window.show_page(page)
-        if old.isVisible():
-            self.window.show()
-        old.closing.disconnect()
-        old.close()
-        old.deleteLater()
+        self.window.setVisible(was_visible)
 
     def _make_window(self) -> MainWindow:
         start = ConnectionPage(self.connection, self.stack_start.is_possible)

@@ -28,6 +28,9 @@ def run_program(arguments: Arguments) -> int:
     app = QApplication([sys.argv[0]])
     app.setApplicationName("MOSAIC")
     app.setDesktopFileName("mosaic")
+    app.setQuitOnLastWindowClosed(
+        False
+    )  # a change of theme makes the window anew; `closed` says when it was the user
     load_fonts()
     apply_theme(app, _theme(app, arguments))
     client = Client(data_root())
@@ -37,6 +40,7 @@ def run_program(arguments: Arguments) -> int:
     client.window.show()
     if arguments.screenshot is not None:
         return _take_screenshots(app, client, arguments, arguments.screenshot)
+    client.closed.connect(app.quit)
     _connect(client, arguments)
     code = app.exec()
     heed.stop()
@@ -60,7 +64,8 @@ def _take_screenshots(app: QApplication, client: Client, arguments: Arguments, f
     _connect(client, arguments)
     if client.session is None:
         raise StackUnknown(
-            f"There is nothing to take pictures of. {client.connection.connection.reason} `./mosaic up -d` starts a stack."
+            f"There is nothing to take pictures of. {client.connection.connection.reason} "
+            "`./mosaic up -d` starts a stack."
         )
     pictures.start()
     code = app.exec()

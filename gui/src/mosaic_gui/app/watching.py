@@ -71,7 +71,8 @@ class Watching(QObject):
 
     def _set_timers(self) -> None:
         run = self._model.run
-        live = run is not None and not (run.state.is_final and not run.telemetry_pending)
+        goes_on = run is not None and (run.telemetry_pending or not run.state.is_final)
+        live = goes_on and self.session is not None
         _run(self._log_timer, live and self._log_shown)
         _run(self._table_timer, live)
 

@@ -55,6 +55,11 @@ class ApiClient(QObject):
         for network_reply in self._network.findChildren(QNetworkReply):
             network_reply.abort()
 
+    @property
+    def is_closed(self) -> bool:
+        """Nobody waits for an answer any more."""
+        return self._closed
+
     def stack(self) -> Reply:
         """StackStatus."""
         return self._get("/stack", _model(StackStatus))
@@ -190,6 +195,8 @@ class _Attempt:
 
     def _on_finished(self, network_reply: QNetworkReply) -> None:
         network_reply.deleteLater()
+        if self._client.is_closed:
+            return
         status = network_reply.attribute(QNetworkRequest.Attribute.HttpStatusCodeAttribute)
         data = network_reply.readAll().data() if network_reply.isOpen() else b""
         if status is None:

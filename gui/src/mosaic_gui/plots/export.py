@@ -3,7 +3,8 @@
 import csv
 from pathlib import Path
 
-import pyqtgraph.exporters as exporters
+from PyQt6.QtGui import QPainter
+from PyQt6.QtSvg import QSvgGenerator
 from PyQt6.QtWidgets import QFileDialog, QWidget
 
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -27,9 +28,20 @@ def write_chart(chart: QWidget, model: WatchModel, name: str, kind: str, path: P
     if kind == "png":
         chart.grab().save(str(path), "PNG")
     elif kind == "svg":
-        exporters.SVGExporter(chart.plot).export(str(path))  # type: ignore[attr-defined]
+        _draw_svg(chart, path)
     else:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(("run", "step", "seconds", name))
             writer.writerows(model.table(name))
+
+
+def _draw_svg(chart: QWidget, path: Path) -> None:
+    # Qt's own: pyqtgraph's exporter stumbles over curves without points
+    generator = QSvgGenerator()
+    generator.setFileName(str(path))
+    generator.setSize(chart.size())
+    generator.setViewBox(chart.rect())
+    painter = QPainter(generator)
+    chart.render(painter)
+    painter.end()

@@ -1,0 +1,182 @@
+"""Pictures of every view in both themes, of which facts are asserted; they are kept for a person to look at."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PyQt6.QtCore import Qt
+from PyQt6.QtGui import QColor, QFontMetrics, QImage
+from PyQt6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+from tests.specimen import episodes, metrics, report, run, run_id, summary, worker
+
+from mosaic_contracts.runs import RunEnd, RunView
+from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.states import EndCause, RunState
+from mosaic_gui.app.client import Client
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.theme.apply import apply_theme, current
+from mosaic_gui.theme.tokens import DARK, THEMES
+from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH
+from mosaic_gui.views.text import ElidedLabel
+
+PICTURES = os.environ.get("MOSAIC_TEST_PICTURES")
+"""A folder in which the pictures are left."""
+
+
+@pytest.fixture(scope="module", params=sorted(THEMES))
+def client(
+    qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
+    """The client with runs in many states, at the smallest size that is promised; one for all views of a theme."""
+    apply_theme(qapp, THEMES[request.param])
+    made = Client(tmp_path_factory.mktemp("home"))
+    made.window.resize(1280, 800)
+    made.window.show()
+    made.table.consume(made.store.replace_runs(runs_in_every_state()))
+    yield made
+    made.window.close()
+    made.window.deleteLater()
+    apply_theme(qapp, DARK)
+
+
+@pytest.fixture(autouse=True)
+def _live(client: Client) -> Iterator[None]:
+    """Connected, and quiet again after each view."""
+    client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    yield
+    client.launch._settle.stop()
+
+
+def runs_in_every_state() -> list[RunView]:
+    """One run for each state."""
+    end = RunEnd(
+        cause=EndCause.EXIT_CODE,
+        message="The worker ended by itself with exit code 1: RuntimeError: out of luck",
+        exit_code=1,
+        last_lines=["Traceback (most recent call last):", "RuntimeError: out of luck"],
+    )
+    return [
+        run(
+            n,
+            state,
+            summary=summary(n, last_return=100.0 * n, best_return=500.0, mean_return=1.5),
+            progress={"step": 500 * (n + 1), "total": 5000},
+            end=end if state is RunState.FAILED else None,
+        )
+        for n, state in enumerate(RunState)
+    ]
+
+
+def picture(client: Client, name: str) -> QImage:
+    """The window as it is seen."""
+    QApplication.processEvents()
+    image = client.window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    if PICTURES:
+        folder = Path(PICTURES)
+        folder.mkdir(parents=True, exist_ok=True)
+        image.save(str(folder / f"{name}-{current().name}.png"))
+    return image
+
+
+def count_pixels(image: QImage, widget: QWidget, window: QWidget, colour: str) -> int:
+    """How many pixels of a widget are nearly of a colour."""
+    corner = widget.mapTo(window, widget.rect().topLeft())
+    part = image.copy(corner.x(), corner.y(), widget.width(), widget.height())
+    bits = part.constBits()
+    assert bits is not None
+    bits.setsize(part.sizeInBytes())
+    pixels = np.frombuffer(bits.asstring(), np.uint8).reshape(part.height(), -1, 4)[:, :, 2::-1]
+    wanted = QColor(colour)
+    rgb = np.array([wanted.red(), wanted.green(), wanted.blue()])
+    return int((np.abs(pixels.astype(int) - rgb).max(2) < 24).sum())
+
+
+def clipped_texts(window: QWidget) -> list[str]:
+    """Texts of labels and buttons that do not fit where they stand."""
+    found = []
+    for shown in window.findChildren(QLabel):
+        if isinstance(shown, ElidedLabel) or shown.textFormat() is Qt.TextFormat.RichText:
+            continue
+        if shown.isVisible() and shown.text() and not _fits(shown):
+            found.append(shown.text())
+    for pressed in window.findChildren(QPushButton):
+        if pressed.isVisible() and _width(pressed, pressed.text()) > pressed.width():
+            found.append(pressed.text())
+    return found
+
+
+def _fits(shown: QLabel) -> bool:
+    if shown.wordWrap():
+        return shown.height() >= shown.heightForWidth(shown.width())
+    return _width(shown, shown.text()) <= shown.width() + 1
+
+
+def _width(widget: QWidget, text: str) -> int:
+    return max(QFontMetrics(widget.font()).horizontalAdvance(line) for line in text.split("\n"))
+
+
+def test_the_list(client: Client) -> None:
+    """Each state has a badge of its tone, no text is cut, and the accent is on the one main button."""
+    client.window.show_page(RUNS)
+    image = picture(client, "runs")
+    table = client.window.runs.table
+    for tone in ("ok", "warn", "bad", "accent", "neutral"):
+        assert count_pixels(image, table, client.window, current().tone(tone)) > 20, tone
+    assert count_pixels(image, client.window.runs.train, client.window, current().accent) > 1000
+    assert clipped_texts(client.window) == []
+
+
+def test_the_form(qtbot: QtBot, client: Client) -> None:
+    """At 1280x800 the form, its help and the checklist stand side by side without cut texts."""
+    client.launch.preflight_wanted.connect(
+        lambda spec: client.launch.take_report(spec, report("warning"))
+    )
+    client.launch.take_catalogue(WorkerEntries(workers=[worker()]))
+    client.window.show_page(TRAIN)
+    qtbot.waitUntil(lambda: client.launch.report is not None, timeout=5_000)
+    image = picture(client, "train")
+    launch = client.window.train.preflight.launch
+    assert launch.isEnabled()
+    assert count_pixels(image, launch, client.window, current().accent) > 1000
+    assert count_pixels(image, client.window.train.preflight, client.window, current().warn) > 10
+    assert clipped_texts(client.window) == []
+
+
+def test_curves_are_drawn(client: Client) -> None:
+    """The curve is there in its colour, the raw line fainter beneath it."""
+    live = run_id(list(RunState).index(RunState.RUNNING))
+    number = list(RunState).index(RunState.RUNNING)
+    client.store.follow(live)
+    client.store.apply(episodes(1, [float(n % 50) for n in range(200)], number))
+    client.store.apply(metrics(201, "losses/a", [1.0, float("nan"), 2.0], number))
+    client.watch.watch(live)
+    client.window.show_page(WATCH)
+    image = picture(client, "watch")
+    charts = client.window.watch.charts.charts
+    assert len(charts) == 3
+    assert count_pixels(image, charts[0], client.window, current().series[0]) > 150
+    assert count_pixels(image, charts[2], client.window, current().bad) > 4
+    assert clipped_texts(client.window) == []
+
+
+def test_the_end_card(client: Client) -> None:
+    """A failure is told in the colour of faults, with everything readable and the charts below still there."""
+    failed = run_id(list(RunState).index(RunState.FAILED))
+    client.watch.watch(failed)
+    client.window.show_page(WATCH)
+    image = picture(client, "ended")
+    card = client.window.watch.card
+    assert card.isVisible()
+    assert count_pixels(image, card, client.window, current().bad) > 100
+    assert clipped_texts(client.window) == []
+
+
+def test_the_first_page(client: Client) -> None:
+    """Without a stack the way to one is in the middle of the window."""
+    client.connection.take(Connection(reason="No stack has been started for /home/a/var yet."))
+    picture(client, "connection")
+    assert client.window.start._detail.isVisible()
+    assert clipped_texts(client.window) == []

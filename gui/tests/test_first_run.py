@@ -1,0 +1,114 @@
+"""The whole way on a real stack, by clicks: launch from the form, see the curve grow, stop, read the card."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PyQt6.QtCore import Qt
+from PyQt6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from mosaic_contracts.states import RunState
+from mosaic_gui.app.client import Client
+from mosaic_gui.app.screenshot import Screenshots
+from mosaic_gui.state.curves import EPISODE_RETURN
+from mosaic_gui.views.main_window import TRAIN, WATCH
+
+LEFT = Qt.MouseButton.LeftButton
+ROOT = Path(__file__).resolve().parent.parent.parent
+VENVS = Path(os.environ.get("MOSAIC_VENVS") or ROOT / "var" / "venvs")
+NEEDED = ("cli", "broker", "recorder", "scheduler", "gateway", "worker_cleanrl")
+WAIT_MS = 120_000
+"""Torch is imported three times on the way, perhaps on a busy machine."""
+
+pytestmark = [
+    pytest.mark.stack,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(
+        not all((VENVS / room / "bin" / "python").exists() for room in NEEDED),
+        reason=f"a stack needs the rooms {' '.join(NEEDED)}: ./mosaic sync makes them",
+    ),
+]
+
+
+def mosaic(home: Path, *words: str) -> None:
+    """One call of the command line."""
+    environ = os.environ | {
+        "MOSAIC_HOME": str(home),
+        "MOSAIC_ROOT": str(ROOT),
+        "MOSAIC_VENVS": str(VENVS),
+    }
+    command = [VENVS / "cli" / "bin" / "python", "-m", "mosaic_cli", *words]
+    done = subprocess.run(
+        command, env=environ, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data root with a stack of its own."""
+    folder = tmp_path_factory.mktemp("stack")
+    mosaic(folder, "up", "-d")
+    yield folder
+    mosaic(folder, "down", "--stop-runs")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def client(home: Path) -> Iterator[Client]:
+    """The client as a person starts it on the stack's machine."""
+    made = Client(home)
+    made.window.resize(1280, 800)
+    made.window.show()
+    made.connect_local()
+    yield made
+    made.window.close()
+    made.window.deleteLater()
+
+
+def click(qtbot: QtBot, client: Client, name: str) -> None:
+    """Press a button when it can be pressed."""
+    found = client.window.findChild(QPushButton, name)
+    assert found is not None, name
+    qtbot.waitUntil(lambda: found.isVisible() and found.isEnabled(), timeout=WAIT_MS)
+    qtbot.mouseClick(found, LEFT)
+
+
+def test_a_first_run_by_clicks(qtbot: QtBot, client: Client, tmp_path: Path) -> None:
+    """From an empty list to the card of a stopped run, with nothing but clicks, and every view as a picture."""
+    click(qtbot, client, "runs.first")
+    assert client.window.page == TRAIN
+    click(qtbot, client, "preflight.launch")
+    qtbot.waitUntil(lambda: client.window.page == WATCH, timeout=WAIT_MS)
+    run_id = client.watch.run_id
+    followed = client.store.followed[run_id]
+
+    def points() -> int:
+        series = followed.curves.series.get(EPISODE_RETURN)
+        return len(series) if series else 0
+
+    qtbot.waitUntil(lambda: points() > 5, timeout=WAIT_MS)
+    seen = points()
+    qtbot.waitUntil(lambda: points() > seen, timeout=WAIT_MS)
+    chart = client.window.watch.charts.charts[0]
+    qtbot.waitUntil(lambda: chart.curve_count == 1, timeout=WAIT_MS)
+    click(qtbot, client, "watch.stop")
+    assert client.window.watch.stop.text() == "Stopping …"
+    qtbot.waitUntil(lambda: client.store.runs[run_id].state.is_final, timeout=WAIT_MS)
+    assert client.store.runs[run_id].state is RunState.CANCELLED
+    qtbot.waitUntil(client.window.watch.card.isVisible, timeout=WAIT_MS)
+    assert client.window.watch.card._title.text() == "Stopped on request"
+    qtbot.waitUntil(lambda: followed.ended, timeout=WAIT_MS)
+    summary = client.store.runs[run_id].summary
+    assert summary is not None
+    qtbot.waitUntil(lambda: points() == client.store.runs[run_id].summary.episodes, timeout=WAIT_MS)  # type: ignore[union-attr]
+    assert client.feed.text.lines
+    pictures = Screenshots(client, tmp_path)
+    with qtbot.waitSignal(pictures.done, timeout=WAIT_MS) as done:
+        pictures.start()
+    assert done.args == [0]
+    assert {path.stem for path in pictures.taken} >= {"runs", "train", "watch_ended"}

@@ -1,0 +1,150 @@
+from dataclasses import dataclass
+
+import pytest
+from PyQt6.QtCore import QItemSelectionModel, Qt
+from PyQt6.QtTest import QSignalSpy
+from PyQt6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
+from tests.specimen import run, run_id
+
+from mosaic_contracts.states import RunState
+from mosaic_gui.state.store import Store
+from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.views.runs_page import RunsPage
+from mosaic_gui.views.tag_popup import TagPopup
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@dataclass
+class Shown:
+    """The page over a store."""
+
+    page: RunsPage
+    store: Store
+    model: RunTableModel
+
+    def take(self, *states: RunState) -> None:
+        """Show one run for each state, the first one on top."""
+        runs = [run(len(states) - n, state) for n, state in enumerate(states)]
+        self.model.consume(self.store.replace_runs(runs))
+
+    def select(self, *rows: int) -> None:
+        """Select rows from top to bottom."""
+        selection = self.page.table.selectionModel()
+        assert selection is not None
+        model = self.page.table.model()
+        assert model is not None
+        flags = QItemSelectionModel.SelectionFlag
+        selection.clearSelection()
+        for row in rows:
+            selection.select(model.index(row, 0), flags.Select | flags.Rows)
+
+    def button(self, name: str) -> QPushButton:
+        """A button by its object name."""
+        found = self.page.findChild(QPushButton, name)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def shown(qtbot: QtBot) -> Shown:
+    """The page without runs."""
+    store = Store()
+    model = RunTableModel(store)
+    page = RunsPage(model, RunFilterModel(model, model))
+    model.setParent(page)
+    qtbot.addWidget(page)
+    page.resize(1100, 700)
+    page.show()
+    return Shown(page, store, model)
+
+
+def test_an_empty_list_leads_to_the_first_run(qtbot: QtBot, shown: Shown) -> None:
+    """Who sees the client for the first time has one thing to press."""
+    wanted = QSignalSpy(shown.page.train_wanted)
+    first = shown.button("runs.first")
+    assert first.isVisible()
+    qtbot.mouseClick(first, LEFT)
+    assert len(wanted) == 1
+    shown.take(RunState.RUNNING)
+    assert not first.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("states", "rows", "enabled"),
+    [
+        ((RunState.RUNNING, RunState.FAILED), (), set()),
+        ((RunState.RUNNING, RunState.FAILED), (0,), {"open", "copy", "tag", "stop"}),
+        ((RunState.RUNNING, RunState.FAILED), (1,), {"open", "copy", "tag", "delete"}),
+        ((RunState.RUNNING, RunState.FAILED), (0, 1), {"open", "tag", "stop", "delete"}),
+    ],
+)
+def test_what_can_be_done_follows_the_selection(
+    shown: Shown, states: tuple[RunState, ...], rows: tuple[int, ...], enabled: set[str]
+) -> None:
+    """Only what makes sense for the selected runs can be pressed."""
+    shown.take(*states)
+    shown.select(*rows)
+    names = ("open", "copy", "tag", "delete", "stop")
+    assert {name for name in names if shown.button(f"runs.{name}").isEnabled()} == enabled
+
+
+def test_many_runs_are_stopped_deleted_and_compared(qtbot: QtBot, shown: Shown) -> None:
+    """Each act takes those of the selected runs that it can be done to."""
+    shown.take(RunState.RUNNING, RunState.FAILED, RunState.QUEUED)
+    page = shown.page
+    spies = [QSignalSpy(s) for s in (page.stop_wanted, page.delete_wanted, page.open_wanted)]
+    shown.select(0, 1, 2)
+    assert shown.button("runs.open").text() == "Compare"
+    for name in ("stop", "delete", "open"):
+        qtbot.mouseClick(shown.button(f"runs.{name}"), LEFT)
+    assert spies[0][0] == [[run_id(3), run_id(1)]]
+    assert spies[1][0] == [[run_id(2)]]
+    assert spies[2][0] == [[run_id(3), run_id(2), run_id(1)]]
+
+
+def test_the_selection_follows_a_run_that_ends(shown: Shown) -> None:
+    """Stop goes away under the pointer as soon as the run has ended."""
+    shown.take(RunState.RUNNING)
+    shown.select(0)
+    assert shown.button("runs.stop").isEnabled()
+    ended = run(1, RunState.SUCCEEDED, revision=2)
+    shown.model.consume(shown.store.take_runs([ended]))
+    assert not shown.button("runs.stop").isEnabled()
+    assert shown.button("runs.delete").isEnabled()
+
+
+def test_tags_are_given_without_a_dialog(qtbot: QtBot, shown: Shown) -> None:
+    """A small field takes the words and goes by itself."""
+    shown.take(RunState.FAILED)
+    shown.select(0)
+    wanted = QSignalSpy(shown.page.tags_wanted)
+    qtbot.mouseClick(shown.button("runs.tag"), LEFT)
+    popup = next(w for w in QApplication.topLevelWidgets() if isinstance(w, TagPopup))
+    popup.field.setText("a, b,")
+    qtbot.keyClick(popup.field, Qt.Key.Key_Return)
+    assert wanted[0] == [[run_id(1)], ["a", "b"]]
+
+
+def test_search_and_filter_work_together(qtbot: QtBot, shown: Shown) -> None:
+    """The count says how many of all are shown."""
+    shown.take(RunState.RUNNING, RunState.FAILED, RunState.FAILED)
+    qtbot.mouseClick(shown.button("runs.groups.failed"), LEFT)
+    qtbot.keyClicks(shown.page.search, run_id(1)[-4:])
+    model = shown.page.table.model()
+    assert model is not None
+    assert model.rowCount() == 1
+    assert shown.page._count.text() == "1 of 3 runs"
+
+
+def test_everything_has_a_key(qtbot: QtBot, shown: Shown) -> None:
+    """Return opens and Ctrl+. stops, without the mouse."""
+    shown.take(RunState.RUNNING)
+    shown.page.select_run(run_id(1))
+    shown.page.activateWindow()
+    shown.page.table.setFocus()
+    opened, stopped = QSignalSpy(shown.page.open_wanted), QSignalSpy(shown.page.stop_wanted)
+    qtbot.keyClick(shown.page.table, Qt.Key.Key_Return)
+    qtbot.keyClick(shown.page.table, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
+    assert len(opened) == len(stopped) == 1

@@ -1,0 +1,198 @@
+from pathlib import Path
+
+import pytest
+from PyQt6.QtCore import Qt
+from PyQt6.QtTest import QSignalSpy
+from PyQt6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+from tests.specimen import episodes, metrics, run, run_id, summary
+
+from mosaic_contracts.runs import EpisodeRow, RunEnd
+from mosaic_contracts.states import EndCause, RunState
+from mosaic_gui.plots.export import write_chart
+from mosaic_gui.state.curves import EPISODE_RETURN
+from mosaic_gui.state.store import Store
+from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.watch_page import WatchPage
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+class Shown:
+    """The page over a store with one followed run."""
+
+    def __init__(self) -> None:
+        self.store = Store()
+        self.feed = LogFeed()
+        self.model = WatchModel(self.store)
+        self.page = WatchPage(self.model, self.feed)
+        self.page.resize(1100, 740)
+        self.page.show()
+
+    def watch(self, state: RunState = RunState.RUNNING, **fields: object) -> None:
+        """Watch run 0 in a state."""
+        self.store.replace_runs([run(0, state, **fields)])
+        self.store.follow(run_id(0))
+        self.model.watch(run_id(0))
+
+    def button(self, name: str) -> QPushButton:
+        """A button by its object name."""
+        found = self.page.findChild(QPushButton, name)
+        assert found is not None, name
+        return found
+
+    def tabs(self) -> list[str]:
+        """The tabs that can be seen."""
+        tabs = self.page.tabs
+        return [tabs.tabText(n) for n in range(tabs.count()) if tabs.isTabVisible(n)]
+
+
+@pytest.fixture
+def shown(qtbot: QtBot) -> Shown:
+    """The page without a run."""
+    made = Shown()
+    qtbot.addWidget(made.page)
+    return made
+
+
+def test_without_a_run_it_says_what_to_do(shown: Shown) -> None:
+    """An empty page is not a blank one."""
+    assert shown.page._waiting.text() == "Choose a run in the list."
+    assert not shown.button("watch.stop").isVisible()
+
+
+def test_a_waiting_run_says_why(shown: Shown) -> None:
+    """Before there is anything to draw the reason stands in its place."""
+    shown.watch(RunState.QUEUED, waiting_reason="needs 1 core; 0 are free")
+    assert shown.page._waiting.text() == "It waits: needs 1 core; 0 are free"
+
+
+def test_curves_grow_as_events_come(shown: Shown) -> None:
+    """The first points open the charts, the next ones are drawn into them."""
+    shown.watch()
+    shown.model.consume(shown.store.apply(episodes(1, [1.0, 5.0, 2.0])))
+    charts = {chart.name: chart for chart in shown.page.charts.charts}
+    assert charts[EPISODE_RETURN].curve_count == 1
+    shown.model.set_smoothing(0)
+    chart = shown.page.charts.charts[0]
+    before = chart.plot.viewRange()[0][1]
+    shown.model.consume(shown.store.apply(episodes(4, [3.0] * 10)))
+    assert chart.plot.viewRange()[0][1] > before
+
+
+def test_moving_a_chart_lets_go_of_the_newest(shown: Shown) -> None:
+    """Who looks at a place is not torn away from it; one press follows again."""
+    shown.watch()
+    shown.model.consume(shown.store.apply(episodes(1, [1.0] * 20)))
+    chart = shown.page.charts.charts[0]
+    chart.plot.getViewBox().sigRangeChangedManually.emit([True, True])
+    assert not shown.model.following
+    chart = shown.page.charts.charts[0]
+    chart.plot.setXRange(20, 50, padding=0)
+    shown.model.consume(shown.store.apply(episodes(21, [2.0] * 20)))
+    assert chart.plot.viewRange()[0] == pytest.approx([20, 50])
+    shown.button("charts.follow").click()
+    assert shown.page.charts.charts[0].plot.viewRange()[0][1] >= 400
+
+
+def test_nan_is_a_gap_with_a_mark(shown: Shown) -> None:
+    """What is not a number breaks the line and is marked where it was."""
+    shown.watch()
+    batch = metrics(1, "losses/a", [1.0, float("nan"), 3.0])
+    shown.model.consume(shown.store.apply(batch))
+    curve = shown.page.charts.charts[0]._curves[0]
+    assert curve.raw.getData()[1].tolist() == [1.0, 3.0]
+    assert len(curve.gaps.data) == 1
+
+
+def test_stop_is_seen_at_once(qtbot: QtBot, shown: Shown) -> None:
+    """The click is answered in the same turn, whatever the stack is doing."""
+    shown.watch()
+    shown.page.stop_wanted.connect(shown.page.stop_asked)
+    wanted = QSignalSpy(shown.page.stop_wanted)
+    qtbot.mouseClick(shown.button("watch.stop"), LEFT)
+    assert wanted[0] == [run_id(0)]
+    assert shown.button("watch.stop").text() == "Stopping …"
+    assert not shown.button("watch.stop").isEnabled()
+    shown.page.stop_refused()
+    assert shown.button("watch.stop").isEnabled()
+
+
+def test_a_failed_run_opens_its_card(qtbot: QtBot, shown: Shown) -> None:
+    """Cause, exit code, last lines and what to try; the run again is one click."""
+    shown.watch()
+    assert not shown.page.card.isVisible()
+    end = RunEnd(
+        cause=EndCause.EXIT_CODE, message="Exit code 1.", exit_code=1, last_lines=["ValueError: x"]
+    )
+    shown.model.consume(shown.store.take_runs([run(0, RunState.FAILED, revision=2, end=end)]))
+    card = shown.page.card
+    assert card.isVisible()
+    assert "Exit code 1" in card._facts.text()
+    assert card._lines.toPlainText() == "ValueError: x"
+    assert not shown.button("watch.stop").isVisible()
+    again = QSignalSpy(shown.page.again_wanted)
+    qtbot.mouseClick(shown.button("end_card.again"), LEFT)
+    assert again[0] == [run_id(0), {}]
+
+
+def test_a_tab_is_there_when_the_run_has_something_for_it(shown: Shown) -> None:
+    """No empty panels: episodes and files appear with the first one."""
+    shown.watch()
+    assert shown.tabs() == ["Log", "Details"]
+    shown.model.take_episodes([EpisodeRow(attempt=1, env=0, episode=0, length=3)])
+    assert shown.tabs() == ["Log", "Details", "Episodes"]
+
+
+def test_numbers_stand_above_the_charts(shown: Shown) -> None:
+    """Progress, speed and returns are read at a glance."""
+    shown.watch(
+        summary=summary(0, last_return=12.5, best_return=99.0, mean_return=50.0),
+        progress={"step": 5000, "total": 10000},
+        sps=321.7,
+        eta_s=90,
+    )
+    seen = {
+        view._name.text(): view._value.text() for view in shown.page._fact_views if view.isVisible()
+    }
+    assert seen["Steps"] == "5k of 10k"
+    assert seen["Left"] == "1:30"
+    assert seen["Steps/s"] == "322"
+    assert (seen["Last return"], seen["Best"]) == ("12.5", "99")
+
+
+def test_a_chart_can_be_saved(shown: Shown, tmp_path: Path) -> None:
+    """PNG and SVG are pictures of it, CSV has its points."""
+    shown.watch()
+    shown.model.consume(shown.store.apply(episodes(1, [1.0, 5.0])))
+    chart = shown.page.charts.charts[0]
+    for kind in ("png", "svg", "csv"):
+        write_chart(chart, shown.model, chart.name, kind, tmp_path / f"a.{kind}")
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+    rows = (tmp_path / "a.csv").read_text().splitlines()
+    assert rows == [
+        "run,step,seconds,episode/return",
+        "ppo · CartPole-v1 · seed 1,10.0,101.0,1.0",
+        "ppo · CartPole-v1 · seed 1,20.0,102.0,5.0",
+    ]
+
+
+def test_output_is_followed_searched_and_bounded(qtbot: QtBot, shown: Shown) -> None:
+    """New lines come into sight while following; an unfinished line is replaced, not repeated."""
+    shown.feed.show_run("r")
+    shown.feed.take("r", "".join(f"line {n}\n" for n in range(300)) + "10%", 1)
+    shown.feed.take("r", "\r100%\nend\n", 2)
+    log = shown.page.log
+    lines = log.text.toPlainText().split("\n")
+    assert lines[-3:] == ["line 299", "100%", "end"]
+    bar = log.text.verticalScrollBar()
+    assert bar is not None
+    assert bar.value() == bar.maximum()
+    log.follow.setChecked(False)
+    bar.setValue(0)
+    shown.feed.take("r", "more\n", 3)
+    assert bar.value() == 0
+    qtbot.keyClicks(log.search, "line 29")
+    assert log._found.text() == "11 found"

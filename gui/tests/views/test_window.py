@@ -1,0 +1,112 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PyQt6.QtCore import Qt
+from PyQt6.QtTest import QSignalSpy
+from PyQt6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from mosaic_gui.app.client import Client
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.theme.apply import current
+from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH
+
+LEFT = Qt.MouseButton.LeftButton
+URL = "http://127.0.0.1:1"
+
+
+@pytest.fixture
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
+    """The whole client without a stack."""
+    made = Client(tmp_path)
+    made.window.resize(1280, 800)
+    made.window.show()
+    yield made
+    made.window.close()
+    made.window.deleteLater()
+
+
+def button(client: Client, name: str) -> QPushButton:
+    """A button by its object name."""
+    found = client.window.findChild(QPushButton, name)
+    assert found is not None, name
+    return found
+
+
+def test_without_a_stack_the_first_page_says_so(client: Client) -> None:
+    """Where it looked, and what can be done; nothing else can be pressed."""
+    client.connect_local()
+    assert client.window.page == "connection"
+    assert "No stack has been started" in client.window.start._detail.text()
+    assert not button(client, "nav.runs").isEnabled()
+
+
+def test_a_live_stack_opens_the_list_and_a_lost_one_keeps_it(client: Client) -> None:
+    """Old data stays readable while the connection is tried again, and the badge says that it is old."""
+    client.connection.take(Connection(Link.LIVE, URL))
+    assert client.window.page == RUNS
+    client.connection.take(Connection(Link.STALE, URL, "gone", retry_in_s=2.0))
+    assert client.window.page == RUNS
+    badge = client.window.notices.badge
+    assert (badge.text(), badge.tone) == ("Connection lost", "warn")
+    assert "tried again in 2 s" in badge.toolTip()
+
+
+def test_a_refused_token_is_not_tried_for_ever(client: Client) -> None:
+    """What only the user can put right is said as such."""
+    client.connection.take(Connection(Link.IDLE, URL, "401", refused=True))
+    assert client.window.page == "connection"
+    assert client.window.start._title.text() == "The stack refused the connection"
+
+
+def test_pages_are_reached_by_key_and_by_click(qtbot: QtBot, client: Client) -> None:
+    """Every page has a shortcut, and the rail shows where one is."""
+    client.connection.take(Connection(Link.LIVE, URL))
+    qtbot.mouseClick(button(client, "nav.watch"), LEFT)
+    assert client.window.page == WATCH
+    qtbot.mouseClick(button(client, "runs.train"), LEFT)
+    assert client.window.page == TRAIN
+    assert button(client, "nav.train").isChecked()
+
+
+def test_every_action_is_in_the_palette(qtbot: QtBot, client: Client) -> None:
+    """A few letters and Return do what is meant."""
+    client.connection.take(Connection(Link.LIVE, URL))
+    palette = client.window.open_palette()
+    qtbot.keyClicks(palette.field, "tra ne")
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    assert client.window.page == TRAIN
+
+
+def test_a_notice_can_be_undone_and_goes_by_itself(qtbot: QtBot, client: Client) -> None:
+    """No dialog asks whether one is sure; what was done can be taken back."""
+    undone: list[bool] = []
+    client.window.notices.say("1 run deleted.", "Undo", lambda: undone.append(True))
+    assert client.window.notices.text == "1 run deleted."
+    qtbot.mouseClick(button(client, "notices.act"), LEFT)
+    assert undone == [True]
+    assert client.window.notices.text == ""
+
+
+def test_the_theme_changes_in_place(qtbot: QtBot, client: Client) -> None:
+    """Light and dark are one key apart, and the page stays."""
+    client.connection.take(Connection(Link.LIVE, URL))
+    client.window.show_page(TRAIN)
+    before = current().name
+    client.change_theme()
+    qtbot.waitUntil(lambda: current().name != before)
+    assert client.window.isVisible()
+    assert client.window.page == TRAIN
+    client.change_theme()
+    qtbot.waitUntil(lambda: current().name == before)
+
+
+def test_an_address_is_tried_or_explained(qtbot: QtBot, client: Client) -> None:
+    """A wrong address or a missing token is said on the page."""
+    start = client.window.start
+    wanted = QSignalSpy(start.connect_wanted)
+    start.url.setText("http://gpu-box:8420")
+    qtbot.mouseClick(button(client, "connection.connect"), LEFT)
+    assert wanted[0] == ["http://gpu-box:8420", ""]
+    assert "another machine" in start._detail.text()
