@@ -165,6 +165,15 @@ def test_what_an_overdue_run_does_not_need_is_given_away() -> None:
     assert "1 kept for run two, which waits longer" in (places[1].reason or "")
 
 
+def test_nothing_is_kept_for_who_waits_for_somebody_outside() -> None:
+    """Nobody knows how long the desktop stays, and the other device would lie idle meanwhile."""
+    devices = changed(machine(2), 0, foreign=("Xorg",))
+    claims = [Claim("two", 1, gpus=2), Claim("small", 1, gpus=1)]
+    places = queue_places(claims, 0, CORES, devices, {"two"})
+    assert started(places) == ["small"]
+    assert places[0].reason == "needs 2 GPUs; 1 of 2 free; GPU 0 is used by Xorg"
+
+
 @pytest.mark.parametrize(("ends_within_s", "starts"), [(50.0, True), (150.0, False), (None, False)])
 def test_a_run_that_ends_in_time_may_fill_the_gap(
     ends_within_s: float | None, starts: bool
@@ -249,5 +258,6 @@ def test_starts_are_foretold_from_what_is_known() -> None:
     assert starts == {"one": 10.0, "two": 110.0}
     starts = expected_starts(claims, running, CORES, devices, lasts_s, 0.0)
     assert starts == {"cpu": 0.0, "one": 10.0, "two": 110.0, "last": 160.0}
+    assert expected_starts(claims, running, CORES, devices, lasts_s, 60.0, {"two"}) == starts
     unknown = [Busy("a", 1, None), Busy("b", 1, None)]
     assert expected_starts(claims[:2], unknown, CORES, devices, lasts_s, 60.0) == {}

@@ -35,7 +35,7 @@ class Offer:
         if self.lost:
             return False
         if not self.shares and not self.foreign:
-            return self.could_have_room(memory_mb)
+            return self._fits(memory_mb)
         if memory_mb is None or self.memory_bytes is None:
             return False
         taken = [share.memory_mb for share in self.shares]
@@ -45,9 +45,13 @@ class Offer:
         return reserved * MIB + self.foreign_bytes <= self.memory_bytes
 
     def could_have_room(self, memory_mb: int | None) -> bool:
-        """Whether a run could ever start on it, were it alone there."""
-        fits = memory_mb is None or self.memory_bytes is None
-        return not self.lost and (fits or (memory_mb or 0) * MIB <= (self.memory_bytes or 0))
+        """Whether a run could start on it once the runs there have ended; how long others stay nobody knows."""
+        return replace(self, shares=()).has_room(memory_mb, share_limit=1)
+
+    def _fits(self, memory_mb: int | None) -> bool:
+        if memory_mb is None or self.memory_bytes is None:
+            return True
+        return memory_mb * MIB <= self.memory_bytes
 
     def with_share(self, share: Share) -> "Offer":
         """The same with one run more."""

@@ -153,7 +153,9 @@ class Dispatcher:
             for run in waiting
             if (lasts := self._durations.lasts_s(run.record)) is not None
         }
-        starts_s = expected_starts(claims, busy, cores, devices, lasts_s, RESERVE_AFTER_S)
+        starts_s = expected_starts(
+            claims, busy, cores, devices, lasts_s, RESERVE_AFTER_S, self._overdue()
+        )
         now = datetime.now(UTC)
         starting = {place.run_id for place in places if place.starts}
         self._views.set_expected_starts(

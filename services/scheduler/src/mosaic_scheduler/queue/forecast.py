@@ -1,6 +1,6 @@
 """When each waiting run will start, roughly: the queue is played forward, with the ends of runs as expected."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mosaic_scheduler.queue.device import Devices, Share
@@ -27,10 +27,12 @@ def expected_starts(
     devices: Devices,
     lasts_s: Mapping[str, float],
     reserve_after_s: float,
+    overdue: Collection[str] = (),
 ) -> dict[str, float]:
     """Seconds from now to the start of those of which it can be told.
 
-    `lasts_s`: by run, how long such a run takes; `reserve_after_s`: from then on all have waited long enough for GPUs.
+    `lasts_s`: by run, how long such a run takes. `overdue`: runs that have waited long enough for GPUs; after
+    `reserve_after_s` all have.
     """
     ahead = [claim for claim in waiting if not claim.held][:FORETOLD]
     busy = list(running)
@@ -40,7 +42,8 @@ def expected_starts(
     now = 0.0
     while ahead:
         cores = sum(run.cpus for run in busy)
-        overdue = {claim.run_id for claim in ahead} if now >= reserve_after_s else ()
+        if now >= reserve_after_s:
+            overdue = {claim.run_id for claim in ahead}
         places = queue_places(ahead, cores, core_limit, devices, overdue)
         for claim, place in zip(ahead, places, strict=True):
             if place.starts:

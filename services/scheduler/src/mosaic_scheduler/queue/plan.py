@@ -141,13 +141,15 @@ class _Walk:
         waits = {offer.uuid: self._free_in_s(offer, claim) for offer in offers}
         wanted = sorted(waits, key=waits.__getitem__)[: claim.gpus]
         complete = max((waits[uuid] for uuid in wanted), default=float("inf"))
-        known = complete if complete < float("inf") and len(wanted) == claim.gpus else None
+        if len(wanted) < claim.gpus:
+            return _Reserved()  # it waits for somebody outside, and keeping devices would not help
+        known = complete if complete < float("inf") else None
         return _Reserved(claim.run_id, frozenset(wanted), known)
 
     def _free_in_s(self, offer: Offer, claim: Claim) -> float:
         if offer.has_room(claim.gpu_memory_mb, self.devices.share_limit):
             return 0.0
-        if offer.foreign or offer.uuid in self.started_on:
+        if offer.uuid in self.started_on:
             return float("inf")
         return self.devices.free_in_s.get(offer.uuid, float("inf"))
 
