@@ -125,7 +125,7 @@ class Client(QObject):
             self._say(f"This stack has no worker {run.spec.worker} with {run.spec.algorithm}.")
 
     def change_theme(self) -> None:
-        """From dark to light, or back; with the next turn of the loop, as the button that asked goes with its window."""
+        """From dark to light, or back; with the next turn of the loop, as the asking button goes with its window."""
         QTimer.singleShot(0, self._swap_theme)
 
     def _swap_theme(self) -> None:
