@@ -8,6 +8,7 @@ Exit code 77: there is no ejabberd on this machine.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import select
@@ -28,6 +29,7 @@ START_S = 60.0
 """The first start on a loaded machine took 5."""
 STOP_S = 15.0
 LOOK_EVERY_S = 0.05
+_PR_SET_PDEATHSIG = 1
 HEADER = (
     "<?xml version='1.0'?><stream:stream to='{}' xmlns='jabber:client' "
     "xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>"
@@ -92,6 +94,7 @@ def start(home: Path, uid: int | None = None) -> "subprocess.Popen[bytes]":
             user=uid,
             group=uid,
             extra_groups=None if uid is None else [],
+            preexec_fn=_end_with_parent,
         )
     try:
         wait_until_ready(server, ports[0])
@@ -143,6 +146,11 @@ def serve(home: Path) -> int:
     finally:
         code = stop(server)
     return code
+
+
+def _end_with_parent() -> None:
+    """In the new process: a SIGTERM when whoever started it is gone, also by kill -9."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 def main() -> int:

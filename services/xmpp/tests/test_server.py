@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,17 +152,29 @@ def test_the_health_check_tells_up_from_down(server: Server) -> None:
             assert (done.returncode == 0) is healthy, done.stderr
 
 
-def test_the_launcher_ends_with_whoever_started_it() -> None:
-    """serve.py says where its server is; with its stdin closed it ends the server, and its folder is gone."""
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_launcher_ends_with_whoever_started_it(tmp_path: Path, killed: bool) -> None:
+    """serve.py says where its server is; with its stdin closed, or killed, the server is gone."""
     launcher = [sys.executable, str(HERE / "serve.py")]
-    process = subprocess.Popen(launcher, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(
+        launcher, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
+    )
     assert process.stdout is not None
     said = json.loads(process.stdout.readline())
-    assert serve.offers_login(said["server"]["port"])
-    rest, _ = process.communicate()
-    assert (process.returncode, rest) == (0, "")
-    assert not serve.offers_login(said["server"]["port"])
-    assert not Path(said["home"]).exists()
+    port = said["server"]["port"]
+    assert serve.offers_login(port)
+    if killed:
+        process.kill()
+    process.communicate()
+    if killed:
+        deadline_s = time.monotonic() + 20
+        while serve.offers_login(port) and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+    else:
+        assert process.returncode == 0
+        assert not Path(said["home"]).exists()
+    assert not serve.offers_login(port)
 
 
 @pytest.mark.parametrize(

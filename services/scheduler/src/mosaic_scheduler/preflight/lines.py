@@ -44,7 +44,7 @@ _TODO_OF_LINE = {
     "internet": "Leave `internet` off, or start the stack with such a network.",
     "device": "Ask for what this machine has (`./mosaic gpus`), or for a worker that needs no GPU.",
     "secrets": "Set it with `./mosaic secret set NAME`.",
-    "xmpp": "See `./mosaic xmpp status`; `./mosaic xmpp up` starts it.",
+    "xmpp": "Do that, and ask again; `./mosaic xmpp status` shows more.",
 }
 
 _AS_IT_IS = "Change it, or start the run as it is."

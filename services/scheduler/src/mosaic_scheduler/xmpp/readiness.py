@@ -30,4 +30,4 @@ async def check_xmpp(home: Path, spec: RunSpec, description: WorkerDescription) 
 def ready_words(home: Path, agents: int) -> str:
     """Of a server that was found good."""
     facts = read_server(home).facts
-    return f"{facts.domain} at {facts.host}:{facts.port}; accounts for {agents} agents."
+    return f"{facts.domain} at {facts.host}:{facts.port}; an account for each agent of the run ({agents})."
