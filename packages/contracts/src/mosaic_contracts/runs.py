@@ -6,7 +6,7 @@ from pydantic import AwareDatetime, Field
 
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.states import EndCause, RunState, StopStep
 
 
 class StoredSpec(RunSpec):
@@ -25,6 +25,8 @@ class RunEnd(PeerModel):
     signal: int | None = None
     oom: bool | None = None
     """True where a cgroup says so; None: cannot be told here."""
+    stop_step: StopStep | None = None
+    """Which step of a stop ended the worker; None: it was not stopped, or had not been started yet."""
     last_lines: list[str] = Field(default_factory=list)
     """Last lines of the worker's output, progress bars collapsed."""
 

@@ -221,6 +221,8 @@ class Heartbeat(PeerModel):
     outbox_bytes: int = 0
     waiting_for_outbox: bool = False
     """The trainer stands still because its outbox is at its quota."""
+    note: str = ""
+    """Why the broker takes no batch just now."""
     notes: list[str] = Field(default_factory=list)
     """What the worker wants the user to know while it lasts (`Telemetry.note`)."""
 

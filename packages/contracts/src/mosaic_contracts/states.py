@@ -47,6 +47,17 @@ class EndCause(StrEnum):
     WORKER_NOT_READY = "worker_not_ready"
 
 
+class StopStep(StrEnum):
+    """Which step of a stop ended the worker."""
+
+    ASKED = "asked"
+    """It was asked (SIGTERM) and ended by itself, with a checkpoint where it makes some."""
+    TERMINATED = "terminated"
+    """The signal itself ended it: it was still starting, or has no handler."""
+    KILLED = "killed"
+    """SIGKILL, after its grace."""
+
+
 _FINAL = frozenset(
     {
         RunState.SUCCEEDED,

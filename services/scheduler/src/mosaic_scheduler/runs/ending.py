@@ -4,7 +4,7 @@ import signal
 
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
-from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.states import EndCause, RunState, StopStep
 from mosaic_scheduler.placement.protocol import Placed
 
 _STOPS = {
@@ -28,11 +28,35 @@ def ending_of_stop(record: RunRecord, report: ExitReport | None) -> Ending:
     if record.stop_requested is None:
         raise ValueError(f"{record.run_id} was not asked to stop")
     state, message = _STOPS[record.stop_requested]
-    if report is not None and report.killed_after_grace:
-        message += f" It did not end within {record.spec.grace_s:g} s and was killed."
-    elif report is not None and report.oom:
-        message += " It was ended for memory before it had stopped."
-    return state, _end(record.stop_requested, message, report)
+    return state, _end(record.stop_requested, message + _how_it_stopped(record, report), report)
+
+
+def _how_it_stopped(record: RunRecord, report: ExitReport | None) -> str:
+    if report is None:
+        return ""
+    if report.oom:
+        return " It was ended for memory before it had stopped."
+    match _stop_step(report):
+        case StopStep.KILLED:
+            return f" It did not end within {record.spec.grace_s:g} s and was killed."
+        case StopStep.TERMINATED:
+            return (
+                " SIGTERM itself ended it: it was still starting, or does not handle that signal."
+            )
+        case StopStep.ASKED:
+            return f" The worker ended by itself when asked, with exit code {report.code}."
+        case None:
+            return " Its worker had not been started yet." if report.start_error else ""
+
+
+def _stop_step(report: ExitReport) -> StopStep | None:
+    if not report.stop_signal_sent or report.start_error is not None:
+        return None
+    if report.killed_after_grace:
+        return StopStep.KILLED
+    if report.signal == signal.SIGTERM:
+        return StopStep.TERMINATED
+    return StopStep.ASKED if report.signal is None else None
 
 
 def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | None) -> Ending:
@@ -41,6 +65,7 @@ def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | Non
         return ending_of_stop(record, report)
     if report.stop_signal_sent:
         message = "Its runner was asked to stop (SIGTERM) by somebody outside MOSAIC."
+        message += _how_it_stopped(record, report)
         return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message, report)
     if report.start_error is not None:
         message = f"The worker could not be started: {report.start_error}"
@@ -130,4 +155,5 @@ def _end(cause: EndCause, message: str, report: ExitReport | None) -> RunEnd:
         exit_code=report.code if report else None,
         signal=report.signal if report else None,
         oom=report.oom if report else None,
+        stop_step=_stop_step(report) if report else None,
     )

@@ -110,6 +110,10 @@ class RunViews:
             )
         if beat is not None and beat.worker_state in SUSPENDED:
             notes.append("the worker is suspended (SIGSTOP); SIGCONT lets it go on")
+        if beat is not None and beat.note:
+            notes.append(
+                f"the broker takes no more ({beat.note}); what it records waits in its outbox"
+            )
         if beat is not None:
             notes += beat.notes
         return notes
