@@ -19,6 +19,7 @@ FORBIDDEN = {
     "gui": {"nats-py", "fastapi", "docker", "gymnasium", "httpx"},
     "recorder": {"fastapi", "docker", "gymnasium", "tensorboard"},
     "worker_cleanrl": {"docker", "fastapi", "gym"},
+    "worker_spade": {"docker", "fastapi", "structlog"},
 }
 
 

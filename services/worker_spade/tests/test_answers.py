@@ -161,6 +161,13 @@ def test_a_syntax_error_in_a_file_has_line_and_column(tmp_path: Path) -> None:
     assert words.startswith("mine.asl, line 2, column 18: expected ')'")
 
 
+def test_a_checkpoint_of_another_run_is_left_to_the_start() -> None:
+    """`check` does not know where runs lie: a path that begins with a run's id is a warning, not a refusal."""
+    report = check(kind="evaluate", parameters={"checkpoint": "01RUN/checkpoints/final.npz"})
+    assert report.ok
+    assert "is seen then" in report.findings[0].message
+
+
 def test_taxi_of_old_is_the_registry_s(tmp_path: Path) -> None:
     """A version that gymnasium took back becomes the one it has, with a warning."""
     report = check(environment="Taxi-v3")

@@ -102,8 +102,8 @@ class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
                 break
         if self._mind.failures > MOST_FAILURES:
             raise PlanStuck(
-                f"The plans of the agent {self._work.name} failed {self._mind.failures} times without a step. "
-                "`./mosaic events RUN --type bdi.intention` tells which and why; correct the plan and run it again."
+                f"The plans of the agent {self._work.name} failed more than {MOST_FAILURES} times without a step. "
+                "`./mosaic events RUN -t bdi.intention` tells which and why; correct the plan and run it again."
             )
         if self._is_stopping():
             self._work.end("stop")

@@ -84,7 +84,9 @@ class Trace:
         for change, belief in self._changes:
             text = belief_text(belief)
             before = net.pop(text, None)
-            if before is None or before == change:  # else it went and came back: nothing has changed
+            if (
+                before is None or before == change
+            ):  # else it went and came back: nothing has changed
                 net[text] = change
         self._changes = []
         if net:

@@ -126,6 +126,13 @@ def _find_checkpoint(spec: RunSpec, draft: Draft) -> None:
                 ProblemCode.PARAMETER_INVALID,
             )
         return
+    if ENV_RUN_DIR not in os.environ and not Path(path).expanduser().is_absolute():
+        draft.warn(
+            "parameters.checkpoint",
+            f"{path} is looked for beside the run's own folder when it starts; whether it is there and fits this world "
+            "is seen then.",
+        )
+        return
     try:
         draft.checkpoint = checkpoints.read(_checkpoint_path(path))
         if draft.world is not None:
@@ -136,11 +143,7 @@ def _find_checkpoint(spec: RunSpec, draft: Draft) -> None:
 
 def _checkpoint_path(text: str) -> Path:
     """A path as it is, or one that begins with a run's id, beside this run's own folder."""
-    path = Path(text).expanduser()
-    runs = os.environ.get(ENV_RUN_DIR)
-    if path.is_absolute() or runs is None:
-        return path
-    return Path(runs).parent / path
+    return Path(os.environ.get(ENV_RUN_DIR, "")).parent / Path(text).expanduser()
 
 
 def _find_plan(spec: RunSpec, draft: Draft) -> None:
