@@ -21,6 +21,8 @@ ENDLESS = 10**8
 FIXED_EVENTS = 3
 """Of the synthetic worker beside its steps: config, `training`, and its last word."""
 PATIENCE_S = 120.0
+GONE_S = 10.0
+"""For a container to be taken away, after its run's end is written."""
 FOLLOWED = 20_000
 
 
@@ -102,7 +104,7 @@ def judge(house: House, run_id: str, state: RunState) -> RunView:
     assert [phase for phase in phases if RunState(phase).is_final] == [state], phases
     assert view.summary is not None
     assert (view.summary.gaps, view.summary.quarantined) == (0, 0)
-    assert house.processes(run_id) == []
+    until(lambda: not house.processes(run_id), f"nothing of {run_id} lives", GONE_S)
     assert house.view(run_id).revision == view.revision, "written once"
     return view
 
@@ -116,6 +118,16 @@ def judge_idle(house: House) -> None:
         return told if told and told["cpu_in_use"] == told["live"] == 0 else None
 
     until(in_use, "no core is held by a run that has ended", PATIENCE_S)
+
+
+def end_all(house: House) -> None:
+    """Stop what still lives, so that a test that failed holds no cores of the next one."""
+    with house.client() as client:
+        live = [run for run in client.each_run() if not run.state.is_final]
+        for run in live:
+            client.stop(run.run_id)
+    for run in live:
+        house.wait_final(run.run_id)
 
 
 def cores(house: House) -> int:

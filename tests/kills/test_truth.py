@@ -78,10 +78,12 @@ class ProcessHouse:
 
 
 @pytest.fixture
-def house(stack: StackUnderTest) -> ProcessHouse:
+def house(stack: StackUnderTest) -> Iterator[ProcessHouse]:
     """The stack, ready."""
     stack.wait_ready()
-    return ProcessHouse(stack)
+    house = ProcessHouse(stack)
+    yield house
+    truth.end_all(house)
 
 
 def test_scheduler_killed_among_three_runs(house: ProcessHouse) -> None:
