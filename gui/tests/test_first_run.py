@@ -41,7 +41,7 @@ def mosaic(home: Path, *words: str) -> None:
         "MOSAIC_ROOT": str(ROOT),
         "MOSAIC_VENVS": str(VENVS),
     }
-    command = [VENVS / "cli" / "bin" / "python", "-m", "mosaic_cli", *words]
+    command: list[str | Path] = [VENVS / "cli" / "bin" / "python", "-m", "mosaic_cli", *words]
     done = subprocess.run(
         command, env=environ, capture_output=True, text=True, timeout=120, check=False
     )

@@ -19,8 +19,8 @@ from mosaic_gui.viewmodels.watch import Drawn, WatchModel
 
 LEAST_BUCKETS = 120
 SMOOTH_WIDTH = 1.6
-WIDE_UP_TO = 3_000
-"""Points up to which a line may be wider than 1: wider ones cost many times more (style facts, 7.4)."""
+WIDE_UP_TO = 1_500
+"""Points of all curves of a chart up to which they may be wider than 1: measured, wider ones take twice as long."""
 _AXIS_WORDS = {
     XAxis.STEP: "environment steps",
     XAxis.EPISODE: "episodes",
@@ -41,7 +41,7 @@ class _Curve:
         for item in (self.raw, self.smooth, self.gaps):
             plot.addItem(item)
 
-    def show(self, drawn: Drawn, floor: float) -> None:
+    def show(self, drawn: Drawn, floor: float, width: float) -> None:
         tokens = current()
         colour = QColor(tokens.series[drawn.colour % len(tokens.series)])
         faint = QColor(colour)
@@ -51,12 +51,12 @@ class _Curve:
             raw.x,
             raw.y,
             connect=raw.connect,
-            pen=_pen(colour if smooth is None else faint, len(raw.x)),
+            pen=_pen(colour if smooth is None else faint),
         )
         if smooth is None:
             self.smooth.setData([], [])
         else:
-            pen = _pen(colour, len(smooth.x), SMOOTH_WIDTH)
+            pen = _pen(colour, width)
             self.smooth.setData(smooth.x, smooth.y, connect=smooth.connect, pen=pen)
         gaps = raw.gaps_x
         self.gaps.setData(gaps, np.full(len(gaps), floor), pen=pg.mkPen(tokens.bad, width=1.5))
@@ -132,9 +132,11 @@ class Chart(QFrame):
     def _show(self, drawn: Sequence[Drawn], floor: float) -> None:
         while len(self._curves) < len(drawn):
             self._curves.append(_Curve(self._item))
+        points = sum(len(d.smooth.x) for d in drawn if d.smooth is not None)
+        width = SMOOTH_WIDTH if points <= WIDE_UP_TO else 1.0
         for n, curve in enumerate(self._curves):
             if n < len(drawn):
-                curve.show(drawn[n], floor)
+                curve.show(drawn[n], floor, width)
             else:
                 curve.clear()
 
@@ -231,8 +233,8 @@ class Chart(QFrame):
         )
 
 
-def _pen(colour: QColor, points: int, width: float = 1.0) -> QPen:
-    pen = QPen(colour, width if points <= WIDE_UP_TO else 1.0)
+def _pen(colour: QColor, width: float = 1.0) -> QPen:
+    pen = QPen(colour, width)
     pen.setCosmetic(True)  # its width is in pixels, whatever the axes are
     return pen
 

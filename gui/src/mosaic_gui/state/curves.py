@@ -54,7 +54,7 @@ class RunCurves:
                 return np.arange(1, len(series) + 1, dtype=np.float64)
             ends = self.series.get(EPISODE_RETURN)
             return np.searchsorted(ends.t, series.t).astype(np.float64) if ends else series.t * 0.0
-        return np.maximum.accumulate(self._steps(series)) if len(series) else series.steps
+        return series.steps if series.is_rising else np.maximum.accumulate(self._steps(series))
 
     def _steps(self, series: Series) -> Floats:
         steps = series.steps

@@ -22,6 +22,8 @@ class Series:
         self._data = np.empty((3, _FIRST))
         self._size = 0
         self.thinned = False
+        self.is_rising = True
+        """Every point has a step, and none is below the one before: the steps are places on an axis as they are."""
         self.version = 0
         """Grows when points were thinned: whoever kept something of the points begins anew."""
         self._smoother: Smoother | None = None
@@ -51,6 +53,7 @@ class Series:
         self._reserve(self._size + added)
         place = slice(self._size, self._size + added)
         self._data[0, place] = [NO_STEP if step is None else step for step in steps]
+        self.is_rising = self.is_rising and self._goes_on_rising(place)
         self._data[1, place] = t
         self._data[2, place] = values
         self._size += added
@@ -71,6 +74,11 @@ class Series:
             self._smoothed[self._smoothed_size : self._size] = self._smoother.extend(new)
             self._smoothed_size = self._size
         return self._smoothed[: self._size]
+
+    def _goes_on_rising(self, new: slice) -> bool:
+        steps = self._data[0, max(0, new.start - 1) : new.stop]
+        # a comparison with NaN is false
+        return bool((steps[1:] >= steps[:-1]).all() and np.isfinite(steps[-1:]).all())
 
     def _reserve(self, size: int) -> None:
         room = self._data.shape[1]
