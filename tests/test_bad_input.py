@@ -1,5 +1,6 @@
 """Bad input from end to end: each ends with a clear word or a recorded cause, nothing lost, nothing left running."""
 
+import asyncio
 import json
 import math
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from audit import audit_synthetic, stored_events
 from hardship.absence import service_away
+from nats.errors import Error as NatsError
 from stack_under_test import StackUnderTest, last_json, until
 
 from mosaic_client import Client, MosaicProblem, SpecRefused
@@ -16,7 +18,10 @@ from mosaic_contracts.launch import CREDS_FILE, SHIPPER_LOG
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.states import EndCause, RunState, StopStep
+from mosaic_servicekit.creds_file import CredsFile
+from mosaic_servicekit.jwt import is_refusal
+from mosaic_servicekit.visit import visit
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -301,10 +306,13 @@ def test_wrong_credentials_lose_nothing(stack: StackUnderTest) -> None:
     view = stack.submit(
         "synthetic", "synthetic", "Synthetic-v0", steps=4_000, parameters={"rate": 400}
     )
-    wrong = credentials_of_another(stack)
-    stack.wait_stored(view.run_id, 100)
+    other = stack.submit(
+        "synthetic", "synthetic", "Synthetic-v0", steps=10**9, parameters={"rate": 100}
+    )
+    for run in (view, other):
+        stack.wait_stored(run.run_id, 100)
     creds = stack.run_dir(view.run_id) / CREDS_FILE
-    log = stack.run_dir(view.run_id) / SHIPPER_LOG
+    wrong = (stack.run_dir(other.run_id) / CREDS_FILE).read_text()
     with service_away(stack, "broker"):
         creds.write_text(wrong)
     until(
@@ -317,8 +325,36 @@ def test_wrong_credentials_lose_nothing(stack: StackUnderTest) -> None:
     assert not view.notes
     assert creds.read_text() != wrong
     assert audit_synthetic(stack.home, view.run_id, view.spec) == 4_003
-    said = log.read_text().splitlines()
+    said = (stack.run_dir(view.run_id) / SHIPPER_LOG).read_text().splitlines()
     assert sum("permissions violation" in line for line in said) == 1, said
+    assert is_admitted(stack, other), "a live run's credentials are good"
+    until(lambda: not is_admitted(stack, view), "an ended run's credentials are useless", 20)
+    with stack.client() as client:
+        client.stop(other.run_id)
+    other = ended(stack, other)
+    assert end_of(other).stop_step is StopStep.ASKED
+    until(lambda: not is_admitted(stack, other), "so are those of one that was stopped", 20)
+    # Its supervisor starts the broker again as it is, without writing its configuration.
+    stack.kill_service("broker")
+    stack.wait_ready()
+    assert not is_admitted(stack, view)
+    assert not is_admitted(stack, other)
+
+
+def is_admitted(stack: StackUnderTest, run: RunView) -> bool:
+    """Whether the broker takes the credentials that lie in a run's folder."""
+    creds = CredsFile(stack.run_dir(run.run_id) / CREDS_FILE)
+
+    async def ask() -> bool:
+        try:
+            async with visit(stack.stack_file().broker_url, run.run_id, "test", creds):
+                return True
+        except NatsError as error:
+            if not is_refusal(str(error)):
+                raise
+            return False
+
+    return asyncio.run(ask())
 
 
 @pytest.mark.kill
@@ -345,13 +381,3 @@ def test_a_service_that_is_refused_is_told(stack: StackUnderTest, service: str) 
     finally:
         creds.write_text(own)
     stack.wait_ready()
-
-
-def credentials_of_another(stack: StackUnderTest) -> str:
-    """Real credentials, of a run that is over."""
-    other = stack.submit("synthetic", "synthetic", "Synthetic-v0", steps=200)
-    creds = stack.run_dir(other.run_id) / CREDS_FILE
-    until(creds.exists, "the other run has credentials", 30)
-    text = creds.read_text()
-    ended(stack, other)
-    return text
