@@ -6,6 +6,7 @@ runner's exit report in that folder; the engine is asked only whether the contai
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -62,6 +63,7 @@ TMP = "/tmp"  # noqa: S108 - a file system of the container's own
 TMP_BYTES = 2**30
 MIB = 2**20
 _DRAIN_MARGIN_S = 10.0
+_LISTENS_S = 3.0
 _LIVING = ("running", "paused", "restarting")
 _TELLS = 15
 """SIGTERM: the engine's init hands it to the runner."""
@@ -294,6 +296,8 @@ class DockerPlacement:
         try:
             if kill:
                 container.kill("SIGKILL")
+            elif not _listens(container, self._folder(ref)):
+                container.kill(_TELLS)  # it may be lost: not noted, so that it is told again
             elif self._folder(ref).mark_stop():
                 container.kill(_TELLS)
         except ENGINE_AWAY as error:
@@ -370,6 +374,17 @@ def _limits(spec: RunSpec) -> dict[str, Any]:
         # With swap on top the limit would be a slow-down first, and no end.
         limits["mem_limit"] = limits["memswap_limit"] = spec.memory_mb * MIB
     return limits
+
+
+def _listens(container: Container, folder: RunFolder) -> bool:
+    """Whether its runner takes signals, after a short wait for that: one that comes before is lost on process 1."""
+    deadline = time.monotonic() + _LISTENS_S
+    while not folder.has_lock_file():
+        container.reload()
+        if container.status not in _LIVING or time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)  # a file of another process
+    return True
 
 
 def _died(container: Container, folder: RunFolder) -> Placed:
