@@ -47,6 +47,8 @@ lock_room() (
   if grep -q '^dev = \[' pyproject.toml; then
     compile pyproject.toml "$2/requirements.dev.lock" --group dev -c "$2/requirements.lock" "${arguments[@]}"
   fi
+  # The CUDA build of torch with all that it brings, for images; what it shares with the room has the same version.
+  [ ! -f torch.txt ] || compile torch.txt "$2/requirements.cuda.lock" -c "$2/requirements.lock"
   # A bundle keeps to the versions of the room that it is put on top of.
   for name in $(bundle_names .); do
     compile "--group=bundle-$name" "$2/bundle-$name.lock" -c "$2/requirements.lock"
