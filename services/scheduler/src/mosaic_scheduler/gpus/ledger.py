@@ -59,10 +59,11 @@ class LeaseLedger:
     async def settle(self, live: Collection[PlacedRef]) -> None:
         """End the leases of attempts that are not among `live`, once their memory is free."""
         self.leases = await self._store.all()
-        for lease in self.leases:
-            if lease.ref not in live:
-                await self._let_go(lease)
-        self.leases = await self._store.all()
+        over = [lease for lease in self.leases if lease.ref not in live]
+        for lease in over:
+            await self._let_go(lease)
+        if over:
+            self.leases = await self._store.all()
         tokens = {lease.grant.token for lease in self.leases}
         self._ending = {token: mark for token, mark in self._ending.items() if token in tokens}
 

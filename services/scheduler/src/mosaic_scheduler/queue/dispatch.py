@@ -23,7 +23,9 @@ from mosaic_scheduler.runs.view import RunViews
 RESERVE_AFTER_S = 60.0
 """So long a run that waits for GPUs may be overtaken by others; then they are kept for it."""
 FORECAST_S = 5.0
-"""How often it is foretold when runs will start; it is rough anyway."""
+"""How often it is foretold when runs will start; it is rough anyway, and costs more than all the rest here."""
+FORECAST_AGAIN_S = 1.0
+"""The same when the queue has changed."""
 KILL_MARGIN_S = 15.0
 
 
@@ -69,7 +71,7 @@ class Dispatcher:
         self._durations = durations
         self._views = views
         self._lacking_since: dict[str, float] = {}
-        """Runs that wait for GPUs, since when (monotonic)."""
+        """Runs that have had to wait for GPUs, since when (monotonic); until they start or are held."""
         self._foretold: tuple[float, list[tuple[str, bool]]] = (0.0, [])
 
     async def plan(self, unfinished: Sequence[StoredRun], waiting: Sequence[StoredRun]) -> Plan:
@@ -131,7 +133,8 @@ class Dispatcher:
         self._lacking_since = {
             place.run_id: self._lacking_since.get(place.run_id, now)
             for place in places
-            if place.lacks_gpus
+            if place.position is not None
+            and (place.lacks_gpus or place.run_id in self._lacking_since)
         }
 
     def _foretell(
@@ -145,7 +148,7 @@ class Dispatcher:
     ) -> None:
         key = [(place.run_id, place.starts) for place in places]
         at, known = self._foretold
-        if known == key and time.monotonic() - at < FORECAST_S:
+        if time.monotonic() - at < (FORECAST_S if known == key else FORECAST_AGAIN_S):
             return
         self._foretold = (time.monotonic(), key)
         lasts_s = {
