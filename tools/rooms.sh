@@ -63,4 +63,5 @@ find_worker_room() { # WORD...
     return 0
   done
 }
+# shellcheck disable=SC2034 # `mosaic` reads it
 WORKER_ROOM=()

@@ -96,3 +96,16 @@ def test_only_loopback_is_published(compose: ComposeStack) -> None:
     published = docker("ps", "--filter", f"name={compose.project}-", "--format", "{{.Ports}}")
     ports = [port for line in published.splitlines() for port in line.split(", ") if "->" in port]
     assert ports == [f"127.0.0.1:{compose.port}->8080/tcp"]
+
+
+def test_agents_over_xmpp_in_their_container(compose: ComposeStack) -> None:
+    """A BDI run with two agents logs in at the stack's own XMPP server, talks there, and ends well."""
+    if not docker("images", "-q", "mosaic/worker_spade:0.1.0"):
+        pytest.skip("mosaic/worker_spade is not built here; `./mosaic images build` does it")
+    fields = {"worker": "spade", "algorithm": "bdi_q", "environment": "FrozenLake-v1"}
+    parameters = {"agents": 2, "scout_steps": 2_000}
+    run = compose.wait_final(compose.submit(**fields, steps=5_000, parameters=parameters).run_id)
+    assert run.state == "succeeded", run.end
+    with compose.client() as client:
+        said = list(client.each_event(run.run_id, "", ["bdi.message"]))
+    assert {event["data"]["way"] for event in said} == {"sent", "received"}
