@@ -21,12 +21,15 @@ from mosaic_cli.stack.start_display import StartDisplay
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import StartOptions, supervise
 from mosaic_cli.wording import duration, plural
-from mosaic_client import Client, ClientError, MosaicProblem, connect
+from mosaic_client import Client, ClientError, MosaicProblem, StackUnavailable, connect
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.stack import StackFile, StackStatus
+from mosaic_contracts.states import RunState
 
 STOP_RUNS_TIMEOUT_S = 120.0
 LOOK_EVERY_S = 0.3
+PATIENCE_S = 30.0
+"""For an answer of a stack whose runs are to be stopped: with a hundred of them it may be slow."""
 STATE_STYLE = {"up": "green", "starting": "cyan", "backing_off": "yellow", "stopped": "dim"}
 
 Port = Annotated[
@@ -86,14 +89,14 @@ def down(
     """
     layout = Layout.of_environment()
     running = running_stack(layout.home, layout.lock_file)
-    live = _live_runs() if running else []
-    asked = [run.run_id for run in live] if stop_runs else []
-    if asked:
+    live = _live_runs(PATIENCE_S if stop_runs else 0.0) if running else None
+    asked = [run.run_id for run in live or []] if stop_runs else []
+    if live and stop_runs:
         with client_here() as client:
             live = stop_all(client, live)
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
-    going_on = [run.run_id for run in (live if running else lone_runs(layout.home))]
+    going_on = [run.run_id for run in (lone_runs(layout.home) if live is None else live)]
     stopped = [run_id for run_id in asked if run_id not in going_on]
     if json:
         emit({"was_up": was_up, "live_runs": going_on, "stopped_runs": stopped})
@@ -247,27 +250,36 @@ def _print_status(answer: StackStatus | None, reason: str) -> None:
         out.print(f"! {finding}", style="yellow", markup=False)
 
 
-def _live_runs() -> list[RunView]:
-    try:
-        with client_here() as client:
-            return _read_live(client)
-    except ClientError:
-        return []  # the stack is broken; taking it down must still work
+def _live_runs(patience_s: float) -> list[RunView] | None:
+    """The runs that live; None when the stack does not say within `patience_s`: it is broken, or very busy."""
+    deadline_s = time.monotonic() + patience_s
+    while True:
+        try:
+            with client_here() as client:
+                return _read_live(client)
+        except ClientError:
+            if time.monotonic() >= deadline_s:
+                return None
+        time.sleep(LOOK_EVERY_S)  # nothing tells when it is less busy
 
 
 def _read_live(client: Client) -> list[RunView]:
-    newest = client.runs(limit=200).runs
-    return [run for run in newest if not run.state.is_final]
+    return list(client.each_run([state.value for state in RunState if not state.is_final]))
 
 
 def stop_all(client: Client, live: list[RunView]) -> list[RunView]:
     """Stop these runs and wait for their end, within a bound; returns those that go on."""
     deadline_s = time.monotonic() + STOP_RUNS_TIMEOUT_S
     with err.status(f"Stopping {plural(len(live), 'run')} ..."):
-        for run in live:
-            _stop_unless_ended(client, run.run_id)
+        to_stop = live
         while live and time.monotonic() < deadline_s:
-            live = [run for run in live if not client.run(run.run_id).state.is_final]
+            try:
+                while to_stop:
+                    _stop_unless_ended(client, to_stop[0].run_id)
+                    to_stop = to_stop[1:]
+                live = [run for run in live if not client.run(run.run_id).state.is_final]
+            except StackUnavailable:
+                pass  # too busy to answer in time, with many runs: ask again
             time.sleep(
                 LOOK_EVERY_S
             )  # several runs at once; following each would take a connection a run

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 TICK_S = 0.1
 WATCHED_TICK_S = 0.02
+LONGEST_TICK_S = 0.5
+"""Of a run that says little and that nobody watches: the cost follows messages, and such runs may be a hundred."""
+_FEW_EVENTS = 100
 _NO_RESPONDERS = "503"
 _WINDOW_MESSAGES = 64
 _WINDOW_BYTES = 16 * 2**20
@@ -85,6 +88,7 @@ class Session:
         self._in_flight: deque[_Sent] = deque()
         self._in_flight_bytes = 0
         self._refusal_s = _FIRST_REFUSAL_S
+        self._tick_s = TICK_S
         self._note = ""
         self._stall_s = _STALL_S
         self._told_at = time.monotonic()
@@ -155,7 +159,7 @@ class Session:
                     continue
             elif self._has_ended():
                 return
-            await self._tick()
+            await self._tick(region.n if region is not None else 0)
 
     def _has_ended(self) -> bool:
         courier = self._courier
@@ -163,11 +167,13 @@ class Session:
             return False
         return courier.is_all_committed()
 
-    async def _tick(self) -> None:
-        """Let events gather; in a drain and after a refusal there are other reasons to go on."""
-        courier = self._courier
-        tick = WATCHED_TICK_S if time.monotonic() < courier.watched_until else TICK_S
-        await courier.pause(tick)
+    async def _tick(self, sent: int) -> None:
+        """Let events gather, `sent` having gone just now; in a drain and after a refusal there are other reasons
+        to go on."""
+        is_quiet = sent < _FEW_EVENTS and not self._courier.is_draining
+        self._tick_s = min(2 * self._tick_s, LONGEST_TICK_S) if is_quiet else TICK_S
+        is_watched = time.monotonic() < self._courier.watched_until
+        await self._courier.pause(WATCHED_TICK_S if is_watched else self._tick_s)
 
     async def _send(self, region: Region) -> None:
         launch = self._courier.launch
