@@ -3,13 +3,13 @@ import time
 import numpy as np
 from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
+from tests.specimen import metrics, run, run_id
 
 from mosaic_gui.plots.chart_grid import ChartGrid
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.runs_page import RunsPage
-from tests.specimen import metrics, run, run_id
 
 POINTS = 100_000
 RUNS = 4

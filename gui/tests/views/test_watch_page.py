@@ -86,11 +86,13 @@ def test_moving_a_chart_lets_go_of_the_newest(shown: Shown) -> None:
     shown.watch()
     shown.model.consume(shown.store.apply(episodes(1, [1.0] * 20)))
     chart = shown.page.charts.charts[0]
+    shown.model.consume(shown.store.apply(metrics(21, "losses/late", [1.0])))
+    assert shown.page.charts.charts[0] is chart
     chart.plot.getViewBox().sigRangeChangedManually.emit([True, True])
     assert not shown.model.following
     chart = shown.page.charts.charts[0]
     chart.plot.setXRange(20, 50, padding=0)
-    shown.model.consume(shown.store.apply(episodes(21, [2.0] * 20)))
+    shown.model.consume(shown.store.apply(episodes(22, [2.0] * 20)))
     assert chart.plot.viewRange()[0] == pytest.approx([20, 50])
     shown.button("charts.follow").click()
     assert shown.page.charts.charts[0].plot.viewRange()[0][1] >= 400

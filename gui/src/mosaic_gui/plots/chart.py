@@ -78,6 +78,7 @@ class Chart(QFrame):
         self.setObjectName(f"chart.{name}")
         self.setAccessibleName(f"Chart of {name}")
         self.name = name
+        self.key = chart_key(model, name)
         self._model = model
         self._curves: list[_Curve] = []
         self._drawing = False
@@ -231,6 +232,11 @@ class Chart(QFrame):
                 for d in drawn
             )
         )
+
+
+def chart_key(model: WatchModel, name: str) -> tuple[str, XAxis, bool]:
+    """What a chart's axes depend on; all else it takes from the model with each drawing."""
+    return name, model.axis, model.log_scale
 
 
 def _pen(colour: QColor, width: float = 1.0) -> QPen:

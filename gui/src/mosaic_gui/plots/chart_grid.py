@@ -3,7 +3,7 @@
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
-from mosaic_gui.plots.chart import Chart
+from mosaic_gui.plots.chart import Chart, chart_key
 from mosaic_gui.viewmodels.watch import WatchModel
 
 LEAST_HEIGHT = 190
@@ -33,15 +33,14 @@ class ChartGrid(QScrollArea):
         model.curves_grown.connect(self.redraw)
 
     def rebuild(self) -> None:
-        """Make the charts anew; their axes depend on how they are drawn."""
-        for chart in self.charts:
+        """Show the charts that the model names; one that is there already, drawn in the same way, stays."""
+        here = {chart.key: chart for chart in self.charts}
+        wanted = [chart_key(self._model, name) for name in self._model.charts]
+        self.charts = [here.pop(key, None) or self._make(key[0]) for key in wanted]
+        for chart in here.values():
             self._layout.removeWidget(chart)
             chart.hide()
             chart.deleteLater()
-        self.charts = [Chart(self._model, name) for name in self._model.charts]
-        for chart in self.charts:
-            chart.setMinimumHeight(LEAST_HEIGHT)
-            chart.removed.connect(self.chart_removed)
         self._place()
         self.redraw(hidden=True)
 
@@ -59,10 +58,17 @@ class ChartGrid(QScrollArea):
         super().resizeEvent(event)  # type: ignore[arg-type]
         self._place()
 
+    def _make(self, name: str) -> Chart:
+        chart = Chart(self._model, name)
+        chart.setMinimumHeight(LEAST_HEIGHT)
+        chart.removed.connect(self.chart_removed)
+        return chart
+
     def _place(self) -> None:
         wide = self.width() >= TWO_COLUMNS_FROM and len(self.charts) > 1
         columns = 2 if wide else 1
         for n, chart in enumerate(self.charts):
             self._layout.addWidget(chart, n // columns, n % columns)
+            chart.show()  # at once: what is drawn before the layout's turn would be drawn twice
         for column in range(2):
             self._layout.setColumnStretch(column, 1 if column < columns else 0)

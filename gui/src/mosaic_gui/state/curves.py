@@ -67,7 +67,8 @@ class RunCurves:
             key=len,
             default=None,
         )
-        guess = np.interp(series.t, clock.t, clock.steps) if clock else np.zeros(len(series))
+        # a run that ended before its first step has seconds to show, and no step to confuse them with
+        guess = np.interp(series.t, clock.t, clock.steps) if clock else series.t - series.t[0]
         return np.where(known, steps, guess)
 
     def _take_episodes(self, events: list[dict[str, Any]]) -> bool:
