@@ -103,7 +103,7 @@ def clipped_texts(window: QWidget) -> list[str]:
         if shown.isVisible() and shown.text() and not _fits(shown):
             found.append(shown.text())
     for pressed in window.findChildren(QPushButton):
-        if pressed.isVisible() and _width(pressed, pressed.text()) > pressed.width():
+        if pressed.isVisible() and pressed.width() < pressed.sizeHint().width():
             found.append(pressed.text())
     return found
 

@@ -321,7 +321,9 @@ def first_charts(names: Sequence[str]) -> list[str]:
     """The curves that are shown until the user chooses: one for each thing that people look at first."""
     chosen: list[str] = []
     for word in _LIKELY:
-        match = next((n for n in names if word in n.lower() and not _is_double(n, chosen)), None)
+        # the last part is the metric's own name: `losses/entropy` is no loss
+        fitting = (n for n in names if word in n.rsplit("/", 1)[-1].lower())
+        match = next((n for n in fitting if not _is_double(n, chosen)), None)
         if match is not None and match not in chosen:
             chosen.append(match)
     rest = [n for n in names if n not in chosen]

@@ -1,7 +1,7 @@
 """A few choices side by side, of which one holds."""
 
 from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout
+from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy
 
 from mosaic_gui.views.text import button
 
@@ -15,6 +15,8 @@ class Segments(QFrame):
         super().__init__()
         self.setProperty("kind", "segments")
         self.setObjectName(name)
+        # where there is little room, something else gives way: a cut word is no choice
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(2, 2, 2, 2)
         layout.setSpacing(2)
