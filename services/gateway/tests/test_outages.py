@@ -202,7 +202,7 @@ async def test_a_polite_end_closes_streams_first(
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1001
         assert await ending == 0
-        assert time.monotonic() - began < 8
+        assert time.monotonic() - began < 30  # a stalled client would hold it for ever
         stalled.transport.abort()
     assert "Traceback" not in gateway.log.read_text()
 
