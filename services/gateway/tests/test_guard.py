@@ -92,7 +92,8 @@ def test_the_route_table_is_whole(app: Any) -> None:
         f"{run}/episodes", f"{run}/episodes/1/0/0/steps", f"{run}/events", f"{run}/log",
         f"{run}/artifacts", f"{run}/artifacts/a.txt", f"{run}/quarantine", "/api/v1/live",
         "/api/v1/openapi.json", "/api/v1/preflight", "/api/v1/queue", "/api/v1/machine",
-        "/api/v1/gpus", "/api/v1/secrets", "/api/v1/secrets/wandb_key", "/api/v1/tickets", f"{run}/queue", f"{run}/retry", f"{run}/clone",
+        "/api/v1/gpus", "/api/v1/secrets", "/api/v1/secrets/wandb_key", "/api/v1/tickets",
+        f"{run}/queue", f"{run}/retry", f"{run}/clone",
         f"{run}/restore",
     }  # fmt: skip
 
