@@ -1,4 +1,4 @@
-"""GPUs: what there is, who has leased what, and who else uses them. Memory is in bytes unless a name says `_mb` (MiB)."""
+"""GPUs: what there is, who has leased what, who else uses them. Memory is in bytes unless a name says `_mb` (MiB)."""
 
 from enum import StrEnum
 from typing import Literal
