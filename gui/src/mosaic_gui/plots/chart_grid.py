@@ -36,7 +36,7 @@ class ChartGrid(QScrollArea):
         """Show the charts that the model names; one that is there already, drawn in the same way, stays."""
         here = {chart.key: chart for chart in self.charts}
         wanted = [chart_key(self._model, name) for name in self._model.charts]
-        self.charts = [here.pop(key, None) or self._make(key[0]) for key in wanted]
+        self.charts = [here.pop(key) if key in here else self._make(key[0]) for key in wanted]
         for chart in here.values():
             self._layout.removeWidget(chart)
             chart.hide()
