@@ -1,7 +1,7 @@
 """How the states of a world lie on a grid: enough to draw values, a policy or what an agent believes over it.
 
-An `Environment` of `describe` carries it for the world as it is registered, the `config` event (`grid`) for the one that
-really ran, whose map may be the user's own.
+An `Environment` of `describe` carries it for the world as it is registered, the `config` event (`grid`) for the one
+that really ran, whose map may be the user's own.
 """
 
 from pydantic import Field
