@@ -29,6 +29,7 @@ def with_server(layout: Layout) -> Layout:
 
 
 @needs_ejabberd
+@pytest.mark.timeout(180)  # several starts of a server that takes seconds each
 def test_the_server_comes_and_goes_with_the_stack_up(with_server: Layout, mosaic: Mosaic) -> None:
     """`xmpp up` adds it to a stack that is up, a kill restarts it, `xmpp down` takes it alone away."""
     layout = with_server
@@ -54,6 +55,7 @@ def test_the_server_comes_and_goes_with_the_stack_up(with_server: Layout, mosaic
 
 
 @needs_ejabberd
+@pytest.mark.timeout(180)  # several starts of a server that takes seconds each
 def test_the_next_stack_has_the_server_again(with_server: Layout) -> None:
     """Once asked for it comes with each start, goes with `down`, and a killed supervisor leaves none behind."""
     layout = with_server
