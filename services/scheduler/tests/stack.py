@@ -224,8 +224,13 @@ class Stack:
     async def wait(
         self, run_id: str, holds: Callable[[RunRecord], bool], deadline_s: float = DEADLINE_S
     ) -> RunRecord:
-        """The first announced record for which `holds`."""
-        await self._note(await self.get(run_id))
+        """The record now or the first announced one for which `holds`."""
+        now = await self.get(run_id)
+        if holds(now):
+            return now
+        async with self._changed:
+            # Not over an announcement: of the same revision either may be the newer one.
+            self._records.setdefault(run_id, now)
         async with asyncio.timeout(deadline_s), self._changed:
             await self._changed.wait_for(lambda: holds(self._records[run_id]))
             return self._records[run_id]
