@@ -97,7 +97,10 @@ class RunFollower:
     def _lose(self, reason: str) -> None:
         if not self._is_lost:  # every further try would say the same
             self._is_lost = True
-            self.news.append(f"connection lost ({reason}); trying again")
+            self.news.append(
+                f"connection lost ({reason}); trying again. The run goes on by itself, and Ctrl-C leaves it so: "
+                "`./mosaic status` tells of the stack"
+            )
 
     def _take_run(self, run: RunView) -> None:
         if run.revision < self.run.revision:

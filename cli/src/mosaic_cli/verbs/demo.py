@@ -16,6 +16,7 @@ from mosaic_cli.place import is_elsewhere
 from mosaic_cli.stack.launch import take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import lock_holder
+from mosaic_cli.stack.lone_run import going_on_text, lone_runs
 from mosaic_cli.stack.supervisor import StartOptions
 from mosaic_cli.summary import print_summary, run_result
 from mosaic_cli.verbs.stack import start_and_wait
@@ -88,6 +89,8 @@ def _stack(layout: Layout) -> Iterator[bool]:
     finally:
         with _ctrl_c_ignored(), err.status("Taking the demo's stack down ..."):
             take_down(layout)
+        if others := [run.run_id for run in lone_runs(layout.home)]:
+            say(going_on_text(others))
 
 
 def _train(client: Client, spec: RunSpec) -> tuple[RunView, bool]:

@@ -96,8 +96,10 @@ def down(
             live = stop_all(client, live)
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
+    waiting = [run.run_id for run in live or [] if not run.state.has_process]
     going_on = [run.run_id for run in (lone_runs(layout.home) if live is None else live)]
-    stopped = [run_id for run_id in asked if run_id not in going_on]
+    going_on = [run_id for run_id in going_on if run_id not in waiting]
+    stopped = [run_id for run_id in asked if run_id not in (*going_on, *waiting)]
     if json:
         emit({"was_up": was_up, "live_runs": going_on, "stopped_runs": stopped})
     elif not was_up:
@@ -108,6 +110,8 @@ def down(
         say(f"Stopped {plural(len(stopped), 'run')}: {', '.join(stopped)}")
     if going_on and not json:
         say(going_on_text(going_on))
+    if waiting and not json:
+        say(f"{plural(len(waiting), 'run')} in the queue will start with the next stack.")
     if going_on and stop_runs:
         raise typer.Exit(ExitCode.NOT_NOW)
 
@@ -264,6 +268,7 @@ def _live_runs(patience_s: float) -> list[RunView] | None:
 
 
 def _read_live(client: Client) -> list[RunView]:
+    """Those that wait among them: what has not started needs an end too."""
     return list(client.each_run([state.value for state in RunState if not state.is_final]))
 
 

@@ -85,7 +85,7 @@ def parse(line: bytes) -> GpuReading:
     """
     said: dict[str, Any] = json.loads(line)
     if "absent" in said:
-        note = f"No NVIDIA GPU is seen here: {said['absent']}. Without one this is as it should be."
+        note = f"No NVIDIA GPU is seen here: {said['absent']}. On a machine without one that is no fault."
         return GpuReading(GpuState.ABSENT, note)
     if "failed" in said:
         note = f"The NVIDIA driver answers with an error: {said['failed']}. See `nvidia-smi` and `dmesg`."

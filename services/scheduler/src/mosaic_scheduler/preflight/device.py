@@ -30,7 +30,7 @@ def check_device(spec: RunSpec, need: DeviceNeed, stock: GpuStock) -> list[Findi
         findings.append(_blocking("gpu_memory_mb", message, ProblemCode.SPEC_INVALID))
     if (refusal := stock.refusal(spec.gpus, spec.gpu_memory_mb)) is not None:
         if need is not DeviceNeed.REQUIRED:
-            refusal += "; without `gpus` it runs on the CPU"
+            refusal = f"{refusal.rstrip('.')}; without `gpus` it runs on the CPU"
         findings.append(_blocking("gpus", refusal, ProblemCode.RESOURCES_IMPOSSIBLE))
     if need is DeviceNeed.REQUIRED and spec.gpus == 0:
         has = "ask for one with `gpus` 1"

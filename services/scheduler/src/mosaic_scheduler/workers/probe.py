@@ -55,7 +55,13 @@ class ProcessAsker:
         self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float
     ) -> bytes:
         """See `Asker.ask`."""
-        return await _ask([*worker.command, verb], payload, timeout_s)
+        try:
+            return await _ask([*worker.command, verb], payload, timeout_s)
+        except WorkerNotReady as error:
+            if not worker.is_half_made:
+                raise
+            message = f"Its environment is still being made, or was left half-made. {worker.manifest.hint}"
+            raise WorkerNotReady(f"{message.strip()} ({error})") from error
 
 
 class WorkerProbe:

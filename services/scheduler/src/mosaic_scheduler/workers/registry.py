@@ -59,6 +59,12 @@ class RegisteredWorker:
             *(self.python if part == _PYTHON else part.replace(_HERE, here) for part in more),
         ]
 
+    @property
+    def is_half_made(self) -> bool:
+        """Whether its environment lacks the stamp that is written last."""
+        room = self.manifest.room
+        return room is not None and not any((self.venvs / room).glob("mosaic-*.stamp"))
+
     def stamp(self) -> str:
         """Changes when the worker, its environment or its source does; what it said before is then forgotten."""
         files = [self.path, *sorted(self.here.glob("src/**/*.py"))]
