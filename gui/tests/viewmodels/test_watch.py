@@ -69,6 +69,16 @@ def test_runs_are_laid_over_each_other(store: Store) -> None:
     ]
 
 
+def test_equal_runs_are_told_apart_by_their_ids(store: Store) -> None:
+    """Two runs of the same words have two labels."""
+    store.replace_runs([run(0), run(1, spec={"seed": 1})])
+    model = WatchModel(store)
+    model.watch(run_id(0), [run_id(1)])
+    assert [label for label, _ in model.legend] == [
+        f"ppo · CartPole-v1 · seed 1 · …{run_id(n)[-4:]}" for n in (0, 1)
+    ]
+
+
 def test_the_raw_line_stays_below_the_smooth_one(model: WatchModel) -> None:
     """Smoothing never hides what was measured; without it there is one line."""
     model.set_smoothing(0.9)

@@ -208,7 +208,13 @@ class WatchModel(QObject):
         return rows
 
     def label(self, run_id: str) -> str:
-        """A run's name in a legend: what tells it from the others."""
+        """A run's name in a legend: what tells it from the others, by its id where nothing else does."""
+        title = self._title(run_id)
+        others = [one for one in (self.run_id, *self.overlaid) if one != run_id]
+        is_shared = any(self._title(one) == title for one in others)
+        return f"{title} · …{run_id[-4:]}" if is_shared else title
+
+    def _title(self, run_id: str) -> str:
         run = self._store.runs.get(run_id)
         if run is None:
             return run_id[:10]
