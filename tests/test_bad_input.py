@@ -381,3 +381,39 @@ def test_a_service_that_is_refused_is_told(stack: StackUnderTest, service: str) 
     finally:
         creds.write_text(own)
     stack.wait_ready()
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "word"),
+    [
+        ({"environment": "CartPol-v1"}, "environment", "CartPole-v1"),
+        ({"environment": "CartPole-v9"}, "environment", "CartPole-v1"),
+        ({"algorithm": "pppo"}, "algorithm", "ppo"),
+        ({"parameters": {"gama": 0.9}}, "parameters.gama", "gamma"),
+        ({"parameters": {"gamma": "much"}}, "parameters.gamma", "number"),
+        ({"parameters": {"num_envs": 0}}, "parameters.num_envs", "1"),
+        ({"steps": 10}, "steps", "512"),
+    ],
+    ids=str,
+)
+def test_a_real_worker_names_what_is_wrong_before_anything_starts(
+    stack: StackUnderTest, changes: dict[str, Any], where: str, word: str
+) -> None:
+    """CleanRL's own plan is asked through the API: the field, and the nearest name or the bound that it breaks."""
+    spec = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1", **changes}
+    with stack.client() as client:
+        before = len(client.runs().runs)
+        try:
+            report = client.check(RunSpec.model_validate(spec))
+            findings = [
+                (f.where, f"{f.message} {' '.join(f.nearest)}")
+                for f in report.findings
+                if f.level == "blocking"
+            ]
+        except SpecRefused as refused:
+            findings = [
+                (f["where"], f"{f['message']} {' '.join(f.get('nearest') or [])}")
+                for f in refused.problem.fields
+            ]
+        assert [text for place, text in findings if place == where and word in text], findings
+        assert len(client.runs().runs) == before
