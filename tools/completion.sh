@@ -10,7 +10,7 @@ complete_words() {
   word=${words[${COMP_CWORD:-0}]:-}
   if [ "${COMP_CWORD:-0}" -gt 1 ]; then
     case ${words[1]} in
-      gui) offer "--url --token-file --screenshot --size --theme --help" "$word" && return ;;
+      gui) offer "--url --token-file --ca-file --screenshot --size --theme --help" "$word" && return ;;
       sync) offer "--dev --bundle $(room_names)" "$word" && return ;;
       lock) offer "--check $(room_names)" "$word" && return ;;
       test | types) offer "$(room_names)" "$word" && return ;;

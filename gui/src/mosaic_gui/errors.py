@@ -17,5 +17,9 @@ class TokenUnreadable(GuiError):
     """A stack is known, but its token cannot be read."""
 
 
+class CertificateUnreadable(GuiError):
+    """The file that names whose certificates are believed cannot be used."""
+
+
 class LibraryMissing(GuiError):
     """Qt cannot be loaded, for a library of the system is not there."""

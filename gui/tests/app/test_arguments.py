@@ -24,7 +24,7 @@ def test_what_is_asked_for_is_read() -> None:
             "light",
         ]
     )
-    assert given == Arguments("http://a:1", Path("t"), Path("d"), (1920, 1080), "light")
+    assert given == Arguments("http://a:1", Path("t"), None, Path("d"), (1920, 1080), "light")
 
 
 @pytest.mark.parametrize("size", ["big", "1280", "1280x", "x800", "-1x5"])

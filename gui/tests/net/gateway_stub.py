@@ -1,6 +1,7 @@
 """A WebSocket server and an HTTP server of this process, that say what a test tells them to."""
 
 import json
+import ssl
 import threading
 from collections import deque
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import Any
 
 import msgspec
 from PyQt6.QtCore import QObject, pyqtSignal
-from PyQt6.QtNetwork import QHostAddress
+from PyQt6.QtNetwork import QHostAddress, QSslConfiguration
 from PyQt6.QtWebSockets import QWebSocket, QWebSocketServer
 
 from mosaic_contracts.live import SUBPROTOCOL_MSGPACK
@@ -20,9 +21,14 @@ class LiveStub(QObject):
 
     joined = pyqtSignal()
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._server = QWebSocketServer("stub", QWebSocketServer.SslMode.NonSecureMode, self)
+    def __init__(self, tls: QSslConfiguration | None = None) -> None:
+        super().__init__()
+        modes = QWebSocketServer.SslMode
+        self._scheme = "http" if tls is None else "https"
+        mode = modes.NonSecureMode if tls is None else modes.SecureMode
+        self._server = QWebSocketServer("stub", mode, self)
+        if tls is not None:
+            self._server.setSslConfiguration(tls)
         self._server.setSupportedSubprotocols([SUBPROTOCOL_MSGPACK])
         self._server.newConnection.connect(self._on_connection)
         self.says_hello = True
@@ -36,7 +42,7 @@ class LiveStub(QObject):
         opened = self._server.listen(QHostAddress(QHostAddress.SpecialAddress.LocalHost), self.port)
         assert opened, self._server.errorString()
         self.port = self._server.serverPort()
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self._scheme}://127.0.0.1:{self.port}"
 
     def say(self, frame: dict[str, Any]) -> None:
         """Send a frame to every client."""
@@ -101,7 +107,7 @@ class Asked:
 class HttpStub:
     """Answers requests one after another from a list, on a thread of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.answers: deque[Answer] = deque()
         self.asked: list[Asked] = []
         stub = self
@@ -132,7 +138,9 @@ class HttpStub:
                 """Silence: what was asked is kept."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_port}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.01,), daemon=True
         )

@@ -14,6 +14,7 @@ class Arguments:
 
     url: str | None = None
     token_file: Path | None = None
+    ca_file: Path | None = None
     screenshot: Path | None = None
     """Render every view into this folder and end."""
     size: tuple[int, int] = (1280, 800)
@@ -35,6 +36,9 @@ def parse_arguments(argv: list[str]) -> Arguments:
     )
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="file with its token")
     parser.add_argument(
+        "--ca-file", type=Path, metavar="FILE", help="certificate that is believed, for https"
+    )
+    parser.add_argument(
         "--screenshot",
         type=Path,
         metavar="DIR",
@@ -48,6 +52,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
     return Arguments(
         url=given.url,
         token_file=given.token_file,
+        ca_file=given.ca_file,
         screenshot=given.screenshot,
         size=_size(given.size),
         theme=given.theme,

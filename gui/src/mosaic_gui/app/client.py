@@ -76,13 +76,13 @@ class Client(QObject):
         except GuiError as error:
             self.connection.take(Connection(reason=str(error), refused=True))
 
-    def connect_named(self, url: str, token_file: Path | None) -> None:
+    def connect_named(self, url: str, token_file: Path | None, ca_file: Path | None = None) -> None:
         """Connect to a stack that the user named.
 
         Raises:
-            GuiError: address or token are not usable.
+            GuiError: address, token or certificate are not usable.
         """
-        self.connect_to(named_stack(url, token_file, self.home))
+        self.connect_to(named_stack(url, token_file, self.home, ca_file))
 
     def connect_to(self, location: Location) -> None:
         """Leave the stack of before, and connect to this one."""

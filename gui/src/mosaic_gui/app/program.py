@@ -52,8 +52,12 @@ def _connect(client: Client, arguments: Arguments) -> None:
     """As on the command line, else as the environment says (as all verbs of `./mosaic` do), else this machine's."""
     url = arguments.url or os.environ.get("MOSAIC_URL")
     if url:
-        named = os.environ.get("MOSAIC_TOKEN_FILE")
-        client.connect_named(url, arguments.token_file or (Path(named) if named else None))
+        named, believed = (os.environ.get(f"MOSAIC_{what}_FILE") for what in ("TOKEN", "CA"))
+        client.connect_named(
+            url,
+            arguments.token_file or (Path(named) if named else None),
+            arguments.ca_file or (Path(believed) if believed else None),
+        )
     else:
         client.connect_local()
 

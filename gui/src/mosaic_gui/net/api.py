@@ -25,6 +25,7 @@ from mosaic_contracts.stack import StackStatus
 from mosaic_gui.net.backoff import Backoff
 from mosaic_gui.net.location import Location
 from mosaic_gui.net.reply import ApiProblem, LogPiece, Reply
+from mosaic_gui.net.trust import configuration, refusal
 
 TIMEOUT_MS = 20_000
 """A preflight asks the worker's own program, which imports torch."""
@@ -43,6 +44,7 @@ class ApiClient(QObject):
         self._network = QNetworkAccessManager(self)
         # a redirect would carry the token elsewhere
         self._network.setRedirectPolicy(QNetworkRequest.RedirectPolicy.ManualRedirectPolicy)
+        self._trust = configuration(location.ca_file)
         if location.is_loopback:
             self._network.setProxy(QNetworkProxy(QNetworkProxy.ProxyType.NoProxy))
         self._closed = False
@@ -152,6 +154,7 @@ class ApiClient(QObject):
     ) -> Reply:
         request = QNetworkRequest(QUrl(f"{self.location.url}/api/v1{path}"))
         request.setTransferTimeout(TIMEOUT_MS)
+        request.setSslConfiguration(self._trust)
         request.setRawHeader(b"Authorization", f"Bearer {self.location.token}".encode())
         request.setRawHeader(b"User-Agent", f"mosaic-gui/{VERSION}".encode())
         if key is not None:
@@ -224,14 +227,14 @@ class _Attempt:
         self._reply.fail(ApiProblem(words, problem))
 
     def _on_silence(self, network_reply: QNetworkReply) -> None:
-        if (
-            self._left > 0
-            and network_reply.error() != QNetworkReply.NetworkError.SslHandshakeFailedError
-        ):
+        is_distrust = network_reply.error() == QNetworkReply.NetworkError.SslHandshakeFailedError
+        if self._left > 0 and not is_distrust:
             self._start_later(self._backoff.delay_s())
             return
         url = self._client.location.url
-        self._reply.fail(ApiProblem(f"No stack answers at {url}: {network_reply.errorString()}."))
+        why = network_reply.errorString()
+        why = refusal(why) if is_distrust else why
+        self._reply.fail(ApiProblem(f"No stack answers at {url}: {why}."))
 
     def _start_later(self, wait_s: float) -> None:
         timer = QTimer(self._reply)  # it goes with the reply, when nobody waits any more

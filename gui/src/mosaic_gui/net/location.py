@@ -21,6 +21,8 @@ class Location:
     url: str
     """`http://127.0.0.1:<port>`, no slash at the end."""
     token: str = field(repr=False)
+    ca_file: Path | None = None
+    """Certificate, or those of an authority, that are believed beside the system's."""
 
     @property
     def live_url(self) -> str:
@@ -59,7 +61,9 @@ def local_stack(home: Path) -> Location:
     return Location(stack.gateway_url.rstrip("/"), read_token(home / TOKEN_FILE))
 
 
-def named_stack(url: str, token_file: Path | None, home: Path) -> Location:
+def named_stack(
+    url: str, token_file: Path | None, home: Path, ca_file: Path | None = None
+) -> Location:
     """A stack that the user named.
 
     Raises:
@@ -74,7 +78,7 @@ def named_stack(url: str, token_file: Path | None, home: Path) -> Location:
             f"{parts.hostname} is another machine, and this one's token is not for it: name a copy of its "
             "secrets/gateway.token (--token-file)."
         )
-    return Location(url.rstrip("/"), read_token(token_file or home / TOKEN_FILE))
+    return Location(url.rstrip("/"), read_token(token_file or home / TOKEN_FILE), ca_file)
 
 
 def read_token(path: Path) -> str:

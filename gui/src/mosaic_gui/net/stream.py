@@ -17,6 +17,7 @@ from mosaic_contracts.live import (
 from mosaic_gui.net.backoff import Backoff
 from mosaic_gui.net.frames import FrameUnreadable, read_frame, write_frame
 from mosaic_gui.net.location import Location
+from mosaic_gui.net.trust import configuration, refusal
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.follow import Follower
 
@@ -46,6 +47,7 @@ class EventStream(QObject):
         self.unreadable = 0
         """Frames that could not be read since the start."""
         self._socket: QWebSocket | None = None
+        self._trust = configuration(location.ca_file)
         self._heard_at = 0.0
         self._ping = QTimer(self)
         self._ping.setInterval(PING_EVERY_MS)
@@ -86,6 +88,7 @@ class EventStream(QObject):
         socket = QWebSocket("", parent=self)
         socket.setMaxAllowedIncomingMessageSize(MAX_FRAME_BYTES)
         socket.setMaxAllowedIncomingFrameSize(MAX_FRAME_BYTES)
+        socket.setSslConfiguration(self._trust)
         if self._location.is_loopback:
             socket.setProxy(QNetworkProxy(QNetworkProxy.ProxyType.NoProxy))
         socket.binaryMessageReceived.connect(self._on_message)
@@ -140,7 +143,7 @@ class EventStream(QObject):
     def _on_error(self, _error: QAbstractSocket.SocketError) -> None:
         socket = self._socket
         if socket is not None and socket.state() == QAbstractSocket.SocketState.UnconnectedState:
-            self._lose(socket.errorString())
+            self._lose(_fault(socket))
 
     def _on_lost(self) -> None:
         socket = self._socket
@@ -149,7 +152,7 @@ class EventStream(QObject):
         if socket.closeCode() is QWebSocketProtocol.CloseCode.CloseCodePolicyViolated:
             self._refuse(socket.closeReason())
         else:
-            self._lose(socket.closeReason() or socket.errorString() or "the connection was closed")
+            self._lose(socket.closeReason() or _fault(socket) or "the connection was closed")
 
     def _lose(self, reason: str) -> None:
         if self._socket is None:
@@ -193,3 +196,11 @@ def _single_shot(parent: EventStream, act: "object") -> QTimer:
     timer.setSingleShot(True)
     timer.timeout.connect(act)  # type: ignore[arg-type]
     return timer
+
+
+def _fault(socket: QWebSocket) -> str:
+    """What is wrong with it, in Qt's words."""
+    words = socket.errorString()
+    error = socket.error()  # type: ignore[operator]  # the stubs know it as a signal alone
+    is_distrust = error == QAbstractSocket.SocketError.SslHandshakeFailedError
+    return refusal(words) if is_distrust else words

@@ -1,0 +1,41 @@
+"""Whose certificates are believed: those that the system knows, and the one that the user names."""
+
+from pathlib import Path
+
+from PyQt6.QtNetwork import QSsl, QSslCertificate, QSslConfiguration
+
+from mosaic_gui.errors import CertificateUnreadable
+
+
+def configuration(ca_file: Path | None) -> QSslConfiguration:
+    """What a connection believes.
+
+    Raises:
+        CertificateUnreadable: the file cannot be read, or holds no certificate.
+    """
+    made = QSslConfiguration.defaultConfiguration()
+    if ca_file is not None:
+        made.addCaCertificates(_certificates(ca_file))
+    return made
+
+
+def refusal(words: str) -> str:
+    """What to do about a handshake that failed, with Qt's own words on it."""
+    return (
+        f"{words.rstrip('.')}. If that is the stack's own certificate, name a copy of its secrets/gateway.crt "
+        "(--ca-file)"
+    )
+
+
+def _certificates(path: Path) -> list[QSslCertificate]:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise CertificateUnreadable(
+            f"The certificate file {path} cannot be read ({error.strerror}). Name a copy of the stack's "
+            "secrets/gateway.crt."
+        ) from error
+    found = QSslCertificate.fromData(text, QSsl.EncodingFormat.Pem)
+    if not found:
+        raise CertificateUnreadable(f"{path} holds no certificate (PEM). Name the right file.")
+    return found
