@@ -53,6 +53,7 @@ class Courier:
         """What was said of the broker, when it may be said again (monotonic), and how long that was."""
         self._credentials: str | None = None
         """What was tried last."""
+        self._had_credentials = False
         self._refusal = RefusalWord(run_dir, launch.attempt)
         self._refusals = 0
         """In a row."""
@@ -152,6 +153,8 @@ class Courier:
                 return False
             except CredentialsRefused as error:
                 self.complain("credentials.refused", error)
+                if self.is_draining and self._had_credentials and not self._read_credentials():
+                    return False  # their folder was deleted: nobody can give us others
                 self._refusal.leave(str(error))
                 await self._wait_for_credentials()
             except (OSError, nats.errors.Error, ShipmentRefused) as error:
@@ -234,6 +237,7 @@ class Courier:
         on_error: Callable[[Exception], Awaitable[None]],
     ) -> Client:
         text = self._credentials = self._read_credentials()
+        self._had_credentials |= text is not None
         client = Client()
         try:
             await asyncio.wait_for(

@@ -8,7 +8,7 @@ memory is seen as a foreign user.
 import time
 from collections.abc import Collection, Mapping
 
-from mosaic_contracts.gpus import ForeignUser, GpuState
+from mosaic_contracts.gpus import ForeignUser, GpuGrant, GpuState
 from mosaic_scheduler.gpus.foreign import (
     UNEXPLAINED_BYTES,
     OwnerOf,
@@ -55,6 +55,10 @@ class LeaseLedger:
         running = [Lease(holding.grant, holding.ref, time.time()) for holding in holdings]
         await self._store.rebuild(running)
         self.leases = await self._store.all()
+
+    def took(self, ref: PlacedRef, grant: GpuGrant) -> None:
+        """An attempt that starts has taken its devices: who asks before the next `settle` shall see it."""
+        self.leases = [*self.leases, Lease(grant, ref, time.time())]
 
     async def settle(self, live: Collection[PlacedRef]) -> None:
         """End the leases of attempts that are not among `live`, once their memory is free."""

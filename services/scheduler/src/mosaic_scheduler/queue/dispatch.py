@@ -99,6 +99,10 @@ class Dispatcher:
         load = Load(taken, len(waiting) - len(starts), len(live) + len(starts))
         return Plan(places, starts, load)
 
+    def took(self, ref: PlacedRef, grant: GpuGrant) -> None:
+        """An attempt that starts has taken its devices."""
+        self._ledger.took(ref, grant)
+
     def _busy(self, live: Sequence[RunRecord]) -> list[Busy]:
         now = datetime.now(UTC)
         return [

@@ -302,8 +302,11 @@ class Reconciler:
             waiting_reason=None,
             position=None,
         )
-        if started is not None:
-            await self._launch(StoredRun(started, start.run.nonce))
+        if started is None:
+            return
+        if start.grant is not None:
+            self.dispatcher.took(PlacedRef(started.run_id, started.attempt), start.grant)
+        await self._launch(StoredRun(started, start.run.nonce))
 
     async def _launch(self, run: StoredRun) -> None:
         try:
