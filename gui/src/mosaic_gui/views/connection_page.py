@@ -53,7 +53,8 @@ class ConnectionPage(QWidget):
         self._picture.setPixmap(pixmap("server", tokens.tone(self._model.tone), 44))
         self._title.setText(self._words())
         self._detail.setText(connection.reason or self._hint())
-        self.start.setVisible(self._can_start)
+        # while the first try is under way nobody knows yet that there is anything to start
+        self.start.setVisible(self._can_start and not self._is_first_try)
         self.start.setEnabled(not self._model.starting)
         self.start.setText(
             self.tr("Starting …")
@@ -66,12 +67,17 @@ class ConnectionPage(QWidget):
         if output != self._output.toPlainText():
             self._output.setPlainText(output)
 
+    @property
+    def _is_first_try(self) -> bool:
+        connection = self._model.connection
+        return bool(connection.url) and not connection.reason and not self._model.starting
+
     def _words(self) -> str:
         if self._model.starting:
             return self.tr("Starting the stack")
         if self._model.connection.refused:
             return self.tr("The stack refused the connection")
-        if self._model.connection.url and not self._model.connection.reason:
+        if self._is_first_try:
             return self.tr("Connecting …")
         return self.tr("No stack is connected")
 
