@@ -6,18 +6,19 @@ Without a room `test` runs everything and closes with one line that sums the tes
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import checks
 from rooms import ROOT, Room, all_rooms, named_rooms
-from steps import Judgement, Outcome, judge_pytest, read_counts, run_commands
+from steps import Judgement, Outcome, ToldOutcome, judge_pytest, read_counts, run_commands
 
 HERE = Path(sys.executable).parent  # the tools' own environment holds the linters
 CACHE = ROOT / "var" / "cache"
 REPORTS = ROOT / "var" / "reports"
+LANES = 2
+"""Rooms that are tested at once: half of a test is waiting, but more than two would starve those with deadlines."""
 
 
 def lint(where: list[str]) -> Outcome:
@@ -87,16 +88,42 @@ def types_of_all(rooms: list[Room]) -> Outcome:
 
 
 def tests(room: Room, arguments: list[str]) -> Outcome:
-    """Run the room's tests in its own environment."""
+    """Run the room's tests in its own environment, printing as they go."""
     if not room.tests:
         return Outcome(ok=True, note="none yet")
+    command, report = pytest_command(room, arguments)
+    code = subprocess.run(command, cwd=room.folder, env=test_environment(), check=False).returncode
+    return judge_pytest(code, read_counts(report))
+
+
+def told_tests(room: Room, arguments: list[str]) -> ToldOutcome:
+    """Run the room's tests and give what they print: another room's run at the same time."""
+    if not room.tests:
+        return Outcome(ok=True, note="none yet"), ""
+    command, report = pytest_command(room, arguments)
+    ended = subprocess.run(
+        command,
+        cwd=room.folder,
+        env=test_environment(),
+        text=True,
+        errors="replace",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return judge_pytest(ended.returncode, read_counts(report)), ended.stdout
+
+
+def pytest_command(room: Room, arguments: list[str]) -> tuple[list[str], Path]:
+    """What runs a room's tests, and the report that it will write; an older one is gone."""
     REPORTS.mkdir(parents=True, exist_ok=True)
     report = REPORTS / f"{room.name}.xml"
     report.unlink(missing_ok=True)
-    command = [str(room.python), "-m", "pytest", f"--junitxml={report}", *arguments]
-    env = {key: value for key, value in os.environ.items() if key != "MOSAIC_HOME"}
-    code = subprocess.run(command, cwd=room.folder, env=env, check=False).returncode
-    return judge_pytest(code, read_counts(report))
+    return [str(room.python), "-m", "pytest", f"--junitxml={report}", *arguments], report
+
+
+def test_environment() -> dict[str, str]:
+    """The environment of tests: they make stacks of their own, a person's is not theirs to touch."""
+    return {key: value for key, value in os.environ.items() if key != "MOSAIC_HOME"}
 
 
 def test_rooms(rooms: list[Room], arguments: list[str]) -> Judgement:
@@ -104,29 +131,28 @@ def test_rooms(rooms: list[Room], arguments: list[str]) -> Judgement:
     judgement = Judgement()
     folders = [str(room.folder.relative_to(ROOT)) for room in rooms]
     judgement.step("lint", partial(lint, folders))
-    for title, act in room_steps(rooms, arguments):
-        judgement.step(title, act)
+    judgement.step("types", partial(types_of_all, rooms))
+    for room in rooms:
+        if room.sources:
+            judgement.step(f"tests {room.name}", partial(tests, room, arguments))
     return judgement
 
 
 def test_everything(arguments: list[str]) -> Judgement:
-    """Judge the whole checkout, what is quick first."""
+    """Judge the whole checkout, what is quick first, so that a wrong type shows within a minute."""
     judgement = Judgement()
     judgement.step("lint", partial(lint, ["."]))
     judgement.step("imports", imports)
     judgement.step("checks", run_checks)
-    for title, act in room_steps(all_rooms(), arguments):
-        judgement.step(title, act)
+    rooms = [room for room in all_rooms() if room.sources]
+    judgement.step("types", partial(types_of_all, rooms))
+    # `tests`, which comes last, takes as long as half of the others: it begins first
+    steps = [
+        (f"tests {room.name}", partial(told_tests, room, arguments))
+        for room in rooms[-1:] + rooms[:-1]
+    ]
+    judgement.steps_at_once(steps, LANES)
     return judgement
-
-
-def room_steps(rooms: list[Room], arguments: list[str]) -> list[tuple[str, Callable[[], Outcome]]]:
-    """Types of every room, then tests of every room, so that a wrong type shows within a minute."""
-    steps: list[tuple[str, Callable[[], Outcome]]] = [("types", partial(types_of_all, rooms))]
-    for room in rooms:
-        if room.sources:
-            steps.append((f"tests {room.name}", partial(tests, room, arguments)))
-    return steps
 
 
 def main(verb: str, *words: str) -> int:

@@ -2,7 +2,8 @@
 
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -34,6 +35,10 @@ class Outcome:
     counts: Counts = field(default_factory=Counts)
 
 
+ToldOutcome = tuple[Outcome, str]
+"""How a step ended, and what it printed."""
+
+
 @dataclass
 class Judgement:
     """Runs steps one after another, to the end whatever fails, and tells the sum."""
@@ -48,6 +53,22 @@ class Judgement:
         spent_s = time.monotonic() - began
         self.rows.append((title, outcome, spent_s))
         print(f"-- {title}: {'ok' if outcome.ok else 'FAILED'}, {spent_s:.1f} s", flush=True)
+
+    def steps_at_once(
+        self, steps: Sequence[tuple[str, Callable[[], ToldOutcome]]], lanes: int
+    ) -> None:
+        """Run steps side by side, begun in their order; each tells what it printed in one piece, when it has ended."""
+        with ThreadPoolExecutor(lanes) as pool:
+            running = {pool.submit(_timed, title, act): title for title, act in steps}
+            for ended in as_completed(running):
+                (outcome, text), spent_s = ended.result()
+                title = running[ended]
+                self.rows.append((title, outcome, spent_s))
+                word = "ok" if outcome.ok else "FAILED"
+                print(
+                    f"\n== {title}\n{text.rstrip()}\n-- {title}: {word}, {spent_s:.1f} s",
+                    flush=True,
+                )
 
     @property
     def ok(self) -> bool:
@@ -66,6 +87,13 @@ class Judgement:
             print(f"{title:<{width}}  {word} {spent_s:>7.1f} s  {outcome.note}".rstrip())
         if failed := [title for title, outcome, _ in self.rows if not outcome.ok]:
             print(f"\nfailed: {', '.join(failed)}")
+
+
+def _timed(title: str, act: Callable[[], ToldOutcome]) -> tuple[ToldOutcome, float]:
+    print(f".. {title}: begun", flush=True)
+    began = time.monotonic()
+    told = act()
+    return told, time.monotonic() - began
 
 
 def run_commands(commands: list[list[str]], cwd: Path, env: dict[str, str]) -> Outcome:

@@ -1,6 +1,8 @@
 """The judgement counts truly and never turns a broken run into a good one."""
 
+from functools import partial
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -54,3 +56,21 @@ def test_a_judgement_goes_on_after_a_failure_and_sums(capsys: pytest.CaptureFixt
     assert not judgement.ok
     assert str(judgement.counts) == "3 passed, 0 failed, 1 skipped"
     assert "failed: lint" in capsys.readouterr().out
+
+
+def test_steps_at_once_really_overlap_and_are_told_whole(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Two steps that wait for each other both end; each prints its text in one piece, and both are summed."""
+    together = Barrier(2, timeout=20)
+
+    def act(name: str) -> tuple[Outcome, str]:
+        together.wait()
+        return Outcome(ok=name == "a", counts=Counts(passed=1)), f"{name} one\n{name} two\n"
+
+    judgement = Judgement()
+    judgement.steps_at_once([(name, partial(act, name)) for name in ("a", "b")], lanes=2)
+    out = capsys.readouterr().out
+    assert "== a\na one\na two\n-- a: ok" in out
+    assert "== b\nb one\nb two\n-- b: FAILED" in out
+    assert (judgement.ok, judgement.counts) == (False, Counts(passed=2))
