@@ -62,6 +62,7 @@ def test_description_says_what_runs_need() -> None:
     assert (plain.id, plain.services, plain.agents_parameter) == ("q_learning", [], None)
     assert bdi.warm_start
     assert plain.warm_start
+    assert (bdi.tells, plain.tells) == (["bdi", "policy"], ["policy"])
     texts = [p["description"] for p in bdi.parameters["properties"].values()]
     assert all(text.endswith(".") and len(text) > 15 for text in texts)
 

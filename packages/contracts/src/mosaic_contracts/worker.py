@@ -1,7 +1,7 @@
 """What a worker says of itself: worker.toml, `describe`, `check`."""
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -59,6 +59,8 @@ class Algorithm(PeerModel):
     """Parameter that says how many agents a run has: each gets an account of its own. None: one."""
     device: DeviceNeed | None = None
     """Whether it uses a GPU; None: as its worker."""
+    tells: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]] = Field(default_factory=list)
+    """Families of namespaced events that each of its runs tells, by the first word of their type: `bdi`, `policy`."""
     warm_start: bool = False
     play: bool = False
 

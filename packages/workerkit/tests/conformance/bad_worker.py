@@ -20,6 +20,8 @@ from mosaic_workerkit.telemetry import read_run_file
 
 FAULT = sys.argv.pop(1)
 PROPERTIES: dict[str, Any] = {"steps": {"type": "integer", "default": 50}}
+TELLS = {"none": ["bdi"], "tells_no_prompt": ["bdi", "llm"]}
+"""Families of its own events that it promises; it tells `bdi`."""
 CONFIG = {
     "algorithm": "a",
     "environment": "E-v0",
@@ -49,6 +51,7 @@ class BadWorker:
                     parameters={"type": "object", "properties": properties},
                     steps_parameter="nothing" if FAULT == "steps_of_nothing" else "steps",
                     default_environment="E-v0",
+                    tells=TELLS.get(FAULT, []),
                 )
             ],
             environments=[Environment(id="E-v0")],
@@ -71,6 +74,7 @@ class BadWorker:
             os.kill(os.getpid(), signal.SIGSEGV)
         if FAULT == "leaves_a_child":
             subprocess.Popen(["sleep", "600"], start_new_session=True)
+        tell.extra("bdi.belief", {"added": ["hungry"]})
         steps = context.spec.steps or 50
         tell.episode_start(0, 0, {"way": "seed", "seed": 1}, step_hash(0))
         for step in range(1, steps + 1):

@@ -91,6 +91,7 @@ NO_ANSWER = {
         ("config_later", "train", {"train.config_first"}),
         ("gap", "train", {"train.contiguous"}),
         ("skips_a_step", "train", {"train.steps_in_order"}),
+        ("tells_no_prompt", "train", {"train.tells"}),
         ("checkpoint_is_gone", "train", {"train.files", "train.manifest"}),
         ("checkpoint_changes", "train", {"train.files"}),
         ("manifest_lies", "train", {"train.manifest"}),
@@ -137,7 +138,7 @@ def test_words_for_people(tmp_path: Path) -> None:
     assert "To do: Compare spec.parameters" in made.stdout
     assert (
         made.stdout.splitlines()[-1]
-        == "bad does not keep the contract: 12 ok, 1 failed, 14 not judged"
+        == "bad does not keep the contract: 12 ok, 1 failed, 15 not judged"
     )
 
 

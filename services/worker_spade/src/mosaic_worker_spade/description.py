@@ -12,6 +12,8 @@ WORKER_ID = "spade"
 BDI = "bdi_q"
 PLAIN = "q_learning"
 ALGORITHMS = (BDI, PLAIN)
+DECISIONS, POLICY = "bdi", "policy"
+"""Families of namespaced events (docs/interfaces.md, "Agents that can be read")."""
 MODES = (RunKind.TRAIN, RunKind.EVALUATE)
 
 
@@ -43,6 +45,7 @@ def _bdi() -> Algorithm:
         steps_parameter=STEPS,
         services=[SERVICE],
         agents_parameter=AGENTS,
+        tells=[DECISIONS, POLICY],
         warm_start=True,
     )
 
@@ -57,5 +60,6 @@ def _plain() -> Algorithm:
         observation_spaces=["discrete"],
         default_environment=DEFAULT,
         steps_parameter=STEPS,
+        tells=[POLICY],
         warm_start=True,
     )

@@ -106,7 +106,7 @@ def _levels_fault(description: WorkerDescription) -> str | None:
 
 def _fields_fault(algorithm: Algorithm, description: WorkerDescription) -> str | None:
     properties = algorithm.parameters.get("properties", {})
-    for field in ("steps_parameter", "seed_parameter", "environment_parameter"):
+    for field in ("steps_parameter", "seed_parameter", "environment_parameter", "agents_parameter"):
         name = getattr(algorithm, field)
         if name is not None and name not in properties:
             return f"{field} is {name!r}, which is no property of its schema"

@@ -1,6 +1,6 @@
 """Judges what a training told and left."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mosaic_contracts.wire import (
@@ -10,6 +10,7 @@ from mosaic_contracts.wire import (
     Config,
     Episode,
     EpisodeStart,
+    Extra,
     Lifecycle,
     Record,
     Step,
@@ -20,13 +21,20 @@ from mosaic_workerkit.conformance.verdict import Judgement
 
 OF_EVENTS = [
     *("train.readable", "train.config_first", "train.config_whole", "train.contiguous"),
-    *("train.one_terminal", "train.truth", "train.steps_in_order", "train.files", "train.manifest"),
+    *("train.one_terminal", "train.truth", "train.steps_in_order", "train.tells"),
+    *("train.files", "train.manifest"),
 ]
 _CONFIG_KEYS = ("algorithm", "environment", "arguments", "spaces", "record")
 
 
-def judge_events(outcome: Outcome, judgement: Judgement, subject: str) -> None:
-    """Judge the events of a training that was left to its end."""
+def judge_events(
+    outcome: Outcome, judgement: Judgement, subject: str, tells: Sequence[str] = ()
+) -> None:
+    """Judge the events of a training that was left to its end.
+
+    Args:
+        tells: the families of namespaced events that `describe` promised.
+    """
     records = outcome.records
     if not judgement.rule("train.events", None if records or outcome.fault else "none", subject):
         judgement.skip(OF_EVENTS, "there are no events", subject)
@@ -38,6 +46,7 @@ def judge_events(outcome: Outcome, judgement: Judgement, subject: str) -> None:
     judgement.rule("train.one_terminal", terminal_fault(outcome), subject)
     judgement.rule("train.truth", truth_fault(outcome), subject)
     judgement.rule("train.steps_in_order", steps_fault(records), subject)
+    judgement.rule("train.tells", untold_fault(records, tells), subject)
     judgement.rule("train.files", next(_file_faults(outcome.run_dir, records), None), subject)
     judgement.rule(
         "train.manifest", next(_manifest_faults(outcome.run_dir, records), None), subject
@@ -103,6 +112,13 @@ def steps_fault(records: list[Record]) -> str | None:
             if known is not None and known[0] == record.episode and known[1] != record.length:
                 return f"episode {record.episode} has length {record.length} and {known[1]} steps"
     return None
+
+
+def untold_fault(records: list[Record], tells: Sequence[str]) -> str | None:
+    """Which promised family of namespaced events never came."""
+    told = {record.type.partition(".")[0] for record in records if isinstance(record, Extra)}
+    missing = [family for family in tells if family not in told]
+    return f"`tells` names {', '.join(missing)}, and no such event was told" if missing else None
 
 
 def _config_gap(records: list[Record]) -> str | None:

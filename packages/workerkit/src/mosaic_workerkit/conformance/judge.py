@@ -86,7 +86,7 @@ class _Questions:
             self._judgement.skip(asked, why, name)
             return
         if "train" in parts:
-            self._train(name, spec)
+            self._train(algorithm, spec)
         if "stop" in parts:
             has_steps = algorithm.steps_parameter is not None
             self._stop(name, {**spec, "steps": LONG_STEPS} if has_steps else spec)
@@ -103,10 +103,10 @@ class _Questions:
             judge_refusals(asking, spec, self._judgement)
         return may_train
 
-    def _train(self, name: str, spec: dict[str, Any]) -> None:
-        self._say(f"train {name}")
+    def _train(self, algorithm: Algorithm, spec: dict[str, Any]) -> None:
+        self._say(f"train {algorithm.id}")
         with _training(self._candidate, spec, self._limits, stop=False) as outcome:
-            _judge_training(outcome, self._judgement, name, self._limits)
+            _judge_training(outcome, self._judgement, algorithm, self._limits)
 
     def _stop(self, name: str, spec: dict[str, Any]) -> None:
         self._say(f"stop {name}")
@@ -125,9 +125,12 @@ def _training(
         ).run()
 
 
-def _judge_training(outcome: Outcome, judgement: Judgement, subject: str, limits: Limits) -> None:
+def _judge_training(
+    outcome: Outcome, judgement: Judgement, algorithm: Algorithm, limits: Limits
+) -> None:
+    subject = algorithm.id
     judgement.rule("train.ends", _end_fault(outcome, limits), subject)
-    judge_events(outcome, judgement, subject)
+    judge_events(outcome, judgement, subject, algorithm.tells)
     end = outcome.exit
     left = 0 if end is None else end.strays
     fault = f"{left} processes outlived it and had to be killed" if left else None

@@ -38,7 +38,7 @@ RULES: dict[str, Rule] = {
         'Give {"type": "object", "properties": {...}}; each property a type (or enum, anyOf) and a fitting default.',
     ),
     "describe.fields": Rule(
-        "steps_parameter, seed_parameter, environment_parameter and default_environment name what is there",
+        "steps, seed, environment and agents_parameter, and default_environment, name what is there",
         "Name properties of the schema, and an environment of the list.",
     ),
     "check.answers": Rule(
@@ -92,6 +92,10 @@ RULES: dict[str, Rule] = {
     "train.steps_in_order": Rule(
         "steps of an episode count from 1 without a gap, between its start and its end",
         "Tell each step where it happens, innermost at the environment.",
+    ),
+    "train.tells": Rule(
+        "each family of namespaced events that `tells` names is told",
+        "Name in `tells` what a run always tells, by the first word of its type: a client offers views by it.",
     ),
     "train.files": Rule(
         "checkpoints and artifacts that were announced are there, byte for byte",

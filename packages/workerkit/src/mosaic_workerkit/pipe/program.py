@@ -33,6 +33,8 @@ class Program(UserModel):
     """Where it is started; `{here}` is the folder of program.toml."""
     steps: int | None = Field(default=None, gt=0)
     """`{steps}` of a run that names none."""
+    tells: list[str] = Field(default_factory=list)
+    """Families of namespaced events that it prints, `bdi` of `bdi.intention`."""
     parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """JSON Schema of each; `{name}` in the command is its value."""
 

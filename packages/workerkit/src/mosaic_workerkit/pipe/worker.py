@@ -149,6 +149,7 @@ class PipeWorker:
             steps_parameter=STEPS if STEPS in asked else None,
             seed_parameter=SEED if SEED in asked else None,
             environment_parameter=ENVIRONMENT if ENVIRONMENT in asked else None,
+            tells=program.tells,
         )
 
 
