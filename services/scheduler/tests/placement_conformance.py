@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.stack import file_exists
 
-from mosaic_contracts.launch import ExitPhase
+from mosaic_contracts.launch import ExitPhase, Launch
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.placement.protocol import (
@@ -88,6 +88,24 @@ class PlacementConformance(ABC):
     async def test_it_is_ready(self, placement: Placement) -> None:
         """An engine that answers can start attempts."""
         await placement.ready()
+
+    async def test_a_plan_is_what_would_be_started(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """The runner's own command and variables, told without leaving anything behind."""
+        ref = PlacedRef(_IDS.next(), 1)
+        order = self._order(ref, broker, events=10)
+        plan = await placement.plan(order)
+        folder = home / "runs" / ref.run_id
+        assert not folder.exists()
+        assert plan.placement == placement.name
+        await placement.submit(order)
+        written = Launch.model_validate_json((folder / "control" / "launch.json").read_bytes())
+        assert (plan.command, plan.environment) == (written.worker_argv, written.env)
+        assert str(folder) in plan.mounts[0]
+        assert plan.network
+        assert plan.limits
+        await self.ended(placement, ref)
 
     async def test_the_inventory_has_cores(self, placement: Placement) -> None:
         """There is at least one core to give away."""

@@ -72,7 +72,8 @@ class TestProcessPlacement(PlacementConformance):
         """The worker sees its devices by UUID; a new scheduler finds them, also when the run's folder lost its own."""
         ref = PlacedRef(RunIdSource().next(), 1)
         grant = GpuGrant(token="t", devices=["GPU-a", "MIG-b"], memory_mb=100)
-        order = replace(self._order(ref, broker, events=10**6), grant=grant)
+        # its worker has an image too, in which nothing runs here
+        order = replace(self._order(ref, broker, events=10**6), grant=grant, image="worker:1")
         await placement.submit(order)
         await self.worker_started(home, ref)
         assert await self.make(home).holdings() == [Holding(ref, grant)]

@@ -1,6 +1,7 @@
 """Arguments read from the scripts."""
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from mosaic_contracts.worker import WorkerManifest
-from mosaic_worker_cleanrl.algorithm import SCRIPTS
+from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
+from mosaic_worker_cleanrl.documentation import documentation_of
 from mosaic_worker_cleanrl.environment.bundle import BUNDLES
 from mosaic_worker_cleanrl.errors import ArgumentsRefused, SchemaUnreadable
 from mosaic_worker_cleanrl.schema.document import parameter_schema
@@ -30,6 +32,24 @@ def test_properties_carry_what_the_script_says() -> None:
     assert properties["cuda"]["x-group"] == "run"
     assert properties["target_kl"]["type"] == ["number", "null"]
     assert properties["exp_name"]["default"] == "ppo"
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=list(SCRIPTS))
+def test_each_algorithm_is_documented(script: Script) -> None:
+    """Beside the form stands more than a summary, every argument that it names exists, and so does the link."""
+    text = documentation_of(script)
+    names = set(parameter_schema(script.source())["properties"])
+    for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE):
+        assert set(re.findall(r"`(\w+)`", row)) <= names, row
+    assert f"https://docs.cleanrl.dev/rl-algorithms/{script.id.split('_')[0]}/" in text
+    assert len(text) > 2 * len(script.summary)
+
+
+def test_what_steers_a_tracker_is_marked() -> None:
+    """A client tells the switch, project and entity of W&B from the algorithm's own arguments."""
+    properties = parameter_schema(SCRIPTS["ppo"].source())["properties"]
+    marked = {part["x-tracking"]: name for name, part in properties.items() if "x-tracking" in part}
+    assert marked == {"track": "track", "project": "wandb_project_name", "entity": "wandb_entity"}
 
 
 def test_an_asserted_value_is_a_constant() -> None:

@@ -1,6 +1,7 @@
 """`describe` and `check`: what can be asked for, and what is refused, in words."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,12 @@ def test_description_says_what_runs_need() -> None:
     assert bdi.warm_start
     assert plain.warm_start
     assert (bdi.tells, plain.tells) == (["bdi", "policy"], ["policy"])
+    for algorithm in (bdi, plain):
+        named = re.findall(r"^\| (`.*?) \|", algorithm.documentation, re.MULTILINE)
+        assert {n for row in named for n in re.findall(r"`(\w+)`", row)} <= set(
+            algorithm.parameters["properties"]
+        )
+        assert named
     texts = [p["description"] for p in bdi.parameters["properties"].values()]
     assert all(text.endswith(".") and len(text) > 15 for text in texts)
 

@@ -11,8 +11,8 @@ class PreflightLine(PeerModel):
     """One thing that a run needs."""
 
     id: str
-    """Stable: `spec`, `worker`, `plan`, `cpus`, `device`, `disk`, `broker`, `recorder`, `secrets`, `consent`;
-    `xmpp` for a run that needs it."""
+    """Stable: `spec`, `worker`, `image`, `packages`, `plan`, `cpus`, `memory`, `internet`, `device`, `disk`, `broker`,
+    `recorder`, `secrets`, `consent`; `xmpp` for a run that needs it, `tracking` for one that is tracked."""
     title: str
     level: Literal["ok", "warning", "blocking"]
     message: str = ""
@@ -25,6 +25,25 @@ class PreflightLine(PeerModel):
     nearest: list[str] = Field(default_factory=list)
 
 
+class PlacementPlan(PeerModel):
+    """What the placement would start around the worker's plan. `RUN` stands for the id that the run will get."""
+
+    placement: str
+    """`process` or `docker`."""
+    command: list[str]
+    """The worker's whole argv."""
+    image: str = ""
+    """Name of the container image and its digest; empty: in no container."""
+    environment: dict[str, str] = Field(default_factory=dict)
+    """What it is given beside what every process has; secrets as paths of files."""
+    mounts: list[str] = Field(default_factory=list)
+    """In words: what of this machine it can read or write."""
+    devices: str = ""
+    network: str = ""
+    limits: list[str] = Field(default_factory=list)
+    """In words, each that it is held to."""
+
+
 class PreflightReport(PeerModel):
     """All lines; nothing was started."""
 
@@ -33,6 +52,8 @@ class PreflightReport(PeerModel):
     lines: list[PreflightLine]
     plan: dict[str, Any] = Field(default_factory=dict)
     """The worker's exact plan; empty when it could not be made."""
+    launch: PlacementPlan | None = None
+    """How that would be started; None when there is no plan."""
     needs: list[str] = Field(default_factory=list)
     """What takes consent, in words: internet access, a script from outside."""
     digest: str = ""

@@ -43,8 +43,11 @@ class Algorithm(PeerModel):
     id: str
     title: str
     summary: str = ""
+    documentation: str = ""
+    """Markdown for whoever chooses it: what it does, when to take it, what to turn first. Shown beside the form;
+    nothing that it names (pictures) is loaded."""
     parameters: dict[str, Any]
-    """JSON Schema (object). Properties carry default, description, `x-group`, `x-flag`."""
+    """JSON Schema (object). Properties carry default, description, `x-group`, `x-unit`, `x-flag`, `x-tracking`."""
     action_spaces: list[str] = Field(default_factory=list)
     """Kinds it can act in: `discrete`, `box`, `multi_discrete`."""
     observation_spaces: list[str] = Field(default_factory=list)
@@ -98,6 +101,9 @@ class WorkerDescription(PeerModel):
     """Versions of the packages that decide results, e.g. torch, gymnasium."""
     needs_consent: bool = False
     """Some of its plans need what the user must agree to (`CheckReport.needs`): no submit without asking `check`."""
+    tracking: list[str] = Field(default_factory=list)
+    """Trackers outside the stack that its runs can write to, e.g. `wandb`; parameters say by `x-tracking` what they
+    are to one (`mosaic_contracts.tracking`). Empty: none, whatever its parameters are called."""
 
 
 class Finding(PeerModel):

@@ -6,6 +6,7 @@ from mosaic_contracts.spec import RecordLevel
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_worker_cleanrl import VERSION
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
+from mosaic_worker_cleanrl.documentation import documentation_of
 from mosaic_worker_cleanrl.environment.bundle import bundle_of
 from mosaic_worker_cleanrl.environment.catalog import list_environments
 from mosaic_worker_cleanrl.packages import installed_packages
@@ -42,6 +43,7 @@ def _describe_script(script: Script) -> Algorithm:
         id=script.id,
         title=script.title,
         summary=script.summary,
+        documentation=documentation_of(script),
         parameters=schema,
         action_spaces=list(script.action_spaces),
         observation_spaces=list(script.observation_spaces),

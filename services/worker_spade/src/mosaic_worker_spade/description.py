@@ -4,6 +4,7 @@ from mosaic_contracts.spec import RecordLevel, RunKind
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_contracts.xmpp import SERVICE
 from mosaic_worker_spade import VERSION
+from mosaic_worker_spade.documentation import documentation_of
 from mosaic_worker_spade.environment.catalog import DEFAULT, list_environments
 from mosaic_worker_spade.packages import installed_packages
 from mosaic_worker_spade.parameter import AGENTS, STEPS, parameter_schema
@@ -38,6 +39,7 @@ def _bdi() -> Algorithm:
         title="Q-learning led by a BDI agent",
         summary="An AgentSpeak agent decides option by option whether to discover, learn, exploit or replan, and step "
         "by step when it is evaluated. Told knowledge helps it; it is not expected to learn faster by itself.",
+        documentation=documentation_of(BDI),
         parameters=parameter_schema(bdi=True),
         action_spaces=["discrete"],
         observation_spaces=["discrete"],
@@ -55,6 +57,7 @@ def _plain() -> Algorithm:
         id=PLAIN,
         title="Q-learning",
         summary="Plain epsilon-greedy Q-learning with the same rates, to compare with.",
+        documentation=documentation_of(PLAIN),
         parameters=parameter_schema(bdi=False),
         action_spaces=["discrete"],
         observation_spaces=["discrete"],

@@ -19,6 +19,7 @@ from docker.types import LogConfig, Mount
 
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.errors import PlacementFailed, PlacementUnavailable
@@ -39,6 +40,7 @@ from mosaic_scheduler.placement.nvidia import (
     grant_labels,
     grant_of,
 )
+from mosaic_scheduler.placement.preview import plan_of
 from mosaic_scheduler.placement.protocol import (
     ABSENT,
     Bounds,
@@ -64,6 +66,15 @@ TMP_BYTES = 2**30
 MIB = 2**20
 _DRAIN_MARGIN_S = 10.0
 _LISTENS_S = 3.0
+_NO_WAY_OUT, _WAY_OUT = "the broker, and no way out", "the broker, and the internet"
+_REACH = {
+    (internet, asked): _WAY_OUT
+    if internet is Internet.OPEN or (asked and internet is Internet.ON_REQUEST)
+    else _NO_WAY_OUT
+    for internet in Internet
+    for asked in (False, True)
+}
+"""What a run reaches, by what the stack can give and whether the run asks for it."""
 _LIVING = ("running", "paused", "restarting")
 _TELLS = 15
 """SIGTERM: the engine's init hands it to the runner."""
@@ -94,6 +105,30 @@ class DockerPlacement:
         """See `Placement.ready`."""
         try:
             await asyncio.to_thread(self._client.ping)
+        except ENGINE_AWAY as error:
+            raise PlacementUnavailable(away(error)) from error
+
+    async def plan(self, order: LaunchOrder) -> PlacementPlan:
+        """See `Placement.plan`."""
+        folder = self._folder(order.ref)
+        network = f"{self._engine.network}: {_REACH[self._engine.internet, order.spec.internet]}"
+        mounts = [f"{folder.path}: its own folder, and nothing else of this machine"]
+        plan = plan_of(order, folder, self.name, mounts, network)
+        memory = (
+            f"{order.spec.memory_mb:,} MiB of memory"
+            if order.spec.memory_mb
+            else "no limit on memory"
+        )
+        image = await asyncio.to_thread(self._image_words, order.image)
+        return plan.model_copy(update={"image": image, "limits": [memory, *plan.limits]})
+
+    def _image_words(self, image: str | None) -> str:
+        if image is None:
+            return ""
+        try:
+            return f"{image} ({self._client.images.get(image).id})"
+        except ImageNotFound:
+            return f"{image} (not on this engine)"
         except ENGINE_AWAY as error:
             raise PlacementUnavailable(away(error)) from error
 

@@ -5,16 +5,18 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.placement import proc
+from mosaic_scheduler.placement.preview import plan_of
 from mosaic_scheduler.placement.protocol import (
     ABSENT,
     Bounds,
@@ -77,6 +79,17 @@ class ProcessPlacement:
     async def ready(self) -> None:
         """Always: this machine is the engine."""
 
+    async def plan(self, order: LaunchOrder) -> PlacementPlan:
+        """See `Placement.plan`."""
+        folder = self._folder(order.ref)
+        mounts = [
+            f"{folder.path}: its own folder",
+            "whatever else this user's programs can read and write",
+        ]
+        return plan_of(
+            _without_image(order), folder, self.name, mounts, "whatever this machine reaches"
+        )
+
     async def submit(self, order: LaunchOrder) -> None:
         """See `Placement.submit`."""
         if (await self.status(order.ref)).kind is not PlacedKind.ABSENT:
@@ -84,7 +97,7 @@ class ProcessPlacement:
         self._refusals.pop(order.ref, None)
         folder = self._folder(order.ref)
         try:
-            child = await asyncio.to_thread(_start_runner, folder, order)
+            child = await asyncio.to_thread(_start_runner, folder, _without_image(order))
         except OSError as error:
             raise PlacementFailed(
                 f"{order.python} cannot be executed or {folder.path} not written: {error}"
@@ -269,6 +282,11 @@ class ProcessPlacement:
             self._refusals[ref] = (
                 f"its runner ended with {code}: {' / '.join(lines) or 'no output'}"
             )
+
+
+def _without_image(order: LaunchOrder) -> LaunchOrder:
+    """A worker may have an image as well; here nothing runs in it, and devices are named by variables."""
+    return replace(order, image=None)
 
 
 def _start_runner(folder: RunFolder, order: LaunchOrder) -> subprocess.Popen[bytes]:

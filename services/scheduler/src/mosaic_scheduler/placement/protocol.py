@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import ExitReport
+from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.xmpp.delivery import XmppLogin
 
@@ -125,6 +126,10 @@ class Placement(Protocol):
 
     async def ready(self) -> None:
         """Return when attempts can be started now. Raises PlacementUnavailable."""
+        ...
+
+    async def plan(self, order: LaunchOrder) -> PlacementPlan:
+        """What `submit` would start; nothing is written or started."""
         ...
 
     async def submit(self, order: LaunchOrder) -> None:

@@ -55,7 +55,31 @@ class RunFolder:
         )
         _write(self.path / launch.SPEC_FILE, spec.model_dump_json(indent=1))
         # Last: with it an attempt can be started.
-        _write(self.path / launch.LAUNCH_FILE, self._launch(order).model_dump_json(indent=1))
+        _write(self.path / launch.LAUNCH_FILE, self.launch_of(order).model_dump_json(indent=1))
+
+    def launch_of(self, order: LaunchOrder) -> Launch:
+        """What the runner of such an attempt reads; nothing is written."""
+        return Launch(
+            run_id=self._ref.run_id,
+            attempt=self._ref.attempt,
+            nonce=order.nonce,
+            worker_argv=[*order.worker_command, "train", "--run-dir", str(self.path)],
+            shipper_argv=[order.python, "-m", SHIPPER_MODULE, "--run-dir", str(self.path)],
+            env={
+                **dict.fromkeys(_THREADS, str(order.spec.cpus)),
+                **self.environment(),
+                **secrets.variables(self.path, list(order.secrets)),
+                **xmpp.variables(self.path, order.xmpp),
+                **_visible_devices(order),
+                "PYTHONUNBUFFERED": "1",
+            },
+            broker_url=order.broker_url,
+            grace_s=order.spec.grace_s,
+            drain_s=DRAIN_S,
+            outbox_bytes=order.spec.outbox_bytes,
+            when_outbox_full=order.spec.when_outbox_full,
+            image=order.image,
+        )
 
     def withdraw(self) -> None:
         """Delete what an attempt had for its lifetime only.
@@ -134,29 +158,6 @@ class RunFolder:
             # A full disk, or a worker that deleted its own folder: the stop must come through all the same.
             get_log().warning("stop.not_noted", run_id=self._ref.run_id, error=str(error))
         return True
-
-    def _launch(self, order: LaunchOrder) -> Launch:
-        return Launch(
-            run_id=self._ref.run_id,
-            attempt=self._ref.attempt,
-            nonce=order.nonce,
-            worker_argv=[*order.worker_command, "train", "--run-dir", str(self.path)],
-            shipper_argv=[order.python, "-m", SHIPPER_MODULE, "--run-dir", str(self.path)],
-            env={
-                **dict.fromkeys(_THREADS, str(order.spec.cpus)),
-                **self.environment(),
-                **secrets.variables(self.path, list(order.secrets)),
-                **xmpp.variables(self.path, order.xmpp),
-                **_visible_devices(order),
-                "PYTHONUNBUFFERED": "1",
-            },
-            broker_url=order.broker_url,
-            grace_s=order.spec.grace_s,
-            drain_s=DRAIN_S,
-            outbox_bytes=order.spec.outbox_bytes,
-            when_outbox_full=order.spec.when_outbox_full,
-            image=order.image,
-        )
 
 
 def grant_variable(grant: GpuGrant | None) -> dict[str, str]:

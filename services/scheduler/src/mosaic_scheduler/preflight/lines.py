@@ -6,7 +6,8 @@ from mosaic_contracts.preflight import PreflightLine
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.services import RecorderStatus
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import CheckReport, Finding
+from mosaic_contracts.tracking import WANDB_SECRET, X_TRACKING, TrackingRole
+from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler.placement.protocol import Bounds, Internet
 from mosaic_scheduler.preflight import consent
 from mosaic_scheduler.preflight.bounds import INTERNET_OPEN, MEMORY_OPEN
@@ -14,6 +15,8 @@ from mosaic_scheduler.preflight.bounds import INTERNET_OPEN, MEMORY_OPEN
 _TITLES = {
     "spec": "Run as asked for",
     "worker": "Worker",
+    "image": "Image",
+    "packages": "Packages",
     "plan": "The worker's plan",
     "cpus": "Cores",
     "memory": "Memory",
@@ -24,6 +27,7 @@ _TITLES = {
     "recorder": "Recorder",
     "secrets": "Secrets",
     "xmpp": "XMPP",
+    "tracking": "Tracking",
     "consent": "Consent",
 }
 _LINE_OF_FIELD = {
@@ -138,6 +142,27 @@ def of_secrets(spec: RunSpec) -> PreflightLine:
     """Of a run whose secrets are all there."""
     names = ", ".join(spec.secrets)
     return ok("secrets", f"All there: {names}." if names else "The run asks for none.")
+
+
+def of_packages(description: WorkerDescription) -> list[PreflightLine]:
+    """The packages that decide results, with their versions."""
+    names = ", ".join(f"{name} {version}" for name, version in description.packages.items())
+    return [ok("packages", names)] if names else []
+
+
+def of_tracking(spec: RunSpec, description: WorkerDescription) -> list[PreflightLine]:
+    """Of a run that a tracker outside is to follow: whether it has a key for that."""
+    found = [a for a in description.algorithms if a.id == spec.algorithm]
+    properties = found[0].parameters.get("properties", {}) if found else {}
+    roles = {part.get(X_TRACKING): name for name, part in properties.items()}
+    if not spec.parameters.get(str(roles.get(TrackingRole.TRACK))):
+        return []
+    if spec.parameters.get(str(roles.get(TrackingRole.OFFLINE))):
+        return [ok("tracking", "Offline: it stays in the run's folder, and can be sent later.")]
+    if WANDB_SECRET in spec.secrets:
+        return [ok("tracking", f"The run is given {WANDB_SECRET}.")]
+    todo = f"`./mosaic secret set {WANDB_SECRET}`, and name it in `secrets`; or track offline."
+    return [warning("tracking", f"The run is given no key ({WANDB_SECRET}).", todo)]
 
 
 def of_consent(spec: RunSpec, report: CheckReport) -> PreflightLine:

@@ -1,13 +1,15 @@
 """Whether a run would start now, line by line. Nothing is started but the worker's own `check`."""
 
-from mosaic_contracts.preflight import PreflightLine, PreflightReport
+from mosaic_contracts.preflight import PlacementPlan, PreflightLine, PreflightReport
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.services import RecorderStatus, SubmitRequest
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import CheckReport
+from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.disk import free_bytes
+from mosaic_scheduler.errors import PlacementUnavailable
 from mosaic_scheduler.gpus.supply import GpuSupply
+from mosaic_scheduler.placement.preview import order_to_look_at
 from mosaic_scheduler.preflight import consent, lines
 from mosaic_scheduler.preflight.bounds import machine_memory_mb
 from mosaic_scheduler.preflight.device import device_need, of_device
@@ -60,6 +62,7 @@ class Preflight:
             ok=all(line.level != "blocking" for line in found),
             lines=found,
             plan=report.plan if report else {},
+            launch=await self._launch(spec) if spec is not None and report is not None else None,
             needs=report.needs if report else [],
             digest=consent.digest_of(report) if report else "",
         )
@@ -86,6 +89,7 @@ class Preflight:
         self, worker: RegisteredWorker, spec: RunSpec, said: set[str]
     ) -> list[PreflightLine]:
         """Lines of the topics of which no finding speaks."""
+        description = await self._catalogue.describe(worker)
         limit = (await self._reconciler.placement.inventory()).cpus
         bounds = self._reconciler.placement.bounds
         well = [
@@ -93,16 +97,31 @@ class Preflight:
             lines.of_cores(spec, limit - self._reconciler.load.cpu_in_use, limit),
             lines.of_memory(spec, bounds, machine_memory_mb()),
             lines.of_internet(spec, bounds),
-            await self._of_device(worker, spec),
+            await self._of_device(worker, spec, description),
+            *lines.of_packages(description),
             lines.of_secrets(spec),
+            *lines.of_tracking(spec, description),
         ]
-        agents = agents_of(spec, await self._catalogue.describe(worker))
+        agents = agents_of(spec, description)
         if agents and "xmpp" not in said:
             well.append(lines.ok("xmpp", ready_words(self._settings.home, agents)))
         return [line for line in well if line.id not in said]
 
-    async def _of_device(self, worker: RegisteredWorker, spec: RunSpec) -> PreflightLine:
-        need = device_need(spec, worker.manifest, await self._catalogue.describe(worker))
+    async def _launch(self, spec: RunSpec) -> PlacementPlan | None:
+        worker = self._catalogue.find(spec.worker)
+        talks = bool(agents_of(spec, await self._catalogue.describe(worker)))
+        order = order_to_look_at(
+            spec, worker.python, worker.command, worker.manifest.image, talks=talks
+        )
+        try:
+            return await self._reconciler.placement.plan(order)
+        except PlacementUnavailable:
+            return None  # the engine went away since its worker answered; its own line says so next time
+
+    async def _of_device(
+        self, worker: RegisteredWorker, spec: RunSpec, description: WorkerDescription
+    ) -> PreflightLine:
+        need = device_need(spec, worker.manifest, description)
         return of_device(spec, need, await self._gpus.stock(), await self._gpus.devices())
 
     def _of_disk(self, spec: RunSpec | None) -> list[PreflightLine]:

@@ -67,7 +67,9 @@ class RegisteredWorker:
 
     def stamp(self) -> str:
         """Changes when the worker, its environment or its source does; what it said before is then forgotten."""
-        files = [self.path, *sorted(self.here.glob("src/**/*.py"))]
+        files = [self.path]
+        for kind in ("py", "md"):  # code, and the documentation that a description carries
+            files += sorted(self.here.glob(f"src/**/*.{kind}"))
         files += [Path(part.replace(_HERE, str(self.here))) for part in self.manifest.command]
         if self.manifest.room is not None:
             folder = self.venvs / self.manifest.room

@@ -4,10 +4,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from mosaic_contracts.tracking import X_TRACKING, TrackingRole
 from mosaic_worker_cleanrl.errors import SchemaUnreadable
 from mosaic_worker_cleanrl.schema.bound import BOUNDS
 from mosaic_worker_cleanrl.schema.extraction import ArgumentSource, read_arguments
 
+_TRACKING = {
+    "track": TrackingRole.TRACK,
+    "wandb_project_name": TrackingRole.PROJECT,
+    "wandb_entity": TrackingRole.ENTITY,
+}
 _TYPES = {int: "integer", float: "number", str: "string", None: "string"}
 
 
@@ -15,7 +21,8 @@ def parameter_schema(path: Path) -> dict[str, Any]:
     """Return the JSON Schema (object) of the arguments of the script at `path`.
 
     A property is named as the script's variable is (`learning_rate`); `x-flag` is the option on its command
-    line, `x-cli` how a value is written there, `x-group` is `run` or `algorithm`.
+    line, `x-cli` how a value is written there, `x-group` is `run` or `algorithm`,
+    `x-tracking` what it is to W&B.
 
     Raises:
         SchemaUnreadable: the arguments are declared in a form that is not known.
@@ -43,6 +50,8 @@ def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]
     if action.dest in source.constants:
         result["const"] = source.constants[action.dest]
     result |= BOUNDS.get(action.dest, {})
+    if action.dest in _TRACKING:
+        result[X_TRACKING] = _TRACKING[action.dest].value
     result["x-flag"] = action.option_strings[-1]
     result["x-cli"] = "flag value"
     result["x-group"] = "run" if action.dest in source.run_arguments else "algorithm"

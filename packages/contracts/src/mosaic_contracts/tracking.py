@@ -1,0 +1,27 @@
+"""Trackers outside the stack: what a worker's parameters are to them, and the names that go with each.
+
+A property of a parameter schema says by `x-tracking` which `TrackingRole` it has. A client shows these in a section of
+their own, writes what was chosen as ordinary parameters, and adds what the tracker needs of the run: the secret with
+its key, and the internet unless it is offline.
+"""
+
+from enum import StrEnum
+
+X_TRACKING = "x-tracking"
+WANDB = "wandb"
+WANDB_SECRET = "WANDB_API_KEY"
+"""Name under which the stack keeps the key; also the variable from which wandb itself takes one."""
+
+
+class TrackingRole(StrEnum):
+    """What a parameter is to a tracker."""
+
+    TRACK = "track"
+    """Boolean: whether the run is tracked at all."""
+    PROJECT = "project"
+    ENTITY = "entity"
+    GROUP = "group"
+    OFFLINE = "offline"
+    """Boolean: written into the run's folder only, to be sent later."""
+    HTTP_PROXY = "http_proxy"
+    HTTPS_PROXY = "https_proxy"

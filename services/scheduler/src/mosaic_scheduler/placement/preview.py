@@ -1,0 +1,71 @@
+"""An order as it would be placed, for whoever looks at a run before it is started."""
+
+from pydantic import SecretStr
+
+from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.preflight import PlacementPlan
+from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
+from mosaic_scheduler.placement.run_folder import RunFolder
+from mosaic_scheduler.xmpp.delivery import XmppLogin
+
+RUN = "RUN"
+"""Stands for the id that the run will get."""
+_LEASED = "UUID-of-its-lease"
+_TALKS = XmppLogin(host="", port=0, domain="", certificate="")
+
+
+def order_to_look_at(
+    spec: RunSpec, python: str, command: list[str], image: str | None, *, talks: bool
+) -> LaunchOrder:
+    """An order without anything that only a run has: id, lease, credentials, values of secrets."""
+    grant = None
+    if spec.gpus:
+        devices = [_LEASED] * spec.gpus
+        grant = GpuGrant(token=RUN, devices=devices, memory_mb=spec.gpu_memory_mb)
+    return LaunchOrder(
+        ref=PlacedRef(RUN, 1),
+        spec=spec,
+        nonce="",
+        python=python,
+        worker_command=command,
+        broker_url="",
+        write_creds=None,
+        secrets={name: SecretStr("") for name in spec.secrets},
+        xmpp=_TALKS if talks else None,
+        grant=grant,
+        image=image,
+    )
+
+
+def plan_of(
+    order: LaunchOrder, folder: RunFolder, placement: str, mounts: list[str], network: str
+) -> PlacementPlan:
+    """The plan by what the runner would read."""
+    launch = folder.launch_of(order)
+    return PlacementPlan(
+        placement=placement,
+        command=launch.worker_argv,
+        environment=launch.env,
+        mounts=mounts,
+        devices=_devices(order.spec),
+        network=network,
+        limits=_limits(order.spec),
+    )
+
+
+def _devices(spec: RunSpec) -> str:
+    if not spec.gpus:
+        return "none: it sees no GPU"
+    noun = "GPU" if spec.gpus == 1 else "GPUs"
+    shared = f", {spec.gpu_memory_mb:,} MiB reserved on each" if spec.gpu_memory_mb else ""
+    return f"{spec.gpus} {noun}, chosen at the start{shared}"
+
+
+def _limits(spec: RunSpec) -> list[str]:
+    noun = "core" if spec.cpus == 1 else "cores"
+    limits = [f"{spec.cpus} {noun}", f"{spec.grace_s:g} s between a polite stop and the end"]
+    if spec.wall_time_s is not None:
+        limits.append(f"stopped after {spec.wall_time_s:g} s")
+    limits.append(f"{spec.outbox_bytes // 2**20:,} MiB for what is not stored yet")
+    return limits

@@ -1,0 +1,26 @@
+"""What a person should know of an algorithm before choosing it: our words, and where its authors' are."""
+
+import re
+from importlib.resources import files
+
+from mosaic_worker_cleanrl.algorithm import Script
+
+_LINK = re.compile(r"https://docs\.cleanrl\.dev/\S+")
+_HEAD_LINES = 5
+
+
+def documentation_of(script: Script) -> str:
+    """Return Markdown; of a script without a page of its own here, its summary and the link that it names.
+
+    Raises:
+        ScriptMissing: the cleanrl package is not installed.
+    """
+    page = files(__package__) / f"{script.id}.md"
+    words = page.read_text("utf-8").rstrip() if page.is_file() else script.summary
+    source = script.source()
+    head = source.read_text("utf-8").splitlines()[:_HEAD_LINES]
+    found = _LINK.search("\n".join(head))
+    told = f"Runs `{source.name}` of the installed `cleanrl`, unmodified"
+    if found is not None:
+        told += f"; its authors' page, with results: [docs.cleanrl.dev]({found.group()})"
+    return f"{words}\n\n{told}.\n"
