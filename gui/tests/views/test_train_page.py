@@ -9,7 +9,6 @@ from pytestqt.qtbot import QtBot
 from tests.specimen import report, worker
 
 from mosaic_contracts.services import WorkerEntries
-from mosaic_contracts.worker import Finding
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.train_page import TrainPage
 
@@ -147,25 +146,3 @@ def test_consent_is_asked_for_beside_the_button(qtbot: QtBot, shown: Shown) -> N
     assert not shown.button("preflight.launch").isEnabled()
     qtbot.mouseClick(shown.button("preflight.agree"), LEFT)
     assert shown.button("preflight.launch").isEnabled()
-
-
-def test_another_algorithm_is_one_click(qtbot: QtBot, shown: Shown) -> None:
-    """The catalogue changes the form, and shows which one it is."""
-    qtbot.mouseClick(shown.button("catalogue.cleanrl.dqn"), LEFT)
-    shown.settle(qtbot)
-    assert shown.asked[-1]["algorithm"] == "dqn"
-    assert shown.button("catalogue.cleanrl.dqn").isChecked()
-    assert not shown.button("catalogue.cleanrl.ppo").isChecked()
-
-
-def test_a_worker_that_is_not_ready_says_what_it_lacks(qtbot: QtBot) -> None:
-    """Its algorithms cannot be chosen, and the reason stands beside them."""
-    lacking = worker(
-        ready=False,
-        findings=[Finding(level="blocking", where="room", message="Its environment is missing.")],
-    )
-    made = Shown()
-    qtbot.addWidget(made.page)
-    made.model.take_catalogue(WorkerEntries(workers=[lacking]))
-    assert not made.button("catalogue.cleanrl.ppo").isEnabled()
-    assert not made.button("preflight.launch").isEnabled()

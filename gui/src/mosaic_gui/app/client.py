@@ -18,16 +18,19 @@ from mosaic_gui.state.connection import Connection
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.theme.apply import apply_theme, current
 from mosaic_gui.theme.tokens import DARK, LIGHT
+from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.connection_page import ConnectionPage
-from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH, MainWindow
+from mosaic_gui.views.main_window import RUNS, TRAIN, TRAINED, WATCH, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
 from mosaic_gui.views.train_page import TrainPage
+from mosaic_gui.views.trained_page import TrainedPage
 from mosaic_gui.views.watch_page import WatchPage
 
 SECOND_MS = 1_000
@@ -48,7 +51,9 @@ class Client(QObject):
         self.table = RunTableModel(self.store, self)
         self.shown_runs = RunFilterModel(self.table, self)
         self.launch = LaunchModel(self)
+        self.agents = AgentsModel(self.launch, self)
         self.watch = WatchModel(self.store, self)
+        self.stage = StageModel(self.store, self.watch, self)
         self.feed = LogFeed(self)
         self.session: Session | None = None
         self.list_read = False
@@ -140,7 +145,7 @@ class Client(QObject):
         apply_theme(app, LIGHT if current().is_dark else DARK)
         self.window = self._make_window()
         self.window.setGeometry(geometry)
-        if page in (RUNS, TRAIN, WATCH):
+        if page in (RUNS, TRAIN, TRAINED, WATCH):
             self.window.show_page(page)
         self.window.setVisible(was_visible)
 
@@ -148,8 +153,9 @@ class Client(QObject):
         start = ConnectionPage(self.connection, self.stack_start.is_possible)
         runs = RunsPage(self.table, self.shown_runs)
         train = TrainPage(self.launch)
-        watch = WatchPage(self.watch, self.feed)
-        window = MainWindow(self.connection, start, runs, train, watch)
+        trained = TrainedPage(self.agents)
+        watch = WatchPage(self.watch, self.feed, self.stage)
+        window = MainWindow(self.connection, self.agents, start, runs, train, trained, watch)
         start.start_wanted.connect(self._on_start_wanted)
         start.retry_wanted.connect(self._on_retry_wanted)
         start.connect_wanted.connect(self._on_connect_wanted)
@@ -158,7 +164,8 @@ class Client(QObject):
         runs.delete_wanted.connect(self.acts.delete)
         runs.tags_wanted.connect(self.acts.add_tags)
         runs.copy_wanted.connect(self.edit_copy)
-        runs.train_wanted.connect(lambda: window.show_page(TRAIN))
+        for page in (runs, trained):
+            page.train_wanted.connect(lambda: window.show_page(TRAIN))
         watch.stop_wanted.connect(self._on_stop_wanted)
         watch.again_wanted.connect(self.acts.again)
         watch.copy_wanted.connect(self.edit_copy)
@@ -185,6 +192,7 @@ class Client(QObject):
     def _on_tick(self, changes: Changes) -> None:
         self.table.consume(changes)
         self.watching.consume(changes)
+        self.stage.consume(changes)
         for problem in changes.problems:
             self._say(f"{problem.title.rstrip('.')}. {problem.detail}".strip())
 

@@ -1,30 +1,22 @@
-"""The window: the rail on the left, the pages, and the quiet bar below."""
+"""The window: the roster on the left, the pages in the middle, and the quiet bar below."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtGui import QAction, QCloseEvent, QKeySequence
-from PyQt6.QtWidgets import (
-    QButtonGroup,
-    QFrame,
-    QHBoxLayout,
-    QMainWindow,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PyQt6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from mosaic_gui.theme.apply import current
-from mosaic_gui.theme.icon import icon, pixmap
+from mosaic_gui.state.roster import AgentKey, Way
+from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
+from mosaic_gui.views.agents_dock import FOLD_KEYS, AgentsDock
 from mosaic_gui.views.command_palette import CommandPalette
 from mosaic_gui.views.connection_page import ConnectionPage
 from mosaic_gui.views.notice_bar import NoticeBar
 from mosaic_gui.views.runs_page import RunsPage
-from mosaic_gui.views.text import button, frame, label
 from mosaic_gui.views.train_page import TrainPage
+from mosaic_gui.views.trained_page import TrainedPage
 from mosaic_gui.views.watch_page import WatchPage
 
-RAIL_WIDTH = 148
-RUNS, TRAIN, WATCH = "runs", "train", "watch"
+RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
 
 
 class MainWindow(QMainWindow):
@@ -37,9 +29,11 @@ class MainWindow(QMainWindow):
     def __init__(
         self,
         connection: ConnectionModel,
+        agents: AgentsModel,
         start: ConnectionPage,
         runs: RunsPage,
         train: TrainPage,
+        trained: TrainedPage,
         watch: WatchPage,
     ) -> None:
         super().__init__()
@@ -47,27 +41,25 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("MOSAIC")
         self.setMinimumSize(980, 620)
         self.start, self.runs, self.train, self.watch = start, runs, train, watch
+        self.trained = trained
         self.notices = NoticeBar(connection)
-        self._connection = connection
-        self._pages = {RUNS: runs, TRAIN: train, WATCH: watch}
+        self._connection, self._agents = connection, agents
+        self._pages: dict[str, QWidget] = {
+            RUNS: runs,
+            TRAIN: train,
+            TRAINED: trained,
+            WATCH: watch,
+        }
         self._stack = QStackedWidget()
         for page in (start, *self._pages.values()):
             self._stack.addWidget(page)
-        self._navigation: dict[str, QAction] = {}
         self._make_actions()
-        self._rail = self._make_rail()
-        outer, right = QWidget(), QVBoxLayout()
-        right.setSpacing(0)
-        right.addWidget(self._stack, 1)
-        right.addWidget(self.notices)
-        row = QHBoxLayout(outer)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self._rail)
-        row.addLayout(right, 1)
-        self.setCentralWidget(outer)
+        self.roster = self._make_roster()
+        self.setCentralWidget(self._middle())
         self._page = RUNS
+        self.roster.mark_page(RUNS)
         connection.changed.connect(self._on_connection)
+        agents.changed.connect(self._on_agents)
         self._on_connection()
         self._stack.setFocus()
 
@@ -77,9 +69,12 @@ class MainWindow(QMainWindow):
         return self._page if self._stack.currentWidget() is not self.start else "connection"
 
     def show_page(self, name: str) -> None:
-        """Go to a page: RUNS, TRAIN or WATCH."""
+        """Go to a page: RUNS, TRAIN, TRAINED or WATCH."""
+        if name in (TRAIN, TRAINED):
+            self._agents.want_training()
+            self._agents.set_way(Way.NEW if name == TRAIN else Way.TRAINED)
         self._page = name
-        self._buttons[name].setChecked(True)
+        self.roster.mark_page(name)
         if self._connection.shows_data:
             self._stack.setCurrentWidget(self._pages[name])
             self.page_shown.emit(name)
@@ -99,23 +94,32 @@ class MainWindow(QMainWindow):
 
     def _on_connection(self) -> None:
         has_data = self._connection.shows_data
-        for made in self._buttons.values():
-            made.setEnabled(has_data)
+        self.roster.set_connected(has_data)
         target = self._pages[self._page] if has_data else self.start
         if self._stack.currentWidget() is not target:
             self._stack.setCurrentWidget(target)
             if has_data:
                 self.page_shown.emit(self._page)
 
+    def _on_agents(self) -> None:
+        """Where the mode has no agents, nothing that trains is shown."""
+        mode = self._agents.mode
+        if self._page in (TRAIN, TRAINED) and (mode is None or not mode.trains):
+            self.show_page(RUNS)
+
+    def _on_agent_wanted(self, key: AgentKey) -> None:
+        self._agents.choose(key)
+        self.show_page(TRAIN if self._agents.way is Way.NEW else TRAINED)
+
     def _make_actions(self) -> None:
         for name, text, keys in (
             (RUNS, self.tr("Runs"), "Ctrl+1"),
-            (TRAIN, self.tr("Train new"), "Ctrl+N"),
             (WATCH, self.tr("Watch"), "Ctrl+2"),
+            (TRAIN, self.tr("Train new"), "Ctrl+N"),
+            (TRAINED, self.tr("Use trained"), "Ctrl+U"),
         ):
             action = self._action(text, keys)
             action.triggered.connect(lambda _on, name=name: self.show_page(name))
-            self._navigation[name] = action
         back = self._action(self.tr("Back to the runs"), "Alt+Left")
         back.triggered.connect(lambda: self.show_page(RUNS))
         stop = self._action(self.tr("Stop the watched run"), "Ctrl+Shift+.")
@@ -124,6 +128,8 @@ class MainWindow(QMainWindow):
         theme.triggered.connect(self.theme_wanted)
         find = self._action(self.tr("Search the runs"), "Ctrl+F")
         find.triggered.connect(self._search)
+        fold = self._action(self.tr("Fold or unfold the roster"), FOLD_KEYS)
+        fold.triggered.connect(lambda: self.roster.fold.click())
         palette = self._action(self.tr("All commands"), "Ctrl+K")
         palette.triggered.connect(self.open_palette)
         leave = self._action(self.tr("Quit"), "Ctrl+Q")
@@ -139,46 +145,27 @@ class MainWindow(QMainWindow):
         self.show_page(RUNS)
         self.runs.search.setFocus()
 
-    def _make_rail(self) -> QFrame:
-        tokens = current()
-        rail = frame("rail")
-        rail.setFixedWidth(RAIL_WIDTH)
-        layout = QVBoxLayout(rail)
-        layout.setContentsMargins(10, 16, 10, 12)
-        layout.setSpacing(4)
-        layout.addLayout(_brand())
-        layout.addSpacing(14)
-        self._buttons = {}
-        group = QButtonGroup(self)
-        for name, action in self._navigation.items():
-            made = button(action.text(), "nav", f"nav.{name}")
-            made.setCheckable(True)
-            made.setIcon(icon(name, tokens.muted, tokens.accent))
-            made.setToolTip(f"{action.text()} ({action.shortcut().toString()})")
-            made.clicked.connect(action.trigger)
-            group.addButton(made)
-            layout.addWidget(made)
-            self._buttons[name] = made
-        self._buttons[RUNS].setChecked(True)
-        layout.addStretch(1)
-        for text, name, keys, act in (
-            (self.tr("Commands"), "command", "Ctrl+K", self.open_palette),
-            (self.tr("Light / dark"), "theme", "Ctrl+Shift+L", self.theme_wanted.emit),
-        ):
-            made = button(text, "nav", f"rail.{name}")
-            made.setIcon(icon(name, tokens.muted))
-            made.setToolTip(f"{text} ({keys})")
-            made.clicked.connect(lambda _on, act=act: act())
-            layout.addWidget(made)
-        return rail
+    def _middle(self) -> QWidget:
+        made = QWidget()
+        column = QVBoxLayout(made)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._stack, 1)
+        column.addWidget(self.notices)
+        return made
 
-
-def _brand() -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setContentsMargins(6, 0, 0, 0)
-    row.setSpacing(8)
-    picture = label()
-    picture.setPixmap(pixmap("mosaic", current().accent, 22))
-    row.addWidget(picture)
-    row.addWidget(label("MOSAIC", "heading"), 1, Qt.AlignmentFlag.AlignVCenter)
-    return row
+    def _make_roster(self) -> AgentsDock:
+        pages = {RUNS: (self.tr("Runs"), "Ctrl+1"), WATCH: (self.tr("Watch"), "Ctrl+2")}
+        roster = AgentsDock(self._agents, pages)
+        roster.page_wanted.connect(self.show_page)
+        roster.way_wanted.connect(lambda way: self.show_page(TRAIN if way is Way.NEW else TRAINED))
+        roster.agent_wanted.connect(self._on_agent_wanted)
+        roster.add_tool("command", self.tr("Commands"), "Ctrl+K", self.open_palette)
+        roster.add_tool("theme", self.tr("Light / dark"), "Ctrl+Shift+L", self.theme_wanted.emit)
+        dock = QDockWidget(self.tr("Roster"), self)
+        dock.setObjectName("dock.roster")
+        dock.setTitleBarWidget(QWidget())
+        dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
+        dock.setWidget(roster)
+        self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
+        return roster

@@ -43,15 +43,15 @@ _WIDTHS = {
     Column.SEED: 54,
     Column.PROGRESS: 128,
     Column.ELAPSED: 76,
-    Column.REMAINING: 176,
+    Column.REMAINING: 140,
     Column.LAST_RETURN: 96,
     Column.BEST_RETURN: 72,
     Column.SPS: 76,
-    Column.TAGS: 92,
-    Column.CREATED: 100,
+    Column.TAGS: 80,
+    Column.CREATED: 88,
 }
-_HIDDEN_AT_FIRST = (Column.ALGORITHM, Column.ENVIRONMENT, Column.SEED)
-"""The run's name says them; the header's menu brings them back."""
+_HIDDEN_AT_FIRST = (Column.ALGORITHM, Column.ENVIRONMENT, Column.SEED, Column.SPS)
+"""The run's name says the first three; the header's menu brings any back."""
 
 
 class RunsPage(QWidget):

@@ -11,12 +11,14 @@ class Segments(QFrame):
 
     chosen = pyqtSignal(str)
 
-    def __init__(self, choices: dict[str, str], name: str) -> None:
+    def __init__(self, choices: dict[str, str], name: str, *, fills: bool = False) -> None:
+        """`fills`: as wide as what it stands in, instead of as its words."""
         super().__init__()
         self.setProperty("kind", "segments")
         self.setObjectName(name)
         # where there is little room, something else gives way: a cut word is no choice
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        width = QSizePolicy.Policy.Expanding if fills else QSizePolicy.Policy.Fixed
+        self.setSizePolicy(width, QSizePolicy.Policy.Fixed)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(2, 2, 2, 2)
         layout.setSpacing(2)
@@ -32,9 +34,13 @@ class Segments(QFrame):
 
     @property
     def key(self) -> str:
-        """The choice that holds."""
-        return self._keys[self._group.checkedId()]
+        """The choice that holds; empty: none does."""
+        held = self._group.checkedId()
+        return self._keys[held] if held >= 0 else ""
 
     def set_key(self, key: str) -> None:
-        """Let a choice hold, without telling anybody."""
-        self._group.button(self._keys.index(key)).setChecked(True)  # type: ignore[union-attr]
+        """Let a choice hold, or with an empty key none, without telling anybody."""
+        self._group.setExclusive(False)
+        for name, made in zip(self._keys, self._group.buttons(), strict=True):
+            made.setChecked(name == key)
+        self._group.setExclusive(True)

@@ -4,24 +4,21 @@ from PyQt6.QtGui import QKeySequence, QShortcut
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.viewmodels.launch import LaunchModel
-from mosaic_gui.views.catalogue import Catalogue
 from mosaic_gui.views.form import RunForm
 from mosaic_gui.views.preflight_panel import PreflightPanel
 from mosaic_gui.views.text import label
 
 
 class TrainPage(QWidget):
-    """Catalogue, form and preflight side by side."""
+    """Form and preflight side by side; what is trained is chosen in the roster on the left."""
 
     def __init__(self, model: LaunchModel) -> None:
         super().__init__()
         self.setObjectName("page.train")
-        self.catalogue = Catalogue(model)
         self.form = RunForm(model)
         self.preflight = PreflightPanel(model)
         columns = QHBoxLayout()
         columns.setSpacing(12)
-        columns.addWidget(self.catalogue)
         columns.addWidget(self.form, 1)
         columns.addWidget(self.preflight)
         layout = QVBoxLayout(self)

@@ -5,7 +5,6 @@ from PyQt6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
-    QSplitter,
     QStackedWidget,
     QTableView,
     QTabWidget,
@@ -18,15 +17,18 @@ from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.rows import RowsModel
+from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.chart_bar import ChartBar
+from mosaic_gui.views.dock_area import DockArea
 from mosaic_gui.views.end_card import EndCardView
 from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.log_view import LogView
+from mosaic_gui.views.stage import Stage
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
-SIDE_WIDTH = 372
+SIDE_WIDTH, CHARTS_WIDTH = 372, 660
 
 
 class WatchPage(QWidget):
@@ -39,7 +41,7 @@ class WatchPage(QWidget):
     side_shown = pyqtSignal(str)
     """The tab on the right that is looked at."""
 
-    def __init__(self, model: WatchModel, feed: LogFeed) -> None:
+    def __init__(self, model: WatchModel, feed: LogFeed, stage: StageModel) -> None:
         super().__init__()
         self.setObjectName("page.watch")
         self._model = model
@@ -52,6 +54,8 @@ class WatchPage(QWidget):
         self.copy = button(self.tr("Clone and edit"), "", "watch.copy")
         self.card = EndCardView()
         self.charts = ChartGrid(model)
+        self.stage = Stage(stage)
+        self.area = DockArea(self.stage)
         self.log = LogView(feed)
         self.tabs = QTabWidget()
         self._facts = QHBoxLayout()
@@ -143,9 +147,18 @@ class WatchPage(QWidget):
         row.addWidget(self.stop)
         return row
 
-    def _body(self) -> QSplitter:
-        left = QWidget()
-        column = QVBoxLayout(left)
+    def _body(self) -> DockArea:
+        """The environment in the middle, curves on its right, what the run wrote below it."""
+        area = self.area
+        right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
+        area.add("charts", self.tr("Curves"), self._curves(), right)
+        area.add("run", self.tr("Run"), self._sides(), below)
+        area.resizeDocks([area.docks["charts"]], [CHARTS_WIDTH], Qt.Orientation.Horizontal)
+        return area
+
+    def _curves(self) -> QWidget:
+        made = QWidget()
+        column = QVBoxLayout(made)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         self.bar = ChartBar(self._model)
@@ -160,14 +173,7 @@ class WatchPage(QWidget):
         self._charts_or_words.addWidget(self.charts)
         self._charts_or_words.addWidget(words)
         column.addWidget(self._charts_or_words, 1)
-        body = QSplitter(Qt.Orientation.Horizontal)
-        body.setHandleWidth(10)
-        body.setChildrenCollapsible(False)
-        body.addWidget(left)
-        body.addWidget(self._sides())
-        body.setStretchFactor(0, 1)
-        body.setSizes([900, SIDE_WIDTH])
-        return body
+        return made
 
     def _sides(self) -> QWidget:
         side = frame("panel")

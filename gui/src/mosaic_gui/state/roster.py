@@ -1,0 +1,88 @@
+"""Who can act here: the modes of play, and each worker with its lane and whether it is ready."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.worker import Algorithm
+
+AgentKey = tuple[str, str]
+"""Worker and algorithm."""
+
+
+class Mode(StrEnum):
+    """Who acts in the environment."""
+
+    HUMAN = "human"
+    HYBRID = "hybrid"
+    AGENT = "agent"
+
+    @property
+    def trains(self) -> bool:
+        """Whether agents are trained in it."""
+        return self is not Mode.HUMAN
+
+
+class Way(StrEnum):
+    """What is done with an agent."""
+
+    NEW = "new"
+    """Trained from nothing, or from a checkpoint that the form names."""
+    TRAINED = "trained"
+    """A finished run's checkpoint acts."""
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One algorithm of a worker."""
+
+    key: AgentKey
+    title: str
+    summary: str
+    plays: bool
+    """Its checkpoints can act without training."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One worker of the roster."""
+
+    worker: str
+    title: str
+    lane: str
+    """`telemetry`: recorded step by step; `analytics`: its curves and files only."""
+    ready: bool
+    reason: str
+    """Why it is not ready, or what to know although it is."""
+    modes: frozenset[str]
+    agents: tuple[Agent, ...]
+
+
+def roster(workers: Iterable[WorkerEntry]) -> list[Member]:
+    """The workers of a stack as they are shown."""
+    return [_member(worker) for worker in workers]
+
+
+def offers(members: Iterable[Member], mode: Mode) -> list[Member]:
+    """Those who say in `describe` that they can be played in this mode."""
+    return [member for member in members if mode.value in member.modes]
+
+
+def _member(worker: WorkerEntry) -> Member:
+    manifest, description = worker.manifest, worker.description
+    reason = "\n".join(finding.message for finding in worker.findings)
+    algorithms = description.algorithms if description else []
+    return Member(
+        worker=manifest.id,
+        title=manifest.title,
+        lane=manifest.lane,
+        ready=worker.ready,
+        reason=reason or ("" if worker.ready else manifest.hint),
+        modes=frozenset(description.modes if description else ()),
+        agents=tuple(_agent(manifest.id, algorithm) for algorithm in algorithms),
+    )
+
+
+def _agent(worker: str, algorithm: Algorithm) -> Agent:
+    return Agent((worker, algorithm.id), algorithm.title, algorithm.summary, plays=algorithm.play)

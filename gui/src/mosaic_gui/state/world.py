@@ -1,0 +1,29 @@
+"""The world of a run as its own data gives it: the grid, and where on it the agent stands."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from mosaic_contracts.grid import Grid
+
+
+def world_of(config: Mapping[str, Any]) -> Grid | None:
+    """The grid of a `config` event's data; None where it has none, or one of a kind that is not known here."""
+    told = config.get("grid")
+    if told is None:
+        return None
+    try:
+        return Grid.model_validate(told)
+    except ValidationError:
+        return None  # a newer worker's: the rest of its run is shown all the same
+
+
+def place_of(grid: Grid, event: Mapping[str, Any] | None) -> tuple[int, int] | None:
+    """Row and column of a step's or an episode's observation, where that is a state of the grid."""
+    state = event.get("observation") if event else None
+    if not isinstance(state, int):
+        return None
+    cell = state // grid.states_per_cell
+    rows, columns = grid.shape
+    return divmod(cell, columns) if 0 <= cell < rows * columns else None

@@ -1,0 +1,86 @@
+"""The left dock: who acts, which agent, and whether it is trained anew or used as it was trained."""
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_gui.state.roster import Agent, AgentKey, Member, Mode, Way, offers, roster
+from mosaic_gui.viewmodels.launch import LaunchModel
+
+
+class AgentsModel(QObject):
+    """Mode, and for each agent the way that was chosen last."""
+
+    changed = pyqtSignal()
+    """Mode, agent or way is another one."""
+    roster_changed = pyqtSignal()
+    remembered = pyqtSignal()
+    """The user chose something that the next start should find."""
+
+    def __init__(self, launch: LaunchModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._launch = launch
+        self.mode: Mode | None = None
+        """None until the user has chosen: what trains stays hidden until then."""
+        self.ways: dict[AgentKey, Way] = {}
+        self.members: list[Member] = []
+        launch.catalogue_changed.connect(self._on_catalogue)
+        launch.draft_replaced.connect(self.changed)
+
+    @property
+    def is_read(self) -> bool:
+        """The stack has told its workers."""
+        return bool(self.members)
+
+    @property
+    def key(self) -> AgentKey | None:
+        """Worker and algorithm that are chosen."""
+        draft = self._launch.draft
+        return (draft.worker.manifest.id, draft.algorithm.id) if draft else None
+
+    @property
+    def agent(self) -> Agent | None:
+        """The chosen agent."""
+        return next((a for m in self.members for a in m.agents if a.key == self.key), None)
+
+    @property
+    def way(self) -> Way:
+        """What is done with the chosen agent."""
+        key = self.key
+        return self.ways.get(key, Way.NEW) if key else Way.NEW
+
+    @property
+    def players(self) -> list[Member]:
+        """Those who offer the chosen mode."""
+        return offers(self.members, self.mode) if self.mode else []
+
+    def set_mode(self, mode: Mode) -> None:
+        """Who acts from here on."""
+        if mode is not self.mode:
+            self.mode = mode
+            self.changed.emit()
+            self.remembered.emit()
+
+    def want_training(self) -> None:
+        """The user wants to train: where no mode with agents is chosen, that chooses it."""
+        if self.mode is None or not self.mode.trains:
+            self.set_mode(Mode.AGENT)
+
+    def choose(self, key: AgentKey) -> None:
+        """Another agent; its own way and its own form come back with it."""
+        self._launch.choose(*key)
+
+    def set_way(self, way: Way) -> None:
+        """Another way for the chosen agent."""
+        key = self.key
+        if key is not None and way is not self.way:
+            self.ways[key] = way
+            self.changed.emit()
+            self.remembered.emit()
+
+    def lane(self, worker_id: str) -> str:
+        """The lane of a worker; empty where this stack does not know it."""
+        return next((m.lane for m in self.members if m.worker == worker_id), "")
+
+    def _on_catalogue(self) -> None:
+        self.members = roster(self._launch.workers)
+        self.roster_changed.emit()
+        self.changed.emit()

@@ -1,0 +1,198 @@
+"""The left dock: the pages, who acts, and the roster of agents. It folds to a strip of icons."""
+
+from collections.abc import Callable
+
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic_gui.state.roster import Mode, Way
+from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.icon import icon, pixmap
+from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.views.mode_cards import HumanOnly, ModeCards
+from mosaic_gui.views.roster import Roster
+from mosaic_gui.views.segments import Segments
+from mosaic_gui.views.text import button, frame, label
+
+WIDTH, FOLDED_WIDTH = 224, 52
+FOLD_KEYS = "Ctrl+B"
+
+
+class AgentsDock(QFrame):
+    """Its signals are what the user wants."""
+
+    page_wanted = pyqtSignal(str)
+    way_wanted = pyqtSignal(Way)
+    agent_wanted = pyqtSignal(tuple)
+    """Worker and algorithm."""
+    folded_changed = pyqtSignal(bool)
+
+    def __init__(self, model: AgentsModel, pages: dict[str, tuple[str, str]]) -> None:
+        """`pages`: title and keys of each page that has a button, by its name, which is also its icon's."""
+        super().__init__()
+        self.setProperty("kind", "rail")
+        self.setObjectName("agents")
+        self._model = model
+        self._group = QButtonGroup(self)
+        self.page_buttons: dict[str, QPushButton] = {}
+        self._words: dict[QPushButton, str] = {}
+        self.folded = False
+        self.fold = button("", "quiet", "agents.fold")
+        self.fold.clicked.connect(lambda: self.set_folded(not self.folded))
+        self.tools = QVBoxLayout()
+        self.tools.setSpacing(2)
+        self._brand = label("MOSAIC", "heading")
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(10, 12, 10, 10)
+        self._layout.setSpacing(3)
+        self._layout.addLayout(self._head())
+        self._layout.addSpacing(8)
+        for name, (title, keys) in pages.items():
+            self._add_page(name, title, keys)
+        self._body = self._make_body()
+        self._layout.addWidget(self._body, 1)
+        self._gap = QWidget()
+        self._layout.addWidget(self._gap, 1)
+        self._layout.addLayout(self.tools)
+        model.changed.connect(self.refresh)
+        self.set_folded(False)
+        self.refresh()
+
+    def add_tool(self, name: str, text: str, keys: str, act: Callable[[], object]) -> QPushButton:
+        """One more button at the foot."""
+        made = self._nav(name, text, keys, f"rail.{name}")
+        made.clicked.connect(lambda: act())
+        self.tools.addWidget(made)
+        return made
+
+    def set_folded(self, folded: bool) -> None:
+        """Show icons only, or everything."""
+        self.folded = folded
+        self.setFixedWidth(FOLDED_WIDTH if folded else WIDTH)
+        self._body.setVisible(not folded)
+        self._gap.setVisible(folded)
+        self._brand.setVisible(not folded)
+        self._picture.setVisible(not folded)
+        for made, words in self._words.items():
+            made.setText("" if folded else words)
+        self.fold.setIcon(icon("expand" if folded else "collapse", current().muted))
+        text = self.tr("Unfold the roster") if folded else self.tr("Fold the roster")
+        self.fold.setToolTip(f"{text} ({FOLD_KEYS})")
+        self.fold.setAccessibleName(text)
+        self.folded_changed.emit(folded)
+
+    def mark_page(self, page: str) -> None:
+        """Show where one is; a page without a button lets go of all."""
+        self._group.setExclusive(False)
+        for name, made in self.page_buttons.items():
+            made.setChecked(name == page)
+        self._group.setExclusive(True)
+
+    def set_connected(self, on: bool) -> None:
+        """Without a stack there is nothing to go to."""
+        for made in self.page_buttons.values():
+            made.setEnabled(on)
+        self._body.setEnabled(on)
+
+    def refresh(self) -> None:
+        """Mode, agent and way as they are."""
+        model = self._model
+        self.mode.set_key(model.mode.value if model.mode else "")
+        self.way.set_key(model.way.value)
+        self.way.setEnabled(model.key is not None)
+        if model.mode is None:
+            self._parts.setCurrentWidget(self.cards)
+        elif model.mode is Mode.HUMAN:
+            self._parts.setCurrentWidget(self.human)
+        else:
+            self._parts.setCurrentWidget(self._agents)
+        self._alone.setVisible(model.mode is Mode.HYBRID and not model.players)
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(4, 0, 0, 0)
+        row.setSpacing(8)
+        self._picture = label()
+        self._picture.setPixmap(pixmap("mosaic", current().accent, 22))
+        row.addWidget(self._picture)
+        row.addWidget(self._brand, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.fold)
+        return row
+
+    def _add_page(self, name: str, title: str, keys: str) -> None:
+        made = self._nav(name, title, keys, f"nav.{name}")
+        made.setCheckable(True)
+        made.setIcon(icon(name, current().muted, current().accent))
+        made.clicked.connect(lambda: self.page_wanted.emit(name))
+        self._group.addButton(made)
+        self.page_buttons[name] = made
+        self._layout.addWidget(made)
+
+    def _nav(self, name: str, text: str, keys: str, object_name: str) -> QPushButton:
+        made = button(text, "nav", object_name)
+        made.setIcon(icon(name, current().muted))
+        made.setToolTip(f"{text} ({keys})" if keys else text)
+        made.setAccessibleName(text)
+        self._words[made] = text
+        return made
+
+    def _make_body(self) -> QWidget:
+        self.mode = Segments(
+            {
+                Mode.HUMAN.value: self.tr("Human"),
+                Mode.HYBRID.value: self.tr("Hybrid"),
+                Mode.AGENT.value: self.tr("Agent"),
+            },
+            "agents.mode",
+            fills=True,
+        )
+        self.mode.chosen.connect(lambda key: self._model.set_mode(Mode(key)))
+        self.cards = ModeCards()
+        self.cards.chosen.connect(lambda key: self._model.set_mode(Mode(key)))
+        self.human = HumanOnly(self._model)
+        self._agents = self._make_agents()
+        self._parts = QStackedWidget()
+        for part in (self.cards, self.human, self._agents):
+            self._parts.addWidget(part)
+        body = QWidget()
+        layout = QVBoxLayout(body)
+        layout.setContentsMargins(0, 10, 0, 8)
+        layout.setSpacing(8)
+        layout.addWidget(frame("rule"))
+        layout.addWidget(self.mode)
+        layout.addWidget(self._parts, 1)
+        return body
+
+    def _make_agents(self) -> QWidget:
+        self.way = Segments(
+            {Way.NEW.value: self.tr("Train new"), Way.TRAINED.value: self.tr("Use trained")},
+            "agents.way",
+            fills=True,
+        )
+        self.way.chosen.connect(lambda key: self.way_wanted.emit(Way(key)))
+        self._alone = label(
+            self.tr(
+                "No worker here offers hybrid play yet; one that lists it in its modes appears here. "
+                "Agents can be trained meanwhile."
+            ),
+            "small",
+            wraps=True,
+        )
+        self.roster = Roster(self._model)
+        self.roster.chosen.connect(self.agent_wanted)
+        made = QWidget()
+        layout = QVBoxLayout(made)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self.way)
+        layout.addWidget(self._alone)
+        layout.addWidget(self.roster, 1)
+        return made

@@ -1,0 +1,77 @@
+"""What the left dock shows before agents: the three modes in words, and what human play would need."""
+
+from PyQt6.QtCore import QSize, Qt, pyqtSignal
+from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from mosaic_gui.state.roster import Mode
+from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.views.badge import Badge
+from mosaic_gui.views.text import button, frame, label
+
+
+class ModeCards(QWidget):
+    """Three choices with a line on each."""
+
+    chosen = pyqtSignal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 4, 0, 0)
+        layout.setSpacing(10)
+        layout.addWidget(label(self.tr("Who acts?"), "section"))
+        for mode, title, words in (
+            (Mode.AGENT, self.tr("Agent"), self.tr("Algorithms act and learn; you watch.")),
+            (Mode.HYBRID, self.tr("Hybrid"), self.tr("You and an agent act in turn.")),
+            (Mode.HUMAN, self.tr("Human"), self.tr("You act yourself.")),
+        ):
+            made = button(title, "", f"agents.card.{mode.value}")
+            made.setIcon(icon(mode.value, current().accent))
+            made.setIconSize(QSize(20, 20))
+            made.clicked.connect(lambda _on, key=mode.value: self.chosen.emit(key))
+            layout.addWidget(made)
+            layout.addWidget(label(words, "small", wraps=True))
+        layout.addStretch(1)
+
+
+class HumanOnly(QWidget):
+    """The one row of the human roster, with what it still needs."""
+
+    def __init__(self, model: AgentsModel) -> None:
+        super().__init__()
+        self._model = model
+        self._badge = Badge()
+        self._words = label("", "small", wraps=True)
+        head = QHBoxLayout()
+        head.setContentsMargins(4, 0, 0, 0)
+        head.addWidget(label(self.tr("Human-Only"), "heading"))
+        head.addStretch(1)
+        head.addWidget(self._badge)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 4, 0, 0)
+        layout.setSpacing(8)
+        layout.addLayout(head)
+        layout.addWidget(frame("rule"))
+        layout.addWidget(self._words)
+        layout.addStretch(1)
+        self._words.setAlignment(Qt.AlignmentFlag.AlignTop)
+        model.changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Who offers it, or what is missing."""
+        able = [m.title for m in self._model.members if Mode.HUMAN.value in m.modes]
+        if able:
+            self._badge.set_state(self.tr("Ready"), "ok")
+            self._words.setText(self.tr("Played through {0}.").format(", ".join(able)))
+            return
+        self._badge.set_state(self.tr("Not ready"), "warn")
+        self._words.setText(
+            self.tr(
+                "Playing yourself needs a worker that lists human play in its modes. None of this "
+                "stack's does; one that does appears here by itself.\n\nUntil then: Agent trains, and "
+                "Watch shows what an agent does."
+            )
+        )

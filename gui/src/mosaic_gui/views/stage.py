@@ -1,0 +1,159 @@
+"""The environment in the middle of the window: a frame, or the grid of its world, or one line that says why neither."""
+
+from PyQt6.QtCore import QRectF, QSize, Qt
+from PyQt6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+
+from mosaic_contracts.grid import Grid
+from mosaic_gui.theme.apply import current, ui_font
+from mosaic_gui.theme.icon import pixmap
+from mosaic_gui.theme.tokens import Tokens, mixed
+from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.views.text import ElidedLabel, label
+
+LINE_HEIGHT = 44
+"""Height of the stage where there is nothing to see: the room goes to what there is."""
+_MARGIN = 12
+_UNBOUNDED = 16_777_215
+"""Qt's largest height."""
+_TONES = {
+    "goal": "ok",
+    "destination": "ok",
+    "start": "accent",
+    "hole": "bad",
+    "cliff": "bad",
+    "lava": "bad",
+    "wall": "neutral",
+    "passenger": "warn",
+}
+"""Colour of a kind of cell where the world uses a common word; others are plain."""
+
+
+class Stage(QFrame):
+    """Shows; nothing that trains is touched by it."""
+
+    def __init__(self, model: StageModel) -> None:
+        super().__init__()
+        self.setProperty("kind", "panel")
+        self.setObjectName("stage")
+        self._model = model
+        self._parts = QStackedWidget()
+        self.picture = Picture(model)
+        self._words = self._line()
+        self._parts.addWidget(self.picture)
+        self._parts.addWidget(self._words)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.addWidget(self._parts)
+        model.changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Give way where there is nothing to see."""
+        has = self._model.has_picture
+        self._parts.setCurrentWidget(self.picture if has else self._words)
+        self.setMaximumHeight(_UNBOUNDED if has else LINE_HEIGHT)
+        self.setMinimumHeight(160 if has else LINE_HEIGHT)
+        self._explain()
+        self.picture.update()
+
+    def _line(self) -> QWidget:
+        made = QWidget()
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 0, 12, 0)
+        row.setSpacing(10)
+        icon = label()
+        icon.setPixmap(pixmap("stage", current().muted))
+        self._why = ElidedLabel("", "muted")
+        row.addWidget(icon)
+        row.addWidget(self._why, 1)
+        return made
+
+    def _explain(self) -> None:
+        name = self._model.environment
+        if not name:
+            self._why.set_whole(self.tr("Choose a run to see its environment."))
+            return
+        self._why.set_whole(self.tr("No picture of {0}: the run sends no frames.").format(name))
+        self._why.setToolTip(
+            self.tr(
+                "The picture appears here with the first frame that a run sends. Worlds on a grid are drawn from "
+                "what the run says of itself; {0} is none, or the run has not said so yet."
+            ).format(name)
+        )
+
+
+class Picture(QWidget):
+    """The newest frame, or the grid; the whole of it, as large as there is room."""
+
+    def __init__(self, model: StageModel) -> None:
+        super().__init__()
+        self._model = model
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName(self.tr("Environment"))
+
+    def sizeHint(self) -> QSize:
+        return QSize(360, 300)
+
+    def paintEvent(self, _event: QPaintEvent | None) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        model, room = (
+            self._model,
+            QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN),
+        )
+        if model.frame is not None:
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            size = model.frame.size().scaled(
+                room.size().toSize(), Qt.AspectRatioMode.KeepAspectRatio
+            )
+            place = QRectF(0, 0, size.width(), size.height())
+            place.moveCenter(room.center())
+            painter.drawImage(place, model.frame)
+        elif model.grid is not None:
+            draw_world(painter, room, model.grid, model.place)
+
+
+def draw_world(
+    painter: QPainter, room: QRectF, grid: Grid, place: tuple[int, int] | None
+) -> QRectF:
+    """A grid in the middle of a room, cells square; returns where it lies."""
+    tokens = current()
+    rows, columns = grid.shape
+    side = min(room.width() / columns, room.height() / rows)
+    whole = QRectF(0, 0, side * columns, side * rows)
+    whole.moveCenter(room.center())
+    gap = max(1.0, side * 0.03)
+    for row in range(rows):
+        for column in range(columns):
+            kind = grid.cells[row][column]
+            cell = QRectF(whole.left() + column * side, whole.top() + row * side, side, side)
+            _draw_cell(painter, cell.adjusted(gap, gap, -gap, -gap), kind, tokens)
+    if place is not None:
+        row, column = place
+        _draw_agent(
+            painter,
+            QRectF(whole.left() + column * side, whole.top() + row * side, side, side),
+            tokens,
+        )
+    return whole
+
+
+def _draw_cell(painter: QPainter, cell: QRectF, kind: str, tokens: Tokens) -> None:
+    tone = _TONES.get(kind)
+    ground = mixed(tokens.tone(tone), tokens.surface, 0.22) if tone else tokens.raised
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(ground))
+    painter.drawRoundedRect(cell, cell.width() * 0.08, cell.width() * 0.08)
+    size = int(cell.width() * 0.2)
+    if tone and size >= 8:
+        painter.setFont(ui_font(min(size, 15)))
+        painter.setPen(QColor(tokens.tone(tone)))
+        painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, kind)
+
+
+def _draw_agent(painter: QPainter, cell: QRectF, tokens: Tokens) -> None:
+    radius = cell.width() * 0.24
+    painter.setPen(QPen(QColor(tokens.surface), max(2.0, cell.width() * 0.04)))
+    painter.setBrush(QColor(tokens.accent))
+    painter.drawEllipse(cell.center(), radius, radius)
