@@ -81,7 +81,7 @@ def test_a_clone_with_an_unknown_field_is_refused(mosaic: Mosaic, answers: Answe
     """A slip in `--set` is met with the nearest field, and no run is made."""
     for slip in ("stepps=5", "run_id=x"):
         code, _, err = mosaic("clone", "last", "--set", slip, "-d")
-        assert (code, "is no field of a spec" in err) == (2, True)
+        assert (code, "there is no such field" in err) == (2, True)
     assert "Did you mean steps" in mosaic("clone", "last", "--set", "stepps=5")[2]
     assert not [one for one in answers.asked if one.method == "POST"]
 

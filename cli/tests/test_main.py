@@ -1,9 +1,10 @@
 """The verbs as a person or a script meets them, against a small HTTP server in the gateway's place."""
 
-import json
+import signal
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -257,22 +258,41 @@ def test_an_export_is_whole_or_absent(mosaic: Mosaic, answers: Answers, tmp_path
     assert not list(tmp_path.glob(".*"))
 
 
-def test_down_tells_of_a_run_that_no_stack_watches(
+def test_down_tells_of_a_run_that_no_stack_watches_and_stops_it(
     mosaic: Mosaic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a stack a live run is named with how to stop it, and --stop-runs does not claim to have done it."""
+    """Without a stack a live run is named with how to stop it; --stop-runs says which it stopped and which go on."""
     monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
-    folder = tmp_path / "runs" / RUN_ID
-    waits = "import sys; sys.stdin.read()"
-    command = [sys.executable, "-c", waits, "mosaic_workerkit.runner", "--run-dir", str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as runner:
+    monkeypatch.setattr("mosaic_cli.verbs.stack.STOP_RUNS_TIMEOUT_S", 0.5)
+    other_id = RUN_ID[:-1] + "Z"
+    with _runner(tmp_path, RUN_ID) as polite, _runner(tmp_path, other_id, deaf=True) as deaf:
         code, _, said = mosaic("down")
-        assert (code, RUN_ID in said, "./mosaic up -d" in said) == (0, True, True)
-        assert mosaic("down", "--stop-runs")[0] == ExitCode.NOT_NOW
-        assert json.loads(mosaic("down", "--json")[1])["live_runs"] == [RUN_ID]
-        assert runner.stdin is not None
-        runner.stdin.close()
-    assert json.loads(mosaic("down", "--json")[1])["live_runs"] == []
+        assert (code, RUN_ID in said, "./mosaic down --stop-runs" in said) == (0, True, True)
+        code, out, _ = mosaic("down", "--stop-runs", "--json")
+        told = strict(out)
+        assert (code, told["stopped_runs"], told["live_runs"]) == (6, [RUN_ID], [other_id])
+        assert polite.wait() == -signal.SIGTERM
+        assert deaf.poll() is None
+        deaf.kill()
+    assert strict(mosaic("down", "--json")[1])["live_runs"] == []
+
+
+@contextmanager
+def _runner(home: Path, run_id: str, *, deaf: bool = False) -> Iterator[subprocess.Popen[bytes]]:
+    """What looks like a run's runner, and says when it is ready."""
+    program = "import signal, sys\n"
+    if deaf:
+        program += "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    program += "print('ready', flush=True)\nsys.stdin.read()"
+    folder = home / "runs" / run_id
+    command = [sys.executable, "-c", program, "mosaic_workerkit.runner", "--run-dir", str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as runner:
+        assert runner.stdout is not None
+        runner.stdout.readline()
+        try:
+            yield runner
+        finally:
+            runner.kill()
 
 
 def test_down_without_a_stack_is_done(
@@ -344,7 +364,7 @@ def test_a_run_that_the_stack_does_not_know_is_named(
             runner.stdout.readline()
             runners.append(runner)
         found = unknown_runs(client, tmp_path)
-    assert found == [(lost, runners[1].pid)]
+    assert [(run.run_id, run.runner.pid) for run in found] == [(lost, runners[1].pid)]
     assert f"`kill {runners[1].pid}` stops it" in unknown_text(found)
 
 

@@ -59,11 +59,29 @@ def test_the_spec_of_a_run_is_a_file(
     assert answers.last("POST").body == {"worker": "w", "algorithm": "a", "environment": "e"}
 
 
+CLEANRL = {
+    "manifest": {"id": "cleanrl", "title": "CleanRL", "command": ["x"]},
+    "ready": True,
+    "description": {
+        "worker": "cleanrl",
+        "version": "1",
+        "title": "CleanRL",
+        "record_levels": ["metrics"],
+        "algorithms": [
+            {"id": "ppo", "title": "PPO", "parameters": {}, "default_environment": "CartPole-v1"},
+            {"id": "own", "title": "Own", "parameters": {}},
+        ],
+        "environments": [],
+    },
+}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("worker: cleanrl\n", "names no algorithm"),
-        (SPEC + "stepps: 5\n", "stepps: no field of a spec. Did you mean steps?"),
+        ("worker: cleanrl\nalgoritm: ppo\n", "Did you mean algorithm or"),
+        (SPEC + "stepps: 5\n", "stepps: there is no such field. Did you mean steps?"),
         (SPEC + "steps: 0\n", "steps: "),
         (SPEC + "seed: 5\n", "line 11"),
         ("a: [1", "line 1"),
@@ -95,22 +113,7 @@ def test_without_an_environment_the_algorithms_own_is_taken(
     mosaic: Mosaic, answers: Answers
 ) -> None:
     """The default that the worker describes is sent and said; an algorithm without one is refused."""
-    algorithms = [
-        {"id": "ppo", "title": "PPO", "parameters": {}, "default_environment": "CartPole-v1"},
-        {"id": "own", "title": "Own", "parameters": {}},
-    ]
-    answers["/api/v1/workers/cleanrl"] = {
-        "manifest": {"id": "cleanrl", "title": "CleanRL", "command": ["x"]},
-        "ready": True,
-        "description": {
-            "worker": "cleanrl",
-            "version": "1",
-            "title": "CleanRL",
-            "record_levels": ["metrics"],
-            "algorithms": algorithms,
-            "environments": [],
-        },
-    }
+    answers["/api/v1/workers/cleanrl"] = CLEANRL
     answers["/api/v1/runs"] = RUN
     code, _, err = mosaic("run", "cleanrl", "ppo", "-d")
     assert code == 0
@@ -120,6 +123,17 @@ def test_without_an_environment_the_algorithms_own_is_taken(
         code, _, err = mosaic("run", "cleanrl", algorithm, "-d")
         assert code == 2
         assert words in err
+
+
+def test_a_forgotten_worker_is_found_by_its_algorithm(mosaic: Mosaic, answers: Answers) -> None:
+    """`run ppo CartPole-v1` is answered with the whole command; what nobody has stays an unknown worker."""
+    unknown = {"code": "worker_unknown", "title": "There is no such worker", "status": 404}
+    answers["/api/v1/workers"] = {"workers": [CLEANRL]}
+    answers["/api/v1/workers/ppo"] = answers["/api/v1/workers/other"] = unknown
+    code, _, err = mosaic("run", "ppo", "CartPole-v1")
+    assert (code, "Did you mean `cleanrl ppo CartPole-v1`?" in err) == (2, True)
+    code, _, err = mosaic("run", "other", "CartPole-v1")
+    assert (code, "There is no such worker" in err) == (2, True)
 
 
 def test_what_the_worker_refuses_is_not_started(mosaic: Mosaic, answers: Answers) -> None:

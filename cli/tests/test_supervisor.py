@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -209,13 +210,18 @@ def test_the_end_is_an_end(layout: Layout) -> None:
     lock.release()
 
 
+def delete(folder: Path) -> None:
+    """As `rm -rf` does, again when the supervisor wrote into it meanwhile."""
+    while folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.mark.parametrize("gone", ["stack", "logs"])
 def test_a_stack_that_nobody_can_see_ends_itself(layout: Layout, living: Living, gone: str) -> None:
     """Its lock's folder deleted, alone or with the logs, the supervisor takes the services down and goes."""
     up(layout)
-    shutil.rmtree(layout.home / gone)
-    if gone != "stack":
-        shutil.rmtree(layout.home / "stack")
+    for folder in {gone, "stack"}:
+        delete(layout.home / folder)
     assert until(lambda: living() == [])
 
 
@@ -224,7 +230,7 @@ def test_a_stack_whose_lock_was_replaced_leaves_the_other_ones_files(
 ) -> None:
     """The one that has lost its lock goes; the next one's stack.json stays as that one wrote it."""
     first = up(layout)
-    shutil.rmtree(layout.home / "stack")
+    delete(layout.home / "stack")
     second = up(layout)
     assert second.supervisor_pid != first.supervisor_pid
     assert until(lambda: current(first.supervisor_pid) is None)
@@ -239,7 +245,7 @@ def test_a_stack_whose_lock_was_replaced_leaves_the_other_ones_files(
 def test_down_finds_a_stack_that_has_lost_its_lock(layout: Layout, living: Living) -> None:
     """Asked right after the deletion it takes that stack down, instead of saying that none is up."""
     up(layout)
-    shutil.rmtree(layout.home / "stack")
+    delete(layout.home / "stack")
     # on a busy machine it may have noticed by itself before it is looked for
     assert take_down(layout) or living() == []
     assert living() == []

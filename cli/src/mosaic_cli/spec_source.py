@@ -15,7 +15,9 @@ from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.option_group import leave_to_shell
 from mosaic_cli.output import say
 from mosaic_cli.reference import did_you_mean, parse_duration, parse_parameters
-from mosaic_client import Client
+from mosaic_client import Client, MosaicProblem
+from mosaic_contracts.fault import fault_place, fault_text
+from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RecordLevel, RunSpec
 
 Worker = Annotated[
@@ -174,6 +176,7 @@ def spec_fields(
     spec |= given
     missing = [name for name in ("worker", "algorithm") if spec.get(name) is None]
     if missing:
+        validated(dict.fromkeys(missing, "?") | {"environment": "?"} | spec)  # a misspelt field?
         where = f"{file} names" if file is not None else "The command line names"
         raise ValueRefused(
             f"{where} no {' and no '.join(missing)}. Write WORKER ALGORITHM ENVIRONMENT, "
@@ -197,7 +200,17 @@ def make_spec(client: Client, fields: dict[str, Any]) -> RunSpec:
 
 
 def _default_environment(client: Client, worker: str, algorithm: str) -> str:
-    described = client.worker(worker).description
+    try:
+        described = client.worker(worker).description
+    except MosaicProblem as error:
+        if error.problem.code is not ProblemCode.WORKER_UNKNOWN:
+            raise
+        owner = _owner_of(client, worker)
+        if owner is None:
+            raise
+        raise ValueRefused(
+            f"{worker} is no worker but an algorithm. Did you mean `{owner} {worker} {algorithm}`?"
+        ) from error
     known = {one.id: one.default_environment for one in described.algorithms} if described else {}
     default = known.get(algorithm)
     if default is None:
@@ -207,6 +220,14 @@ def _default_environment(client: Client, worker: str, algorithm: str) -> str:
             f"{hint or f'`./mosaic describe {worker}` lists them.'}"
         )
     return default
+
+
+def _owner_of(client: Client, algorithm: str) -> str | None:
+    """The worker that has such an algorithm: its name is easily forgotten."""
+    for entry in client.workers().workers:
+        if entry.description and algorithm in (one.id for one in entry.description.algorithms):
+            return entry.manifest.id
+    return None
 
 
 def validated(spec: dict[str, Any]) -> RunSpec:
@@ -220,13 +241,13 @@ def validated(spec: dict[str, Any]) -> RunSpec:
     except ValidationError as error:
         words = []
         for found in error.errors():
-            where = ".".join(map(str, found["loc"]))
+            where = fault_place(found)
             if found["type"] == "extra_forbidden":
                 words.append(
-                    f"{where}: no field of a spec. {did_you_mean(where, RunSpec.model_fields)}"
+                    f"{where}: {fault_text(found)}. {did_you_mean(where, RunSpec.model_fields)}"
                 )
             else:
-                words.append(f"{where}: {found['msg']} (given: {found['input']!r})")
+                words.append(f"{where}: {fault_text(found)} (given: {found['input']!r})")
         raise ValueRefused("This cannot be run. " + "; ".join(words)) from error
 
 

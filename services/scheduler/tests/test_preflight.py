@@ -56,7 +56,7 @@ def _findings(changes: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
     ("changes", "where", "code", "says", "nearest"),
     [
         ({"sed": 1}, "sed", ProblemCode.SPEC_INVALID, "did you mean 'seed'", "seed"),
-        ({"seed": -1}, "seed", ProblemCode.SPEC_INVALID, "greater than or equal to 0", None),
+        ({"seed": -1}, "seed", ProblemCode.SPEC_INVALID, "must be at least 0", None),
         ({"algorithm": "pp"}, "algorithm", ProblemCode.ALGORITHM_UNKNOWN, "'ppo'", "ppo"),
         (
             {"environment": "Cartpole-v1"},

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mosaic_cli.place import is_elsewhere
-from mosaic_cli.stack.process import Process, current
+from mosaic_cli.stack.process import Process, ask_to_end, current
 from mosaic_cli.wording import plural
 from mosaic_client import Client, MosaicProblem
 from mosaic_contracts.problems import ProblemCode
@@ -22,7 +22,7 @@ class LoneRun(NamedTuple):
     """A run whose runner lives."""
 
     run_id: str
-    runner_pid: int
+    runner: Process
 
 
 def lone_runs(home: Path) -> list[LoneRun]:
@@ -33,8 +33,17 @@ def lone_runs(home: Path) -> list[LoneRun]:
         process = current(int(entry.name)) if entry.name.isdecimal() else None
         folder = _run_folder(process) if process is not None else None
         if process is not None and folder is not None and folder.parent == runs:
-            found.append(LoneRun(folder.name, process.pid))
-    return sorted(found)
+            found.append(LoneRun(folder.name, process))
+    return sorted(found, key=lambda run: run.run_id)
+
+
+def stop_lone_runs(runs: list[LoneRun], within_s: float) -> list[LoneRun]:
+    """Ask their runners to stop them, as a stack would; returns those that go on after `within_s`.
+
+    A runner gives its worker the grace period of the spec, then kills it; the next stack reads how it ended.
+    """
+    left = ask_to_end([run.runner for run in runs], within_s)
+    return [run for run in runs if run.runner in left]
 
 
 def unknown_runs(client: Client, home: Path) -> list[LoneRun]:
@@ -53,14 +62,14 @@ def going_on_text(run_ids: list[str]) -> str:
     go = "goes" if len(run_ids) == 1 else "go"
     return (
         f"{plural(len(run_ids), 'run')} {go} on without it and will be shipped by the next stack: {_names(run_ids)}\n"
-        "(`./mosaic up -d` picks them up again; after that `./mosaic down --stop-runs` stops them)"
+        "(`./mosaic up -d` picks them up again; `./mosaic down --stop-runs` stops them)"
     )
 
 
 def unknown_text(runs: list[LoneRun]) -> str:
     """What is said of runs that the stack which is up does not know, and how to end them."""
     go, them = ("goes", "it") if len(runs) == 1 else ("go", "them")
-    pids = " ".join(str(run.runner_pid) for run in runs)
+    pids = " ".join(str(run.runner.pid) for run in runs)
     return (
         f"{plural(len(runs), 'run')} of this data root {go} on that this stack does not know "
         f"(was its database deleted?): {_names([run.run_id for run in runs])}. `kill {pids}` stops {them} "

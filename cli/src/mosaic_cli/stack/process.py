@@ -3,6 +3,8 @@
 import os
 import select
 import signal
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +56,28 @@ class Process:
         except (ProcessLookupError, PermissionError):
             return
         finally:
+            os.close(fd)
+
+
+def ask_to_end(processes: list[Process], within_s: float) -> list[Process]:
+    """SIGTERM to all of them; returns those that are still there after `within_s`."""
+    opened: dict[int, Process] = {}
+    deadline_s = time.monotonic() + within_s
+    try:
+        for process in processes:
+            with suppress(ProcessLookupError):
+                fd = os.pidfd_open(process.pid)
+                opened[fd] = process
+                # opened first, compared afterwards: from here on the pid cannot mean another process
+                if process.is_alive:
+                    signal.pidfd_send_signal(fd, signal.SIGTERM)
+        return [
+            process
+            for fd, process in opened.items()
+            if not wait_for(fd, max(0.0, deadline_s - time.monotonic())) and process.is_alive
+        ]
+    finally:
+        for fd in opened:
             os.close(fd)
 
 

@@ -45,7 +45,7 @@ def clone(
     for name in overrides:
         if name not in RunSpec.model_fields:
             hint = did_you_mean(name, RunSpec.model_fields)
-            raise ValueRefused(f"{name} is no field of a spec. {hint}")
+            raise ValueRefused(f"{name}: there is no such field. {hint}")
     with connect() as client:
         view = find_run(client, run)
         accompany(client, client.clone(view.run_id, **overrides), detach, json)

@@ -101,6 +101,10 @@ def accompany(client: Client, run: RunView, detach: bool, json: bool) -> None:
     """
     if detach:
         emit(run) if json else out.print(run.run_id)
+        if err.is_terminal:  # a script that reads the id needs no advice
+            say(
+                f"  ./mosaic logs -f {run.run_id}   follow it\n  ./mosaic show {run.run_id}      how it is"
+            )
         return
     say(f"Run {run.run_id} ({run.name}). Ctrl-C detaches from it.")
     try:

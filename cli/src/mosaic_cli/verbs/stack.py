@@ -16,7 +16,14 @@ from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.place import client_here, is_elsewhere
 from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.lone_run import LoneRun, going_on_text, lone_runs, unknown_runs, unknown_text
+from mosaic_cli.stack.lone_run import (
+    LoneRun,
+    going_on_text,
+    lone_runs,
+    stop_lone_runs,
+    unknown_runs,
+    unknown_text,
+)
 from mosaic_cli.stack.start_display import StartDisplay
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import StartOptions, supervise
@@ -61,14 +68,14 @@ def up(
     """Start the stack: broker, recorder, scheduler and gateway.
 
     Without -d it stays in the foreground, shows how the services are, and ends with Ctrl-C. A stack that is already up
-    is left alone: exit code 0 with -d, else 1.
+    is left alone.
     """
     layout = Layout.of_environment()
     options = StartOptions(port=port, broker_port=broker_port)
     running = running_stack(layout.home, layout.lock_file)
     if running is not None:
         _say_already_up(running, json)
-        raise typer.Exit(ExitCode.DONE if detach else 1)
+        return
     if detach:
         stack = start_and_wait(layout, options)
         emit(stack) if json else _print_ready(stack)
@@ -84,8 +91,8 @@ def down(
 ) -> None:
     """Take the stack down. Live runs go on by themselves unless --stop-runs is given.
 
-    With --stop-runs the exit code is 6 when a run goes on all the same: it did not end in time, or no stack was up
-    that could have stopped it.
+    With --stop-runs the exit code is 6 when a run did not end in time and goes on. Where no stack is up, runs that go
+    on are asked to stop, too; what they have told is kept for the next stack.
     """
     layout = Layout.of_environment()
     running = running_stack(layout.home, layout.lock_file)
@@ -97,23 +104,29 @@ def down(
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
     waiting = [run.run_id for run in live or [] if not run.state.has_process]
-    going_on = [run.run_id for run in (lone_runs(layout.home) if live is None else live)]
-    going_on = [run_id for run_id in going_on if run_id not in waiting]
+    lone = lone_runs(layout.home) if live is None else []
+    if lone and stop_runs:
+        asked = [run.run_id for run in lone]
+        with err.status(f"Stopping {plural(len(lone), 'run')} that no stack watches ..."):
+            lone = stop_lone_runs(lone, STOP_RUNS_TIMEOUT_S)
+    going_on = [run.run_id for run in lone or live or [] if run.run_id not in waiting]
     stopped = [run_id for run_id in asked if run_id not in (*going_on, *waiting)]
     if json:
         emit({"was_up": was_up, "live_runs": going_on, "stopped_runs": stopped})
-    elif not was_up:
-        say("No stack was up.")
     else:
-        say("The stack is down.")
-    if stopped and not json:
-        say(f"Stopped {plural(len(stopped), 'run')}: {', '.join(stopped)}")
-    if going_on and not json:
-        say(going_on_text(going_on))
-    if waiting and not json:
-        say(f"{plural(len(waiting), 'run')} in the queue will start with the next stack.")
+        _say_down(was_up, stopped, going_on, waiting)
     if going_on and stop_runs:
         raise typer.Exit(ExitCode.NOT_NOW)
+
+
+def _say_down(was_up: bool, stopped: list[str], going_on: list[str], waiting: list[str]) -> None:
+    say("The stack is down." if was_up else "No stack was up.")
+    if stopped:
+        say(f"Stopped {plural(len(stopped), 'run')}: {', '.join(stopped)}")
+    if going_on:
+        say(going_on_text(going_on))
+    if waiting:
+        say(f"{plural(len(waiting), 'run')} in the queue will start with the next stack.")
 
 
 def status(json: option.Json = False) -> None:

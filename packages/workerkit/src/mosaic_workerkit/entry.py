@@ -15,6 +15,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
+from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
@@ -102,8 +103,8 @@ def _check(worker: Worker) -> CheckReport:
         findings = [
             Finding(
                 level="blocking",
-                where=".".join(str(part) for part in fault["loc"]) or "spec",
-                message=fault["msg"],
+                where=fault_place(fault) or "spec",
+                message=fault_text(fault),
                 code="spec_invalid",
             )
             for fault in error.errors(include_url=False)

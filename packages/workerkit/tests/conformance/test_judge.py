@@ -118,7 +118,7 @@ def test_a_worker_that_hangs_at_import_is_given_up(tmp_path: Path) -> None:
 
 def test_a_describe_that_leaves_a_child_is_told(tmp_path: Path) -> None:
     """A child in a session of its own that holds stdout is named, ended, and not waited for without end."""
-    made = judge(manifest(tmp_path, "describe_leaves_a_child"), "--answer-timeout", "2", "--json")
+    made = judge(manifest(tmp_path, "describe_leaves_a_child"), "--answer-timeout", "5", "--json")
     assert "left a process behind" in failed(made)["describe.answers"]["message"]
     assert b"600.25" not in b"".join(_command_lines())
 

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_gateway.strict_json import JsonInvalid, write_json
 from mosaic_servicekit.logging import get_log
@@ -47,8 +48,7 @@ def request_invalid(detail: str, fields: list[dict[str, Any]] | None = None) -> 
 def validation_problem(findings: Iterable[Mapping[str, Any]]) -> Problem:
     """Findings of pydantic as one problem with a field each."""
     fields = [
-        {"where": ".".join(str(part) for part in finding["loc"]), "message": finding["msg"]}
-        for finding in findings
+        {"where": fault_place(finding), "message": fault_text(finding)} for finding in findings
     ]
     named = "; ".join(f"{field['where']}: {field['message']}" for field in fields[:5])
     return Problem(

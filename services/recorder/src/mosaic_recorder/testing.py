@@ -17,7 +17,7 @@ from mosaic_contracts.services import Committed, RecorderStatus
 from mosaic_contracts.stack import TELEMETRY_DB
 from mosaic_contracts.wire import BATCH_HEADER, ENCODING_HEADER, MSG_ID_HEADER, Batch, to_event
 from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.errors import ServiceUnavailable
+from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
 from mosaic_servicekit.testing import TestBroker
 from mosaic_store import Reader, StoreMissing, open_reader, strict_json
 from mosaic_store.plain import plain_event
@@ -135,7 +135,7 @@ class Publisher:
             try:
                 # a new nonce: the broker would take what it lost for a duplicate
                 await self.send(waiting, secrets.token_hex(4))
-            except (NatsError, TimeoutError, ServiceUnavailable):
+            except (NatsError, TimeoutError, ServiceUnavailable, BrokerUnavailable):
                 await self._bus.connected.wait()
                 continue
             await self._wait_moves(last, patience_s)

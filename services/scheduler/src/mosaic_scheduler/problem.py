@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.worker import Finding
 from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
@@ -68,7 +69,7 @@ def run_going(run_id: str) -> ProblemError:
 def request_invalid(what: str, error: ValidationError) -> ProblemError:
     """A request whose inner part a person wrote, and which cannot be read."""
     fields = [
-        {"where": ".".join(map(str, entry["loc"])) or what, "message": entry["msg"]}
+        {"where": fault_place(entry) or what, "message": fault_text(entry)}
         for entry in error.errors()
     ]
     return ProblemError(

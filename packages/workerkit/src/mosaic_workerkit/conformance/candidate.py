@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
+from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.launch import ENV_RUN_ID
 from mosaic_contracts.worker import DeviceNeed, WorkerManifest
 from mosaic_workerkit.conformance.errors import ManifestUnusable
@@ -96,7 +97,7 @@ def read_candidate(path: Path, venvs: Path) -> Candidate:
         raise ManifestUnusable(f"{file} cannot be read: {error}") from error
     except ValidationError as error:
         faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            f"{fault_place(fault)}: {fault_text(fault)}"
             for fault in error.errors(include_url=False)
         )
         raise ManifestUnusable(f"{file} is no worker manifest: {faults}") from error

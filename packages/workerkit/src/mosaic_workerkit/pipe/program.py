@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
+from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.spec import RunSpec
@@ -121,7 +122,7 @@ def read_program_file(path: Path) -> ProgramFile:
         raise ProgramFileInvalid(f"{path} cannot be read: {error}") from error
     except ValidationError as error:
         faults = [
-            f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+            f"{fault_place(fault)}: {fault_text(fault)}"
             for fault in error.errors(include_url=False)
         ]
         raise ProgramFileInvalid(f"{path}: {'; '.join(faults)}") from error

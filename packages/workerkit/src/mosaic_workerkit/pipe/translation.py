@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mosaic_contracts.fault import fault_text
 from mosaic_contracts.wire import StepFlag
 from mosaic_workerkit.errors import ContractViolation
 from mosaic_workerkit.pipe import schema
@@ -323,6 +324,6 @@ def _flags(line: schema.StepLine | schema.EpisodeLine) -> int:
 def _words(error: ValidationError) -> str:
     faults = error.errors(include_url=False)[:3]
     return "; ".join(
-        f"{'.'.join(str(part) for part in fault['loc'][1:]) or 'line'}: {fault['msg']}"
+        f"{'.'.join(str(part) for part in fault['loc'][1:]) or 'line'}: {fault_text(fault)}"
         for fault in faults
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import (
@@ -122,12 +123,10 @@ def _unknown(where: str, name: str, known: list[str], code: ProblemCode) -> Find
 
 
 def _field_finding(entry: Any) -> Finding:
-    where = ".".join(str(part) for part in entry["loc"])
+    where, message = fault_place(entry), fault_text(entry)
     nearest: list[str] = []
-    message = entry["msg"]
     if entry["type"] == "extra_forbidden":
         nearest = difflib.get_close_matches(where, list(RunSpec.model_fields), n=3, cutoff=0.5)
-        message = "there is no such field"
         if nearest:
             message += f"; did you mean {nearest[0]!r}?"
     finding = _blocking(where or "spec", message, ProblemCode.SPEC_INVALID)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.worker import WorkerManifest
 from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
 from mosaic_servicekit.logging import get_log
@@ -212,5 +213,5 @@ def _stand_in(path: Path, reason: str, taken: set[str]) -> UnreadableWorker:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        return " ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}." for e in error.errors())
+        return " ".join(f"{fault_place(e)}: {fault_text(e)}." for e in error.errors())
     return f"{error}."

@@ -1,0 +1,36 @@
+"""Faults are told in words that say what would be right."""
+
+import pytest
+from pydantic import ValidationError
+
+from mosaic_contracts.fault import fault_place, fault_text
+from mosaic_contracts.spec import RunSpec
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("steps", "abc", "must be a whole number"),
+        ("steps", 1.5, "must be a whole number"),
+        ("steps", -5, "must be more than 0"),
+        ("cpus", 0, "must be at least 1"),
+        ("hold", "perhaps", "must be true or false"),
+        ("record", "everything", "must be one of 'metrics', 'episodes', 'replay' or 'full'"),
+        ("stepps", 5, "there is no such field"),
+        ("tags", "a", "must be a list"),
+        ("worker", None, "must be text"),
+    ],
+)
+def test_a_fault_says_what_would_be_right(field: str, value: object, words: str) -> None:
+    """The field is named apart, and the value is not repeated."""
+    spec = {"worker": "w", "algorithm": "a", "environment": "e"} | {field: value}
+    with pytest.raises(ValidationError) as refused:
+        RunSpec.model_validate(spec)
+    fault = refused.value.errors()[0]
+    assert (fault_place(fault), fault_text(fault)) == (field, words)
+
+
+def test_words_of_our_own_validators_come_through() -> None:
+    """What a validator of ours says is told without pydantic's opening."""
+    fault = {"type": "value_error", "msg": "Value error, name it otherwise", "loc": ()}
+    assert (fault_place(fault), fault_text(fault)) == ("", "name it otherwise")
