@@ -119,6 +119,15 @@ def report(level: str = "ok", **fields: Any) -> PreflightReport:
         "ok": level != "blocking",
         "lines": [{"id": "worker", "title": "Worker", "level": "ok", "message": "Answers."}, line],
         "plan": {"argv": ["python", "-m", "cleanrl.ppo"], "total_steps": 500},
+        "launch": {
+            "placement": "process",
+            "command": ["python", "-m", "mosaic_worker_cleanrl", "train", "--run-dir", "runs/RUN"],
+            "environment": {"OMP_NUM_THREADS": "1"},
+            "mounts": ["runs/RUN: its own folder"],
+            "devices": "none: it sees no GPU",
+            "network": "whatever this machine reaches",
+            "limits": ["1 core"],
+        },
         "digest": "d1",
     }
     return PreflightReport.model_validate(known | fields)

@@ -1,7 +1,9 @@
 import pytest
 from tests.specimen import worker
 
-from mosaic_gui.state.schema_form import FieldKind, FormField, Inputs, read_schema
+from mosaic_gui.state.form_field import FieldKind, FormField
+from mosaic_gui.state.inputs import Inputs
+from mosaic_gui.state.schema_form import read_schema
 
 SCHEMA = worker().description.algorithms[0].parameters  # type: ignore[union-attr]
 

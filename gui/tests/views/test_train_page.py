@@ -102,11 +102,11 @@ def test_only_what_was_changed_can_be_looked_at(qtbot: QtBot, shown: Shown) -> N
     """Search and `only changed` narrow the form."""
     shown.field("parameters.gamma").clear()
     qtbot.keyClicks(shown.field("parameters.gamma"), "0.5")
-    shown.page.form.only_changed.setChecked(True)
+    shown.page.form.bar.only_changed.setChecked(True)
     visible = [name for (_, name), row in shown.page.form.rows.items() if row.isVisible()]
     assert visible == ["gamma"]
-    shown.page.form.only_changed.setChecked(False)
-    shown.page.form.search.setText("learn")
+    shown.page.form.bar.only_changed.setChecked(False)
+    shown.page.form.bar.search.setText("learn")
     visible = [name for (_, name), row in shown.page.form.rows.items() if row.isVisible()]
     assert visible == ["learning_rate"]
 
@@ -130,12 +130,30 @@ def test_a_blocking_line_hinders_and_says_why(qtbot: QtBot, shown: Shown) -> Non
 
 
 def test_the_dry_run_shows_the_exact_plan(qtbot: QtBot, shown: Shown) -> None:
-    """The command and every value, as the worker's own check tells them."""
-    qtbot.mouseClick(shown.button("preflight.plan"), LEFT)
-    plan = shown.page.preflight._plan
-    assert plan.isVisible()
-    assert plan.toPlainText().startswith("python \\\n    -m \\\n    cleanrl.ppo")
-    assert '"total_steps": 500' in plan.toPlainText()
+    """Command, image, environment, mounts, GPU and network as the stack would start it, and every value."""
+    qtbot.mouseClick(shown.button("preflight.view.plan"), LEFT)
+    text = shown.page.preflight.plan.text.toPlainText()
+    for part in ("python -m mosaic_worker_cleanrl", "OMP_NUM_THREADS=1", "runs/RUN"):
+        assert part in text
+    for title in ("Command", "Script", "Image", "Environment", "Mounts", "GPU", "Network", "Limits"):
+        assert title in text
+    assert '"total_steps": 500' in text.replace("\xa0", " ")
+
+
+def test_a_dry_run_that_was_looked_at_is_kept(qtbot: QtBot, shown: Shown) -> None:
+    """The plan goes into the run's note beneath the user's own words; without a look, or unticked, it does not."""
+    wanted = QSignalSpy(shown.model.launch_wanted)
+    qtbot.keyClicks(shown.field("run.note"), "first try")
+    shown.settle(qtbot)
+    qtbot.mouseClick(shown.button("preflight.view.plan"), LEFT)
+    qtbot.mouseClick(shown.button("preflight.launch"), LEFT)
+    note = wanted[0][0]["note"]
+    assert note.startswith("first try\n\nDry run before the launch\n# Command\n")
+    assert "# Network" in note
+    shown.model.take_launched()
+    qtbot.mouseClick(shown.button("preflight.view.lines"), LEFT)
+    qtbot.mouseClick(shown.button("preflight.launch"), LEFT)
+    assert wanted[1][0]["note"] == "first try"
 
 
 def test_consent_is_asked_for_beside_the_button(qtbot: QtBot, shown: Shown) -> None:

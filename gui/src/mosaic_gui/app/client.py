@@ -50,7 +50,7 @@ class Client(QObject):
         self.connection = ConnectionModel(self)
         self.table = RunTableModel(self.store, self)
         self.shown_runs = RunFilterModel(self.table, self)
-        self.launch = LaunchModel(self)
+        self.launch = LaunchModel(self, self.store)
         self.agents = AgentsModel(self.launch, self)
         self.watch = WatchModel(self.store, self)
         self.stage = StageModel(self.store, self.watch, self)
@@ -69,6 +69,7 @@ class Client(QObject):
         self.stack_start.output.connect(lambda said: self.connection.take_start(True, said))
         self.stack_start.ended.connect(self._on_start_ended)
         self.launching.launched.connect(self._on_launched)
+        self.launching.said.connect(self._say)
         self.acts.made.connect(self._on_made)
         self.window = self._make_window()
 
@@ -97,6 +98,7 @@ class Client(QObject):
         session = Session(location, self.store, self.clock, self)
         session.connection_changed.connect(self.connection.take)
         session.machine_seen.connect(self.connection.take_machine)
+        session.machine_seen.connect(self.launch.take_machine)
         session.stream.joined.connect(self.launching.read_catalogue)
         session.runs_read.connect(self._on_list_read)
         for part in (self.launching, self.watching, self.acts):
@@ -122,9 +124,7 @@ class Client(QObject):
         run = self.store.runs.get(run_id)
         if run is None:
             return
-        spec: dict[str, Any] = run.spec.model_dump(mode="json")
-        spec["name"] = None
-        if self.launch.copy_from(spec):
+        if self.launch.copy_run(run_id):
             self.window.show_page(TRAIN)
         else:
             self._say(f"This stack has no worker {run.spec.worker} with {run.spec.algorithm}.")

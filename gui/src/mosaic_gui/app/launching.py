@@ -5,8 +5,10 @@ from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.stack import StackStatus
 from mosaic_gui.app.session import Session
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.viewmodels.launch import LaunchModel
@@ -17,6 +19,8 @@ class Launching(QObject):
 
     launched = pyqtSignal(object)
     """The new RunView."""
+    said = pyqtSignal(str)
+    """Something for the bar below."""
 
     def __init__(self, model: LaunchModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -24,11 +28,39 @@ class Launching(QObject):
         self.session: Session | None = None
         model.preflight_wanted.connect(self._on_preflight_wanted)
         model.launch_wanted.connect(self._on_launch_wanted)
+        model.checkpoints_wanted.connect(self._on_checkpoints_wanted)
+        model.secret_wanted.connect(self._on_secret_wanted)
 
     def read_catalogue(self) -> None:
-        """Ask for the workers."""
+        """Ask for the workers, and for what the stack gives to runs."""
         if self.session is not None:
-            self.session.api.workers().done.connect(self._model.take_catalogue)
+            api = self.session.api
+            api.stack().done.connect(self._on_stack)
+            api.workers().done.connect(self._model.take_catalogue)
+            api.secrets().done.connect(self._on_secrets)
+
+    def _on_stack(self, status: StackStatus) -> None:
+        limit = (status.scheduler or {}).get("cpu_limit")
+        self._model.cpu_limit = limit if isinstance(limit, int) else None
+
+    def _on_secrets(self, entries: SecretEntries) -> None:
+        self._model.take_secrets(frozenset(entry.name for entry in entries.secrets))
+
+    def _on_secret_wanted(self, name: str, value: str) -> None:
+        if self.session is not None:
+            reply = self.session.api.set_secret(name, value)
+            reply.done.connect(self._on_secret_kept)
+            reply.failed.connect(lambda problem: self.said.emit(problem.message))
+
+    def _on_secret_kept(self, entry: SecretEntry) -> None:
+        self._model.take_secrets(self._model.secrets | {entry.name})
+        self.said.emit(self.tr("The stack keeps {0} now.").format(entry.name))
+
+    def _on_checkpoints_wanted(self, run_id: str) -> None:
+        if self.session is not None:
+            reply = self.session.api.artifacts(run_id)
+            reply.done.connect(partial(self._model.take_checkpoints, run_id))
+            reply.failed.connect(lambda _problem: self._model.take_checkpoints(run_id, []))
 
     def _on_preflight_wanted(self, spec: dict[str, Any]) -> None:
         if self.session is None:

@@ -16,6 +16,7 @@ from PyQt6.QtNetwork import (
 )
 
 from mosaic_contracts import VERSION
+from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode
@@ -138,6 +139,15 @@ class ApiClient(QObject):
     def artifacts(self, run_id: str) -> Reply:
         """List of ArtifactRow."""
         return self._get(_run_path(run_id, "artifacts"), _read_artifacts)
+
+    def secrets(self) -> Reply:
+        """SecretEntries: names, never values."""
+        return self._get("/secrets", _model(SecretEntries))
+
+    def set_secret(self, name: str, value: str) -> Reply:
+        """SecretEntry of what the stack keeps now."""
+        path = f"/secrets/{quote(name, safe='')}"
+        return self._send(b"PUT", path, {"value": value}, _model(SecretEntry), repeat=True)
 
     def _get(self, path: str, read: Read) -> Reply:
         return self._send(b"GET", path, None, read, repeat=True)

@@ -1,82 +1,37 @@
 """A run that is being put together: what was chosen, what is wrong with it, and the spec that follows."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from mosaic_contracts.services import WorkerEntry
-from mosaic_contracts.spec import RecordLevel
 from mosaic_contracts.worker import Algorithm, Environment
-from mosaic_gui.state.schema_form import FieldKind, FormField, FormGroup, Inputs, read_schema
+from mosaic_gui.state.edit_history import EditHistory, Snapshot
+from mosaic_gui.state.form_field import FormGroup
+from mosaic_gui.state.inputs import Inputs
+from mosaic_gui.state.limits import UNKNOWN, Limits
+from mosaic_gui.state.run_fields import run_groups
+from mosaic_gui.state.schema_form import read_schema
+from mosaic_gui.state.tracking import part_tracking, write_tracking
 
-RUN_FIELDS = FormGroup(
-    "run",
-    (
-        FormField(
-            "seed",
-            "seed",
-            FieldKind.INTEGER,
-            default=1,
-            help="Same seed, same result on this kind of machine.",
-            minimum=0,
-            maximum=2**32 - 1,
-        ),
-        FormField(
-            "steps",
-            "steps",
-            FieldKind.INTEGER,
-            help="Environment steps in all. Empty: the algorithm's own default.",
-            nullable=True,
-            unit="steps",
-            above=0,
-        ),
-        FormField(
-            "cpus",
-            "cores",
-            FieldKind.INTEGER,
-            default=1,
-            help="Cores that are reserved for it.",
-            minimum=1,
-            maximum=1024,
-        ),
-        FormField(
-            "gpus",
-            "GPUs",
-            FieldKind.INTEGER,
-            default=0,
-            help="GPUs that are leased to it; with 0 it sees none.",
-            minimum=0,
-            maximum=64,
-        ),
-        FormField(
-            "record",
-            "record",
-            FieldKind.CHOICE,
-            default=RecordLevel.REPLAY.value,
-            help="metrics: curves only. episodes: and each episode's return. replay: and every action, so that any "
-            "episode can be shown again. full: and every observation.",
-        ),
-        FormField(
-            "wall_time_s",
-            "time limit",
-            FieldKind.NUMBER,
-            help="Stops the run after so many seconds. Empty: no limit.",
-            nullable=True,
-            unit="s",
-            above=0,
-        ),
-        FormField(
-            "name", "name", FieldKind.TEXT, nullable=True, help="Empty: made of what it trains."
-        ),
-        FormField(
-            "tags",
-            "tags",
-            FieldKind.TEXT,
-            default="",
-            help="Words to find it by, with commas between them.",
-        ),
-    ),
-)
-"""Fields of a RunSpec that every algorithm has."""
+
+@dataclass(frozen=True)
+class Origin:
+    """The run that a draft was copied from."""
+
+    run_id: str
+    name: str
+    typed: Snapshot
+    lost: tuple[str, ...] = ()
+    """Its parameters that this algorithm does not have (any more)."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field that is not as in the origin. Empty texts: the default."""
+
+    label: str
+    before: str
+    now: str
 
 
 @dataclass
@@ -88,11 +43,14 @@ class Draft:
     environment: str = ""
     run: Inputs = field(default_factory=Inputs)
     arguments: Inputs = field(default_factory=Inputs)
+    tracking: FormGroup | None = None
+    """Those of the arguments that steer a tracker; the last group of `arguments`."""
     consent: str | None = None
-    parent: str | None = None
+    origin: Origin | None = None
+    history: EditHistory = field(default_factory=lambda: EditHistory(Snapshot("", {}, {})))
 
     @classmethod
-    def of(cls, worker: WorkerEntry, algorithm: Algorithm) -> "Draft":
+    def of(cls, worker: WorkerEntry, algorithm: Algorithm, limits: Limits = UNKNOWN) -> "Draft":
         """A fresh one with every default."""
         hidden = (
             algorithm.steps_parameter,
@@ -100,15 +58,26 @@ class Draft:
             algorithm.environment_parameter,
         )
         groups = read_schema(algorithm.parameters, frozenset(name for name in hidden if name))
-        # the algorithm's own arguments before those of every script (names, tracking)
+        groups, tracking = part_tracking(worker, groups)
+        # the algorithm's own arguments before those of every script (names, devices)
         groups.sort(key=lambda group: group.name == "run")
-        return cls(
+        draft = cls(
             worker=worker,
             algorithm=algorithm,
             environment=_first_environment(worker, algorithm),
-            run=Inputs((_run_fields(worker, algorithm),)),
-            arguments=Inputs(tuple(groups)),
+            run=Inputs(run_groups(worker, algorithm, limits)),
+            arguments=Inputs((*groups, tracking) if tracking else tuple(groups)),
+            tracking=tracking,
         )
+        draft.history = EditHistory(draft.snapshot())
+        return draft
+
+    def limit(self, limits: Limits) -> bool:
+        """Heed what the machine can give; whether that is something else than before."""
+        groups = run_groups(self.worker, self.algorithm, limits)
+        is_new = groups != self.run.groups
+        self.run.groups = groups
+        return is_new
 
     def faults(self) -> dict[str, str]:
         """What is wrong before anybody is asked: by field of the spec, arguments as `parameters.NAME`."""
@@ -130,23 +99,62 @@ class Draft:
             **values,
             "parameters": dict(self.arguments.changed()),
         }
-        for name, value in (("consent", self.consent), ("parent", self.parent)):
-            if value is not None:
-                spec[name] = value
-        return spec
+        if self.consent is not None:
+            spec["consent"] = self.consent
+        if self.origin is not None:
+            spec["parent"] = self.origin.run_id
+        return write_tracking(spec, self.tracking)
 
-    def fill_from(self, spec: dict[str, Any]) -> None:
-        """Take over another run's choices where this algorithm has them."""
+    def snapshot(self) -> Snapshot:
+        """What was typed, to come back to."""
+        return Snapshot(self.environment, dict(self.run.texts), dict(self.arguments.texts))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Come back to what was typed."""
+        self.environment = snapshot.environment
+        self.run.texts = dict(snapshot.run)
+        self.arguments.texts = dict(snapshot.arguments)
+
+    def fill_from(self, spec: dict[str, Any], run_id: str = "", name: str = "") -> None:
+        """Take over another run's choices where this algorithm has them; with its id the new run is its child."""
         self.environment = str(spec.get("environment") or self.environment)
-        for name, form_field in self.run.fields.items():
-            value = spec.get(name)
-            if name == "tags":
+        self.run.texts, self.arguments.texts = {}, {}
+        for field_name, form_field in self.run.fields.items():
+            value = spec.get(field_name)
+            if field_name == "tags":
                 value = ", ".join(value or ())
             if value is not None:
-                self.run.texts[name] = form_field.text(value)
-        for name, value in (spec.get("parameters") or {}).items():
-            if name in self.arguments.fields:
-                self.arguments.texts[name] = self.arguments.fields[name].text(value)
+                self.run.texts[field_name] = form_field.text(value)
+        lost = []
+        for field_name, value in (spec.get("parameters") or {}).items():
+            if field_name in self.arguments.fields:
+                form_field = self.arguments.fields[field_name]
+                self.arguments.texts[field_name] = form_field.text(value)
+            elif field_name != self.algorithm.steps_parameter:
+                lost.append(field_name)
+            else:
+                self.run.texts.setdefault("steps", str(value))
+        if run_id:
+            self.origin = Origin(run_id, name, self.snapshot(), tuple(lost))
+
+    def differences(self) -> list[Difference]:
+        """What is not as in the run that it was copied from."""
+        if self.origin is None:
+            return []
+        before, now = self.origin.typed, self.snapshot()
+        found = []
+        if before.environment != now.environment:
+            found.append(Difference("environment", before.environment, now.environment))
+        for inputs, was, typed in (
+            (self.run, before.run, now.run),
+            (self.arguments, before.arguments, now.arguments),
+        ):
+            for name, form_field in inputs.fields.items():
+                default = form_field.text(form_field.default)
+                texts = was.get(name, default), typed.get(name, default)
+                if not form_field.is_same(*texts):
+                    found.append(Difference(form_field.label, *texts))
+        return found
 
 
 def environments_for(worker: WorkerEntry, algorithm: Algorithm) -> list[Environment]:
@@ -171,23 +179,3 @@ def _first_environment(worker: WorkerEntry, algorithm: Algorithm) -> str:
     if default and (default in ready or not ready):
         return default
     return ready[0] if ready else offered[0].id if offered else ""
-
-
-def _run_fields(worker: WorkerEntry, algorithm: Algorithm) -> FormGroup:
-    levels = worker.description.record_levels if worker.description else []
-    known = tuple(levels) or tuple(level.value for level in RecordLevel)
-    default = RecordLevel.REPLAY.value if RecordLevel.REPLAY.value in known else known[-1]
-    fields = []
-    for form_field in RUN_FIELDS.fields:
-        if form_field.name == "record":
-            form_field = replace(form_field, choices=known, default=default)
-        elif form_field.name == "steps":
-            form_field = replace(form_field, placeholder=_default_steps(algorithm))
-        fields.append(form_field)
-    return FormGroup(RUN_FIELDS.name, tuple(fields))
-
-
-def _default_steps(algorithm: Algorithm) -> str:
-    properties = algorithm.parameters.get("properties", {})
-    default = properties.get(algorithm.steps_parameter or "", {}).get("default")
-    return f"{default:,}" if isinstance(default, int) else ""

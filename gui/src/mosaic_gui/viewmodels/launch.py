@@ -1,118 +1,86 @@
-"""Putting a run together: catalogue, form, preflight, and whether it may be launched."""
+"""Putting a run together: form, preflight, consent, and whether it may be launched."""
 
 from typing import Any
 
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
+from mosaic_contracts.machine import MachineSample
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
-from mosaic_contracts.services import WorkerEntries, WorkerEntry
-from mosaic_contracts.worker import Algorithm, Environment
-from mosaic_gui.state.draft import Draft, environments_for
-from mosaic_gui.state.schema_form import FormField, FormGroup, Inputs
+from mosaic_contracts.services import WorkerEntries
+from mosaic_gui.state.dry_run import noted
+from mosaic_gui.state.limits import standing
+from mosaic_gui.state.store import Store
+from mosaic_gui.viewmodels.draft import ARGUMENT, RUN, DraftModel
 
+__all__ = ["ARGUMENT", "RUN", "LaunchModel"]
 SETTLE_MS = 450
 """After the last key press, before the stack is asked."""
-RUN, ARGUMENT = "run", "parameters"
+AGAIN_S = 5.0
+"""A preflight starts the worker's program: a machine that changes all the time is asked about no more often."""
+OBSTACLE_AGAIN_S = 20.0
+"""What stands in the way may be put right where no sample shows it (a server started, a bundle installed)."""
 
 
-class LaunchModel(QObject):
-    """One draft and what is known of it."""
+class LaunchModel(DraftModel):
+    """A draft and what the stack says of it."""
 
-    catalogue_changed = pyqtSignal()
-    draft_replaced = pyqtSignal()
-    """Another algorithm: the form is built anew."""
-    checked = pyqtSignal()
-    """Faults, preflight or the right to launch may be different."""
     preflight_wanted = pyqtSignal(dict)
     launch_wanted = pyqtSignal(dict)
+    consents_changed = pyqtSignal(list)
+    """Kinds of access that need no question any more."""
+    secret_wanted = pyqtSignal(str, str)
+    """The stack is to keep a value under this name; nothing here does."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.workers: list[WorkerEntry] = []
-        self.draft: Draft | None = None
+    def __init__(self, parent: QObject | None = None, store: Store | None = None) -> None:
+        super().__init__(parent, store)
         self.faults: dict[str, str] = {}
         self.report: PreflightReport | None = None
         self.refusal = ""
         """Why the last launch or preflight came to nothing."""
         self.launching = False
+        self.keeps_plan = True
+        """The plan that was looked at goes into the run's note."""
+        self.plan_seen = False
+        self.secrets: frozenset[str] = frozenset()
+        """Names of the secrets that the stack keeps."""
+        self.consents: set[str] = set()
+        """Kinds of access that were agreed to once, as `worker: need`."""
         self._asked: dict[str, Any] | None = None
+        self._is_again = False
+        """The question is asked again without a change of the draft: what is known holds until the answer."""
         self._agreed = ""
-        self._drafts: dict[tuple[str, str], Draft] = {}
+        self._shown = False
+        self._stood: tuple[object, ...] | None = None
+        self._asked_at = 0.0
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.setInterval(SETTLE_MS)
         self._settle.timeout.connect(self._ask)
 
     def take_catalogue(self, entries: WorkerEntries) -> None:
-        """The workers of this stack. What was typed for one stays."""
-        self.workers = entries.workers
-        self.catalogue_changed.emit()
-        if self.draft is None:
-            for worker in self.workers:
-                if worker.ready and worker.description and worker.description.algorithms:
-                    self.choose(worker.manifest.id, worker.description.algorithms[0].id)
-                    return
+        """As before; a stack that was away may be another one now."""
+        had_draft = self.draft is not None
+        super().take_catalogue(entries)
+        if had_draft:
+            self.ask_again()
 
-    def choose(self, worker_id: str, algorithm_id: str) -> None:
-        """Another worker or algorithm; each keeps what was typed for it."""
-        worker, algorithm = self._find(worker_id, algorithm_id)
-        if worker is None or algorithm is None:
+    def take_machine(self, sample: MachineSample) -> None:
+        """The machine was looked at: what a preflight depends on may have changed."""
+        self.take_limits(sample)
+        stands, age = standing(sample), sample.t - self._asked_at
+        if self.report is None or not self._shown or self.is_checking:
+            self._stood = stands
             return
-        key = (worker_id, algorithm_id)
-        self.draft = self._drafts.setdefault(key, Draft.of(worker, algorithm))
-        self._replace_draft()
+        is_other = stands != self._stood and age >= AGAIN_S
+        if is_other or (not self.report.ok and age >= OBSTACLE_AGAIN_S):
+            self._stood, self._asked_at = stands, sample.t
+            self.ask_again()
 
-    def copy_from(self, spec: dict[str, Any]) -> bool:
-        """Fill the form from another run's spec; False when its algorithm is not in the catalogue."""
-        worker_id, algorithm_id = str(spec.get("worker")), str(spec.get("algorithm"))
-        worker, algorithm = self._find(worker_id, algorithm_id)
-        if worker is None or algorithm is None:
-            return False
-        self.draft = Draft.of(worker, algorithm)
-        self.draft.fill_from(spec)
-        self._drafts[(worker_id, algorithm_id)] = self.draft
-        self._replace_draft()
-        return True
-
-    def reset(self) -> None:
-        """Back to the defaults of this algorithm."""
-        if self.draft is not None:
-            worker, algorithm = self.draft.worker, self.draft.algorithm
-            self.draft = Draft.of(worker, algorithm)
-            self._drafts[(worker.manifest.id, algorithm.id)] = self.draft
-            self._replace_draft()
-
-    @property
-    def groups(self) -> list[tuple[str, FormGroup]]:
-        """Groups of fields in their order, with where their values go: RUN or ARGUMENT."""
-        if self.draft is None:
-            return []
-        run = [(RUN, group) for group in self.draft.run.groups]
-        return run + [(ARGUMENT, group) for group in self.draft.arguments.groups]
-
-    @property
-    def environments(self) -> list[Environment]:
-        """Those that the chosen algorithm can act in."""
-        return environments_for(self.draft.worker, self.draft.algorithm) if self.draft else []
-
-    def text(self, part: str, name: str) -> str:
-        """What stands in a field."""
-        return self._inputs(part).text(name)
-
-    def set_text(self, part: str, name: str, text: str) -> None:
-        """Something was typed."""
-        self._inputs(part).texts[name] = text
-        self._touch()
-
-    def set_environment(self, name: str) -> None:
-        """Another environment was named."""
-        if self.draft is not None and name.strip() != self.draft.environment:
-            self.draft.environment = name.strip()
-            self._touch()
-
-    def is_changed(self, part: str, form_field: FormField) -> bool:
-        """Whether a field differs from its default."""
-        return form_field.name in self._inputs(part).changed()
+    def set_shown(self, shown: bool) -> None:
+        """Nobody asks for a form that nobody sees; one that comes into sight is asked about again."""
+        if shown and not self._shown and self.report is not None:
+            self.ask_again()
+        self._shown = shown
 
     def fault(self, part: str, name: str) -> str:
         """What is wrong with a field: found here, or by the preflight."""
@@ -141,67 +109,102 @@ class LaunchModel(QObject):
         return report.needs if report and report.digest != self._agreed else []
 
     @property
+    def agreed(self) -> list[str]:
+        """What it needs and has the user's consent for, now or from an earlier run."""
+        return self.report.needs if self.report and not self.needs else []
+
+    @property
     def obstacle(self) -> str:
         """Why it cannot be launched now, in words; empty when it can."""
         if self.draft is None:
-            return "Choose an algorithm."
+            return self.tr("Choose an algorithm.")
         if self.faults:
             where, fault = next(iter(self.faults.items()))
             return f"{where.removeprefix('parameters.')}: {fault}"
         if self.launching:
-            return "Launching …"
+            return self.tr("Launching …")
         if self.refusal:
             return self.refusal
-        if self.is_checking or self.report is None:
-            return "Checking …"
-        if not self.report.ok:
-            blocking = next(line for line in self.report.lines if line.level == "blocking")
+        if self.report is None or (self.is_checking and not self._is_again):
+            return self.tr("Checking …")
+        if not self.report.ok and (blocking := self._blocking()) is not None:
             return f"{blocking.title}: {blocking.message}"
-        return "It needs your consent." if self.needs else ""
+        return self.tr("It needs your consent.") if self.needs else ""
 
     def agree(self) -> None:
-        """The user consents to what the preview names."""
+        """The user consents to what the preview names, in this run and in later ones."""
         if self.draft is not None and self.report is not None:
-            self._agreed = self.draft.consent = self.report.digest
+            self.consents |= {self._kind(need) for need in self.report.needs}
+            self._give_consent()
+            self.consents_changed.emit(sorted(self.consents))
+            self.checked.emit()
+
+    def disagree(self) -> None:
+        """The user takes back what was agreed to."""
+        if self.draft is not None and self.report is not None:
+            self.consents -= {self._kind(need) for need in self.report.needs}
+            self._agreed, self.draft.consent = "", None
+            self.consents_changed.emit(sorted(self.consents))
             self.checked.emit()
 
     def check_again(self) -> None:
         """Ask the stack anew, e.g. after something outside was put right."""
         self._touch()
 
+    def ask_again(self) -> None:
+        """As `check_again`, while what is known stays on the screen."""
+        if self.draft is not None and not self.faults and not self.launching:
+            self._is_again = self.report is not None
+            self._settle.start()
+            self.checked.emit()
+
     def launch(self) -> None:
         """Launch it, if nothing is in the way."""
-        if self.draft is not None and not self.obstacle:
-            self.launching = True
-            self.checked.emit()
-            self.launch_wanted.emit(self.draft.spec())
+        if self.draft is None or self.obstacle:
+            return
+        spec = self.draft.spec()
+        if self.keeps_plan and self.plan_seen and self.report is not None:
+            spec["note"] = noted(str(spec.get("note", "")), self.report)
+        self.launching = True
+        self.checked.emit()
+        self.launch_wanted.emit(spec)
 
     def take_report(self, spec: dict[str, Any], report: PreflightReport) -> None:
         """The preflight's answer; one to an older question is left out."""
         if spec != self._asked:
             return
-        self._asked = None
+        self._asked, self._is_again = None, False
         self.report, self.refusal = report, ""
+        if report.needs and all(self._kind(need) in self.consents for need in report.needs):
+            self._give_consent()
         self.checked.emit()
 
     def take_refusal(self, spec: dict[str, Any], words: str, fields: list[dict[str, Any]]) -> None:
         """The preflight could not be made, or the launch was refused."""
-        self.launching = False
-        if self._asked is not None and spec != self._asked:
+        was_launching, self.launching = self.launching, False
+        if self._asked is not None and spec != self._asked and not was_launching:
             return
-        self._asked, self.report, self.refusal = None, None, words
+        self._asked, self.report, self.refusal, self._is_again = None, None, words, False
         self.faults |= {str(f.get("where")): str(f.get("message")) for f in fields}
         self.checked.emit()
 
     def take_launched(self) -> None:
         """The run exists."""
-        self.launching = False
+        self.launching = self.plan_seen = False
         self.checked.emit()
+
+    def take_secrets(self, names: frozenset[str]) -> None:
+        """What the stack keeps; a run that lacked one is asked about again."""
+        if names != self.secrets:
+            self.secrets = names
+            self.ask_again()
 
     def _touch(self) -> None:
         if self.draft is None:
             return
-        self.faults, self.refusal = self.draft.faults(), ""
+        self.faults, self.refusal, self._is_again = self.draft.faults(), "", False
+        # a consent is to one plan: with another draft the next answer tells
+        self._agreed, self.draft.consent = "", None
         if self.faults:
             self._settle.stop()
             self._asked, self.report = None, None
@@ -211,25 +214,23 @@ class LaunchModel(QObject):
 
     def _ask(self) -> None:
         if self.draft is not None and not self.faults:
+            self.draft.history.seal()
             self._asked = self.draft.spec()
             self.preflight_wanted.emit(self._asked)
             self.checked.emit()
 
     def _replace_draft(self) -> None:
         self.report = None
-        self.draft_replaced.emit()
-        self._touch()
+        super()._replace_draft()
 
-    def _inputs(self, part: str) -> Inputs:
-        if self.draft is None:
-            raise RuntimeError("there is no draft, so nobody can type into it")
-        return self.draft.run if part == RUN else self.draft.arguments
+    def _give_consent(self) -> None:
+        if self.draft is not None and self.report is not None:
+            self._agreed = self.draft.consent = self.report.digest
 
-    def _find(
-        self, worker_id: str, algorithm_id: str
-    ) -> tuple[WorkerEntry | None, Algorithm | None]:
-        worker = next((w for w in self.workers if w.manifest.id == worker_id), None)
-        if worker is None or worker.description is None:
-            return worker, None
-        algorithms = worker.description.algorithms
-        return worker, next((a for a in algorithms if a.id == algorithm_id), None)
+    def _kind(self, need: str) -> str:
+        return f"{self.draft.worker.manifest.id if self.draft else ''}: {need}"
+
+    def _blocking(self) -> PreflightLine | None:
+        """The first line that is in the way; the consent's own has its own words."""
+        found = [line for line in self.lines if line.level == "blocking" and line.id != "consent"]
+        return found[0] if found else None

@@ -1,25 +1,32 @@
 """The form of a run, made from what the worker says of its algorithm."""
 
-from PyQt6.QtCore import Qt
+from PyQt6.QtCore import QPoint, Qt
 from PyQt6.QtWidgets import (
-    QCheckBox,
     QCompleter,
     QFrame,
     QHBoxLayout,
-    QLineEdit,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
-from mosaic_gui.state.schema_form import FormGroup
-from mosaic_gui.theme.apply import current
-from mosaic_gui.theme.icon import icon
-from mosaic_gui.viewmodels.launch import RUN, LaunchModel
-from mosaic_gui.views.form_field import LABEL_WIDTH, CalmCombo, FieldRow
-from mosaic_gui.views.text import ElidedLabel, button, frame, inside_of_scroll, label, restyle
+from mosaic_contracts.runs import ArtifactRow
+from mosaic_gui.state import wording
+from mosaic_gui.state.form_field import FormGroup
+from mosaic_gui.state.tracking import GROUP as TRACKING
+from mosaic_gui.viewmodels.launch import ARGUMENT, RUN, LaunchModel
+from mosaic_gui.views.form_bar import FormBar
+from mosaic_gui.views.form_field import LABEL_WIDTH, CalmCombo, FieldRow, LeaveUndo
+from mosaic_gui.views.form_section import FormSection
+from mosaic_gui.views.help_label import HelpLabel
+from mosaic_gui.views.origin_strip import OriginStrip
+from mosaic_gui.views.picker import Entry, Picker
+from mosaic_gui.views.text import ElidedLabel, frame, inside_of_scroll, label
+from mosaic_gui.views.tracking_key import TrackingKey
 
-ENVIRONMENT_WIDTH = 240
+ENVIRONMENT_WIDTH = 220
+_SCRIPT = "run"
+"""The scripts' own name for what is not the algorithm's."""
 
 
 class RunForm(QFrame):
@@ -31,67 +38,92 @@ class RunForm(QFrame):
         self.setObjectName("form")
         self._model = model
         self.rows: dict[tuple[str, str], FieldRow] = {}
-        self._sections: list[tuple[QWidget, str, list[FieldRow]]] = []
+        self.sections: list[tuple[str, FormSection]] = []
+        self._folded: dict[str, bool] = {}
+        """By name of the section: what the user did with it."""
         self._title = label("", "heading")
         self._summary = ElidedLabel("", "muted")
         self.environment = CalmCombo()
-        self._environment_note = ElidedLabel("", "small")
-        self.search = QLineEdit()
-        self.only_changed = QCheckBox(self.tr("Only changed"))
-        self.reset = button(self.tr("Defaults"), "quiet", "form.reset")
+        self._environment_note = HelpLabel()
+        self.bar = FormBar(model, self)
+        self._origin = OriginStrip(model)
         self._area = QScrollArea()
+        self._picker: Picker | None = None
         self._dress()
         model.draft_replaced.connect(self.rebuild)
+        model.typed_replaced.connect(self.show_typed)
         model.checked.connect(self.refresh)
+        model.checkpoints_read.connect(self._on_checkpoints)
+        self.bar.filter_changed.connect(self._filter)
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Another algorithm, or other values from outside."""
+        """Another algorithm, or other fields."""
         draft = self._model.draft
-        self.rows, self._sections = {}, []
+        self.rows, self.sections = {}, []
         inside = inside_of_scroll()
         layout = QVBoxLayout(inside)
-        layout.setContentsMargins(16, 4, 16, 16)
-        layout.setSpacing(7)
+        layout.setContentsMargins(16, 2, 16, 16)
+        layout.setSpacing(4)
         if draft is not None:
             self._title.setText(draft.algorithm.title)
             self._summary.set_whole(draft.algorithm.summary)
             self._fill_environments()
             for part, group in self._model.groups:
-                self._add_group(layout, part, group)
+                layout.addWidget(self._make_section(part, group))
         layout.addStretch(1)
         self._area.setWidget(inside)
         self.refresh()
         self._filter()
 
+    def show_typed(self) -> None:
+        """Other values in the same fields; the first that changed is brought into sight."""
+        changed = [
+            row
+            for (part, name), row in self.rows.items()
+            if row.set_text(self._model.text(part, name))
+        ]
+        if self._model.draft is not None:
+            self._show_environment(self._model.draft.environment)
+        if changed:
+            self._area.ensureWidgetVisible(changed[0])
+
+    def show_field(self, where: str) -> None:
+        """Bring a field of the spec into sight and put the cursor in it, e.g. `parameters.gamma`, `steps`."""
+        part, _, name = where.rpartition(".")
+        row = self.rows.get((part or RUN, name))
+        if where == "environment":
+            self.environment.setFocus()
+        elif row is not None:
+            for _, section in self.sections:
+                if row in section.rows:
+                    section.fold(False)
+            self._area.ensureWidgetVisible(row)
+            row.input.setFocus()
+
     def refresh(self) -> None:
         """Faults and changes as they are now."""
-        for (part, name), row in self.rows.items():
-            row.refresh(
-                self._model.fault(part, name), changed=self._model.is_changed(part, row.field)
-            )
+        for part, section in self.sections:
+            changes = faults = 0
+            for row in section.rows:
+                fault = self._model.fault(part, row.field.name)
+                changed = self._model.is_changed(part, row.field)
+                row.refresh(fault, changed=changed)
+                changes, faults = changes + changed, faults + bool(fault)
+            section.tell_changes(changes, wrong=faults > 0)
         fault = self._model.fault(RUN, "environment")
-        self._environment_note.setProperty("kind", "fault" if fault else "small")
-        restyle(self._environment_note)
-        self._environment_note.set_whole(fault or self._about_environment())
+        self._environment_note.set_help(fault or self._about_environment(), is_fault=bool(fault))
+        self._origin.refresh()
+        self.bar.refresh()
 
     def _dress(self) -> None:
         self.environment.setObjectName("form.environment")
         self.environment.setEditable(True)
+        if (edit := self.environment.lineEdit()) is not None:
+            edit.installEventFilter(LeaveUndo(edit))
         self.environment.setFixedWidth(ENVIRONMENT_WIDTH)
         self.environment.setAccessibleName(self.tr("Environment"))
-        self.environment.currentTextChanged.connect(self._on_environment)
-        self.search.setObjectName("form.search")
-        self.search.setPlaceholderText(self.tr("Search arguments …"))
-        self.search.setClearButtonEnabled(True)
-        self.search.setFixedWidth(200)
-        self.search.addAction(
-            icon("search", current().muted), QLineEdit.ActionPosition.LeadingPosition
-        )
-        self.search.textChanged.connect(self._filter)
-        self.only_changed.toggled.connect(self._filter)
-        self.reset.setToolTip(self.tr("Take every default back"))
-        self.reset.clicked.connect(self._model.reset)
+        self.environment.currentTextChanged.connect(self._model.set_environment)
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -104,57 +136,63 @@ class RunForm(QFrame):
 
     def _heading(self) -> QWidget:
         heading = QWidget()
-        first, second, third = QHBoxLayout(), QHBoxLayout(), QHBoxLayout()
+        first, second = QHBoxLayout(), QHBoxLayout()
         first.addWidget(self._title)
         first.addSpacing(6)
         first.addWidget(self._summary, 1)
         where = label(self.tr("environment"))
         where.setFixedWidth(LABEL_WIDTH)
-        second.setSpacing(10)
+        where.setBuddy(self.environment)
+        second.setSpacing(6)
         second.addWidget(where)
         second.addWidget(self.environment)
+        second.addSpacing(6)
         second.addWidget(self._environment_note, 1)
-        third.addWidget(self.search)
-        third.addSpacing(6)
-        third.addWidget(self.only_changed)
-        third.addStretch(1)
-        third.addWidget(self.reset)
         layout = QVBoxLayout(heading)
         layout.setContentsMargins(16, 12, 16, 10)
         layout.setSpacing(10)
-        for row in (first, second, third):
-            layout.addLayout(row)
+        layout.addLayout(first)
+        layout.addWidget(self._origin)
+        layout.addLayout(second)
+        layout.addWidget(self.bar)
         return heading
 
-    def _add_group(self, layout: QVBoxLayout, part: str, group: FormGroup) -> None:
-        heading = label(self._group_title(part, group), "section")
-        heading.setContentsMargins(0, 10, 0, 2)
-        layout.addWidget(heading)
+    def _make_section(self, part: str, group: FormGroup) -> FormSection:
         rows = []
         for form_field in group.fields:
             name = form_field.name
             row = FieldRow(form_field, self._model.text(part, name), f"{part}.{name}")
             row.typed.connect(lambda text, p=part, n=name: self._model.set_text(p, n, text))
+            row.reset_wanted.connect(lambda p=part, n=name: self._model.reset_field(p, n))
+            row.choice_wanted.connect(lambda r=row: self._pick_run(r))
             self.rows[(part, name)] = row
             rows.append(row)
-            layout.addWidget(row)
-        self._sections.append((heading, part, rows))
+        name = f"{part}.{group.name}"
+        foot = TrackingKey(self._model) if group.name == TRACKING else None
+        section = FormSection(name, self._group_title(part, group), rows, group.hindrance, foot)
+        # what is seldom touched, or cannot be, does not stand in the way
+        folded = bool(group.hindrance) or (part == ARGUMENT and group.name == _SCRIPT)
+        section.fold(self._folded.get(name, folded))
+        section.folded.connect(lambda on, n=name: self._folded.__setitem__(n, on))
+        self.sections.append((part, section))
+        return section
 
     def _group_title(self, part: str, group: FormGroup) -> str:
         if part == RUN:
-            return self.tr("This run")
-        # the scripts' own name for what is not the algorithm's
-        return self.tr("Script") if group.name == "run" else group.title
+            return self.tr("Resources") if group.name == "resources" else self.tr("This run")
+        if group.name == TRACKING:
+            return self.tr("Weights & Biases")
+        return self.tr("Script") if group.name == _SCRIPT else group.title
 
     def _filter(self) -> None:
-        words, only = self.search.text(), self.only_changed.isChecked()
-        for heading, part, rows in self._sections:
-            seen = 0
-            for row in rows:
-                shown = row.matches(words) and (not only or self._model.is_changed(part, row.field))
-                row.setVisible(shown)
-                seen += shown
-            heading.setVisible(seen > 0)
+        words, only = self.bar.search.text(), self.bar.only_changed.isChecked()
+        for part, section in self.sections:
+
+            def wanted(row: FieldRow, part: str = part) -> bool:
+                is_shown = not only or self._model.is_changed(part, row.field)
+                return is_shown and row.matches(words)
+
+            section.filter(wanted, is_searching=self.bar.is_filtering)
 
     def _fill_environments(self) -> None:
         draft = self._model.draft
@@ -168,11 +206,55 @@ class RunForm(QFrame):
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         self.environment.setCompleter(completer)
-        self.environment.setCurrentText(draft.environment)
+        self.environment.blockSignals(False)
+        self._show_environment(draft.environment)
+
+    def _show_environment(self, name: str) -> None:
+        self.environment.blockSignals(True)
+        self.environment.setCurrentText(name)
         self.environment.blockSignals(False)
 
-    def _on_environment(self, text: str) -> None:
-        self._model.set_environment(text)
+    def _pick_run(self, row: FieldRow) -> None:
+        """First the run, then which of its checkpoints."""
+        picker = Picker(self, self.tr("Go on from a run"), "form.checkpoint.picker")
+        entries = [
+            Entry(
+                run.run_id, f"{run.name}   {wording.plural(run.summary.checkpoints, 'checkpoint')}"
+            )
+            for run in self._model.continuable
+            if run.summary is not None
+        ]
+        none = self.tr("No run of this algorithm has left a checkpoint yet.")
+        picker.offer(entries, none)
+        picker.chosen.connect(lambda key: self._on_picked(row, key))
+        picker.destroyed.connect(self._forget_picker)
+        self._picker = picker
+        picker.open_at(row.input.mapToGlobal(row.input.rect().bottomLeft() + QPoint(0, 4)))
+
+    def _forget_picker(self) -> None:
+        self._picker = None
+
+    def _on_picked(self, row: FieldRow, key: str) -> None:
+        run_id, _, path = key.partition("/")
+        if not path and self._picker is not None:
+            self._picker.title.setText(self.tr("Which checkpoint"))
+            self._picker.offer([], self.tr("Reading …"))
+            self._model.checkpoints_wanted.emit(run_id)
+        elif self._picker is not None:
+            self._picker.close()
+            row.set_text(key)
+            row.typed.emit(key)
+
+    def _on_checkpoints(self, run_id: str, found: list[ArtifactRow]) -> None:
+        if self._picker is not None:
+            entries = [
+                Entry(
+                    f"{run_id}/{one.path}",
+                    f"{one.path}   step {wording.count(one.step)}   {wording.bytes_text(one.bytes)}",
+                )
+                for one in found
+            ]
+            self._picker.offer(entries, self.tr("Its checkpoints are gone."))
 
     def _about_environment(self) -> str:
         draft = self._model.draft
@@ -183,7 +265,7 @@ class RunForm(QFrame):
             return ""
         parts = [f"{known.observation_space} → {known.action_space}"] if known.action_space else []
         if known.max_steps:
-            parts.append(f"at most {known.max_steps:,} steps an episode")
+            parts.append(self.tr("at most {0} steps an episode").format(f"{known.max_steps:,}"))
         if known.bundle:
-            parts.append(f"needs the bundle {known.bundle}")
-        return "  ·  ".join(parts)
+            parts.append(self.tr("needs the bundle {0}").format(known.bundle))
+        return ", ".join(parts)

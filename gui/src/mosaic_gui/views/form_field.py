@@ -1,16 +1,18 @@
-"""One field of a generated form: label, input, and beside it what it means or what is wrong."""
+"""One field of a generated form: label, input, a way back to its default, and what it means or what is wrong."""
 
-from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtGui import QWheelEvent
-from PyQt6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QWidget
+from PyQt6.QtCore import QEvent, QObject, QSignalBlocker, Qt, pyqtSignal
+from PyQt6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
+from PyQt6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QToolButton, QWidget
 
-from mosaic_gui.state.schema_form import FieldKind, FormField
+from mosaic_gui.state.form_field import FieldKind, FormField, Value
 from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.icon import icon
 from mosaic_gui.views.help_label import HelpLabel
-from mosaic_gui.views.text import label, restyle
+from mosaic_gui.views.text import ElidedLabel, restyle
 
 LABEL_WIDTH = 122
 INPUT_WIDTH = 140
+_RESET_WIDTH = 22
 
 
 class CalmCombo(QComboBox):
@@ -23,28 +25,51 @@ class CalmCombo(QComboBox):
             event.ignore()
 
 
+class LeaveUndo(QObject):
+    """Keeps an input from undoing by itself: the form does, which knows every field."""
+
+    def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() is QEvent.Type.ShortcutOverride
+            and (event.matches(QKeySequence.StandardKey.Undo) or _is_redo(event))
+        ):
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
+
+
 class FieldRow(QWidget):
     """A field; `typed` says what stands in it."""
 
     typed = pyqtSignal(str)
+    reset_wanted = pyqtSignal()
+    choice_wanted = pyqtSignal()
+    """A checkpoint is to be chosen from a list."""
 
     def __init__(self, form_field: FormField, text: str, name: str) -> None:
         super().__init__()
         self.field = form_field
-        self._label = label(form_field.label)
+        self._label = ElidedLabel(form_field.label)
         self._label.setFixedWidth(LABEL_WIDTH)
+        self._label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.input = self._make_input(text)
         self.input.setObjectName(f"field.{name}")
         self.input.setAccessibleName(form_field.label)
+        self.input.setAccessibleDescription(form_field.help)
         self.input.setToolTip(_tool_tip(form_field))
+        self.input.installEventFilter(self)
+        self.input.setEnabled(not form_field.fixed)
         self._label.setToolTip(_tool_tip(form_field))
         self._label.setBuddy(self.input)
+        self.reset = self._make_reset(name)
         self._beside = HelpLabel()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
+        row.setSpacing(6)
         row.addWidget(self._label)
         row.addWidget(self.input)
+        row.addWidget(self.reset)
         row.addWidget(self._beside, 1)
         self.refresh("", changed=False)
 
@@ -52,6 +77,31 @@ class FieldRow(QWidget):
         """Whether a search finds it."""
         text = f"{self.field.name} {self.field.label} {self.field.help}".casefold()
         return all(word in text for word in words.casefold().split())
+
+    @property
+    def text(self) -> str:
+        """What stands in it."""
+        match self.input:
+            case QCheckBox() as box:
+                return str(box.isChecked())
+            case QComboBox() as combo:
+                return str(combo.currentData())
+            case QLineEdit() as edit:
+                return edit.text()
+        raise TypeError(f"an input of a kind that nobody makes: {self.input}")
+
+    def set_text(self, text: str) -> bool:
+        """Show a value that was not typed here; whether it is another one."""
+        before = self.text
+        with QSignalBlocker(self.input):
+            match self.input:
+                case QCheckBox() as box:
+                    box.setChecked(text.lower() == "true")
+                case QComboBox() as combo:
+                    combo.setCurrentIndex(max(0, combo.findData(text)))
+                case QLineEdit() as edit if edit.text() != text:
+                    edit.setText(text)
+        return self.text != before
 
     def refresh(self, fault: str, *, changed: bool) -> None:
         """Say what is wrong, or what it means; show whether it differs from its default."""
@@ -61,8 +111,36 @@ class FieldRow(QWidget):
         if self.input.property("wrong") != bool(fault):
             self.input.setProperty("wrong", bool(fault))
             restyle(self.input)
-        hint = " · ".join(part for part in (self.field.unit, self.field.help) if part)
-        self._beside.set_help(fault or hint, is_fault=bool(fault))
+        self.reset.setVisible(changed)
+        unit = f"{self.field.unit}. " if self.field.unit else ""
+        hint = f"{unit.capitalize() if unit.islower() else unit}{self.field.help}"
+        if self.field.fixed:
+            hint = f"{self.tr('Fixed by the worker.')} {hint}"
+        self._beside.set_help(fault or hint.strip(), is_fault=bool(fault))
+
+    def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
+        """Help is whole while its field is used."""
+        if event is not None and watched is self.input:
+            if event.type() is QEvent.Type.FocusIn:
+                self._beside.set_open(True)
+            elif event.type() is QEvent.Type.FocusOut:
+                self._beside.set_open(False)
+        return super().eventFilter(watched, event)
+
+    def _make_reset(self, name: str) -> QToolButton:
+        made = QToolButton()
+        made.setObjectName(f"reset.{name}")
+        made.setFixedSize(_RESET_WIDTH, _RESET_WIDTH)
+        made.setStyleSheet("padding: 0;")
+        made.setIcon(icon("reset", current().muted))
+        default = self.field.text(self.field.default) or self.tr("empty")
+        made.setToolTip(self.tr("Back to its default: {0}").format(default))
+        made.setAccessibleName(self.tr("{0}: back to its default").format(self.field.label))
+        policy = made.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        made.setSizePolicy(policy)
+        made.clicked.connect(self.reset_wanted)
+        return made
 
     def _make_input(self, text: str) -> QWidget:
         match self.field.kind:
@@ -71,13 +149,27 @@ class FieldRow(QWidget):
             case FieldKind.CHOICE:
                 return self._make_combo(text)
         made = QLineEdit(text)
+        made.installEventFilter(LeaveUndo(made))
         made.setFixedWidth(INPUT_WIDTH)
-        if self.field.nullable and not text:
+        if self.field.nullable:
             made.setPlaceholderText(self.field.placeholder or self.tr("none"))
         if self.field.kind in (FieldKind.INTEGER, FieldKind.NUMBER):
             made.setAlignment(Qt.AlignmentFlag.AlignRight)
+        if self.field.kind is FieldKind.CHECKPOINT:
+            self._offer_choice(made)
         made.textEdited.connect(self.typed)
         return made
+
+    def _offer_choice(self, edit: QLineEdit) -> None:
+        edit.setPlaceholderText(self.tr("from nothing"))
+        action = edit.addAction(
+            icon("folder", current().muted), QLineEdit.ActionPosition.TrailingPosition
+        )
+        if action is not None:
+            action.setToolTip(self.tr("Choose a checkpoint of an earlier run (Alt+Down)"))
+            action.setShortcut(QKeySequence("Alt+Down"))
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action.triggered.connect(self.choice_wanted)
 
     def _make_check(self, text: str) -> QWidget:
         made = QCheckBox()
@@ -88,11 +180,23 @@ class FieldRow(QWidget):
 
     def _make_combo(self, text: str) -> QWidget:
         made = CalmCombo()
-        made.addItems([self.field.text(choice) for choice in self.field.choices])
-        made.setCurrentText(text)
+        for choice in self.field.choices:
+            made.addItem(self._choice_word(choice), self.field.text(choice))
+        made.setCurrentIndex(max(0, made.findData(text)))
         made.setFixedWidth(INPUT_WIDTH)
-        made.currentTextChanged.connect(self.typed)
+        made.currentIndexChanged.connect(lambda n: self.typed.emit(str(made.itemData(n))))
         return made
+
+    def _choice_word(self, choice: Value) -> str:
+        if isinstance(choice, bool):
+            return self.tr("yes") if choice else self.tr("no")
+        return self.tr("default") if choice is None else self.field.text(choice)
+
+
+def _is_redo(event: QKeyEvent) -> bool:
+    return event.matches(QKeySequence.StandardKey.Redo) or (
+        event.key() == Qt.Key.Key_Y and event.modifiers() == Qt.KeyboardModifier.ControlModifier
+    )
 
 
 def _tool_tip(form_field: FormField) -> str:

@@ -1,4 +1,4 @@
-"""At most two lines of help beside a field; what does not fit ends in `…`, and the tool tip has all of it."""
+"""Help beside a field: two lines at rest, all of it while the field is used; the tool tip has all of it always."""
 
 from PyQt6.QtCore import QPointF, QSize, Qt
 from PyQt6.QtGui import QColor, QFontMetrics, QPainter, QTextLayout, QTextOption
@@ -6,38 +6,59 @@ from PyQt6.QtWidgets import QSizePolicy, QWidget
 
 from mosaic_gui.theme.apply import current, ui_font
 
-MOST_LINES = 2
+REST_LINES = 2
 _FONT_PX = 12
+_MANY = 1_000
 
 
 class HelpLabel(QWidget):
-    """Takes the room that there is and never asks for more."""
+    """Takes the width that there is, and the height that its lines need."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._text, self._is_fault = "", False
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._text, self._is_fault, self._is_open = "", False, False
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
 
     @property
     def text(self) -> str:
         """All of it, whatever is shown."""
         return self._text
 
+    @property
+    def is_cut(self) -> bool:
+        """There is more of it than is shown."""
+        shown = self._shown_lines(self.width())
+        return bool(shown) and shown[-1].endswith("…") and not self._text.endswith("…")
+
     def set_help(self, text: str, *, is_fault: bool) -> None:
-        """Show a text, in the colour of faults if it is one."""
+        """Show a text, in the colour of faults if it is one; a fault is never cut."""
         if (text, is_fault) != (self._text, self._is_fault):
             self._text, self._is_fault = text, is_fault
             self.setToolTip(text)
+            self.updateGeometry()
+            self.update()
+
+    def set_open(self, is_open: bool) -> None:
+        """Show all of it, or two lines again."""
+        if is_open != self._is_open:
+            self._is_open = is_open
+            self.updateGeometry()
             self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(80, MOST_LINES * QFontMetrics(ui_font(_FONT_PX)).lineSpacing())
+        return QSize(80, self.heightForWidth(max(80, self.width())))
+
+    def heightForWidth(self, width: int) -> int:
+        lines = max(1, len(self._shown_lines(width)))
+        return lines * QFontMetrics(ui_font(_FONT_PX)).lineSpacing()
 
     def paintEvent(self, _event: object) -> None:
         tokens = current()
         font = ui_font(_FONT_PX)
         metrics = QFontMetrics(font)
-        lines = _lines(self._text, font_metrics=metrics, width=self.width())
+        lines = self._shown_lines(self.width())
         painter = QPainter(self)
         painter.setFont(font)
         painter.setPen(QColor(tokens.bad if self._is_fault else tokens.muted))
@@ -45,20 +66,24 @@ class HelpLabel(QWidget):
         for n, line in enumerate(lines):
             painter.drawText(QPointF(0, top + n * metrics.lineSpacing()), line)
 
+    def _shown_lines(self, width: int) -> list[str]:
+        most = _MANY if self._is_open or self._is_fault else REST_LINES
+        return _lines(self._text, QFontMetrics(ui_font(_FONT_PX)), width, most)
 
-def _lines(text: str, font_metrics: QFontMetrics, width: int) -> list[str]:
+
+def _lines(text: str, metrics: QFontMetrics, width: int, most: int) -> list[str]:
     layout = QTextLayout(text, ui_font(_FONT_PX))
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     layout.setTextOption(option)
     layout.beginLayout()
     lines: list[str] = []
-    while len(lines) < MOST_LINES and (line := layout.createLine()).isValid():
+    while len(lines) < most and (line := layout.createLine()).isValid():
         line.setLineWidth(width)
         begin = line.textStart()
-        if len(lines) == MOST_LINES - 1:
+        if len(lines) == most - 1:
             rest = text[begin:]
-            lines.append(font_metrics.elidedText(rest, Qt.TextElideMode.ElideRight, width))
+            lines.append(metrics.elidedText(rest, Qt.TextElideMode.ElideRight, width))
         else:
             lines.append(text[begin : begin + line.textLength()].rstrip())
     layout.endLayout()

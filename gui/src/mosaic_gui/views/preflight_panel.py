@@ -1,25 +1,28 @@
-"""Whether the run would start: a line for each thing that it needs, consent, the exact plan, and Launch."""
-
-import json
+"""Whether the run would start, what exactly would be started, what the algorithm is; consent, and Launch."""
 
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QPlainTextEdit,
     QScrollArea,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from mosaic_contracts.preflight import PreflightLine
-from mosaic_gui.theme.apply import current, mono_font
+from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import pixmap
 from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.views.documentation import Documentation
+from mosaic_gui.views.plan_view import PlanView
+from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import button, frame, inside_of_scroll, label
 
-WIDTH = 296
+WIDTH = 312
+LINES, PLAN, ABOUT = "lines", "plan", "about"
 _TONES = {"ok": "ok", "warning": "warn", "blocking": "bad"}
+_ORDER = {"blocking": 0, "warning": 1, "ok": 2}
 
 
 class PreflightPanel(QFrame):
@@ -31,33 +34,44 @@ class PreflightPanel(QFrame):
         self.setObjectName("preflight")
         self.setFixedWidth(WIDTH)
         self._model = model
-        self._head = label(self.tr("Preflight"), "heading")
-        self._state = label("", "small")
+        choices = {
+            LINES: self.tr("Preflight"),
+            PLAN: self.tr("Dry run"),
+            ABOUT: self.tr("About"),
+        }
+        self.views = Segments(choices, "preflight.view")
         self._area = QScrollArea()
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._plan = QPlainTextEdit()
-        self._plan.setReadOnly(True)
-        self._plan.setProperty("kind", "quote")
-        self._plan.setFont(mono_font(11))
-        self._plan.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self._plan.setVisible(False)
-        self.dry_run = button(self.tr("Dry run"), "", "preflight.plan")
-        self.dry_run.setCheckable(True)
-        self.dry_run.setToolTip(self.tr("The exact plan: what would be run, with every value"))
+        self.plan = PlanView(model)
+        self.about = Documentation()
+        self._stack = QStackedWidget()
+        for part in (self._area, self.plan, self.about):
+            self._stack.addWidget(part)
         self.launch = button(self.tr("Launch"), "primary", "preflight.launch")
         self.launch.setToolTip(self.tr("Start the run (Ctrl+Return)"))
         self.agree = button(self.tr("I agree"), "", "preflight.agree")
+        self.disagree = button(self.tr("Ask me again"), "quiet", "preflight.disagree")
         self._needs = label("", wraps=True)
+        self._agreed = label("", "small", wraps=True)
         self._obstacle = label("", "small", wraps=True)
+        self._drawn: tuple[object, ...] = ()
         self._lay_out()
         model.checked.connect(self.refresh)
-        model.draft_replaced.connect(self.refresh)
-        self.dry_run.toggled.connect(self.refresh)
+        model.draft_replaced.connect(self._show_about)
+        self.views.chosen.connect(self.show_view)
         self.launch.clicked.connect(model.launch)
         self.agree.clicked.connect(model.agree)
+        self.disagree.clicked.connect(model.disagree)
+        self._show_about()
         self.refresh()
+
+    def show_view(self, key: str) -> None:
+        """LINES, PLAN or ABOUT."""
+        self.views.set_key(key)
+        self._stack.setCurrentIndex((LINES, PLAN, ABOUT).index(key))
+        self.plan.set_shown(key == PLAN)
 
     def refresh(self) -> None:
         """The checklist as it is now."""
@@ -65,30 +79,39 @@ class PreflightPanel(QFrame):
         obstacle = model.obstacle
         self.launch.setEnabled(not obstacle)
         self._obstacle.setText(obstacle)
-        self._obstacle.setProperty("kind", "small")
-        self._state.setText(self.tr("checking …") if model.is_checking else "")
+        self._obstacle.setVisible(bool(obstacle))
         self._consent.setVisible(bool(model.needs))
         self._needs.setText("\n".join(f"•  {need}" for need in model.needs))
-        showing_plan = self.dry_run.isChecked() and bool(model.report and model.report.plan)
-        self.dry_run.setEnabled(bool(model.report and model.report.plan))
-        self._plan.setVisible(showing_plan)
-        self._area.setVisible(not showing_plan)
-        if showing_plan and model.report is not None:
-            self._plan.setPlainText(plan_text(model.report.plan))
+        self._agreement.setVisible(bool(model.agreed))
+        self._agreed.setText(
+            self.tr("You agreed to: {0}").format("; ".join(model.agreed)) if model.agreed else ""
+        )
+        self.plan.refresh()
         self._fill_lines()
 
+    def _show_about(self) -> None:
+        draft = self._model.draft
+        if draft is not None:
+            text = draft.algorithm.documentation or draft.algorithm.summary
+            none = self.tr("Its worker says nothing more of it.")
+            self.about.show_markdown(draft.algorithm.title, text or none)
+
     def _fill_lines(self) -> None:
+        lines = sorted(self._model.lines, key=lambda line: _ORDER[line.level])
+        words = self._model.refusal or self.tr(
+            "What the run needs is checked when the form is right."
+        )
+        shown = (*(line.model_dump_json() for line in lines), "" if lines else words)
+        if shown == self._drawn:
+            return  # typing asks for this with every key
+        self._drawn = shown
         inside = inside_of_scroll()
         layout = QVBoxLayout(inside)
         layout.setContentsMargins(14, 2, 10, 6)
         layout.setSpacing(9)
-        order = {"blocking": 0, "warning": 1, "ok": 2}
-        for line in sorted(self._model.lines, key=lambda line: order[line.level]):
+        for line in lines:
             layout.addWidget(_line(line))
-        if not self._model.lines:
-            words = self._model.refusal or self.tr(
-                "What the run needs is checked when the form is right."
-            )
+        if not lines:
             layout.addWidget(label(words, "muted", wraps=True))
         layout.addStretch(1)
         self._area.setWidget(inside)
@@ -100,38 +123,27 @@ class PreflightPanel(QFrame):
         consent.addWidget(label(self.tr("This run needs your consent to"), "section"))
         consent.addWidget(self._needs)
         consent.addWidget(self.agree, 0, Qt.AlignmentFlag.AlignLeft)
+        self._agreement = QWidget()
+        agreement = QHBoxLayout(self._agreement)
+        agreement.setContentsMargins(0, 0, 0, 0)
+        agreement.addWidget(self._agreed, 1)
+        agreement.addWidget(self.disagree)
         head = QHBoxLayout()
-        head.setContentsMargins(16, 12, 14, 4)
-        head.addWidget(self._head)
+        head.setContentsMargins(12, 10, 12, 2)
+        head.addWidget(self.views)
         head.addStretch(1)
-        head.addWidget(self._state)
         foot = QVBoxLayout()
-        foot.setContentsMargins(14, 6, 14, 14)
+        foot.setContentsMargins(14, 8, 14, 14)
         foot.setSpacing(8)
-        foot.addWidget(self._consent)
-        foot.addWidget(self._obstacle)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.dry_run)
-        buttons.addWidget(self.launch, 1)
-        foot.addLayout(buttons)
+        for part in (self._consent, self._agreement, self._obstacle, self.launch):
+            foot.addWidget(part)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
         layout.addLayout(head)
-        layout.addWidget(self._area, 1)
-        layout.addWidget(self._plan, 1)
+        layout.addWidget(self._stack, 1)
         layout.addWidget(frame("rule"))
         layout.addLayout(foot)
-
-
-def plan_text(plan: dict[str, object]) -> str:
-    """A plan as a person reads it: the command first, then everything else."""
-    argv = plan.get("argv")
-    command = (
-        " \\\n    ".join(str(word) for word in argv) + "\n\n" if isinstance(argv, list) else ""
-    )
-    rest = {key: value for key, value in plan.items() if key != "argv"}
-    return command + json.dumps(rest, indent=2, default=str)
 
 
 def _line(line: PreflightLine) -> QWidget:

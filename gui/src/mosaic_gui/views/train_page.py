@@ -1,6 +1,6 @@
 """Train new: what, in which environment, with which arguments; and whether it would start."""
 
-from PyQt6.QtGui import QKeySequence, QShortcut
+from PyQt6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.viewmodels.launch import LaunchModel
@@ -15,6 +15,7 @@ class TrainPage(QWidget):
     def __init__(self, model: LaunchModel) -> None:
         super().__init__()
         self.setObjectName("page.train")
+        self._model = model
         self.form = RunForm(model)
         self.preflight = PreflightPanel(model)
         columns = QHBoxLayout()
@@ -28,3 +29,11 @@ class TrainPage(QWidget):
         layout.addLayout(columns, 1)
         for keys in ("Ctrl+Return", "Ctrl+Enter"):
             QShortcut(QKeySequence(keys), self).activated.connect(model.launch)
+
+    def showEvent(self, event: QShowEvent | None) -> None:
+        super().showEvent(event)
+        self._model.set_shown(True)
+
+    def hideEvent(self, event: QHideEvent | None) -> None:
+        super().hideEvent(event)
+        self._model.set_shown(False)

@@ -1,0 +1,66 @@
+"""A preflight's plan as a person reads it, and as it is kept in a run's note."""
+
+import json
+import shlex
+from collections.abc import Iterable
+
+from mosaic_contracts.preflight import PreflightReport
+
+MOST_NOTE = 16_384
+"""Characters that a run's note takes."""
+_HEAD = "Dry run before the launch"
+
+
+def plan_sections(report: PreflightReport) -> list[tuple[str, str]]:
+    """Titles with their texts: what would be started, and how; the worker's own words last."""
+    found: list[tuple[str, str]] = []
+    launch, plan = report.launch, dict(report.plan)
+    if launch is not None:
+        found.append(("Command", shell_lines(launch.command)))
+    if isinstance(argv := plan.pop("argv", None), list):
+        title = "Script" if launch is not None else "Command"
+        found.append((title, shell_lines([str(word) for word in argv])))
+    if launch is not None:
+        found += [
+            ("Image", launch.image or "none: it runs as processes of this machine"),
+            ("Environment", _pairs(launch.environment.items())),
+            ("Mounts", "\n".join(launch.mounts)),
+            ("GPU", launch.devices),
+            ("Network", launch.network),
+            ("Limits", "\n".join(launch.limits)),
+        ]
+    for name in ("parameters", "packages"):
+        if isinstance(values := plan.pop(name, None), dict):
+            found.append((name.capitalize(), _pairs((k, json.dumps(v)) for k, v in values.items())))
+    if plan:
+        found.append(("Plan", json.dumps(plan, indent=2, default=str)))
+    return [(title, text) for title, text in found if text]
+
+
+def plan_text(report: PreflightReport) -> str:
+    """All of it as one text."""
+    return "\n\n".join(f"# {title}\n{text}" for title, text in plan_sections(report))
+
+
+def noted(note: str, report: PreflightReport) -> str:
+    """A note with the plan beneath the user's own words; what does not fit is left out, and said to be."""
+    text = f"{_HEAD}\n{plan_text(report)}"
+    whole = f"{note}\n\n{text}" if note else text
+    cut = "\n… (cut)"
+    return whole if len(whole) <= MOST_NOTE else whole[: MOST_NOTE - len(cut)] + cut
+
+
+def shell_lines(argv: list[str]) -> str:
+    """A command that a shell would take, options on lines of their own."""
+    lines: list[str] = []
+    for word in argv:
+        quoted = shlex.quote(word)
+        if lines and (len(lines[-1]) + len(quoted) < 60) and not word.startswith("--"):
+            lines[-1] += f" {quoted}"
+        else:
+            lines.append(quoted)
+    return " \\\n  ".join(lines)
+
+
+def _pairs(items: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"{name}={value}" for name, value in items)

@@ -1,0 +1,68 @@
+"""Undo and redo of a form, as snapshots of what was typed."""
+
+from dataclasses import dataclass, field
+
+MOST = 200
+"""Snapshots that are kept."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything typed at one moment."""
+
+    environment: str
+    run: dict[str, str]
+    arguments: dict[str, str]
+
+
+@dataclass
+class EditHistory:
+    """Where the form stands among its earlier and later states."""
+
+    now: Snapshot
+    _before: list[tuple[str, Snapshot]] = field(default_factory=list)
+    """With what was edited after it."""
+    _after: list[tuple[str, Snapshot]] = field(default_factory=list)
+    _open: str = ""
+    """What is being typed into: its next key belongs to the same edit."""
+
+    def note(self, what: str, snapshot: Snapshot) -> None:
+        """Something was edited. Several edits of one thing in a row are one, until `seal`."""
+        if snapshot == self.now:
+            return
+        if what != self._open:
+            self._before.append((what, self.now))
+            del self._before[:-MOST]
+        self._open, self._after, self.now = what, [], snapshot
+
+    def seal(self) -> None:
+        """Typing has paused: what comes next is an edit of its own."""
+        self._open = ""
+
+    @property
+    def undoes(self) -> str:
+        """What an undo would take back; empty: nothing."""
+        return self._before[-1][0] if self._before else ""
+
+    @property
+    def redoes(self) -> str:
+        """What a redo would bring back; empty: nothing."""
+        return self._after[-1][0] if self._after else ""
+
+    def undo(self) -> Snapshot | None:
+        """The state before the last edit."""
+        return self._step(self._before, self._after)
+
+    def redo(self) -> Snapshot | None:
+        """The state after the edit that was taken back last."""
+        return self._step(self._after, self._before)
+
+    def _step(
+        self, source: list[tuple[str, Snapshot]], target: list[tuple[str, Snapshot]]
+    ) -> Snapshot | None:
+        if not source:
+            return None
+        what, snapshot = source.pop()
+        target.append((what, self.now))
+        self._open, self.now = "", snapshot
+        return snapshot

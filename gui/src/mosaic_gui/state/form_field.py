@@ -1,0 +1,172 @@
+"""One field of a form: its kind, default and bounds, and what was typed read as a value."""
+
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+Value = bool | int | float | str | None
+
+
+class FieldKind(StrEnum):
+    """How a value is given."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    NUMBER = "number"
+    TEXT = "text"
+    CHOICE = "choice"
+    CHECKPOINT = "checkpoint"
+    """A file of an earlier run, as RUN/path."""
+
+
+@dataclass(frozen=True)
+class FormField:
+    """One argument."""
+
+    name: str
+    label: str
+    kind: FieldKind
+    default: Value = None
+    help: str = ""
+    group: str = ""
+    unit: str = ""
+    flag: str = ""
+    placeholder: str = ""
+    """Shown in it while it is empty."""
+    nullable: bool = False
+    """It may be left empty."""
+    required: bool = False
+    choices: tuple[Value, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
+    """Exclusive lower bound."""
+    below: float | None = None
+    """Exclusive upper bound."""
+    pattern: str = ""
+    fixed: bool = False
+    """Only its default is possible."""
+    role: str = ""
+    """What it is to a tracker (`mosaic_contracts.tracking`)."""
+
+    @property
+    def bounds(self) -> str:
+        """The range in words, e.g. `0 to 1`, `above 0`."""
+        if self.fixed:
+            return f"always {self.text(self.default)}"
+        low, high = self.minimum, self.maximum
+        if low is not None and high is not None:
+            return f"{low:g} to {high:g}"
+        words = []
+        for value, word in (
+            (low, "at least"),
+            (self.above, "above"),
+            (high, "at most"),
+            (self.below, "below"),
+        ):
+            if value is not None:
+                words.append(f"{word} {value:g}")
+        return ", ".join(words)
+
+    def text(self, value: Value) -> str:
+        """A value as it stands in the field."""
+        if value is None:
+            return ""
+        if isinstance(value, float):
+            return repr(value).removesuffix(".0")
+        return str(value)
+
+    def is_same(self, one: str, other: str) -> bool:
+        """Whether two texts mean one value."""
+        try:
+            return self.parse(one) == self.parse(other)
+        except ValueError:
+            return one == other
+
+    def parse(self, text: str) -> Value:
+        """The value that was typed.
+
+        Raises:
+            ValueError: what is wrong with it, in words for the user.
+        """
+        value = self._read(text.strip())
+        if self.fixed and value != self.default:
+            raise ValueError(f"only {self.text(self.default)} is possible")
+        return value
+
+    def _read(self, text: str) -> Value:
+        if not text and self.kind not in (FieldKind.TEXT, FieldKind.CHECKPOINT):
+            if self.nullable:
+                return None
+            raise ValueError("a value is needed")
+        match self.kind:
+            case FieldKind.INTEGER:
+                return self._bounded(_integer(text))
+            case FieldKind.NUMBER:
+                return self._bounded(_number(text))
+            case FieldKind.BOOLEAN:
+                return text.lower() in ("true", "yes", "1")
+            case FieldKind.CHOICE:
+                return self._choice(text)
+        if not text and self.nullable:
+            return None
+        if self.pattern and not re.search(self.pattern, text):
+            raise ValueError(f"must match {self.pattern}")
+        return text
+
+    def _choice(self, text: str) -> Value:
+        for choice in self.choices:
+            if self.text(choice) == text:
+                return choice
+        raise ValueError(f"one of {', '.join(self.text(c) for c in self.choices if c is not None)}")
+
+    def _bounded(self, value: int | float) -> int | float:
+        if self.minimum is not None and value < self.minimum:
+            raise ValueError(f"at least {self.minimum:g}")
+        if self.maximum is not None and value > self.maximum:
+            raise ValueError(f"at most {self.maximum:g}")
+        if self.above is not None and value <= self.above:
+            raise ValueError(f"must be above {self.above:g}")
+        if self.below is not None and value >= self.below:
+            raise ValueError(f"must be below {self.below:g}")
+        return value
+
+
+@dataclass(frozen=True)
+class FormGroup:
+    """Fields that belong together."""
+
+    name: str
+    fields: tuple[FormField, ...]
+    hindrance: str = ""
+    """Why none of them can be used; empty: they can."""
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ").capitalize() if self.name else "Arguments"
+
+
+def _integer(text: str) -> int:
+    cleaned = text.replace(",", "").replace("_", "").replace(" ", "")
+    try:
+        return int(cleaned)
+    except ValueError:
+        pass
+    value = _number(cleaned)
+    if not value.is_integer():
+        raise ValueError("a whole number")
+    return int(value)
+
+
+def _number(text: str) -> float:
+    cleaned = text.replace("_", "").replace(" ", "")
+    if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?", cleaned):
+        cleaned = cleaned.replace(",", "")
+    try:
+        value = float(cleaned)
+    except ValueError:
+        raise ValueError("a number") from None
+    if not math.isfinite(value):
+        raise ValueError("a finite number")
+    return value

@@ -1,0 +1,239 @@
+"""Typing a run into a form: catalogue, fields, undo, copies of other runs."""
+
+from typing import Any
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_contracts.machine import MachineSample
+from mosaic_contracts.runs import ArtifactRow, RunView
+from mosaic_contracts.services import WorkerEntries, WorkerEntry
+from mosaic_contracts.worker import Algorithm, Environment
+from mosaic_gui.state.draft import Difference, Draft, environments_for
+from mosaic_gui.state.edit_history import Snapshot
+from mosaic_gui.state.form_field import FormField, FormGroup
+from mosaic_gui.state.inputs import Inputs
+from mosaic_gui.state.limits import UNKNOWN, Limits
+from mosaic_gui.state.store import Store
+
+RUN, ARGUMENT = "run", "parameters"
+_RUN_GROUPS_BEFORE = 1
+"""Groups of the run that stand before the algorithm's own arguments: what it is. What it takes comes after them."""
+
+
+class DraftModel(QObject):
+    """One draft for each algorithm; the chosen one is shown."""
+
+    catalogue_changed = pyqtSignal()
+    draft_replaced = pyqtSignal()
+    """Another algorithm: the form is built anew."""
+    typed_replaced = pyqtSignal()
+    """Other values in the same fields (undo, a copy, defaults)."""
+    checked = pyqtSignal()
+    """Faults, preflight or the right to launch may be different."""
+    checkpoints_wanted = pyqtSignal(str)
+    """Of a run, by its id."""
+    checkpoints_read = pyqtSignal(str, list)
+
+    def __init__(self, parent: QObject | None = None, store: Store | None = None) -> None:
+        super().__init__(parent)
+        self.store = store or Store()
+        """Whose runs can be copied and gone on from."""
+        self.workers: list[WorkerEntry] = []
+        self.draft: Draft | None = None
+        self.limits = UNKNOWN
+        self.cpu_limit: int | None = None
+        self._drafts: dict[tuple[str, str], Draft] = {}
+
+    def take_catalogue(self, entries: WorkerEntries) -> None:
+        """The workers of this stack. What was typed for one stays."""
+        self.workers = entries.workers
+        self.catalogue_changed.emit()
+        if self.draft is None:
+            for worker in self.workers:
+                if worker.ready and worker.description and worker.description.algorithms:
+                    self.choose(worker.manifest.id, worker.description.algorithms[0].id)
+                    return
+
+    def take_limits(self, sample: MachineSample) -> None:
+        """What the machine can give; fields that ask for more are wrong at once."""
+        limits = Limits.of(sample, self.cpu_limit)
+        if limits != self.limits:
+            self.limits = limits
+            if self.draft is not None and self.draft.limit(limits):
+                self.draft_replaced.emit()
+                self._touch()
+
+    def choose(self, worker_id: str, algorithm_id: str) -> None:
+        """Another worker or algorithm; each keeps what was typed for it."""
+        worker, algorithm = self._find(worker_id, algorithm_id)
+        if worker is None or algorithm is None:
+            return
+        key = (worker_id, algorithm_id)
+        self.draft = self._drafts.setdefault(key, Draft.of(worker, algorithm, self.limits))
+        self.draft.limit(self.limits)
+        self._replace_draft()
+
+    def copy_from(self, spec: dict[str, Any], run_id: str = "", name: str = "") -> bool:
+        """Fill the form from another run's spec; False when its algorithm is not in the catalogue."""
+        worker_id, algorithm_id = str(spec.get("worker")), str(spec.get("algorithm"))
+        worker, algorithm = self._find(worker_id, algorithm_id)
+        if worker is None or algorithm is None:
+            return False
+        self.choose(worker_id, algorithm_id)
+        if self.draft is not None:
+            self.draft.fill_from({**spec, "name": None}, run_id, name)
+            self._note(f"copy of {name or run_id}")
+            self._replace_draft()
+        return True
+
+    def copy_run(self, run_id: str) -> bool:
+        """As `copy_from`, of a run in the list."""
+        run = self.store.runs.get(run_id)
+        return run is not None and self.copy_from(
+            run.spec.model_dump(mode="json"), run_id, run.name
+        )
+
+    def forget_origin(self) -> None:
+        """What was copied stays, and is a run of its own."""
+        if self.draft is not None:
+            self.draft.origin = None
+            self._touch()
+
+    def reset(self) -> None:
+        """Back to the defaults of this algorithm."""
+        if self.draft is not None:
+            fresh = Draft.of(self.draft.worker, self.draft.algorithm, self.limits)
+            self.draft.origin = None
+            self._edit("defaults", fresh.snapshot())
+
+    def reset_field(self, part: str, name: str) -> None:
+        """One field back to its default."""
+        self._inputs(part).texts.pop(name, None)
+        self._note(name)
+        self.typed_replaced.emit()
+        self._touch()
+
+    def undo(self) -> None:
+        """Take the last edit back."""
+        self._step("undo")
+
+    def redo(self) -> None:
+        """Bring the edit back that was taken back last."""
+        self._step("redo")
+
+    @property
+    def groups(self) -> list[tuple[str, FormGroup]]:
+        """Groups of fields in their order, with where their values go: RUN or ARGUMENT."""
+        if self.draft is None:
+            return []
+        run = [(RUN, group) for group in self.draft.run.groups]
+        own = [(ARGUMENT, group) for group in self.draft.arguments.groups]
+        return run[:_RUN_GROUPS_BEFORE] + own + run[_RUN_GROUPS_BEFORE:]
+
+    @property
+    def environments(self) -> list[Environment]:
+        """Those that the chosen algorithm can act in."""
+        return environments_for(self.draft.worker, self.draft.algorithm) if self.draft else []
+
+    @property
+    def differences(self) -> list[Difference]:
+        """What is not as in the run that it was copied from."""
+        return self.draft.differences() if self.draft else []
+
+    @property
+    def copyable(self) -> list[RunView]:
+        """Runs that the form can be filled from, the newest first."""
+        known = {
+            (worker.manifest.id, algorithm.id)
+            for worker in self.workers
+            if worker.description
+            for algorithm in worker.description.algorithms
+        }
+        found = [r for r in self.store.runs.values() if (r.spec.worker, r.spec.algorithm) in known]
+        return sorted(found, key=lambda run: run.run_id, reverse=True)
+
+    @property
+    def continuable(self) -> list[RunView]:
+        """Runs of the chosen algorithm that have a checkpoint to go on from, those of its environment first."""
+        draft = self.draft
+        if draft is None:
+            return []
+        mine = (draft.worker.manifest.id, draft.algorithm.id)
+        found = [
+            run
+            for run in self.copyable
+            if (run.spec.worker, run.spec.algorithm) == mine
+            and run.summary is not None
+            and run.summary.checkpoints
+        ]
+        return sorted(found, key=lambda run: run.spec.environment != draft.environment)
+
+    def take_checkpoints(self, run_id: str, rows: list[ArtifactRow]) -> None:
+        """A run's files have been read."""
+        found = [row for row in rows if row.kind == "checkpoint" and row.exists]
+        found.sort(key=lambda row: (row.step or 0, row.path), reverse=True)
+        self.checkpoints_read.emit(run_id, found)
+
+    def text(self, part: str, name: str) -> str:
+        """What stands in a field."""
+        return self._inputs(part).text(name)
+
+    def set_text(self, part: str, name: str, text: str) -> None:
+        """Something was typed."""
+        self._inputs(part).texts[name] = text
+        self._note(name)
+        self._touch()
+
+    def set_environment(self, name: str) -> None:
+        """Another environment was named."""
+        if self.draft is not None and name.strip() != self.draft.environment:
+            self.draft.environment = name.strip()
+            self._note("environment")
+            self._touch()
+
+    def is_changed(self, part: str, form_field: FormField) -> bool:
+        """Whether a field differs from its default."""
+        return form_field.name in self._inputs(part).changed()
+
+    def _touch(self) -> None:
+        """The draft is another one than a moment ago."""
+        self.checked.emit()
+
+    def _note(self, what: str) -> None:
+        if self.draft is not None:
+            self.draft.history.note(what, self.draft.snapshot())
+
+    def _edit(self, what: str, snapshot: Snapshot) -> None:
+        if self.draft is not None:
+            self.draft.restore(snapshot)
+            self._note(what)
+            self.typed_replaced.emit()
+            self._touch()
+
+    def _step(self, way: str) -> None:
+        if self.draft is None:
+            return
+        history = self.draft.history
+        snapshot = history.undo() if way == "undo" else history.redo()
+        if snapshot is not None:
+            self.draft.restore(snapshot)
+            self.typed_replaced.emit()
+            self._touch()
+
+    def _replace_draft(self) -> None:
+        self.draft_replaced.emit()
+        self._touch()
+
+    def _inputs(self, part: str) -> Inputs:
+        if self.draft is None:
+            raise RuntimeError("there is no draft, so nobody can type into it")
+        return self.draft.run if part == RUN else self.draft.arguments
+
+    def _find(
+        self, worker_id: str, algorithm_id: str
+    ) -> tuple[WorkerEntry | None, Algorithm | None]:
+        worker = next((w for w in self.workers if w.manifest.id == worker_id), None)
+        if worker is None or worker.description is None:
+            return worker, None
+        algorithms = worker.description.algorithms
+        return worker, next((a for a in algorithms if a.id == algorithm_id), None)

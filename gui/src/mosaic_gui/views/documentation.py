@@ -1,0 +1,65 @@
+"""What a worker says of an algorithm, in Markdown. Nothing that it names is loaded; links open in a browser."""
+
+from typing import Any
+
+from PyQt6.QtCore import QUrl
+from PyQt6.QtGui import (
+    QDesktopServices,
+    QTextCursor,
+    QTextDocument,
+    QTextFrameFormat,
+    QTextLength,
+    QTextTable,
+)
+from PyQt6.QtWidgets import QFrame, QTextBrowser
+
+from mosaic_gui.theme.apply import ui_font
+
+_MARKDOWN = (
+    QTextDocument.MarkdownFeature.MarkdownDialectGitHub
+    | QTextDocument.MarkdownFeature.MarkdownNoHTML
+)
+
+
+class Documentation(QTextBrowser):
+    """Read only; it asks no network and no file for anything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("documentation")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setOpenLinks(False)
+        self.setTabChangesFocus(True)
+        self.anchorClicked.connect(open_link)
+
+    def loadResource(self, _kind: int, _name: QUrl) -> Any:
+        """Nothing: what a worker says must not reach out of this window by being looked at."""
+        return None
+
+    def show_markdown(self, title: str, text: str) -> None:
+        """Show a page."""
+        document = QTextDocument(self)
+        document.setDefaultFont(ui_font())
+        document.setDocumentMargin(12)
+        document.setMarkdown(f"### {title}\n\n{text}", _MARKDOWN)
+        for table in _tables(document):
+            shape = table.format()
+            shape.setBorder(0)
+            shape.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_None)
+            shape.setCellPadding(3)
+            shape.setCellSpacing(0)
+            shape.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
+            table.setFormat(shape)
+        self.setDocument(document)
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+
+
+def open_link(url: QUrl) -> None:
+    """Open a page of the web in the user's browser; nothing else is opened."""
+    if url.scheme() in ("http", "https"):
+        QDesktopServices.openUrl(url)
+
+
+def _tables(document: QTextDocument) -> list[QTextTable]:
+    root = document.rootFrame()
+    return [f for f in root.childFrames() if isinstance(f, QTextTable)] if root else []

@@ -1,0 +1,96 @@
+"""The tools of the form: search, only what was changed, undo and redo, another run's values, defaults."""
+
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtGui import QKeySequence, QShortcut
+from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QToolButton, QWidget
+
+from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.draft import DraftModel
+from mosaic_gui.views.picker import Entry, Picker
+from mosaic_gui.views.text import button
+
+
+class FormBar(QWidget):
+    """One row above the fields."""
+
+    filter_changed = pyqtSignal()
+
+    def __init__(self, model: DraftModel, form: QWidget) -> None:
+        super().__init__()
+        self._model = model
+        self.search = QLineEdit()
+        self.search.setObjectName("form.search")
+        self.search.setPlaceholderText(self.tr("Search arguments …"))
+        self.search.setToolTip(self.tr("By name or by what is said of it (Ctrl+L)"))
+        self.search.setClearButtonEnabled(True)
+        self.search.setMinimumWidth(120)
+        self.search.setMaximumWidth(220)
+        self.search.addAction(
+            icon("search", current().muted), QLineEdit.ActionPosition.LeadingPosition
+        )
+        self.only_changed = QCheckBox(self.tr("Only changed"))
+        self.undo = self._tool("undo", self.tr("Undo"))
+        self.redo = self._tool("redo", self.tr("Redo"))
+        self.copy = button(self.tr("Copy from …"), "quiet", "form.copy")
+        self.copy.setToolTip(self.tr("Fill the form with an earlier run's values"))
+        self.reset = button(self.tr("Defaults"), "quiet", "form.reset")
+        self.reset.setToolTip(self.tr("Take every default back; Undo brings your values back"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        row.addWidget(self.search, 1)
+        row.addSpacing(6)
+        row.addWidget(self.only_changed)
+        row.addStretch(1)
+        for part in (self.undo, self.redo, self.copy, self.reset):
+            row.addWidget(part)
+        self.search.textChanged.connect(self.filter_changed)
+        self.only_changed.toggled.connect(self.filter_changed)
+        self.undo.clicked.connect(model.undo)
+        self.redo.clicked.connect(model.redo)
+        self.copy.clicked.connect(self._pick)
+        self.reset.clicked.connect(model.reset)
+        for keys, act in (
+            ("Ctrl+Z", model.undo),
+            ("Ctrl+Shift+Z", model.redo),
+            ("Ctrl+Y", model.redo),
+            ("Ctrl+L", self.search.setFocus),
+        ):
+            shortcut = QShortcut(QKeySequence(keys), form)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(act)
+
+    @property
+    def is_filtering(self) -> bool:
+        """Some fields are hidden on purpose."""
+        return bool(self.search.text().strip()) or self.only_changed.isChecked()
+
+    def refresh(self) -> None:
+        """What can be taken back, and whether there is a run to copy."""
+        draft = self._model.draft
+        undoes = draft.history.undoes if draft else ""
+        redoes = draft.history.redoes if draft else ""
+        self.undo.setEnabled(bool(undoes))
+        self.undo.setToolTip(f"{self.tr('Undo')}: {undoes} (Ctrl+Z)" if undoes else self.tr("Undo"))
+        self.redo.setEnabled(bool(redoes))
+        self.redo.setToolTip(
+            f"{self.tr('Redo')}: {redoes} (Ctrl+Shift+Z)" if redoes else self.tr("Redo")
+        )
+
+    def _pick(self) -> None:
+        picker = Picker(self, self.tr("Copy the values of a run"), "form.copy.picker")
+        entries = [
+            Entry(run.run_id, f"{run.name}   {run.state.value}") for run in self._model.copyable
+        ]
+        picker.offer(entries, self.tr("There is no run yet whose algorithm this stack has."))
+        picker.chosen.connect(lambda run_id: (self._model.copy_run(run_id), picker.close()))
+        corner = self.copy.rect().bottomRight()
+        picker.open_at(self.copy.mapToGlobal(corner - QPoint(picker.width(), -4)))
+
+    def _tool(self, name: str, text: str) -> QToolButton:
+        made = QToolButton()
+        made.setObjectName(f"form.{name}")
+        made.setAccessibleName(text)
+        made.setIcon(icon(name, current().muted))
+        return made

@@ -1,0 +1,58 @@
+"""Of which run the form is a copy, and what is not as there."""
+
+from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from mosaic_gui.state.draft import Difference
+from mosaic_gui.viewmodels.draft import DraftModel
+from mosaic_gui.views.text import ElidedLabel, button, frame, label
+
+MOST_SHOWN = 8
+
+
+class OriginStrip(QWidget):
+    """Is there only while the form is a copy."""
+
+    def __init__(self, model: DraftModel) -> None:
+        super().__init__()
+        self.setObjectName("form.origin")
+        self._model = model
+        self._title = ElidedLabel()
+        self._words = label("", "small", wraps=True)
+        self.forget = button(self.tr("Detach"), "quiet", "form.origin.forget")
+        self.forget.setToolTip(
+            self.tr("Keep the values; the new run is not shown as a variation of that one")
+        )
+        self.forget.clicked.connect(model.forget_origin)
+        panel = frame("card_neutral")
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._title)
+        words.addWidget(self._words)
+        row = QHBoxLayout(panel)
+        row.setContentsMargins(12, 6, 6, 6)
+        row.addLayout(words, 1)
+        row.addWidget(self.forget)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(panel)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """The differences as they are now."""
+        draft = self._model.draft
+        origin = draft.origin if draft else None
+        self.setVisible(origin is not None)
+        if origin is None:
+            return
+        self._title.set_whole(self.tr("Copy of {0}").format(origin.name or origin.run_id))
+        found = self._model.differences
+        words = " · ".join(self._word(one) for one in found[:MOST_SHOWN])
+        if len(found) > MOST_SHOWN:
+            words += self.tr(" · and {0} more").format(len(found) - MOST_SHOWN)
+        if origin.lost:
+            words += self.tr("\nNot known here any more: {0}").format(", ".join(origin.lost))
+        self._words.setText(words or self.tr("Nothing differs yet: the same run again."))
+
+    def _word(self, one: Difference) -> str:
+        empty = self.tr("none")
+        return f"{one.label} {one.before or empty} → {one.now or empty}"
