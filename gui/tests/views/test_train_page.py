@@ -135,7 +135,16 @@ def test_the_dry_run_shows_the_exact_plan(qtbot: QtBot, shown: Shown) -> None:
     text = shown.page.preflight.plan.text.toPlainText()
     for part in ("python -m mosaic_worker_cleanrl", "OMP_NUM_THREADS=1", "runs/RUN"):
         assert part in text
-    for title in ("Command", "Script", "Image", "Environment", "Mounts", "GPU", "Network", "Limits"):
+    for title in (
+        "Command",
+        "Script",
+        "Image",
+        "Environment",
+        "Mounts",
+        "GPU",
+        "Network",
+        "Limits",
+    ):
         assert title in text
     assert '"total_steps": 500' in text.replace("\xa0", " ")
 
@@ -150,8 +159,8 @@ def test_a_dry_run_that_was_looked_at_is_kept(qtbot: QtBot, shown: Shown) -> Non
     note = wanted[0][0]["note"]
     assert note.startswith("first try\n\nDry run before the launch\n# Command\n")
     assert "# Network" in note
-    shown.model.take_launched()
     qtbot.mouseClick(shown.button("preflight.view.lines"), LEFT)
+    shown.model.take_launched()
     qtbot.mouseClick(shown.button("preflight.launch"), LEFT)
     assert wanted[1][0]["note"] == "first try"
 

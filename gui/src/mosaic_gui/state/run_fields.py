@@ -40,7 +40,6 @@ _WHAT = (
         FieldKind.INTEGER,
         help="Steps between two checkpoints. Empty: about ten in a run.",
         nullable=True,
-        unit="steps",
         above=0,
     ),
     FormField("name", "name", FieldKind.TEXT, nullable=True, help="Empty: made of what it trains."),

@@ -24,7 +24,7 @@ class FormBar(QWidget):
         self.search.setPlaceholderText(self.tr("Search arguments …"))
         self.search.setToolTip(self.tr("By name or by what is said of it (Ctrl+L)"))
         self.search.setClearButtonEnabled(True)
-        self.search.setMinimumWidth(120)
+        self.search.setMinimumWidth(140)
         self.search.setMaximumWidth(220)
         self.search.addAction(
             icon("search", current().muted), QLineEdit.ActionPosition.LeadingPosition
@@ -39,7 +39,7 @@ class FormBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
-        row.addWidget(self.search, 1)
+        row.addWidget(self.search, 4)
         row.addSpacing(6)
         row.addWidget(self.only_changed)
         row.addStretch(1)
