@@ -104,7 +104,7 @@ sync_room() { # KIND ROOM
     dots=$!
   fi
   (
-    flock 9 # another ./mosaic may be making the same room
+    flock -n 9 || { printf ' another ./mosaic is making it, waiting ...' >&2 && flock 9; }
     is_current "$1" "$2" || make_room "$1" "$2" >"$log" 2>&1
   ) 9>"$MOSAIC_VENVS/.$2.lock" || status=$?
   [ -z "$dots" ] || kill "$dots" 2>/dev/null || :

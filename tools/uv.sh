@@ -61,7 +61,7 @@ find_uv() {
   find_python
   mkdir -p "$MOSAIC_VENVS"
   (
-    flock 9
+    flock -n 9 || { printf 'uv: another ./mosaic is fetching it, waiting ...\n' >&2 && flock 9; }
     [ ! -x "$UV" ] || [ "$("$UV" --version | cut -d' ' -f2)" != "$UV_VERSION" ] || exit 0
     fetch_uv "$own"
   ) 9>"$MOSAIC_VENVS/.uv.lock"

@@ -6,10 +6,13 @@ from typing import Self
 
 from rich.console import Console
 
+from mosaic_cli.stack.keeper import BACKING_OFF, STARTING, STOPPED, UP
 from mosaic_cli.wording import duration
 from mosaic_contracts.stack import StackFile
 
 REMIND_EVERY_S = 10.0
+_STILL = {STARTING: "starting", BACKING_OFF: "ended, is tried again", STOPPED: "comes next"}
+"""A service that has not been started yet is no failure, and must not read like one."""
 
 
 class StartDisplay:
@@ -54,5 +57,5 @@ def waiting_for(stack: StackFile | None) -> str:
     """What is not there yet, in words."""
     if stack is None:
         return "waiting for its supervisor"
-    missing = [f"{s.name} {s.state.replace('_', ' ')}" for s in stack.services if s.state != "up"]
+    missing = [f"{s.name} {_STILL[s.state]}" for s in stack.services if s.state != UP]
     return ", ".join(missing) or "all are up, waiting until they answer each other"
