@@ -91,15 +91,15 @@ def supervisor_message(phase: str) -> Message:
 async def test_the_end_waits_for_the_schedulers_own_last_event(
     gateway: Any, peers: Any, record: Any, frames: Any
 ) -> None:
-    """The lifecycle event that is stored a moment after the final state comes before `end`, not after it or never."""
+    """It is stored while the run's telemetry is pending, and comes before `end`, not after it or never."""
     peers.records[RUN_ID] = record(RUN_ID)
     await peers.commit([message(1, 50)])
     async with gateway.live() as socket:
         await subscribe(socket, types=["*"])
         assert await events_until(socket, frames, 50) == list(range(1, 51))
-        await peers.change(record(RUN_ID, "succeeded", 10))
-        await asyncio.sleep(0.4)
+        await peers.change(record(RUN_ID, "succeeded", 10, telemetry_pending=True))
         await peers.commit([supervisor_message("succeeded")])
+        await peers.change(record(RUN_ID, "succeeded", 11))
         got = await until(socket, frames, "end")
     events = [event for frame in got if frame["op"] == "events" for event in frame["events"]]
     assert [(event["source"], event["phase"]) for event in events] == [("supervisor", "succeeded")]

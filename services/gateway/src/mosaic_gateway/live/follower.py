@@ -13,7 +13,6 @@ from mosaic_contracts.live import Ended, Missed, ProblemFrame, Snapshot
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import Problem, ProblemError
 from mosaic_contracts.runs import RunView
-from mosaic_contracts.wire import SOURCE_SUPERVISOR
 from mosaic_gateway.history import History
 from mosaic_gateway.live.feed import Feed, is_joinable
 from mosaic_gateway.live.mailbox import Mailbox
@@ -22,7 +21,6 @@ from mosaic_gateway.live.tick import Tick
 from mosaic_gateway.live.watched import WatchedRun
 from mosaic_gateway.live.wire_format import Payload, Selection, WireFormat
 from mosaic_gateway.monitoring.meters import MISSED_EVENTS
-from mosaic_servicekit.logging import get_log
 from mosaic_store import Reader
 
 PAGE_EVENTS = 1000
@@ -32,8 +30,6 @@ JOIN_WAIT_S = 5.0
 """For the recorder to store what came before the joint. It takes 0.1 s; when it is down, the client is told."""
 HOLE_WAIT_S = 2.0
 """For a hole in the store to be filled: a refused batch is sent again within this, a lost one never."""
-SETTLE_S = 1.5
-"""For the scheduler's own last event: it is published with the final state, and stored a moment later."""
 RETRY_S = 1.0
 POLL_S = 0.1
 """Between looks at the store while the recorder says nothing."""
@@ -127,8 +123,6 @@ class Follower:
             # Everything is in the store now, also what never came live.
             self._feed.leave(self)
             await self._read_store_to_end()
-            if await self._wait_settled():
-                await self._read_store_to_end()
             return True
         await self._mailbox.drained(self)
         if self._overflowed:
@@ -168,27 +162,6 @@ class Follower:
         self._passes_holes = True
         while await self._send_page():
             pass
-
-    async def _wait_settled(self) -> bool:
-        """Wait until the store has the scheduler's word of the end. Return whether that took any waiting."""
-        phase = self._watched.phase
-
-        def is_stored(reader: Reader) -> bool:
-            page = reader.events(self.run_id, "", PAGE_EVENTS, ["lifecycle"])
-            return any(
-                event["source"] == SOURCE_SUPERVISOR and event["phase"] == phase
-                for event in page.events
-            )
-
-        waited = False
-        try:
-            async with asyncio.timeout(SETTLE_S):
-                while not await self._history.read(is_stored, True):
-                    waited = True
-                    await self._feed.wait_changed(POLL_S)
-        except (TimeoutError, ProblemError) as error:
-            get_log().info("run.end_not_stored", run_id=self.run_id, error=repr(error))
-        return waited
 
     async def _send_page(self) -> bool:
         """Send one page of the store. Return whether there was more than the client has."""

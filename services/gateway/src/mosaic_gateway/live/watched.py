@@ -27,11 +27,6 @@ class WatchedRun:
         self.see(record)
         return await self._runs.complete(record)
 
-    @property
-    def phase(self) -> str:
-        """The state of the record, as the scheduler's lifecycle events name it."""
-        return self._record.state.value if self._record is not None else ""
-
     def see(self, record: RunRecord) -> bool:
         """Take a record; return whether it says something new."""
         known = self._record
