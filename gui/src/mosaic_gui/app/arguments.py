@@ -17,7 +17,8 @@ class Arguments:
     ca_file: Path | None = None
     screenshot: Path | None = None
     """Render every view into this folder and end."""
-    size: tuple[int, int] = (1280, 800)
+    size: tuple[int, int] | None = None
+    """Of the window; None: as it was last."""
     theme: str | None = None
     """dark or light; None: as the desktop has it."""
 
@@ -45,7 +46,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
         help="render every view into DIR, one PNG each, and end",
     )
     parser.add_argument(
-        "--size", default="1280x800", metavar="WxH", help="of the window (default: 1280x800)"
+        "--size", metavar="WxH", help="of the window (default: as it was last; at first 1280x800)"
     )
     parser.add_argument("--theme", choices=sorted(THEMES), help="default: as the desktop has it")
     given = parser.parse_args(argv)
@@ -54,7 +55,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
         token_file=given.token_file,
         ca_file=given.ca_file,
         screenshot=given.screenshot,
-        size=_size(given.size),
+        size=_size(given.size) if given.size is not None else None,
         theme=given.theme,
     )
 

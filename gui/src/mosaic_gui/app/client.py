@@ -4,17 +4,22 @@ from pathlib import Path
 from typing import Any
 
 from PyQt6.QtCore import QEvent, QObject, QTimer, pyqtSignal
+from PyQt6.QtGui import QGuiApplication
 from PyQt6.QtWidgets import QApplication
 
 from mosaic_contracts.runs import RunView
 from mosaic_gui.app.launching import Launching
+from mosaic_gui.app.layouts import Layouts
+from mosaic_gui.app.remembering import Remembering
 from mosaic_gui.app.run_acts import RunActs
+from mosaic_gui.app.scheme import tokens_for
 from mosaic_gui.app.session import Session
 from mosaic_gui.app.stack_start import StackStart
 from mosaic_gui.app.watching import Watching
 from mosaic_gui.errors import GuiError, StackUnknown
 from mosaic_gui.net.location import Location, local_stack, named_stack
 from mosaic_gui.state.connection import Connection
+from mosaic_gui.state.settings import Settings
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.theme.apply import apply_theme, current
 from mosaic_gui.theme.tokens import DARK, LIGHT
@@ -27,13 +32,16 @@ from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.connection_page import ConnectionPage
-from mosaic_gui.views.main_window import RUNS, TRAIN, TRAINED, WATCH, MainWindow
+from mosaic_gui.views.main_window import PAGES, RUNS, TRAIN, WATCH, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
+from mosaic_gui.views.settings_page import SettingsPage
 from mosaic_gui.views.train_page import TrainPage
 from mosaic_gui.views.trained_page import TrainedPage
 from mosaic_gui.views.watch_page import WatchPage
 
 SECOND_MS = 1_000
+KEPT_IN = "gui"
+"""Folder of the data root for what the client keeps for itself."""
 
 
 class Client(QObject):
@@ -42,9 +50,14 @@ class Client(QObject):
     closed = pyqtSignal()
     """The user closed the window."""
 
-    def __init__(self, home: Path, parent: QObject | None = None) -> None:
+    def __init__(
+        self, home: Path, memory: Remembering | None = None, parent: QObject | None = None
+    ) -> None:
+        """`memory`: settings and choices; None: those of this data root."""
         super().__init__(parent)
         self.home = home
+        self.memory = memory or Remembering(home / KEPT_IN)
+        self.memory.setParent(self)
         self.store = Store()
         self.clock = FrameClock(self)
         self.connection = ConnectionModel(self)
@@ -56,6 +69,7 @@ class Client(QObject):
         self.stage = StageModel(self.store, self.watch, self)
         self.feed = LogFeed(self)
         self.session: Session | None = None
+        self._is_closed = False
         self.list_read = False
         """The run list of this stack is whole."""
         self.stack_start = StackStart(home, self)
@@ -71,7 +85,20 @@ class Client(QObject):
         self.launching.launched.connect(self._on_launched)
         self.launching.said.connect(self._say)
         self.acts.made.connect(self._on_made)
+        self.memory.give(self.agents, self.launch)
+        self.watch.smoothing, self.watch.axis = (
+            self.memory.settings.smoothing,
+            self.memory.settings.axis,
+        )
+        self.memory.settings_changed.connect(self._on_settings)
+        self.layouts = Layouts(self.memory.folder, self._say, self)
         self.window = self._make_window()
+        self.layouts.attach(self.window)
+        hints = QGuiApplication.styleHints()
+        if hints is not None:
+            hints.colorSchemeChanged.connect(self._follow_scheme)
+        for problem in self.memory.problems:
+            self._say(problem)
 
     def connect_local(self) -> None:
         """Connect to the embedded stack of this machine, if there ever was one."""
@@ -108,7 +135,11 @@ class Client(QObject):
         session.start()
 
     def close(self) -> None:
-        """End in order: nothing asks any more, then nothing is told, then nothing is drawn."""
+        """End in order: what was chosen is kept, nothing asks any more, then nothing is told or drawn."""
+        if not self._is_closed:
+            self._is_closed = True
+            self.layouts.keep()
+            self.memory.keep(self.launch)
         self._second.stop()
         self._leave()
         self.clock.stop()
@@ -130,22 +161,34 @@ class Client(QObject):
             self._say(f"This stack has no worker {run.spec.worker} with {run.spec.algorithm}.")
 
     def change_theme(self) -> None:
-        """From dark to light, or back; with the next turn of the loop, as the asking button goes with its window."""
-        QTimer.singleShot(0, self._swap_theme)
+        """From dark to light, or back; the choice stays."""
+        self.memory.change("theme", LIGHT.name if current().is_dark else DARK.name)
+
+    def _on_settings(self, settings: Settings) -> None:
+        self.window.notices.stay_s = settings.notice_s
+        self._follow_scheme()
+
+    def _follow_scheme(self) -> None:
+        """With the next turn of the loop, as the asking button goes with its window."""
+        if tokens_for(self.memory.settings.theme) is not current() and not self._is_closed:
+            QTimer.singleShot(0, self._swap_theme)
 
     def _swap_theme(self) -> None:
         """Make the window anew, for colours are in its drawings; the old one first, so that nobody paints it again."""
         app = QApplication.instance()
-        if not isinstance(app, QApplication):
+        tokens = tokens_for(self.memory.settings.theme)
+        if not isinstance(app, QApplication) or tokens is current():
             return
         old, page = self.window, self.window.page
         geometry, was_visible = old.geometry(), old.isVisible()
+        layout = self.layouts.snapshot()
         old.deleteLater()
         app.sendPostedEvents(old, QEvent.Type.DeferredDelete)
-        apply_theme(app, LIGHT if current().is_dark else DARK)
+        apply_theme(app, tokens)
         self.window = self._make_window()
         self.window.setGeometry(geometry)
-        if page in (RUNS, TRAIN, TRAINED, WATCH):
+        self.layouts.attach(self.window, layout)
+        if page in PAGES:
             self.window.show_page(page)
         self.window.setVisible(was_visible)
 
@@ -155,7 +198,12 @@ class Client(QObject):
         train = TrainPage(self.launch)
         trained = TrainedPage(self.agents)
         watch = WatchPage(self.watch, self.feed, self.stage)
-        window = MainWindow(self.connection, self.agents, start, runs, train, trained, watch)
+        settings = SettingsPage(self.memory.settings, str(self.memory.settings_path or ""))
+        settings.changed.connect(self.memory.change)
+        window = MainWindow(
+            self.connection, self.agents, start, runs, train, trained, watch, settings
+        )
+        window.notices.stay_s = self.memory.settings.notice_s
         start.start_wanted.connect(self._on_start_wanted)
         start.retry_wanted.connect(self._on_retry_wanted)
         start.connect_wanted.connect(self._on_connect_wanted)
@@ -230,6 +278,7 @@ class Client(QObject):
         self.acts.stop([run_id])
 
     def _on_launched(self, run: RunView) -> None:
+        self.memory.keep(self.launch)
         self.open_runs([run.run_id])
 
     def _on_made(self, run: RunView) -> None:

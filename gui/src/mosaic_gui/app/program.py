@@ -7,19 +7,21 @@ import sys
 from pathlib import Path
 from types import TracebackType
 
-from PyQt6.QtCore import Qt, QTimer
-from PyQt6.QtGui import QGuiApplication
+from PyQt6.QtCore import QTimer
 from PyQt6.QtWidgets import QApplication
 
 from mosaic_gui.app.arguments import Arguments
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import KEPT_IN, Client
+from mosaic_gui.app.remembering import Remembering
+from mosaic_gui.app.scheme import tokens_for
 from mosaic_gui.app.screenshot import Screenshots
 from mosaic_gui.errors import StackUnknown
 from mosaic_gui.net.location import data_root
 from mosaic_gui.theme.apply import apply_theme, load_fonts
-from mosaic_gui.theme.tokens import DARK, LIGHT, THEMES, Tokens
+from mosaic_gui.theme.tokens import THEMES
 
 SIGNAL_LOOK_MS = 200
+FIRST_SIZE = (1280, 800)
 _log = logging.getLogger("mosaic_gui")
 
 
@@ -32,9 +34,14 @@ def run_program(arguments: Arguments) -> int:
         False
     )  # a change of theme makes the window anew; `closed` says when it was the user
     load_fonts()
-    apply_theme(app, _theme(app, arguments))
-    client = Client(data_root())
-    client.window.resize(*arguments.size)
+    home = data_root()
+    # a picture is of the client as it comes, whoever takes it
+    memory = Remembering(None if arguments.screenshot else home / KEPT_IN)
+    chosen = THEMES.get(arguments.theme or "") or tokens_for(memory.settings.theme)
+    apply_theme(app, chosen)
+    client = Client(home, memory)
+    if arguments.size is not None or not client.layouts.restore_geometry():
+        client.window.resize(*(arguments.size or FIRST_SIZE))
     sys.excepthook = _report
     heed = _heed_signals(app)
     client.window.show()
@@ -80,14 +87,6 @@ def _take_screenshots(app: QApplication, client: Client, arguments: Arguments, f
         names = ", ".join(pictures.late)
         print(f"mosaic: {names}: the view did not fill in time.", file=sys.stderr)
     return code
-
-
-def _theme(app: QApplication, arguments: Arguments) -> Tokens:
-    if arguments.theme is not None:
-        return THEMES[arguments.theme]
-    hints = QGuiApplication.styleHints()
-    light = hints is not None and hints.colorScheme() is Qt.ColorScheme.Light
-    return LIGHT if light else DARK
 
 
 def _heed_signals(app: QApplication) -> QTimer:

@@ -43,6 +43,8 @@ class DraftModel(QObject):
         self.limits = UNKNOWN
         self.cpu_limit: int | None = None
         self._drafts: dict[tuple[str, str], Draft] = {}
+        self.presets: dict[tuple[str, str], dict[str, Any]] = {}
+        """Specs that fill the form of a worker's algorithm when it is opened for the first time."""
 
     def take_catalogue(self, entries: WorkerEntries) -> None:
         """The workers of this stack. What was typed for one stays."""
@@ -69,9 +71,20 @@ class DraftModel(QObject):
         if worker is None or algorithm is None:
             return
         key = (worker_id, algorithm_id)
-        self.draft = self._drafts.setdefault(key, Draft.of(worker, algorithm, self.limits))
+        if key not in self._drafts:
+            self._drafts[key] = Draft.of(worker, algorithm, self.limits)
+            self._drafts[key].fill_from(self.presets.get(key, {}))
+        self.draft = self._drafts[key]
         self.draft.limit(self.limits)
         self._replace_draft()
+
+    def specs(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """What was typed for each algorithm, as specs without what belongs to one launch alone."""
+        once = ("consent", "parent", "name", "note", "hold")
+        return {
+            key: {name: value for name, value in draft.spec().items() if name not in once}
+            for key, draft in self._drafts.items()
+        }
 
     def copy_from(self, spec: dict[str, Any], run_id: str = "", name: str = "") -> bool:
         """Fill the form from another run's spec; False when its algorithm is not in the catalogue."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import (
+    QBoxLayout,
     QButtonGroup,
     QFrame,
     QHBoxLayout,
@@ -44,11 +45,12 @@ class AgentsDock(QFrame):
         self._group = QButtonGroup(self)
         self.page_buttons: dict[str, QPushButton] = {}
         self._words: dict[QPushButton, str] = {}
+        self.layout_button: QPushButton | None = None
         self.folded = False
         self.fold = button("", "quiet", "agents.fold")
         self.fold.clicked.connect(lambda: self.set_folded(not self.folded))
-        self.tools = QVBoxLayout()
-        self.tools.setSpacing(2)
+        self.tools = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self.tools.setSpacing(4)
         self._brand = label("MOSAIC", "heading")
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(10, 12, 10, 10)
@@ -67,8 +69,11 @@ class AgentsDock(QFrame):
         self.refresh()
 
     def add_tool(self, name: str, text: str, keys: str, act: Callable[[], object]) -> QPushButton:
-        """One more button at the foot."""
-        made = self._nav(name, text, keys, f"rail.{name}")
+        """One more button at the foot, without words."""
+        made = button("", "quiet", f"rail.{name}")
+        made.setIcon(icon(name, current().muted))
+        made.setToolTip(f"{text} ({keys})")
+        made.setAccessibleName(text)
         made.clicked.connect(lambda: act())
         self.tools.addWidget(made)
         return made
@@ -79,6 +84,8 @@ class AgentsDock(QFrame):
         self.setFixedWidth(FOLDED_WIDTH if folded else WIDTH)
         self._body.setVisible(not folded)
         self._gap.setVisible(folded)
+        way = QBoxLayout.Direction.TopToBottom if folded else QBoxLayout.Direction.LeftToRight
+        self.tools.setDirection(way)
         self._brand.setVisible(not folded)
         self._picture.setVisible(not folded)
         for made, words in self._words.items():
@@ -105,6 +112,7 @@ class AgentsDock(QFrame):
     def refresh(self) -> None:
         """Mode, agent and way as they are."""
         model = self._model
+        self.mode.setVisible(model.mode is not None)
         self.mode.set_key(model.mode.value if model.mode else "")
         self.way.set_key(model.way.value)
         self.way.setEnabled(model.key is not None)

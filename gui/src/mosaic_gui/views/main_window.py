@@ -1,8 +1,15 @@
 """The window: the roster on the left, the pages in the middle, and the quiet bar below."""
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import QEvent, QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QAction, QCloseEvent, QKeySequence
-from PyQt6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QMainWindow,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mosaic_gui.state.roster import AgentKey, Way
 from mosaic_gui.viewmodels.agents import AgentsModel
@@ -10,13 +17,17 @@ from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.views.agents_dock import FOLD_KEYS, AgentsDock
 from mosaic_gui.views.command_palette import CommandPalette
 from mosaic_gui.views.connection_page import ConnectionPage
+from mosaic_gui.views.layout_menu import KEYS as LAYOUT_KEYS
 from mosaic_gui.views.notice_bar import NoticeBar
 from mosaic_gui.views.runs_page import RunsPage
+from mosaic_gui.views.settings_page import SettingsPage
 from mosaic_gui.views.train_page import TrainPage
 from mosaic_gui.views.trained_page import TrainedPage
 from mosaic_gui.views.watch_page import WatchPage
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
+SETTINGS = "settings"
+PAGES = (RUNS, TRAIN, TRAINED, WATCH, SETTINGS)
 
 
 class MainWindow(QMainWindow):
@@ -25,6 +36,9 @@ class MainWindow(QMainWindow):
     closing = pyqtSignal()
     theme_wanted = pyqtSignal()
     page_shown = pyqtSignal(str)
+    layout_wanted = pyqtSignal(str)
+    layout_menu_wanted = pyqtSignal(QPoint)
+    """Where it is to open."""
 
     def __init__(
         self,
@@ -35,13 +49,14 @@ class MainWindow(QMainWindow):
         train: TrainPage,
         trained: TrainedPage,
         watch: WatchPage,
+        settings: SettingsPage,
     ) -> None:
         super().__init__()
         self.setObjectName("window")
         self.setWindowTitle("MOSAIC")
         self.setMinimumSize(980, 620)
         self.start, self.runs, self.train, self.watch = start, runs, train, watch
-        self.trained = trained
+        self.trained, self.settings = trained, settings
         self.notices = NoticeBar(connection)
         self._connection, self._agents = connection, agents
         self._pages: dict[str, QWidget] = {
@@ -49,6 +64,7 @@ class MainWindow(QMainWindow):
             TRAIN: train,
             TRAINED: trained,
             WATCH: watch,
+            SETTINGS: settings,
         }
         self._stack = QStackedWidget()
         for page in (start, *self._pages.values()):
@@ -58,6 +74,9 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(self._middle())
         self._page = RUNS
         self.roster.mark_page(RUNS)
+        self.roster.roster.set_dim(True)
+        # Qt asked for the width of the edge between docks before this window had its name
+        QApplication.sendEvent(self, QEvent(QEvent.Type.StyleChange))
         connection.changed.connect(self._on_connection)
         agents.changed.connect(self._on_agents)
         self._on_connection()
@@ -69,12 +88,13 @@ class MainWindow(QMainWindow):
         return self._page if self._stack.currentWidget() is not self.start else "connection"
 
     def show_page(self, name: str) -> None:
-        """Go to a page: RUNS, TRAIN, TRAINED or WATCH."""
+        """Go to one of PAGES."""
         if name in (TRAIN, TRAINED):
             self._agents.want_training()
             self._agents.set_way(Way.NEW if name == TRAIN else Way.TRAINED)
         self._page = name
         self.roster.mark_page(name)
+        self.roster.roster.set_dim(name not in (TRAIN, TRAINED))
         if self._connection.shows_data:
             self._stack.setCurrentWidget(self._pages[name])
             self.page_shown.emit(name)
@@ -117,6 +137,7 @@ class MainWindow(QMainWindow):
             (WATCH, self.tr("Watch"), "Ctrl+2"),
             (TRAIN, self.tr("Train new"), "Ctrl+N"),
             (TRAINED, self.tr("Use trained"), "Ctrl+U"),
+            (SETTINGS, self.tr("Settings"), "Ctrl+,"),
         ):
             action = self._action(text, keys)
             action.triggered.connect(lambda _on, name=name: self.show_page(name))
@@ -124,6 +145,9 @@ class MainWindow(QMainWindow):
         back.triggered.connect(lambda: self.show_page(RUNS))
         stop = self._action(self.tr("Stop the watched run"), "Ctrl+Shift+.")
         stop.triggered.connect(self.watch.stop.click)
+        for name, keys in LAYOUT_KEYS.items():
+            action = self._action(self.tr("Layout {0}").format(name), keys)
+            action.triggered.connect(lambda _on, name=name: self.layout_wanted.emit(name))
         theme = self._action(self.tr("Light or dark"), "Ctrl+Shift+L")
         theme.triggered.connect(self.theme_wanted)
         find = self._action(self.tr("Search the runs"), "Ctrl+F")
@@ -145,6 +169,11 @@ class MainWindow(QMainWindow):
         self.show_page(RUNS)
         self.runs.search.setFocus()
 
+    def _open_layouts(self) -> None:
+        made = self.roster.layout_button
+        if made is not None:
+            self.layout_menu_wanted.emit(made.mapToGlobal(QPoint(made.width() + 6, 0)))
+
     def _middle(self) -> QWidget:
         made = QWidget()
         column = QVBoxLayout(made)
@@ -160,8 +189,12 @@ class MainWindow(QMainWindow):
         roster.page_wanted.connect(self.show_page)
         roster.way_wanted.connect(lambda way: self.show_page(TRAIN if way is Way.NEW else TRAINED))
         roster.agent_wanted.connect(self._on_agent_wanted)
-        roster.add_tool("command", self.tr("Commands"), "Ctrl+K", self.open_palette)
-        roster.add_tool("theme", self.tr("Light / dark"), "Ctrl+Shift+L", self.theme_wanted.emit)
+        roster.add_tool("command", self.tr("All commands"), "Ctrl+K", self.open_palette)
+        roster.layout_button = roster.add_tool(
+            "layout", self.tr("Layouts"), "Alt+1 … Alt+4", self._open_layouts
+        )
+        roster.add_tool("theme", self.tr("Light or dark"), "Ctrl+Shift+L", self.theme_wanted.emit)
+        roster.add_tool("settings", self.tr("Settings"), "Ctrl+,", lambda: self.show_page(SETTINGS))
         dock = QDockWidget(self.tr("Roster"), self)
         dock.setObjectName("dock.roster")
         dock.setTitleBarWidget(QWidget())

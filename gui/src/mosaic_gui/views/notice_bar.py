@@ -9,7 +9,7 @@ from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.text import ElidedLabel, button, label
 
-STAY_MS = 12_000
+STAY_S = 12
 """A notice goes by itself; one that can be undone stays as long."""
 
 
@@ -21,6 +21,7 @@ class NoticeBar(QFrame):
         self.setProperty("kind", "bar")
         self.setObjectName("notices")
         self._model = model
+        self.stay_s = STAY_S
         self._notice = ElidedLabel()
         self._notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._act = button("", "quiet", "notices.act")
@@ -54,7 +55,7 @@ class NoticeBar(QFrame):
         self._act.setText(act)
         self._act.setVisible(bool(act))
         self._then = then
-        self._gone.start(STAY_MS)
+        self._gone.start(self.stay_s * 1_000)
 
     def clear(self) -> None:
         """Nothing to say."""

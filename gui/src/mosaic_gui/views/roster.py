@@ -6,7 +6,7 @@ from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QScrollArea, QVBo
 from mosaic_gui.state.roster import Member
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.views.badge import Badge
-from mosaic_gui.views.text import ElidedLabel, button, inside_of_scroll, label
+from mosaic_gui.views.text import ElidedButton, ElidedLabel, inside_of_scroll, label, restyle
 
 
 class Roster(QScrollArea):
@@ -22,6 +22,7 @@ class Roster(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._model = model
+        self._dim = False
         self._group = QButtonGroup(self)
         model.roster_changed.connect(self.rebuild)
         model.changed.connect(self._press)
@@ -41,6 +42,7 @@ class Roster(QScrollArea):
             layout.addWidget(label(words, "muted", wraps=True))
         layout.addStretch(1)
         self.setWidget(inside)
+        self.set_dim(self._dim)
         self._press()
 
     def _add_member(self, layout: QVBoxLayout, member: Member) -> None:
@@ -63,14 +65,21 @@ class Roster(QScrollArea):
             reason.setContentsMargins(6, 0, 0, 0)
             layout.addWidget(reason)
         for agent in member.agents:
-            made = button(agent.title, "nav", f"catalogue.{'.'.join(agent.key)}")
+            made = ElidedButton(agent.title, "nav", f"catalogue.{'.'.join(agent.key)}")
             made.setCheckable(True)
-            made.setToolTip(agent.summary)
+            made.setToolTip(f"{agent.title}\n{agent.summary}".strip())
             made.setEnabled(member.ready)
             made.clicked.connect(lambda _on, key=agent.key: self.chosen.emit(key))
             self._group.addButton(made)
             layout.addWidget(made)
         layout.addSpacing(8)
+
+    def set_dim(self, dim: bool) -> None:
+        """Mark the chosen agent strongly only where one works with it."""
+        self._dim = dim
+        for made in self._group.buttons():
+            made.setProperty("dim", dim)
+            restyle(made)
 
     def _lane_words(self, lane: str) -> str:
         is_live = lane == "telemetry"

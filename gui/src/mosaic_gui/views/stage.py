@@ -13,6 +13,7 @@ from mosaic_gui.views.text import ElidedLabel, label
 
 LINE_HEIGHT = 44
 """Height of the stage where there is nothing to see: the room goes to what there is."""
+LEAST_HEIGHT = 280
 _MARGIN = 12
 _UNBOUNDED = 16_777_215
 """Qt's largest height."""
@@ -40,22 +41,47 @@ class Stage(QFrame):
         self._parts = QStackedWidget()
         self.picture = Picture(model)
         self._words = self._line()
-        self._parts.addWidget(self.picture)
-        self._parts.addWidget(self._words)
+        self.is_large = False
+        self._empty = self._large_words()
+        for part in (self.picture, self._words, self._empty):
+            self._parts.addWidget(part)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.addWidget(self._parts)
         model.changed.connect(self.refresh)
         self.refresh()
 
+    def set_large(self, on: bool) -> None:
+        """Keep the room also while there is no picture."""
+        self.is_large = on
+        self.refresh()
+
     def refresh(self) -> None:
         """Give way where there is nothing to see."""
         has = self._model.has_picture
-        self._parts.setCurrentWidget(self.picture if has else self._words)
-        self.setMaximumHeight(_UNBOUNDED if has else LINE_HEIGHT)
-        self.setMinimumHeight(160 if has else LINE_HEIGHT)
+        without = self._empty if self.is_large else self._words
+        self._parts.setCurrentWidget(self.picture if has else without)
+        takes_room = has or self.is_large
+        self.setMaximumHeight(_UNBOUNDED if takes_room else LINE_HEIGHT)
+        self.setMinimumHeight(LEAST_HEIGHT if takes_room else LINE_HEIGHT)
         self._explain()
         self.picture.update()
+
+    def _large_words(self) -> QWidget:
+        made = QWidget()
+        layout = QVBoxLayout(made)
+        layout.setContentsMargins(28, 20, 28, 20)
+        layout.setSpacing(8)
+        icon = label()
+        icon.setPixmap(pixmap("stage", current().muted, 40))
+        self._name, self._how = label("", "hero"), label("", "muted", wraps=True)
+        layout.addStretch(2)
+        for part in (icon, self._name):
+            layout.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._how.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._how)
+        layout.addStretch(3)
+        return made
 
     def _line(self) -> QWidget:
         made = QWidget()
@@ -72,15 +98,17 @@ class Stage(QFrame):
     def _explain(self) -> None:
         name = self._model.environment
         if not name:
-            self._why.set_whole(self.tr("Choose a run to see its environment."))
-            return
-        self._why.set_whole(self.tr("No picture of {0}: the run sends no frames.").format(name))
-        self._why.setToolTip(
-            self.tr(
-                "The picture appears here with the first frame that a run sends. Worlds on a grid are drawn from "
-                "what the run says of itself; {0} is none, or the run has not said so yet."
-            ).format(name)
-        )
+            short, how = self.tr("Choose a run to see its environment."), ""
+        else:
+            short = self.tr("No picture of {0}: the run sends no frames.").format(name)
+            how = self.tr(
+                "The picture appears here with the first frame that the run sends. Worlds on a grid are drawn from "
+                "what the run says of itself; it has not said so."
+            )
+        self._why.set_whole(short)
+        self._why.setToolTip(f"{short}\n{how}".strip())
+        self._name.setText(name or self.tr("No run is chosen"))
+        self._how.setText(how or short)
 
 
 class Picture(QWidget):

@@ -3,6 +3,9 @@
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QWidget
 
+BUTTON_PADDING = 11
+"""Of a `nav` button, as the style sheet has it, and a pixel for its bolder face."""
+
 
 def label(text: str = "", kind: str = "", *, wraps: bool = False) -> QLabel:
     """A text. Kinds: title, heading, section, muted, small, fault, fact, hero."""
@@ -47,6 +50,24 @@ def restyle(widget: QWidget) -> None:
     if style is not None:
         style.unpolish(widget)
         style.polish(widget)
+
+
+class ElidedButton(QPushButton):
+    """A button that is as narrow as it must be: what does not fit ends in `…`."""
+
+    def __init__(self, text: str, kind: str, name: str) -> None:
+        super().__init__()
+        self._whole = text
+        self.setProperty("kind", kind)
+        self.setObjectName(name)
+        self.setAccessibleName(text)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def resizeEvent(self, event: object) -> None:
+        super().resizeEvent(event)  # type: ignore[arg-type]
+        room = max(0, self.width() - 2 * BUTTON_PADDING)
+        self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, room))
 
 
 class ElidedLabel(QLabel):

@@ -28,8 +28,6 @@ from mosaic_gui.views.log_view import LogView
 from mosaic_gui.views.stage import Stage
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
-SIDE_WIDTH, CHARTS_WIDTH = 372, 660
-
 
 class WatchPage(QWidget):
     """The page. Its signals are what the user wants."""
@@ -151,9 +149,8 @@ class WatchPage(QWidget):
         """The environment in the middle, curves on its right, what the run wrote below it."""
         area = self.area
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        area.add("charts", self.tr("Curves"), self._curves(), right)
+        area.add("curves", self.tr("Curves"), self._curves(), right)
         area.add("run", self.tr("Run"), self._sides(), below)
-        area.resizeDocks([area.docks["charts"]], [CHARTS_WIDTH], Qt.Orientation.Horizontal)
         return area
 
     def _curves(self) -> QWidget:

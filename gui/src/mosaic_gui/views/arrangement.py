@@ -1,0 +1,85 @@
+"""The built-in layouts, and a layout as it is kept: where the docks are and what is shown at all."""
+
+from dataclasses import dataclass
+from typing import Any
+
+HUMAN, TRAIN, REPLAY, COMPARE = "Human", "Train", "Replay", "Compare"
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """What a built-in layout shows, with its shares of the room."""
+
+    folded: bool
+    """The roster is a strip of icons."""
+    stage: bool
+    """The environment is in the middle."""
+    stage_is_large: bool
+    """It keeps its room also while there is no picture."""
+    curves: bool
+    run: bool
+    """The run's own panel: log, details, files."""
+    run_is_right: bool
+    curves_share: float
+    """Of the width."""
+
+
+BUILT_IN = {
+    HUMAN: Arrangement(
+        folded=False,
+        stage=True,
+        stage_is_large=True,
+        curves=False,
+        run=False,
+        run_is_right=False,
+        curves_share=0,
+    ),
+    TRAIN: Arrangement(
+        folded=False,
+        stage=True,
+        stage_is_large=False,
+        curves=True,
+        run=True,
+        run_is_right=False,
+        curves_share=0.66,
+    ),
+    REPLAY: Arrangement(
+        folded=True,
+        stage=True,
+        stage_is_large=True,
+        curves=False,
+        run=True,
+        run_is_right=True,
+        curves_share=0.4,
+    ),
+    COMPARE: Arrangement(
+        folded=True,
+        stage=False,
+        stage_is_large=False,
+        curves=True,
+        run=False,
+        run_is_right=False,
+        curves_share=1,
+    ),
+}
+"""By name; Train is the first one."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Everything of a layout that a user may have changed."""
+
+    places: bytes
+    """Of the docks, as Qt keeps them; of another version they are refused."""
+    folded: bool
+    stage: bool
+    stage_is_large: bool
+
+    def as_stored(self) -> dict[str, Any]:
+        """Plain values. Which docks are hidden is among their places."""
+        return {
+            "places": self.places,
+            "folded": self.folded,
+            "stage": self.stage,
+            "stage_is_large": self.stage_is_large,
+        }

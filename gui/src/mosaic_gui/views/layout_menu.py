@@ -1,0 +1,93 @@
+"""The layouts to choose from: built in, one's own, and what can be done with them."""
+
+from collections.abc import Sequence
+
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtWidgets import QMenu, QWidget
+
+from mosaic_gui.views.arrangement import BUILT_IN
+from mosaic_gui.views.word_popup import WordPopup
+
+KEYS = {name: f"Alt+{n}" for n, name in enumerate(BUILT_IN, start=1)}
+
+
+class LayoutMenu(QMenu):
+    """Opens beside the button that asked for it."""
+
+    chosen = pyqtSignal(str)
+    saved = pyqtSignal(str)
+    removed = pyqtSignal(str)
+    reset_wanted = pyqtSignal()
+    movable_wanted = pyqtSignal(bool)
+    panel_wanted = pyqtSignal(str, bool)
+
+    def __init__(
+        self,
+        parent: QWidget,
+        own: Sequence[str],
+        panels: dict[str, tuple[str, bool]],
+        *,
+        movable: bool,
+    ) -> None:
+        """`panels`: title of each panel and whether it is shown, by name."""
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for name in BUILT_IN:
+            self._add(f"{self._title(name)}\t{KEYS[name]}", name)
+        if own:
+            self.addSeparator()
+            for name in own:
+                self._add(name, name)
+        self.addSeparator()
+        self._add_panels(panels)
+        move = self.addAction(self.tr("Move panels"))
+        if move is not None:
+            move.setCheckable(True)
+            move.setChecked(movable)
+            move.toggled.connect(self.movable_wanted)
+        self.addSeparator()
+        keep = self.addAction(self.tr("Save as …"))
+        if keep is not None:
+            keep.triggered.connect(self._ask_name)
+        self._add_removals(own)
+        reset = self.addAction(self.tr("As it was at first"))
+        if reset is not None:
+            reset.triggered.connect(self.reset_wanted)
+
+    def _title(self, name: str) -> str:
+        return {
+            "Human": self.tr("Human"),
+            "Train": self.tr("Train"),
+            "Replay": self.tr("Replay"),
+            "Compare": self.tr("Compare"),
+        }[name]
+
+    def _add(self, text: str, name: str) -> None:
+        action = self.addAction(text)
+        if action is not None:
+            action.triggered.connect(lambda: self.chosen.emit(name))
+
+    def _add_panels(self, panels: dict[str, tuple[str, bool]]) -> None:
+        for name, (title, shown) in panels.items():
+            action = self.addAction(title)
+            if action is not None:
+                action.setCheckable(True)
+                action.setChecked(shown)
+                action.toggled.connect(lambda on, name=name: self.panel_wanted.emit(name, on))
+
+    def _add_removals(self, own: Sequence[str]) -> None:
+        submenu = self.addMenu(self.tr("Remove")) if own else None
+        for name in own if submenu is not None else ():
+            action = submenu.addAction(name) if submenu is not None else None
+            if action is not None:
+                action.triggered.connect(lambda _on, name=name: self.removed.emit(name))
+
+    def _ask_name(self) -> None:
+        popup = WordPopup(
+            self.parentWidget() or self,
+            self.tr("Name of this layout"),
+            self.tr("Two monitors"),
+            self.tr("Save"),
+        )
+        popup.given.connect(self.saved)
+        popup.show_at(self.mapToGlobal(QPoint(0, 0)))

@@ -1,0 +1,96 @@
+"""The settings, made from their declaration: one row for each, with its help."""
+
+from typing import cast
+
+from PyQt6.QtCore import pyqtSignal
+from PyQt6.QtWidgets import (
+    QCheckBox,
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic_gui.state.settings import Entry, Settings, entries
+from mosaic_gui.views.form_field import CalmCombo
+from mosaic_gui.views.text import frame, label
+
+TITLE_WIDTH, FIELD_WIDTH, PANEL_WIDTH = 150, 160, 760
+
+
+class SettingsPage(QWidget):
+    """Each change is told at once; there is nothing to confirm."""
+
+    changed = pyqtSignal(str, object)
+    """Name of a setting, and its new value."""
+
+    def __init__(self, settings: Settings, where: str) -> None:
+        """`where`: the file that keeps them."""
+        super().__init__()
+        self.setObjectName("page.settings")
+        self.fields: dict[str, QWidget] = {}
+        panel = frame("panel")
+        panel.setMaximumWidth(PANEL_WIDTH)
+        inside = QVBoxLayout(panel)
+        inside.setContentsMargins(20, 8, 20, 18)
+        inside.setSpacing(8)
+        section = ""
+        for entry in entries():
+            if entry.section != section:
+                section = entry.section
+                heading = label(section, "section")
+                heading.setContentsMargins(0, 10, 0, 2)
+                inside.addWidget(heading)
+            inside.addLayout(self._row(entry, getattr(settings, entry.name)))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 16, 20, 16)
+        layout.setSpacing(12)
+        layout.addWidget(label(self.tr("Settings"), "title"))
+        layout.addWidget(panel)
+        layout.addWidget(label(self.tr("Kept in {0}").format(where), "small"))
+        layout.addStretch(1)
+
+    def _row(self, entry: Entry, value: object) -> QHBoxLayout:
+        field = self._field(entry, value)
+        field.setObjectName(f"setting.{entry.name}")
+        field.setAccessibleName(entry.title)
+        field.setFixedWidth(FIELD_WIDTH)
+        self.fields[entry.name] = field
+        title = label(entry.title)
+        title.setFixedWidth(TITLE_WIDTH)
+        title.setBuddy(field)
+        row = QHBoxLayout()
+        row.setSpacing(12)
+        row.addWidget(title)
+        row.addWidget(field)
+        row.addWidget(label(entry.help, "small", wraps=True), 1)
+        return row
+
+    def _field(self, entry: Entry, value: object) -> QWidget:
+        def tell(new: object) -> None:
+            self.changed.emit(entry.name, new)
+
+        if entry.choices:
+            combo = CalmCombo()
+            combo.addItems(entry.choices)
+            combo.setCurrentText(str(value))
+            combo.currentTextChanged.connect(tell)
+            return combo
+        if entry.kind is bool:
+            check = QCheckBox()
+            check.setChecked(bool(value))
+            check.toggled.connect(tell)
+            return check
+        number = QSpinBox() if entry.kind is int else QDoubleSpinBox()
+        if isinstance(number, QDoubleSpinBox):
+            number.setDecimals(3)
+            number.setSingleStep(0.05)
+            number.setRange(entry.least or 0.0, entry.most or 1e9)
+            number.setValue(cast(float, value))
+            number.valueChanged.connect(tell)
+            return number
+        number.setRange(int(entry.least or 0), int(entry.most or 2**31 - 1))
+        number.setValue(cast(int, value))
+        number.valueChanged.connect(tell)
+        return number

@@ -1,0 +1,46 @@
+"""A small field that asks for a few words and goes away by itself."""
+
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from mosaic_gui.views.text import button, frame, label
+
+
+class WordPopup(QWidget):
+    """Closes with Escape or a click beside it; then nothing is given."""
+
+    given = pyqtSignal(str)
+
+    def __init__(self, parent: QWidget, question: str, example: str, act: str) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        panel = frame("panel")
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(panel)
+        self.field = QLineEdit()
+        self.field.setObjectName("popup.field")
+        self.field.setPlaceholderText(example)
+        self.field.setMinimumWidth(220)
+        self.field.setAccessibleName(question)
+        give = button(act, "primary", "popup.give")
+        row = QHBoxLayout()
+        row.addWidget(self.field)
+        row.addWidget(give)
+        layout = QVBoxLayout(panel)
+        layout.setContentsMargins(12, 10, 12, 12)
+        layout.addWidget(label(question, "small"))
+        layout.addLayout(row)
+        give.clicked.connect(self._give)
+        self.field.returnPressed.connect(self._give)
+
+    def show_at(self, place: QPoint) -> None:
+        """Open with the field ready to type in."""
+        self.move(place)
+        self.show()
+        self.field.setFocus()
+
+    def _give(self) -> None:
+        if words := self.field.text().strip():
+            self.given.emit(words)
+        self.close()

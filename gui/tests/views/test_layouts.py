@@ -1,0 +1,172 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PyQt6 import sip
+from PyQt6.QtCore import Qt
+from PyQt6.QtWidgets import QApplication, QComboBox, QPushButton
+from pytestqt.qtbot import QtBot
+from tests.specimen import worker
+
+from mosaic_contracts.services import WorkerEntries
+from mosaic_gui.app.client import Client
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.roster import Mode, Way
+from mosaic_gui.theme.apply import current
+from mosaic_gui.views import dock_area
+from mosaic_gui.views.arrangement import COMPARE, HUMAN, REPLAY, TRAIN
+from mosaic_gui.views.layout_menu import LayoutMenu
+from mosaic_gui.views.main_window import SETTINGS, WATCH
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def started(home: Path) -> Client:
+    """A client that is connected, on the page with the panels."""
+    made = Client(home)
+    made.window.resize(1280, 800)
+    made.window.show()
+    made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    made.window.show_page(WATCH)
+    QApplication.processEvents()
+    return made
+
+
+def end(client: Client) -> None:
+    """Close it as a person does."""
+    if not sip.isdeleted(client.window):
+        client.window.close()
+        client.window.deleteLater()
+
+
+@pytest.fixture
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
+    """The client at its first start."""
+    made = started(tmp_path)
+    yield made
+    end(made)
+
+
+def seen(client: Client) -> dict[str, bool]:
+    """Which parts can be seen."""
+    area = client.window.watch.area
+    parts = {name: dock.isVisible() for name, dock in area.docks.items()}
+    return parts | {"stage": client.window.watch.stage.isVisible()}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (HUMAN, {"stage"}),
+        (TRAIN, {"stage", "curves", "run"}),
+        (REPLAY, {"stage", "run"}),
+        (COMPARE, {"curves"}),
+    ],
+)
+def test_each_layout_shows_its_panels(client: Client, name: str, shown: set[str]) -> None:
+    """A layout is one key away, whichever holds before."""
+    for before in (COMPARE, REPLAY, HUMAN, TRAIN):
+        client.layouts.apply(before)
+        client.layouts.apply(name)
+        assert {part for part, on in seen(client).items() if on} == shown
+
+
+def test_curves_keep_their_share_of_a_wider_window(client: Client) -> None:
+    """On a large screen the curves are not left at the width of a small one."""
+    area = client.window.watch.area
+    client.layouts.apply(TRAIN)
+    QApplication.processEvents()
+    client.window.resize(1900, 1000)
+    QApplication.processEvents()
+    assert area.docks["curves"].width() / area.width() == pytest.approx(0.66, abs=0.03)
+
+
+def test_ones_own_layout_comes_back_at_the_next_start(client: Client, tmp_path: Path) -> None:
+    """What was closed as it stood opens as it stood; a saved one is there by its name."""
+    client.layouts.apply(COMPARE)
+    client.layouts.save("Two monitors/left")
+    client.layouts.apply(REPLAY)
+    end(client)
+    again = started(tmp_path)
+    assert {part for part, on in seen(again).items() if on} == {"stage", "run"}
+    assert again.window.roster.folded
+    assert again.layouts.own == ["Two monitors/left"]
+    again.layouts.apply("Two monitors/left")
+    assert {part for part, on in seen(again).items() if on} == {"curves"}
+    again.layouts.remove("Two monitors/left")
+    assert again.layouts.own == []
+    end(again)
+
+
+def test_a_layout_of_other_panels_is_refused_and_said(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Qt refuses what another version arranged; the built-in layout holds, and the bar says so."""
+    client.layouts.apply(COMPARE)
+    end(client)
+    monkeypatch.setattr(dock_area, "PLACES_VERSION", dock_area.PLACES_VERSION + 1)
+    again = started(tmp_path)
+    assert {part for part, on in seen(again).items() if on} == {"stage", "curves", "run"}
+    assert "The panels have changed" in again.window.notices.text
+    end(again)
+
+
+def test_a_built_in_name_is_not_taken(client: Client) -> None:
+    """The built-in layout stays what it is."""
+    client.layouts.save(TRAIN)
+    assert "built in" in client.window.notices.text
+    assert client.layouts.own == []
+
+
+def test_the_menu_offers_everything(qtbot: QtBot, client: Client) -> None:
+    """Layouts, panels, moving, saving and the way back, without a dialog."""
+    button = client.window.findChild(QPushButton, "rail.layout")
+    assert button is not None
+    qtbot.mouseClick(button, LEFT)
+    menu = client.window.findChild(LayoutMenu)
+    assert menu is not None
+    texts = [action.text().split("\t")[0] for action in menu.actions() if action.text()]
+    assert texts[:4] == ["Human", "Train", "Replay", "Compare"]
+    assert {"Curves", "Run", "Environment", "Move panels", "Save as …"} <= set(texts)
+    move = next(action for action in menu.actions() if action.text() == "Move panels")
+    move.trigger()
+    assert client.window.watch.area.movable
+    menu.close()
+
+
+def test_a_setting_holds_at_once_and_after_a_restart(
+    qtbot: QtBot, client: Client, tmp_path: Path
+) -> None:
+    """The page is made of the declaration; a choice needs no confirmation."""
+    before = current().name
+    client.window.show_page(SETTINGS)
+    field = client.window.settings.fields["theme"]
+    assert isinstance(field, QComboBox)
+    field.setCurrentText("light")
+    qtbot.waitUntil(lambda: current().name == "light")
+    assert client.window.page == SETTINGS
+    end(client)
+    again = started(tmp_path)
+    assert again.memory.settings.theme == "light"
+    again.memory.change("theme", before)
+    qtbot.waitUntil(lambda: current().name == before)
+    end(again)
+
+
+def test_mode_way_and_preset_are_remembered(client: Client, tmp_path: Path) -> None:
+    """The next start begins where the last one ended, for each agent apart."""
+    client.launch.take_catalogue(WorkerEntries(workers=[worker()]))
+    client.agents.set_mode(Mode.AGENT)
+    client.launch.set_text("run", "seed", "17")
+    client.agents.choose(("cleanrl", "dqn"))
+    client.agents.set_way(Way.TRAINED)
+    client.launch._settle.stop()
+    end(client)
+    again = started(tmp_path)
+    again.launch.take_catalogue(WorkerEntries(workers=[worker()]))
+    assert again.agents.mode is Mode.AGENT
+    assert (again.agents.way, again.launch.text("run", "seed")) == (Way.NEW, "17")
+    again.agents.choose(("cleanrl", "dqn"))
+    assert (again.agents.way, again.launch.text("run", "seed")) == (Way.TRAINED, "1")
+    again.launch._settle.stop()
+    end(again)
