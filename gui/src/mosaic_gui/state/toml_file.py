@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-import tomli_w
+import msgspec.toml
 from pydantic import BaseModel, ValidationError
 
 Data = dict[str, Any]
@@ -69,7 +69,7 @@ class TomlFile(Generic[M]):
             self._is_bad = False
         data = {"version": self._version, **model.model_dump(mode="json", exclude_none=True)}
         fresh = self.path.with_suffix(f".{os.getpid()}.tmp")
-        fresh.write_text(tomli_w.dumps(data), "utf-8")
+        fresh.write_bytes(msgspec.toml.encode(data))
         fresh.replace(self.path)
 
     def _migrated(self, data: Data) -> Data:
