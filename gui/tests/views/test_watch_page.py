@@ -13,6 +13,7 @@ from mosaic_gui.plots.export import write_chart
 from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.watch_page import WatchPage
@@ -27,7 +28,12 @@ class Shown:
         self.store = Store()
         self.feed = LogFeed()
         self.model = WatchModel(self.store)
-        self.page = WatchPage(self.model, self.feed, StageModel(self.store, self.model))
+        self.page = WatchPage(
+            self.model,
+            self.feed,
+            StageModel(self.store, self.model),
+            MindModel(self.store, self.model),
+        )
         self.page.resize(1100, 740)
         self.page.show()
 

@@ -9,12 +9,12 @@ from rich.table import Table
 
 from mosaic_cli import option
 from mosaic_cli.errors import NothingFound
-from mosaic_cli.mind import TYPES, Look, Mind, look_at, policy_rows
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.wording import number
 from mosaic_client import Client, connect
 from mosaic_contracts.grid import Grid
+from mosaic_contracts.mind import TYPES, Look, Mind, look_at, policy_rows
 from mosaic_contracts.runs import EpisodeRow
 
 _FURTHER = 20

@@ -10,6 +10,7 @@ from PyQt6.QtWidgets import QApplication
 from mosaic_contracts.runs import RunView
 from mosaic_gui.app.launching import Launching
 from mosaic_gui.app.layouts import Layouts
+from mosaic_gui.app.minding import Minding
 from mosaic_gui.app.remembering import Remembering
 from mosaic_gui.app.run_acts import RunActs
 from mosaic_gui.app.scheme import tokens_for
@@ -28,6 +29,7 @@ from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -67,6 +69,7 @@ class Client(QObject):
         self.agents = AgentsModel(self.launch, self)
         self.watch = WatchModel(self.store, self)
         self.stage = StageModel(self.store, self.watch, self)
+        self.mind = MindModel(self.store, self.watch, self)
         self.feed = LogFeed(self)
         self.session: Session | None = None
         self._is_closed = False
@@ -75,6 +78,11 @@ class Client(QObject):
         self.stack_start = StackStart(home, self)
         self.launching = Launching(self.launch, self)
         self.watching = Watching(self.watch, self.feed, self)
+        self.minding = Minding(self.mind, self)
+        self.launch.catalogue_changed.connect(
+            lambda: self.minding.take_workers(self.launch.workers)
+        )
+        self.mind.place_changed.connect(self._on_mind_place)
         self.acts = RunActs(self._say, self)
         self._second = QTimer(self)
         self._second.setInterval(SECOND_MS)
@@ -128,7 +136,7 @@ class Client(QObject):
         session.machine_seen.connect(self.launch.take_machine)
         session.stream.joined.connect(self.launching.read_catalogue)
         session.runs_read.connect(self._on_list_read)
-        for part in (self.launching, self.watching, self.acts):
+        for part in (self.launching, self.watching, self.minding, self.acts):
             part.session = session
         self.session = session
         self._second.start()
@@ -197,7 +205,7 @@ class Client(QObject):
         runs = RunsPage(self.table, self.shown_runs)
         train = TrainPage(self.launch)
         trained = TrainedPage(self.agents)
-        watch = WatchPage(self.watch, self.feed, self.stage)
+        watch = WatchPage(self.watch, self.feed, self.stage, self.mind)
         settings = SettingsPage(self.memory.settings, str(self.memory.settings_path or ""))
         settings.changed.connect(self.memory.change)
         window = MainWindow(
@@ -219,6 +227,7 @@ class Client(QObject):
         watch.copy_wanted.connect(self.edit_copy)
         watch.back_wanted.connect(lambda: window.show_page(RUNS))
         watch.log.shown.connect(self.watching.show_log)
+        watch.mind.shown.connect(self.minding.show)
         self.acts.stop_refused.connect(watch.stop_refused)
         window.theme_wanted.connect(self.change_theme)
         window.closing.connect(self.close)
@@ -229,6 +238,7 @@ class Client(QObject):
     def _leave(self) -> None:
         session, self.session = self.session, None
         self.watching.stop()
+        self.minding.stop()
         for part in (self.launching, self.acts):
             part.session = None
         if session is not None:
@@ -240,9 +250,16 @@ class Client(QObject):
     def _on_tick(self, changes: Changes) -> None:
         self.table.consume(changes)
         self.watching.consume(changes)
+        self.minding.consume(changes)
         self.stage.consume(changes)
         for problem in changes.problems:
             self._say(f"{problem.title.rstrip('.')}. {problem.detail}".strip())
+
+    def _on_mind_place(self) -> None:
+        """The picture in the middle shows the step that is looked at."""
+        look = self.mind.look
+        if look is not None:
+            self.stage.take_place(self.mind.run_id, look.cell)
 
     def _on_list_read(self) -> None:
         self.list_read = True

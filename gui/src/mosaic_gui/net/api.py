@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -20,7 +20,7 @@ from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode
-from mosaic_contracts.runs import ArtifactRow, EpisodePage, RunPage, RunView
+from mosaic_contracts.runs import ArtifactRow, EpisodePage, EventPage, RunPage, RunView
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.net.backoff import Backoff
@@ -32,6 +32,8 @@ TIMEOUT_MS = 20_000
 """A preflight asks the worker's own program, which imports torch."""
 TRIES = 3
 LOG_PIECE_BYTES = 2**18
+EVENTS_AT_ONCE = 200
+"""A table of values may have thousands of numbers; a page is read between two frames."""
 
 Read = Callable[[bytes, QNetworkReply], object]
 
@@ -131,10 +133,22 @@ class ApiClient(QObject):
         path = f"{_run_path(run_id, 'log')}?offset={offset}&limit_bytes={LOG_PIECE_BYTES}"
         return self._get(path, _read_log)
 
-    def episodes(self, run_id: str, limit: int = 200) -> Reply:
+    def episodes(self, run_id: str, limit: int = 200, cursor: str | None = None) -> Reply:
         """EpisodePage, the newest first."""
-        path = f"{_run_path(run_id, 'episodes')}?limit={limit}&order=newest"
-        return self._get(path, _model(EpisodePage))
+        query = {"limit": str(limit), "order": "newest", **({"cursor": cursor} if cursor else {})}
+        return self._get(f"{_run_path(run_id, 'episodes')}?{urlencode(query)}", _model(EpisodePage))
+
+    def steps(self, run_id: str, attempt: int, env: int, episode: int) -> Reply:
+        """EventPage of one episode: its start and its steps."""
+        path = _run_path(run_id, f"episodes/{attempt}/{env}/{episode}/steps")
+        return self._get(path, _model(EventPage))
+
+    def events(
+        self, run_id: str, cursor: str, types: Sequence[str], limit: int = EVENTS_AT_ONCE
+    ) -> Reply:
+        """EventPage of what came after a cursor."""
+        query = urlencode({"cursor": cursor, "limit": str(limit), "types": ",".join(types)})
+        return self._get(f"{_run_path(run_id, 'events')}?{query}", _model(EventPage))
 
     def artifacts(self, run_id: str) -> Reply:
         """List of ArtifactRow."""

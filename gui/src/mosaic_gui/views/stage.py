@@ -1,5 +1,7 @@
 """The environment in the middle of the window: a frame, or the grid of its world, or one line that says why neither."""
 
+from collections.abc import Collection
+
 from PyQt6.QtCore import QRectF, QSize, Qt
 from PyQt6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
@@ -143,9 +145,13 @@ class Picture(QWidget):
 
 
 def draw_world(
-    painter: QPainter, room: QRectF, grid: Grid, place: tuple[int, int] | None
+    painter: QPainter,
+    room: QRectF,
+    grid: Grid,
+    place: tuple[int, int] | None,
+    unnamed: Collection[tuple[int, int]] = (),
 ) -> QRectF:
-    """A grid in the middle of a room, cells square; returns where it lies."""
+    """A grid in the middle of a room, cells square; returns where it lies. Cells in `unnamed` bear no word."""
     tokens = current()
     rows, columns = grid.shape
     side = min(room.width() / columns, room.height() / rows)
@@ -156,7 +162,13 @@ def draw_world(
         for column in range(columns):
             kind = grid.cells[row][column]
             cell = QRectF(whole.left() + column * side, whole.top() + row * side, side, side)
-            _draw_cell(painter, cell.adjusted(gap, gap, -gap, -gap), kind, tokens)
+            _draw_cell(
+                painter,
+                cell.adjusted(gap, gap, -gap, -gap),
+                kind,
+                tokens,
+                (row, column) not in unnamed,
+            )
     if place is not None:
         row, column = place
         _draw_agent(
@@ -167,14 +179,14 @@ def draw_world(
     return whole
 
 
-def _draw_cell(painter: QPainter, cell: QRectF, kind: str, tokens: Tokens) -> None:
+def _draw_cell(painter: QPainter, cell: QRectF, kind: str, tokens: Tokens, named: bool) -> None:
     tone = _TONES.get(kind)
     ground = mixed(tokens.tone(tone), tokens.surface, 0.22) if tone else tokens.raised
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(ground))
     painter.drawRoundedRect(cell, cell.width() * 0.08, cell.width() * 0.08)
     size = int(cell.width() * 0.2)
-    if tone and size >= 8:
+    if named and tone and size >= 8:
         painter.setFont(ui_font(min(size, 15)))
         painter.setPen(QColor(tokens.tone(tone)))
         painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, kind)

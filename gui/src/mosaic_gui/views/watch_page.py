@@ -16,6 +16,7 @@ from mosaic_gui.plots.chart_grid import ChartGrid
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.rows import RowsModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -25,6 +26,7 @@ from mosaic_gui.views.dock_area import DockArea
 from mosaic_gui.views.end_card import EndCardView
 from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.log_view import LogView
+from mosaic_gui.views.mind_panel import MindPanel
 from mosaic_gui.views.stage import Stage
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
@@ -39,7 +41,9 @@ class WatchPage(QWidget):
     side_shown = pyqtSignal(str)
     """The tab on the right that is looked at."""
 
-    def __init__(self, model: WatchModel, feed: LogFeed, stage: StageModel) -> None:
+    def __init__(
+        self, model: WatchModel, feed: LogFeed, stage: StageModel, mind: MindModel
+    ) -> None:
         super().__init__()
         self.setObjectName("page.watch")
         self._model = model
@@ -54,8 +58,12 @@ class WatchPage(QWidget):
         self.charts = ChartGrid(model)
         self.stage = Stage(stage)
         self.area = DockArea(self.stage)
+        self._mind = mind
+        self.mind = MindPanel(mind)
+        self.mind.setParent(self)  # it has no tab yet
+        self.mind.hide()
         self.log = LogView(feed)
-        self.tabs = QTabWidget()
+        self.tabs, self.views = QTabWidget(), QTabWidget()
         self._facts = QHBoxLayout()
         self._facts.addStretch(1)
         self._fact_views: list[_Fact] = []
@@ -149,9 +157,17 @@ class WatchPage(QWidget):
         """The environment in the middle, curves on its right, what the run wrote below it."""
         area = self.area
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        area.add("curves", self.tr("Curves"), self._curves(), right)
+        area.add("curves", self.tr("Curves"), self._views(), right)
         area.add("run", self.tr("Run"), self._sides(), below)
         return area
+
+    def _views(self) -> QTabWidget:
+        """Curves, and what else is drawn over time once the run has it; alone they need no tab."""
+        views = self.views
+        views.setDocumentMode(True)
+        views.setTabBarAutoHide(True)
+        views.addTab(self._curves(), self.tr("Curves"))
+        return views
 
     def _curves(self) -> QWidget:
         made = QWidget()
@@ -200,10 +216,21 @@ class WatchPage(QWidget):
         self.card.edit_wanted.connect(lambda: self.copy_wanted.emit(model.run_id))
         self.card.closed.connect(self._hide_card)
         self.charts.chart_removed.connect(lambda name: model.set_chart(name, False))
+        self._mind.offered_changed.connect(self._show_mind)
+        self._show_mind()
         self.tabs.currentChanged.connect(lambda _n: self.side_shown.emit(self.side))
         for rows, page in ((model.episodes, self._episodes), (model.files, self._files)):
             rows.modelReset.connect(lambda rows=rows, page=page: self._show_tab(page, rows))
             self._show_tab(page, rows)
+
+    def _show_mind(self) -> None:
+        """There is a tab for beliefs while the run has some."""
+        at = self.views.indexOf(self.mind)
+        if self._mind.is_offered and at < 0:
+            self.views.addTab(self.mind, self.tr("Beliefs"))
+        elif not self._mind.is_offered and at >= 0:
+            self.views.removeTab(at)
+            self.mind.hide()
 
     def _show_tab(self, page: QWidget, rows: RowsModel) -> None:
         """A tab is there when the run has something for it."""

@@ -6,7 +6,8 @@ step is what held at it.
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -69,12 +70,17 @@ class Mind:
             self.values = data.get("q")
         self.agent = data.get("agent", self.agent)
 
+    def copy(self) -> "Mind":
+        """One that goes its own way."""
+        return replace(self, beliefs=dict(self.beliefs))
+
 
 def look_at(
     config: Mapping[str, Any],
     extras: Iterable[Mapping[str, Any]],
     steps: Sequence[Mapping[str, Any]],
     env: int,
+    before: Mind | None = None,
 ) -> tuple[list[Look], Mind]:
     """Every step of an episode, and the mind as it was at the first of them.
 
@@ -82,23 +88,24 @@ def look_at(
         config: data of the run's config event.
         extras: events of `TYPES` in order, up to the episode's end and a little further.
         steps: the episode's events: its start and its steps.
+        before: the mind in front of the first of `extras`, where those are not all; it is not changed.
     """
     grid = Grid.model_validate(config["grid"]) if config.get("grid") else None
     taken = [step for step in steps if step["type"] == "step"]
     states = _states(config, steps)
     choices = _choices(extras := list(extras), env, taken)
-    mind, first, looks = Mind(), Mind(), []
+    mind, first, looks = before.copy() if before else Mind(), Mind(), []
     waiting = iter(e for e in extras if e["data"].get("env", 0) == env)
     event = next(waiting, None)
-    before: dict[str, None] = {}
+    held: dict[str, None] = {}
     for place, step in enumerate(taken):
         while event is not None and event["seq"] < step["seq"]:
             mind.take(event["type"], event["data"])
             event = next(waiting, None)
         if place == 0:
             first = Mind(values=mind.values, agent=mind.agent)
-        looks.append(_look(step, states[place], grid, mind, before, choices, place))
-        before = dict(mind.beliefs)
+        looks.append(_look(step, states[place], grid, mind, held, choices, place))
+        held = dict(mind.beliefs)
     return looks, first
 
 
@@ -107,7 +114,7 @@ def _look(
     state: int | None,
     grid: Grid | None,
     mind: Mind,
-    before: dict[str, None],
+    held: dict[str, None],
     choices: Mapping[str, Any],
     place: int,
 ) -> Look:
@@ -134,8 +141,8 @@ def _look(
         intentions=[" > ".join(stack) for stack in mind.stacks],
         confidence=mind.confidence if mind.confidence is not None else confidence,
         explored=None if explored is None else bool(explored),
-        added=[belief for belief in mind.beliefs if belief not in before],
-        removed=[belief for belief in before if belief not in mind.beliefs],
+        added=[belief for belief in mind.beliefs if belief not in held],
+        removed=[belief for belief in held if belief not in mind.beliefs],
         beliefs=list(mind.beliefs),
     )
 
@@ -177,10 +184,13 @@ def _state(event: Mapping[str, Any], count: int) -> int | None:
     if isinstance(event.get("observation"), int):
         return int(event["observation"])
     reward, flags = float(event.get("reward", 0.0)), int(event.get("flags", 0))
-    for state in range(count):
-        if blake2b(_outcome(state, reward, flags), digest_size=8).hexdigest() == event["hash"]:
-            return state
-    return None
+    return _states_by_hash(count, reward, flags).get(event.get("hash", ""))
+
+
+@lru_cache(maxsize=32)  # a world has few rewards, and its steps many states
+def _states_by_hash(count: int, reward: float, flags: int) -> dict[str, int]:
+    made = (blake2b(_outcome(n, reward, flags), digest_size=8) for n in range(count))
+    return {digest.hexdigest(): n for n, digest in enumerate(made)}
 
 
 _ARROWS: dict[tuple[int, ...], str] = {(0, -1): "<", (1, 0): "v", (0, 1): ">", (-1, 0): "^"}

@@ -1,0 +1,146 @@
+"""What the agents of one run told of their minds, in order, and in a bounded amount of memory."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mosaic_contracts.mind import Look, Mind, look_at
+
+Event = Mapping[str, Any]
+Table = NDArray[np.float32]
+
+FAMILIES = frozenset({"bdi", "policy"})
+"""First words of the types that are of somebody's mind."""
+MOST_EVENTS = 60_000
+"""Kept of one environment; beyond, the older half is folded into the mind that it made."""
+MOST_TABLES = 400
+"""Tables of values kept; beyond, every second one goes."""
+MOST_CHOICES = 4_000
+_MARK_EVERY = 500
+
+
+@dataclass(frozen=True)
+class Values:
+    """A table of values as it was told."""
+
+    seq: int
+    step: int
+    """Of the run."""
+    epsilon: float | None
+    q: Table
+    """By state and action."""
+
+
+@dataclass
+class _Told:
+    """Of one environment of one attempt."""
+
+    events: list[Event] = field(default_factory=list)
+    marks: list[Mind] = field(default_factory=lambda: [Mind()])
+    """The mind before every `_MARK_EVERY`-th event."""
+    mind: Mind = field(default_factory=Mind)
+    tables: list[Values] = field(default_factory=list)
+    choices: dict[int, Event] = field(default_factory=dict)
+    """By episode."""
+    folded_to: int = 0
+    """Seq of the last event that is no longer kept by itself."""
+
+
+class MindLog:
+    """Takes events in the order of their seq; answers what was in mind at each step of an episode."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[int, int], _Told] = {}
+        self.cursor = ""
+        """Where to go on reading."""
+        self.families: frozenset[str] = frozenset()
+        """Those of `FAMILIES` that have something."""
+
+    def take(self, events: Iterable[Event], cursor: str) -> None:
+        """The next events; what is of no mind, or not as it was agreed, is left out."""
+        for event in events:
+            family = str(event["type"]).partition(".")[0]
+            data = event.get("data")
+            if family not in FAMILIES or not isinstance(data, Mapping):
+                continue
+            self.families |= {family}
+            key = (int(event["attempt"]), int(data.get("env") or 0))
+            self._take(self._told.setdefault(key, _Told()), event, data)
+        self.cursor = cursor
+
+    def looks(
+        self, config: Mapping[str, Any], attempt: int, env: int, steps: Sequence[Event]
+    ) -> list[Look]:
+        """Each step of an episode with what was in mind, as `steps` (its start and its steps) are stored."""
+        told = self._told.get((attempt, env), _Told())
+        taken = [step for step in steps if step["type"] == "step"]
+        if not taken:
+            return []
+        begin = _count_until(told.events, taken[0]["seq"]) // _MARK_EVERY
+        end = _count_until(told.events, taken[-1]["seq"])
+        extras = told.events[begin * _MARK_EVERY : end]
+        if (choices := told.choices.get(int(taken[0]["episode"]))) is not None:
+            extras = [*extras, choices]
+        return look_at(config, extras, steps, env, told.marks[begin])[0]
+
+    def values(self, attempt: int, env: int, seq: int) -> Values | None:
+        """The table of values that was told last before an event; None: none was yet."""
+        tables = self._told.get((attempt, env), _Told()).tables
+        return next((table for table in reversed(tables) if table.seq < seq), None)
+
+    def newest_values(self, attempt: int, env: int) -> Values | None:
+        """The newest table of values."""
+        tables = self._told.get((attempt, env), _Told()).tables
+        return tables[-1] if tables else None
+
+    def is_kept(self, attempt: int, env: int, seq: int) -> bool:
+        """What was told before this event is known event by event."""
+        return seq > self._told.get((attempt, env), _Told()).folded_to
+
+    def _take(self, told: _Told, event: Event, data: Mapping[str, Any]) -> None:
+        kind = event["type"]
+        if kind == "policy.values":
+            if (table := _table(data.get("q"))) is not None:
+                step = int(data.get("step") or 0)
+                told.tables.append(Values(event["seq"], step, data.get("epsilon"), table))
+                if len(told.tables) > MOST_TABLES:
+                    del told.tables[-2::-2]  # the newest stays
+            return
+        if kind == "policy.choices":
+            told.choices[int(data.get("episode") or 0)] = event
+            if len(told.choices) > MOST_CHOICES:
+                del told.choices[next(iter(told.choices))]
+            return
+        told.mind.take(kind, data)
+        told.events.append(event)
+        if len(told.events) % _MARK_EVERY == 0:
+            told.marks.append(told.mind.copy())
+        if len(told.events) > MOST_EVENTS:
+            _fold(told)
+
+
+def _fold(told: _Told) -> None:
+    half = len(told.events) // 2 // _MARK_EVERY
+    told.folded_to = told.events[half * _MARK_EVERY - 1]["seq"]
+    del told.events[: half * _MARK_EVERY]
+    del told.marks[:half]
+
+
+def _count_until(events: Sequence[Event], seq: int) -> int:
+    """How many events come before a seq."""
+    low, high = 0, len(events)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if events[middle]["seq"] < seq else (low, middle)
+    return low
+
+
+def _table(told: object) -> Table | None:
+    try:
+        table = np.array(told, dtype=np.float32)
+    except (TypeError, ValueError):
+        return None
+    return table if table.ndim == 2 and table.size else None

@@ -1,0 +1,238 @@
+"""What an agent had in mind: the episodes that were recorded step by step, and one step of one of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_contracts.grid import Grid
+from mosaic_contracts.mind import Look
+from mosaic_contracts.runs import EpisodeRow
+from mosaic_gui.state.mind_log import FAMILIES, Event, MindLog, Values
+from mosaic_gui.state.policy_map import CellPolicy, policy_map
+from mosaic_gui.state.store import Changes, Store
+from mosaic_gui.state.world import world_of
+from mosaic_gui.viewmodels.watch import WatchModel
+
+_NO_CONFIG: Mapping[str, Any] = {}
+
+
+class EpisodeKey(NamedTuple):
+    """One episode of a run."""
+
+    attempt: int
+    env: int
+    episode: int
+
+
+class MindModel(QObject):
+    """Mind of the watched run's agents. Follows the newest episode and its last step until the user goes elsewhere."""
+
+    offered_changed = pyqtSignal()
+    """The run has, or has not, something for this panel."""
+    episodes_changed = pyqtSignal()
+    looks_changed = pyqtSignal()
+    place_changed = pyqtSignal()
+    steps_wanted = pyqtSignal(str, object)
+    """Run id and EpisodeKey whose steps are to be read."""
+
+    def __init__(self, store: Store, watch: WatchModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store, self._watch = store, watch
+        self.families_of_algorithm: frozenset[str] = frozenset()
+        self.log = MindLog()
+        self.rows: dict[EpisodeKey, EpisodeRow] = {}
+        self.episodes: list[EpisodeKey] = []
+        """Those with recorded steps, the newest first."""
+        self.key: EpisodeKey | None = None
+        self.following = True
+        self.at_end = True
+        """The newest step of a run that lives stays in sight."""
+        self.looks: list[Look] = []
+        self.place = 0
+        self._steps: list[Event] = []
+        self._step_seqs: list[int] = []
+        self._config = _NO_CONFIG
+        self._was_offered = False
+        watch.run_replaced.connect(self._on_replaced)
+
+    @property
+    def run_id(self) -> str:
+        """The watched run."""
+        return self._watch.run_id
+
+    @property
+    def is_live(self) -> bool:
+        """More may come."""
+        run = self._watch.run
+        return run is not None and not run.state.is_final
+
+    @property
+    def families(self) -> frozenset[str]:
+        """What it tells, or by its algorithm's word is going to tell."""
+        followed = self._store.followed.get(self.run_id)
+        extras = followed.extras if followed else frozenset()
+        told = frozenset(kind.partition(".")[0] for kind in extras)
+        return (told | self.log.families | self.families_of_algorithm) & FAMILIES
+
+    @property
+    def is_offered(self) -> bool:
+        """There is a panel for it."""
+        return bool(self.families)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Data of the run's `config` event."""
+        followed = self._store.followed.get(self.run_id)
+        return followed.config if followed else _NO_CONFIG
+
+    @property
+    def grid(self) -> Grid | None:
+        """The world's grid, where it has one."""
+        return world_of(self.config)
+
+    @property
+    def look(self) -> Look | None:
+        """The step that is chosen."""
+        return self.looks[self.place] if self.place < len(self.looks) else None
+
+    @property
+    def values(self) -> Values | None:
+        """The table of values as it was told last before the chosen step; without steps the newest."""
+        if self.key is None or not self._step_seqs:
+            return self.log.newest_values(1, 0)
+        seq = self._step_seqs[min(self.place, len(self._step_seqs) - 1)]
+        return self.log.values(self.key.attempt, self.key.env, seq)
+
+    @property
+    def policy(self) -> list[list[CellPolicy]] | None:
+        """What the table of values says of each cell."""
+        grid, values, look = self.grid, self.values, self.look
+        if grid is None or values is None:
+            return None
+        return policy_map(grid, values.q, look.state if look else None)
+
+    @property
+    def is_kept(self) -> bool:
+        """All that was told before the chosen episode is known event by event."""
+        if self.key is None or not self._step_seqs:
+            return True
+        return self.log.is_kept(self.key.attempt, self.key.env, self._step_seqs[0])
+
+    def consume(self, changes: Changes) -> None:
+        """Take a tick's changes."""
+        if self.run_id in changes.events | changes.runs | changes.ended:
+            self._tell_offered()
+            if self.config is not self._config:
+                self._config = self.config  # it names actions and cells
+                self._look_again()
+
+    def take_families(self, run_id: str, families: frozenset[str]) -> None:
+        """What runs of the watched run's algorithm tell."""
+        if run_id == self.run_id:
+            self.families_of_algorithm = families
+            self._tell_offered()
+
+    def take_events(self, run_id: str, events: Sequence[Event], cursor: str) -> None:
+        """More of what was told."""
+        if run_id != self.run_id or not events:
+            return
+        self.log.take(events, cursor)
+        self._tell_offered()
+        self._look_again()
+
+    def take_episodes(self, run_id: str, rows: Sequence[EpisodeRow]) -> None:
+        """Rows of episodes, in any order; those with recorded steps are offered."""
+        if run_id != self.run_id:
+            return
+        before = dict(self.rows)
+        for row in rows:
+            if row.recorded_steps:
+                self.rows[EpisodeKey(row.attempt, row.env, row.episode)] = row
+        if self.rows != before:
+            self.episodes = sorted(self.rows, key=self._age, reverse=True)
+            self.episodes_changed.emit()
+        if self.following and self.episodes:
+            newest = self.episodes[0]
+            if newest != self.key or self.rows[newest] != before.get(newest):
+                self._choose(newest)
+
+    def take_steps(self, run_id: str, key: EpisodeKey, events: Sequence[Event]) -> None:
+        """Start and steps of an episode."""
+        if run_id == self.run_id and key == self.key:
+            self._steps = list(events)
+            self._look_again()
+
+    def choose_episode(self, key: EpisodeKey) -> None:
+        """The user looks at this one; it is no longer the newest that is followed."""
+        self.set_following(False)
+        self._choose(key)
+
+    def choose_neighbour(self, offset: int) -> None:
+        """So many recorded episodes later (negative: earlier)."""
+        if self.key not in self.episodes:
+            return
+        at = self.episodes.index(self.key) - offset
+        if 0 <= at < len(self.episodes):
+            self.choose_episode(self.episodes[at])
+
+    def choose_place(self, place: int) -> None:
+        """The user looks at this step, from 0."""
+        if not self.looks:
+            return
+        place = min(max(place, 0), len(self.looks) - 1)
+        if place != self.place:
+            self.at_end = place == len(self.looks) - 1
+            self.place = place
+            self.place_changed.emit()
+
+    def set_following(self, on: bool) -> None:
+        """Keep the newest recorded episode in sight."""
+        if on is self.following:
+            return
+        self.following = on
+        self.episodes_changed.emit()
+        if on and self.episodes:
+            self.at_end = True
+            self._choose(self.episodes[0])
+
+    def _choose(self, key: EpisodeKey) -> None:
+        if key != self.key:
+            self.key, self._steps, self.place = key, [], 0
+            self.at_end = self.is_live and self.following
+            self.episodes_changed.emit()
+        self.steps_wanted.emit(self.run_id, key)
+
+    def _look_again(self) -> None:
+        if self.key is None:
+            self.place_changed.emit()  # the newest table of values may be another
+            return
+        self.looks = self.log.looks(self.config, self.key.attempt, self.key.env, self._steps)
+        self._step_seqs = [e["seq"] for e in self._steps if e["type"] == "step"]
+        last = max(0, len(self.looks) - 1)
+        self.place = last if self.at_end else min(self.place, last)
+        self.looks_changed.emit()
+        self.place_changed.emit()
+
+    def _age(self, key: EpisodeKey) -> tuple[int, int, int]:
+        row = self.rows[key]
+        return key.attempt, row.start_seq or 0, key.episode
+
+    def _clear(self) -> None:
+        self.log, self.rows, self.episodes, self.key = MindLog(), {}, [], None
+        self.following, self.at_end = True, True
+        self.looks, self.place = [], 0
+        self._steps, self._step_seqs, self._config = [], [], _NO_CONFIG
+
+    def _on_replaced(self) -> None:
+        self._clear()
+        self.families_of_algorithm = frozenset()
+        self._tell_offered()
+        self.episodes_changed.emit()
+        self.looks_changed.emit()
+        self.place_changed.emit()
+
+    def _tell_offered(self) -> None:
+        if self.is_offered is not self._was_offered:
+            self._was_offered = self.is_offered
+            self.offered_changed.emit()

@@ -1,0 +1,129 @@
+"""What was held at one step: action, plan, intentions and beliefs, with what had just come and gone."""
+
+from html import escape
+
+from PyQt6.QtCore import Qt
+from PyQt6.QtWidgets import QFrame, QTextBrowser
+
+from mosaic_contracts.mind import Look
+from mosaic_gui.state import wording
+from mosaic_gui.theme.apply import current
+from mosaic_gui.viewmodels.mind import MindModel
+
+MOST_BELIEFS = 400
+"""Shown at once."""
+
+
+class MindFacts(QTextBrowser):
+    """Text that can be selected and copied. Loads nothing from anywhere."""
+
+    def __init__(self, model: MindModel) -> None:
+        super().__init__()
+        self._model = model
+        self._said = ""
+        self.setObjectName("mind.facts")
+        self.setAccessibleName(self.tr("What was held at this step"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setOpenLinks(False)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMinimumWidth(190)
+        model.looks_changed.connect(self.refresh)
+        model.place_changed.connect(self.refresh)
+
+    def refresh(self) -> None:
+        """Show the chosen step."""
+        look = self._model.look
+        said = self._page(look) if look is not None else ""
+        if said == self._said:
+            return
+        self._said = said
+        bar = self.verticalScrollBar()
+        place = bar.value() if bar is not None else 0
+        self.setHtml(said)
+        if bar is not None:
+            bar.setValue(place)
+
+    def _page(self, look: Look) -> str:
+        tokens = current()
+        parts = [self._head(look)]
+        has_agent = "bdi" in self._model.families
+        if has_agent:
+            parts += [
+                _section(self.tr("Plan"), [_strong(look.plan) if look.plan else wording.NOTHING])
+            ]
+            goals = [_stack(text) for text in look.intentions] or [wording.NOTHING]
+            parts += [_section(self.tr("Intentions"), goals)]
+            gone = [_coloured(f"− {b}", tokens.bad, struck=True) for b in look.removed]
+            fresh = set(look.added) if look.step > 1 else set()
+            held = sorted(look.beliefs, key=lambda belief: belief not in fresh)
+            shown = [
+                _coloured(f"+ {b}", tokens.ok) if b in fresh else escape(b)
+                for b in held[:MOST_BELIEFS]
+            ]
+            title = self.tr("Beliefs") + f" · {len(held)}"
+            parts += [_section(title, gone + shown or [wording.NOTHING])]
+        parts += self._values(look)
+        if not self._model.is_kept:
+            parts.append(
+                _muted(self.tr("What was believed this long ago is no longer kept here in full."))
+            )
+        return "".join(parts)
+
+    def _values(self, look: Look) -> list[str]:
+        """The value of each action where the agent stands, the best in bold."""
+        grid, policy = self._model.grid, self._model.policy
+        if grid is None or policy is None or look.cell is None:
+            return []
+        cell = policy[look.cell[0]][look.cell[1]]
+        lines = []
+        for n, action in enumerate(grid.actions):
+            text = f"{action.name}  {wording.number(cell.values[n])}"
+            lines.append(_strong(text) if n in cell.best else escape(text))
+        return [_section(self.tr("Values here"), lines)]
+
+    def _head(self, look: Look) -> str:
+        tokens = current()
+        where = ""
+        if look.cell is not None:
+            where = self.tr("at {0},{1} {2}").format(*look.cell, look.kind or "")
+        sure = (
+            "" if look.confidence is None else self.tr("{0} sure").format(f"{look.confidence:.0%}")
+        )
+        chance = _coloured(self.tr("explored"), tokens.warn) if look.explored else ""
+        reward = self.tr("reward {0}").format(wording.number(look.reward))
+        who = escape(look.agent) if look.agent else ""
+        told = " · ".join(part for part in (who, escape(where), sure, chance, reward) if part)
+        title = self.tr("Step {0}").format(f"{look.step:,}")
+        return (
+            f"<p style='margin:2px 0 0 0; font-size:15px'><b>{title} → "
+            f"{escape(look.action_name)}</b></p>{_muted(told)}"
+        )
+
+
+def _section(title: str, lines: list[str]) -> str:
+    rows = "".join(f"<p style='margin:1px 0 1px 0'>{line}</p>" for line in lines)
+    muted = current().muted
+    return (
+        f"<p style='margin:9px 0 2px 0; color:{muted}; font-size:11px'><b>{escape(title)}</b></p>"
+        f"{rows}"
+    )
+
+
+def _stack(text: str) -> str:
+    """Goals from the bottom up; the last one is what it is about."""
+    below, found, top = text.rpartition(" > ")
+    lead = f"<span style='color:{current().muted}'>{escape(below)} › </span>" if found else ""
+    return lead + _strong(top)
+
+
+def _strong(text: str) -> str:
+    return f"<b>{escape(text)}</b>"
+
+
+def _muted(html: str) -> str:
+    return f"<p style='margin:1px 0 0 0; color:{current().muted}; font-size:12px'>{html}</p>"
+
+
+def _coloured(text: str, colour: str, *, struck: bool = False) -> str:
+    line = "; text-decoration:line-through" if struck else ""
+    return f"<span style='color:{colour}{line}'>{escape(text)}</span>"

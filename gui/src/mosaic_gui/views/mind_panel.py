@@ -1,0 +1,182 @@
+"""Beliefs, intentions and plan of the watched run's agents over time, and their values over the grid."""
+
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic_gui.state import wording
+from mosaic_gui.viewmodels.mind import MindModel
+from mosaic_gui.views.mind_facts import MindFacts
+from mosaic_gui.views.mind_timeline import MindTimeline
+from mosaic_gui.views.policy_view import PolicyView
+from mosaic_gui.views.text import ElidedLabel, button, frame, label
+
+
+class MindPanel(QWidget):
+    """The panel; it knows no worker, only what the run told."""
+
+    shown = pyqtSignal(bool)
+    """It came into sight, or went: nothing is read for what nobody sees."""
+
+    def __init__(self, model: MindModel) -> None:
+        super().__init__()
+        self.setObjectName("mind")
+        self._model = model
+        self.episodes = QComboBox()
+        self.episodes.setObjectName("mind.episodes")
+        self.episodes.setAccessibleName(self.tr("Episode"))
+        self.episodes.setMinimumContentsLength(18)
+        self.episodes.setMaxVisibleItems(20)
+        self.earlier = button("‹", "quiet", "mind.earlier")
+        self.later = button("›", "quiet", "mind.later")
+        self.follow = button(self.tr("Follow"), "segment", "mind.follow")
+        self.timeline = MindTimeline(model)
+        self.policy = PolicyView(model)
+        self.facts = MindFacts(model)
+        self._under = ElidedLabel("", "small")
+        self._words = label("", "muted", wraps=True)
+        self._parts = QStackedWidget()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addLayout(self._bar())
+        layout.addWidget(self._body(), 1)
+        self._connect()
+        self._on_episodes()
+        self._on_looks()
+
+    def showEvent(self, event: object) -> None:
+        super().showEvent(event)  # type: ignore[arg-type]
+        self.shown.emit(True)
+
+    def hideEvent(self, event: object) -> None:
+        super().hideEvent(event)  # type: ignore[arg-type]
+        self.shown.emit(False)
+
+    def _bar(self) -> QHBoxLayout:
+        self.earlier.setToolTip(self.tr("The recorded episode before this one"))
+        self.later.setToolTip(self.tr("The recorded episode after this one"))
+        self.earlier.setAccessibleName(self.tr("Earlier episode"))
+        self.later.setAccessibleName(self.tr("Later episode"))
+        self.follow.setCheckable(True)
+        self.follow.setToolTip(
+            self.tr("Keep the newest recorded episode in sight; choosing another lets go")
+        )
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self.earlier)
+        row.addWidget(self.episodes, 1)
+        row.addWidget(self.later)
+        row.addWidget(self.follow)
+        return row
+
+    def _body(self) -> QWidget:
+        world = QWidget()
+        column = QVBoxLayout(world)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(self.policy, 1)
+        column.addWidget(self._under)
+        self._world = world
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setObjectName("mind.split")
+        split.addWidget(world)
+        split.addWidget(self.facts)
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 2)
+        split.setChildrenCollapsible(False)
+        whole = frame("panel")
+        inside = QVBoxLayout(whole)
+        inside.setContentsMargins(10, 8, 6, 8)
+        inside.addWidget(self.timeline)
+        inside.addWidget(split, 1)
+        empty = frame("panel")
+        middle = QVBoxLayout(empty)
+        middle.setContentsMargins(24, 16, 24, 16)
+        self._words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        middle.addWidget(self._words)
+        self._parts.addWidget(whole)
+        self._parts.addWidget(empty)
+        return self._parts
+
+    def _connect(self) -> None:
+        model = self._model
+        model.episodes_changed.connect(self._on_episodes)
+        model.looks_changed.connect(self._on_looks)
+        model.place_changed.connect(self._on_place)
+        model.offered_changed.connect(self._on_looks)
+        self.episodes.activated.connect(self._on_chosen)
+        self.earlier.clicked.connect(lambda: model.choose_neighbour(-1))
+        self.later.clicked.connect(lambda: model.choose_neighbour(1))
+        self.follow.clicked.connect(lambda on: model.set_following(bool(on)))
+
+    def _on_chosen(self, n: int) -> None:
+        if n < len(self._model.episodes):
+            self._model.choose_episode(self._model.episodes[n])
+
+    def _on_episodes(self) -> None:
+        model = self._model
+        self.episodes.blockSignals(True)
+        self.episodes.clear()
+        several = len({key.env for key in model.episodes}) > 1
+        again = len({key.attempt for key in model.episodes}) > 1
+        for key in model.episodes:
+            row = model.rows[key]
+            text = self.tr("Episode {0}").format(f"{key.episode:,}")
+            if several:
+                text += self.tr(" · env {0}").format(key.env)
+            if again:
+                text += self.tr(" · attempt {0}").format(key.attempt)
+            if row.length is None:
+                text += self.tr("  —  goes on")
+            else:
+                text += self.tr("  —  return {0}, {1} steps").format(
+                    wording.number(row.episode_return), f"{row.length:,}"
+                )
+            self.episodes.addItem(text)
+        at = model.episodes.index(model.key) if model.key in model.episodes else -1
+        self.episodes.setCurrentIndex(at)
+        self.episodes.blockSignals(False)
+        self.episodes.setEnabled(bool(model.episodes))
+        self.earlier.setEnabled(0 <= at < len(model.episodes) - 1)
+        self.later.setEnabled(at > 0)
+        self.follow.setChecked(model.following)
+        self._on_looks()
+
+    def _on_looks(self) -> None:
+        model = self._model
+        has = bool(model.looks) or model.policy is not None
+        self._parts.setCurrentIndex(0 if has else 1)
+        self.timeline.setVisible(bool(model.looks))
+        self.facts.setVisible(bool(model.looks))
+        self._world.setVisible(model.grid is not None)
+        if not model.episodes:
+            self._words.setText(
+                self.tr(
+                    "No episode has been recorded step by step yet: the first one appears here."
+                )
+                if model.is_live
+                else self.tr("No episode of this run was recorded step by step.")
+            )
+        else:
+            self._words.setText(self.tr("Reading the episode …"))
+        self._on_place()
+
+    def _on_place(self) -> None:
+        model = self._model
+        values, grid = model.values, model.grid
+        if values is None:
+            self._under.set_whole(self.tr("No values were told before this step."))
+            return
+        words = self.tr("Values as told at the run's step {0}").format(f"{values.step:,}")
+        if values.epsilon is not None:
+            words += self.tr(" · epsilon {0}").format(wording.number(values.epsilon, 3))
+        if grid is not None and grid.states_per_cell > 1:
+            words += self.tr(" · of the states that differ from this one in their place alone")
+        self._under.set_whole(words)
