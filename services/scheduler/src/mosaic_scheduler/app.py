@@ -4,13 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
-from nats.aio.msg import Msg
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
-from mosaic_contracts import subjects, wire
-from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import Committed, CommittedRequest, Heartbeat
 from mosaic_contracts.stack import RUNS_DIR, SCHEDULER_DB
 from mosaic_scheduler.credentials.renewal import CredentialRenewal, refusal_note
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
@@ -31,6 +27,7 @@ from mosaic_scheduler.gpus.owner import OwnerFinder
 from mosaic_scheduler.gpus.report import GpuReports
 from mosaic_scheduler.gpus.supply import GpuSupply
 from mosaic_scheduler.gpus.watch import GpuWatch
+from mosaic_scheduler.heartbeats.listening import RunListener
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.watch import MachineWatch
@@ -45,6 +42,7 @@ from mosaic_scheduler.queue.moves import QueueMoves
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.retention.deletion import RunDeletion
 from mosaic_scheduler.retention.purge import RunPurge
+from mosaic_scheduler.runs.announcement import ProgressAnnouncer, RunAnnouncer
 from mosaic_scheduler.runs.copies import RunCopies
 from mosaic_scheduler.runs.edits import RunEdits
 from mosaic_scheduler.runs.parsed import StoredRun
@@ -70,10 +68,6 @@ from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.revocation import RunRevoker
 
 DATABASE_RETRY_S = 0.5
-RECORDER_TIMEOUT_S = 1.0
-"""The reconciler waits for this answer; others' runs must not wait long with it."""
-PROGRESS_S = 1.0
-"""How often the progress of runs that live is announced."""
 
 
 class SchedulerApp:
@@ -98,7 +92,9 @@ class SchedulerApp:
         self._vault = SecretVault(settings.home)
         self._heartbeats = HeartbeatTracker()
         self._views = RunViews(self._heartbeats)
-        self._publisher = EventPublisher(self._database, self._bus, self._announce)
+        self._announcer = RunAnnouncer(self._bus, self._views)
+        self._publisher = EventPublisher(self._database, self._bus, self._announcer.announce)
+        self._announcer.on_change = self._publisher.wake
         self._gpu_watch = GpuWatch(settings.gpu_helper)
         self._leases = LeaseStore(self._database)
         self._ledger = LeaseLedger(
@@ -114,6 +110,9 @@ class SchedulerApp:
         self._accounts = RunAccounts(
             settings.home, AccountLedger(self._database), self._unfinished_ids
         )
+        self._listener = RunListener(
+            self._bus, self._heartbeats, self._publisher, lambda: self._reconciler.wake.set()
+        )
         self._reconciler = Reconciler(
             store=self._store,
             placement=self._placement,
@@ -122,11 +121,14 @@ class SchedulerApp:
             dispatcher=Dispatcher(self._placement, self._ledger, self._durations, self._views),
             on_end=self._on_end,
             make_order=self._make_order,
-            ask_events=self._ask_events,
-            announce=self._announce,
+            ask_events=self._listener.has_events,
+            announce=self._announcer.announce,
             withdraw=self._withdraw,
         )
         self._credentials = CredentialRenewal(self._signer, self._placement.folder)
+        self._progress = ProgressAnnouncer(
+            self._store, self._views, self._announcer, self._credentials, self._heartbeats
+        )
         revoker = (
             None if self._signer is None else RunRevoker(settings.home, settings.url, self._signer)
         )
@@ -138,7 +140,7 @@ class SchedulerApp:
             self._bus,
             self._credentials.renew,
             self._say_drained,
-            self._announce,
+            self._announcer.announce,
         )
         self._reconciler.on_pending = self._drain.wake
         self._machine = MachineWatch(
@@ -164,11 +166,11 @@ class SchedulerApp:
             self._reconciler,
             self._supply,
             self._views,
-            self._announce,
+            self._announcer.announce,
         )
 
     def _verbs(self) -> dict[str, Verb]:
-        store, views, announce = self._store, self._views, self._announce
+        store, views, announce = self._store, self._views, self._announcer.announce
         topics = (
             self._service,
             self._submission,
@@ -199,10 +201,8 @@ class SchedulerApp:
             # All else works without the engine; the reconciler tries again before it starts anything.
             get_log().warning("engine.away", error=str(error))
         self._reconciler.prepare = self._prepare
-        self._bus.on_connected(lambda: self._heartbeats.on_connection(True))
         await self._bus.start()
-        await self._bus.subscribe(subjects.HEARTBEAT_ALL, self._on_heartbeat)
-        await self._bus.subscribe(subjects.COMMITTED_ALL, self._on_committed)
+        await self._listener.subscribe()
         await self._bus.serve("scheduler", self._verbs())
         loops = {
             "reconciler": self._reconciler.run,
@@ -212,9 +212,9 @@ class SchedulerApp:
             "machine": self._machine.run,
             "gpus": self._gpu_watch.run,
             "xmpp": self._accounts.run,
-            "progress": self._announce_progress,
+            "progress": self._progress.run,
             "revocation": self._revocation.run,
-            "losses": self._watch_connection,
+            "losses": self._listener.watch_losses,
             "warm_up": self._warm_up,
         }
         for name, work in loops.items():
@@ -319,17 +319,6 @@ class SchedulerApp:
             datetime.now(UTC) - timedelta(seconds=RUN_LIFETIME_S)
         )
 
-    def _look_at_credentials(self, ref: PlacedRef) -> None:
-        note = self._credentials.look(ref)
-        self._views.set_refusal(ref.run_id, note)
-        self._heartbeats.mute(ref.run_id, note is not None)
-
-    async def _watch_connection(self) -> None:
-        while True:
-            await self._bus.connected.wait()
-            await self._bus.lost.wait()
-            self._heartbeats.on_connection(False)
-
     async def _warm_up(self) -> None:
         """Have every worker describe itself once, so that no submit waits for that."""
         for worker in self._registry.workers():
@@ -337,70 +326,6 @@ class SchedulerApp:
                 await self._probe.describe(worker)
             except WorkerNotReady as error:
                 get_log().warning("worker.not_ready", worker=worker.manifest.id, error=str(error))
-
-    async def _on_heartbeat(self, message: Msg) -> None:
-        try:
-            beat = Heartbeat.model_validate_json(message.data)
-        except ValidationError as error:
-            get_log().warning("heartbeat.invalid", subject=message.subject, error=str(error))
-            return
-        # The subject is what the broker lets a run use; the body it could have made up.
-        if message.subject == subjects.heartbeat(beat.run_id) and self._heartbeats.on_heartbeat(
-            beat
-        ):
-            self._reconciler.wake.set()
-
-    async def _on_committed(self, message: Msg) -> None:
-        committed = Committed.model_validate_json(message.data)
-        await self._publisher.on_committed(committed)
-        for mark in committed.marks:
-            if mark.source == wire.SOURCE_WORKER and self._heartbeats.note_events(
-                committed.run_id, mark.attempt
-            ):
-                self._reconciler.wake.set()
-
-    async def _ask_events(self, record: RunRecord) -> bool | None:
-        try:
-            committed = await self._bus.request(
-                "recorder",
-                "committed",
-                CommittedRequest(run_id=record.run_id),
-                Committed,
-                RECORDER_TIMEOUT_S,
-            )
-        except ProblemError as error:
-            get_log().info("recorder.silent", run_id=record.run_id, error=str(error))
-            return None
-        return any(
-            mark.source == wire.SOURCE_WORKER and mark.attempt == record.attempt
-            for mark in committed.marks
-        )
-
-    async def _announce(self, record: RunRecord) -> None:
-        self._publisher.wake()
-        view = self._views.view(record)
-        await self._bus.publish(subjects.RUN_CHANGED, view.model_dump_json().encode())
-
-    async def _announce_progress(self) -> None:
-        """Progress is not written down each time; whoever follows gets it with an unchanged revision.
-
-        What a run cannot say over the broker is looked for here too: the runs are in hand, once a second.
-        """
-        said: dict[str, object] = {}
-        while True:
-            await asyncio.sleep(PROGRESS_S)
-            now: dict[str, object] = {}
-            for run in await self._store.unfinished():
-                if not run.record.state.has_process:
-                    continue
-                self._look_at_credentials(PlacedRef(run.record.run_id, run.record.attempt))
-                view = self._views.view(run.record)
-                step = view.progress.step if view.progress else None
-                now[view.run_id] = (view.revision, step, tuple(view.notes))
-                if now[view.run_id] != said.get(view.run_id):
-                    await self._bus.publish(subjects.RUN_CHANGED, view.model_dump_json().encode())
-            said = now
-            self._credentials.keep_only(set(now))
 
 
 async def _persist(name: str, loop: Callable[[], Awaitable[None]]) -> None:
