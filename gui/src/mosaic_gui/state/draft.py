@@ -5,6 +5,7 @@ from typing import Any
 
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.worker import Algorithm, Environment
+from mosaic_gui.state.difference import Difference
 from mosaic_gui.state.edit_history import EditHistory, Snapshot
 from mosaic_gui.state.form_field import FormGroup
 from mosaic_gui.state.inputs import Inputs
@@ -23,15 +24,6 @@ class Origin:
     typed: Snapshot
     lost: tuple[str, ...] = ()
     """Its parameters that this algorithm does not have (any more)."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A field that is not as in the origin. Empty texts: the default."""
-
-    label: str
-    before: str
-    now: str
 
 
 @dataclass

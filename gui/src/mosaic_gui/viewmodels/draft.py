@@ -8,7 +8,8 @@ from mosaic_contracts.machine import MachineSample
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_contracts.services import WorkerEntries, WorkerEntry
 from mosaic_contracts.worker import Algorithm, Environment
-from mosaic_gui.state.draft import Difference, Draft, environments_for
+from mosaic_gui.state.difference import Difference
+from mosaic_gui.state.draft import Draft, environments_for
 from mosaic_gui.state.edit_history import Snapshot
 from mosaic_gui.state.form_field import FormField, FormGroup
 from mosaic_gui.state.inputs import Inputs

@@ -2,7 +2,7 @@
 
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from mosaic_gui.state.draft import Difference
+from mosaic_gui.state.difference import Difference
 from mosaic_gui.viewmodels.draft import DraftModel
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
