@@ -1,5 +1,6 @@
 """The whole client: builds every part, and ends them in order."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.viewmodels.trained import TrainedModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.connection_page import ConnectionPage
 from mosaic_gui.views.main_window import PAGES, RUNS, TRAIN, WATCH, MainWindow
@@ -70,6 +72,7 @@ class Client(QObject):
         self.watch = WatchModel(self.store, self)
         self.stage = StageModel(self.store, self.watch, self)
         self.mind = MindModel(self.store, self.watch, self)
+        self.trained = TrainedModel(self.store, self.agents, self)
         self.feed = LogFeed(self)
         self.session: Session | None = None
         self._is_closed = False
@@ -93,7 +96,9 @@ class Client(QObject):
         self.launching.launched.connect(self._on_launched)
         self.launching.said.connect(self._say)
         self.acts.made.connect(self._on_made)
-        self.memory.give(self.agents, self.launch)
+        self.trained.play_wanted.connect(self.acts.play)
+        self.trained.checkpoints_wanted.connect(self._on_checkpoints_wanted)
+        self.memory.give(self.agents, self.launch, self.trained)
         self.watch.smoothing, self.watch.axis = (
             self.memory.settings.smoothing,
             self.memory.settings.axis,
@@ -147,7 +152,7 @@ class Client(QObject):
         if not self._is_closed:
             self._is_closed = True
             self.layouts.keep()
-            self.memory.keep(self.launch)
+            self.memory.keep(self.launch, self.trained)
         self._second.stop()
         self._leave()
         self.clock.stop()
@@ -204,8 +209,9 @@ class Client(QObject):
         start = ConnectionPage(self.connection, self.stack_start.is_possible)
         runs = RunsPage(self.table, self.shown_runs)
         train = TrainPage(self.launch)
-        trained = TrainedPage(self.agents)
         watch = WatchPage(self.watch, self.feed, self.stage, self.mind)
+        trained = TrainedPage(self.trained)
+        trained.watch_wanted.connect(lambda run_id: self.open_runs([run_id]))
         settings = SettingsPage(self.memory.settings, str(self.memory.settings_path or ""))
         settings.changed.connect(self.memory.change)
         window = MainWindow(
@@ -252,6 +258,7 @@ class Client(QObject):
         self.watching.consume(changes)
         self.minding.consume(changes)
         self.stage.consume(changes)
+        self.trained.consume(changes)
         for problem in changes.problems:
             self._say(f"{problem.title.rstrip('.')}. {problem.detail}".strip())
 
@@ -290,12 +297,17 @@ class Client(QObject):
         except GuiError as error:
             self.connection.take(Connection(url=url, reason=str(error)))
 
+    def _on_checkpoints_wanted(self, run_id: str) -> None:
+        if self.session is not None:
+            reply = self.session.api.artifacts(run_id)
+            reply.done.connect(partial(self.trained.take_checkpoints, run_id))
+
     def _on_stop_wanted(self, run_id: str) -> None:
         self.window.watch.stop_asked(run_id)
         self.acts.stop([run_id])
 
     def _on_launched(self, run: RunView) -> None:
-        self.memory.keep(self.launch)
+        self.memory.keep(self.launch, self.trained)
         self.open_runs([run.run_id])
 
     def _on_made(self, run: RunView) -> None:

@@ -10,6 +10,7 @@ from mosaic_gui.state.settings import VERSION, Settings, with_value
 from mosaic_gui.state.toml_file import TomlFile
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.viewmodels.trained import TrainedModel
 
 MEMORY_VERSION = 1
 SETTINGS_FILE, MEMORY_FILE = "settings.toml", "memory.toml"
@@ -43,7 +44,7 @@ class Remembering(QObject):
             self._write(self._settings_file, self.settings)
         self.settings_changed.emit(self.settings)
 
-    def give(self, agents: AgentsModel, launch: LaunchModel) -> None:
+    def give(self, agents: AgentsModel, launch: LaunchModel, trained: TrainedModel) -> None:
         """Let the models begin where the last program ended, and heed what is chosen from here on."""
         agents.mode = self.memory.mode
         for name, agent in self.memory.agents.items():
@@ -51,17 +52,15 @@ class Remembering(QObject):
             agents.ways[key] = agent.way
             if agent.new:
                 launch.presets[key] = agent.new
+            trained.presets[key] = agent.trained
         agents.remembered.connect(lambda: self._take_choice(agents))
 
-    def keep(self, launch: LaunchModel) -> None:
+    def keep(self, launch: LaunchModel, trained: TrainedModel) -> None:
         """The program ends, or a run was launched: what was typed for each agent is its preset."""
         for key, spec in launch.specs().items():
             self.memory.of(key).new = spec
-        self._write_memory()
-
-    def keep_trained(self, key: AgentKey, preset: dict[str, object]) -> None:
-        """What was chosen for an agent that is used as it was trained."""
-        self.memory.of(key).trained = preset
+        for key, preset in trained.presets.items():
+            self.memory.of(key).trained = preset
         self._write_memory()
 
     def _take_choice(self, agents: AgentsModel) -> None:

@@ -70,6 +70,13 @@ class RunActs(QObject):
         reply.done.connect(self._on_made)
         reply.failed.connect(self._on_failed)
 
+    def play(self, run_id: str, checkpoint: str, fields: dict[str, Any]) -> None:
+        """A new run in which what this one learned acts."""
+        if self.session is not None:
+            reply = self.session.api.play_run(run_id, checkpoint, fields)
+            reply.done.connect(self._on_made)
+            reply.failed.connect(self._on_failed)
+
     def _heed(self, reply: Reply) -> None:
         reply.done.connect(self._on_run)
         reply.failed.connect(self._on_failed)

@@ -116,6 +116,17 @@ class ApiClient(QObject):
             repeat=True,
         )
 
+    def play_run(self, run_id: str, checkpoint: str, overrides: dict[str, Any]) -> Reply:
+        """RunView of a new run in which the checkpoint acts and learns nothing."""
+        return self._send(
+            b"POST",
+            _run_path(run_id, "play"),
+            {"checkpoint": checkpoint, "overrides": overrides},
+            _model(RunView),
+            key=uuid.uuid4().hex,
+            repeat=True,
+        )
+
     def delete_run(self, run_id: str) -> Reply:
         """RunView with `deleted_at`; for a day it can be restored."""
         return self._send(b"DELETE", _run_path(run_id), None, _model(RunView))

@@ -1,52 +1,165 @@
 """Use trained: what an agent's finished runs left behind acts without learning."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtWidgets import QVBoxLayout, QWidget
+from PyQt6.QtWidgets import (
+    QFormLayout,
+    QHBoxLayout,
+    QSpinBox,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
-from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.trained import TrainedModel
+from mosaic_gui.views.form_field import CalmCombo
+from mosaic_gui.views.plain_table import PlainTable
 from mosaic_gui.views.text import button, frame, label
+
+SIDE_WIDTH = 300
+MOST = 2**31 - 1
 
 
 class TrainedPage(QWidget):
-    """Checkpoints of the chosen agent, or what would be needed for them to act."""
+    """The agent's runs on the left, and on the right how the chosen one is to act."""
 
     train_wanted = pyqtSignal()
+    watch_wanted = pyqtSignal(str)
 
-    def __init__(self, model: AgentsModel) -> None:
+    def __init__(self, model: TrainedModel) -> None:
         super().__init__()
         self.setObjectName("page.trained")
         self._model = model
-        self._title = label("", "title")
-        self._hero, self._words = label("", "hero"), label("", "muted")
-        self.train = button(self.tr("Train new"), "primary", "trained.train")
-        self.train.clicked.connect(self.train_wanted)
-        panel = frame("panel")
-        inside = QVBoxLayout(panel)
-        inside.addStretch(2)
-        for part in (self._hero, self._words):
-            inside.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
-        inside.addSpacing(10)
-        inside.addWidget(self.train, 0, Qt.AlignmentFlag.AlignHCenter)
-        inside.addStretch(3)
+        self._about = label("", "muted")
+        self.table = PlainTable(model.rows, "trained.runs")
+        self.table.setAccessibleName(self.tr("Trained runs"))
+        self._parts = QStackedWidget()
+        self._parts.addWidget(self._filled())
+        self._parts.addWidget(self._empty())
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        head.addWidget(label(self.tr("Use trained"), "title"))
+        head.addWidget(self._about, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
         layout.setSpacing(12)
-        layout.addWidget(self._title)
-        layout.addWidget(panel, 1)
-        model.changed.connect(self.refresh)
+        layout.addLayout(head)
+        layout.addWidget(self._parts, 1)
+        model.runs_changed.connect(self.refresh)
+        model.checkpoints_changed.connect(self._fill_checkpoints)
+        model.agents.changed.connect(self.refresh)
+        self.table.row_chosen.connect(self._on_row)
         self.refresh()
 
     def refresh(self) -> None:
-        """The chosen agent as it is."""
-        agent = self._model.agent
-        self._title.setText(self.tr("Use trained"))
-        if agent is None:
-            self._hero.setText(self.tr("Choose an agent"))
-            self._words.setText(self.tr("The roster on the left has them."))
-            return
-        self._hero.setText(self.tr("{0} cannot act without learning yet").format(agent.title))
-        self._words.setText(
-            self.tr(
-                "Its worker does not say that its checkpoints can be played. Train it, or watch a run."
-            )
+        """The chosen agent and its runs as they are."""
+        model, agent = self._model, self._model.agents.agent
+        self._about.setText(agent.title if agent else "")
+        self._parts.setCurrentIndex(0 if model.runs else 1)
+        name = agent.title if agent else self.tr("an agent")
+        self._hero.setText(self.tr("{0} has not been trained here yet").format(name))
+        row = next((n for n, run in enumerate(model.runs) if run.run_id == model.run_id), None)
+        if row is not None:
+            self.table.mark(row)
+        self._explain()
+
+    def _filled(self) -> QWidget:
+        runs = frame("panel")
+        inside = QVBoxLayout(runs)
+        inside.setContentsMargins(1, 1, 1, 1)
+        inside.addWidget(self.table)
+        made = QWidget()
+        columns = QHBoxLayout(made)
+        columns.setContentsMargins(0, 0, 0, 0)
+        columns.setSpacing(12)
+        columns.addWidget(runs, 1)
+        columns.addWidget(self._side())
+        return made
+
+    def _side(self) -> QWidget:
+        self.checkpoint = CalmCombo()
+        self.checkpoint.setObjectName("trained.checkpoint")
+        self.episodes, self.pace = _number("trained.episodes", 10), _number("trained.pace", 4)
+        self.seed = _number("trained.seed", 1)
+        self.pace.setSuffix(self.tr(" steps/s"))
+        self.pace.setSpecialValueText(self.tr("as fast as it goes"))
+        self.pace.setMinimum(0)
+        fields = QFormLayout()
+        fields.setSpacing(10)
+        fields.addRow(self.tr("Checkpoint"), self.checkpoint)
+        fields.addRow(self.tr("Episodes"), self.episodes)
+        fields.addRow(self.tr("Pace"), self.pace)
+        fields.addRow(self.tr("Seed"), self.seed)
+        self._why = label("", "small", wraps=True)
+        self.play = button(self.tr("Play"), "primary", "trained.play")
+        self.play.setIcon(icon("watch", current().on_accent))
+        self.play.clicked.connect(self._play)
+        watch = button(self.tr("Watch its training"), "", "trained.watch")
+        watch.clicked.connect(lambda: self.watch_wanted.emit(self._model.run_id))
+        side = frame("panel")
+        side.setFixedWidth(SIDE_WIDTH)
+        layout = QVBoxLayout(side)
+        layout.setContentsMargins(16, 14, 16, 14)
+        layout.setSpacing(10)
+        layout.addWidget(label(self.tr("How it acts"), "heading"))
+        layout.addLayout(fields)
+        layout.addStretch(1)
+        layout.addWidget(self._why)
+        layout.addWidget(watch)
+        layout.addWidget(self.play)
+        return side
+
+    def _empty(self) -> QWidget:
+        panel = frame("panel")
+        layout = QVBoxLayout(panel)
+        self._hero = label("", "hero")
+        words = label(
+            self.tr("A finished run that left a checkpoint appears here and can act again."),
+            "muted",
         )
+        train = button(self.tr("Train new"), "primary", "trained.train")
+        train.clicked.connect(self.train_wanted)
+        layout.addStretch(2)
+        for part in (self._hero, words):
+            layout.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addSpacing(10)
+        layout.addWidget(train, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(3)
+        return panel
+
+    def _on_row(self, row: int) -> None:
+        if 0 <= row < len(self._model.runs):
+            self._model.choose(self._model.runs[row].run_id)
+
+    def _fill_checkpoints(self) -> None:
+        paths = [row.path for row in self._model.checkpoints]
+        self.checkpoint.clear()
+        self.checkpoint.addItems(paths)
+        preset = self._model.preset
+        if preset.get("checkpoint") in paths:
+            self.checkpoint.setCurrentText(str(preset["checkpoint"]))
+        for field, name in ((self.episodes, "episodes"), (self.pace, "pace"), (self.seed, "seed")):
+            if isinstance(value := preset.get(name), int | float):
+                field.setValue(int(value))
+        self._explain()
+
+    def _explain(self) -> None:
+        why = self._model.obstacle
+        self._why.setText(why)
+        self.play.setEnabled(not why)
+        self.play.setToolTip(why or self.tr("A run that acts and learns nothing (Ctrl+Return)"))
+
+    def _play(self) -> None:
+        fields = {"episodes": self.episodes.value(), "seed": self.seed.value()}
+        if self.pace.value():
+            fields["pace"] = self.pace.value()
+        self._model.play(self.checkpoint.currentText(), fields)
+
+
+def _number(name: str, value: int) -> QSpinBox:
+    made = QSpinBox()
+    made.setObjectName(name)
+    made.setRange(1, MOST)
+    made.setValue(value)
+    return made
