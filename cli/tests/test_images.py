@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.gateway_double import OF_RUN, RUN, Answers, Mosaic
 
-from mosaic_cli.images.checkout import lock_digest
+from mosaic_cli.images.checkout import NO_LOCK, lock_digest
 from mosaic_contracts import VERSION
 
 TAG = "mosaic-test/thing"
@@ -69,7 +69,7 @@ def test_an_image_is_built_and_goes_stale(mosaic: Mosaic, checkout: Path) -> Non
     assert state() == "missing"
     code, out, _ = mosaic("images", "build", "thing", "--json")
     (built,) = json.loads(out)
-    wanted = lock_digest(checkout / "services" / "thing")
+    wanted = lock_digest(checkout / "services" / "thing" / "Dockerfile")
     assert (code, built["state"], built["version"]) == (0, "ready", VERSION)
     assert (built["lock_digest"], len(wanted)) == (wanted, 64)
     assert state() == "ready"
@@ -108,15 +108,25 @@ def test_without_an_engine_the_embedded_stack_is_named(
 
 def test_the_digest_is_of_what_an_image_installs(tmp_path: Path) -> None:
     """A lock for tests alone makes no image stale; every other lock, and which torch, does."""
+    dockerfile = tmp_path / "Dockerfile"
+    dockerfile.write_text(DOCKERFILE)
     (tmp_path / "requirements.lock").write_text("a")
-    digests = [lock_digest(tmp_path)]
+    digests = [lock_digest(dockerfile)]
     (tmp_path / "requirements.dev.lock").write_text("b")
-    digests.append(lock_digest(tmp_path))
+    digests.append(lock_digest(dockerfile))
     for name in ("torch.txt", "bundle-box2d.lock"):
         (tmp_path / name).write_text("c")
-        digests.append(lock_digest(tmp_path))
+        digests.append(lock_digest(dockerfile))
     assert digests[0] == digests[1]
     assert len(set(digests)) == 3
+
+
+@pytest.mark.parametrize("image", ["services/xmpp", "deploy/proxy"])
+def test_an_image_of_debians_packages_is_never_stale_by_a_lock(image: str) -> None:
+    """An image that copies no lock has the label that Compose alone gives it: plain `docker compose build` is ready."""
+    dockerfile = Path(__file__).parents[2] / image / "Dockerfile"
+    assert lock_digest(dockerfile) == NO_LOCK
+    assert f"ARG LOCK_DIGEST={NO_LOCK}\n" in dockerfile.read_text()
 
 
 def test_show_names_the_image(mosaic: Mosaic, answers: Answers) -> None:

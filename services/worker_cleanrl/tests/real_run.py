@@ -18,6 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tests.run_events import RUN_ID, read_events
 
 from mosaic_contracts.spec import RunSpec
+from mosaic_worker_cleanrl.environment.bundle import known_environments
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.worker import CleanrlWorker
 from mosaic_workerkit.entry import main
@@ -134,6 +135,7 @@ def _serve_bare(folder: Path, module: str, argv: list[str], with_shim: bool) -> 
     os.chdir(folder)
     if with_shim:
         sys.path.insert(0, str(OLD_GYM_PATH))
+    known_environments()  # as importing ale_py would, which a person's own script does not do
     sys.argv = [module, *argv]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

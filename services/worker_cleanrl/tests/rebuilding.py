@@ -7,6 +7,8 @@ import gymnasium
 import numpy as np
 from tests.run_events import of_type
 
+from mosaic_worker_cleanrl.environment.atari import restore
+from mosaic_worker_cleanrl.environment.bundle import known_environments
 from mosaic_workerkit.stephash import step_hash
 
 
@@ -16,6 +18,7 @@ def compare_rebuilt(events: list[dict[str, Any]], name: str) -> int:
     Raises:
         AssertionError: a step differs from what was recorded.
     """
+    known_environments()
     spaces = events[0]["data"]["spaces"]
     steps = of_type(events, "step")
     compared = 0
@@ -45,6 +48,9 @@ def _action(space: dict[str, Any], told: Any) -> Any:
 
 
 def _reset(env: Any, reset: dict[str, Any]) -> Any:
+    if reset["way"] == "snapshot":
+        env.reset()  # an emulator that runs
+        restore(env, reset["emulator"])
     if "seed" in reset:
         return env.reset(seed=reset["seed"])[0]
     generator = np.random.Generator(np.random.PCG64())

@@ -311,13 +311,6 @@ def test_fewer_steps_than_a_batch_are_refused(
         ),
         ({"parameters": {"track": True}}, "parameters.track", "parameter_invalid", "off", None),
         (
-            {"parameters": {"capture_video": True}},
-            "parameters.capture_video",
-            "parameter_invalid",
-            "off",
-            None,
-        ),
-        (
             {"algorithm": "dqn", "parameters": {"save_model": True}},
             "parameters.save_model",
             "parameter_invalid",

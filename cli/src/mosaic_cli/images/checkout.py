@@ -74,9 +74,9 @@ def checkout_images(root: Path) -> list[CheckoutImage]:
         if "build" not in entry:
             continue
         tag = str(entry["image"])
-        folder = (root / entry["build"]["dockerfile"]).parent
+        dockerfile = root / entry["build"]["dockerfile"]
         name = tag.rsplit("/", 1)[-1].partition(":")[0]
-        found[tag] = CheckoutImage(name, tag, service, lock_digest(folder))
+        found[tag] = CheckoutImage(name, tag, service, lock_digest(dockerfile))
     return sorted(found.values(), key=lambda image: (image.name.startswith("worker_"), image.name))
 
 
@@ -86,8 +86,15 @@ def standing(root: Path, images: list[CheckoutImage], version: str) -> list[Imag
     return [_stand(image, known.get(image.tag), version) for image in images]
 
 
-def lock_digest(folder: Path) -> str:
-    """Digest of the locks that an image is built from: those beside its Dockerfile that are not for tests."""
+def lock_digest(dockerfile: Path) -> str:
+    """Digest of the locks that an image is built from: those beside its Dockerfile that are not for tests.
+
+    A Dockerfile that copies none takes its packages from elsewhere, and a lock beside it is for tests.
+    """
+    copied = (line for line in dockerfile.read_text().splitlines() if line.startswith("COPY "))
+    if not any(".lock" in line for line in copied):
+        return NO_LOCK
+    folder = dockerfile.parent
     files = [*folder.glob("*.lock"), *folder.glob("torch.txt")]
     files = sorted(file for file in files if file.name != "requirements.dev.lock")
     if not files:

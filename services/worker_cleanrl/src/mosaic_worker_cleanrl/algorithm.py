@@ -5,6 +5,7 @@ import difflib
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mosaic_worker_cleanrl.errors import ScriptMissing
 
@@ -20,6 +21,16 @@ class Script:
     action_spaces: tuple[str, ...]
     observation_spaces: tuple[str, ...] = ("box", "discrete")
     """A discrete one reaches the script one-hot."""
+    takes: str = "vector"
+    """Form of observation: `vector` (a discrete one is one by then), or `atari`, the frames of an Atari game."""
+    kept_bytes: int | None = None
+    """Of one observation in its replay buffer, where it makes another one of the environment's."""
+    keeps_next: bool = True
+    """Whether its replay buffer keeps the next observation beside each one."""
+    whole_games: bool = False
+    """Whether a minibatch is made of whole environments: their number must be a multiple of the minibatches."""
+    note: str = ""
+    """What this worker does for the script to run, told with every run."""
     without_bundle: str | None = None
     """Environment to begin with where the packages of the script's own default are not installed."""
     batch: tuple[str, ...] = ()
@@ -39,10 +50,10 @@ class Script:
             raise ScriptMissing(self.module)
         return Path(found.origin)
 
-    def can_act(self, action_space: str, observation_space: str, *, is_vector: bool) -> bool:
-        """Say whether the script takes an environment of these kinds of spaces; none of them takes pictures."""
+    def can_act(self, action_space: str, observation_space: str, form: str) -> bool:
+        """Say whether the script takes an environment of these kinds of spaces and this form of observation."""
         return (
-            is_vector
+            form == self.takes
             and action_space in self.action_spaces
             and observation_space in self.observation_spaces
         )
@@ -59,6 +70,23 @@ class Script:
             if any(name.partition(".")[0] == package for name in names):
                 return True
         return False
+
+
+_STACK_BYTES = 4 * 84 * 84
+"""What the Atari scripts with a buffer make of an observation: four small grey frames."""
+
+
+def _atari(*, id: str, **fields: Any) -> Script:
+    """A script for Atari games."""
+    return Script(
+        id=id,
+        module=f"cleanrl.{id}",
+        action_spaces=("discrete",),
+        observation_spaces=("box",),
+        takes="atari",
+        kept_bytes=_STACK_BYTES,
+        **fields,
+    )
 
 
 SCRIPTS = {
@@ -103,16 +131,49 @@ SCRIPTS = {
             without_bundle="Pendulum-v1",
             batch=("num_envs", "num_steps"),
         ),
+        _atari(
+            id="ppo_atari",
+            title="PPO (Atari)",
+            summary="Proximal policy optimization on Atari frames: several games at once.",
+            batch=("num_envs", "num_steps"),
+        ),
+        _atari(
+            id="ppo_atari_lstm",
+            title="PPO with memory (Atari)",
+            summary="Proximal policy optimization with a recurrent network, which sees one frame at a time.",
+            batch=("num_envs", "num_steps"),
+            whole_games=True,
+        ),
+        _atari(
+            id="dqn_atari",
+            title="DQN (Atari)",
+            summary="Deep Q-network on Atari frames, with a replay buffer of them.",
+            keeps_next=False,
+        ),
+        _atari(
+            id="c51_atari",
+            title="C51 (Atari)",
+            summary="Categorical DQN on Atari frames: learns how returns are distributed.",
+            keeps_next=False,
+            note="The script asks stable-baselines3 for a replay buffer with two options (optimize_memory_usage, "
+            "handle_timeout_termination) that version 2 refuses together. It gets the first alone, as CleanRL's later "
+            "versions do: a game that is cut at its 108,000th frame counts as ended.",
+        ),
+        _atari(
+            id="sac_atari",
+            title="SAC (Atari)",
+            summary="Soft actor-critic for discrete actions, on Atari frames.",
+        ),
     )
 }
 
 
-def algorithms_for(action_space: str, observation_space: str, *, is_vector: bool) -> list[str]:
+def algorithms_for(action_space: str, observation_space: str, form: str) -> list[str]:
     """Return the ids of the algorithms that can act in an environment of these kinds of spaces."""
     return [
         script.id
         for script in SCRIPTS.values()
-        if script.can_act(action_space, observation_space, is_vector=is_vector)
+        if script.can_act(action_space, observation_space, form)
     ]
 
 

@@ -2,7 +2,16 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-DECISIVE = ("cleanrl", "torch", "gymnasium", "numpy", "stable-baselines3")
+DECISIVE = (
+    "cleanrl",
+    "torch",
+    "gymnasium",
+    "numpy",
+    "stable-baselines3",
+    "ale-py",
+    "Box2D",
+    "mujoco",
+)
 
 
 def installed_packages() -> dict[str, str]:

@@ -1,9 +1,13 @@
 """Families of environments that need packages of their own: what is known of them without those packages."""
 
+import os
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+import gymnasium
 from gymnasium.envs.registration import EnvSpec
+
+from mosaic_worker_cleanrl.environment import atari
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,8 +17,8 @@ class Bundle:
     name: str
     packages: tuple[str, ...]
     title: str
-    family: str
-    """How the entry points of its environments begin."""
+    family: str | None = None
+    """How the entry points of its environments begin; None: it brings none."""
     suffix: str = ""
     """How the module of such an entry point ends."""
     discrete: frozenset[str] = frozenset()
@@ -34,16 +38,35 @@ class Bundle:
 
     @property
     def install_command(self) -> str:
-        """What a person runs in the checkout to have it."""
-        return f"./mosaic sync worker_cleanrl --bundle {self.name}"
+        """What a person runs in the checkout to have it, here or in the image that this is."""
+        in_image = os.environ.get(IMAGE_BUNDLES)
+        if in_image is None:
+            return f"./mosaic sync worker_cleanrl --bundle {self.name}"
+        names = f"{in_image} {self.name}".strip()
+        return f'MOSAIC_BUNDLES="{names}" ./mosaic images build worker_cleanrl'
 
     def holds(self, spec: EnvSpec) -> bool:
         """Say whether an environment is one of these."""
+        if self.family is None:
+            return False
         module = str(spec.entry_point).partition(":")[0]
         return module.startswith(self.family) and module.endswith(self.suffix)
 
 
+IMAGE_BUNDLES = "MOSAIC_IMAGE_BUNDLES"
+"""Set in an image: the bundles that it was built with."""
+VIDEO = Bundle(
+    name="video",
+    packages=("imageio", "imageio-ffmpeg", "moviepy"),
+    title="video encoding (moviepy with an ffmpeg)",
+)
 BUNDLES = (
+    Bundle(
+        name="atari",
+        packages=("ale-py", "opencv-python-headless"),
+        title="Atari (ale-py and OpenCV)",
+        family=atari.FAMILY,
+    ),
     Bundle(
         name="box2d",
         packages=("Box2D", "pygame"),
@@ -60,6 +83,7 @@ BUNDLES = (
         family="gymnasium.envs.mujoco.",
         suffix="_v4",  # earlier versions want mujoco-py, which is no longer kept
     ),
+    VIDEO,
 )
 
 
@@ -78,5 +102,13 @@ _BASE_FAMILIES = ("gymnasium.envs.classic_control.", "gymnasium.envs.toy_text.")
 
 
 def is_offered(spec: EnvSpec) -> bool:
-    """Say whether an environment can be made here, a bundle's when that is installed."""
+    """Say whether an environment can be made here, a bundle's when that is installed. Of each game one form is."""
+    if atari.is_atari(spec):
+        return atari.is_plain(spec)
     return str(spec.entry_point).startswith(_BASE_FAMILIES) or bundle_of(spec) is not None
+
+
+def known_environments() -> dict[str, EnvSpec]:
+    """Return gymnasium's registry with the Atari games in it."""
+    atari.register_games()
+    return gymnasium.registry

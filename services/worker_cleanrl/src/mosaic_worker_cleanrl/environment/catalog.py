@@ -2,12 +2,17 @@
 
 from typing import Any
 
-import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from mosaic_contracts.worker import Environment
 from mosaic_worker_cleanrl.algorithm import algorithms_for
-from mosaic_worker_cleanrl.environment.bundle import Bundle, bundle_of, is_offered
+from mosaic_worker_cleanrl.environment.atari import is_atari
+from mosaic_worker_cleanrl.environment.bundle import (
+    Bundle,
+    bundle_of,
+    is_offered,
+    known_environments,
+)
 from mosaic_worker_cleanrl.environment.probe import probe_environment
 
 
@@ -18,13 +23,13 @@ def list_environments() -> list[Environment]:
     made for this, for that would cost a second of imports.
     """
     offered = []
-    for name, spec in gymnasium.registry.items():
+    for name, spec in known_environments().items():
         if not is_offered(spec):
             continue
         bundle = bundle_of(spec)
         facts = _probed(name) if bundle is None else _bundled(spec, bundle)
         algorithms = algorithms_for(
-            facts["action_space"], facts["observation_space"], is_vector=facts.pop("is_vector")
+            facts["action_space"], facts["observation_space"], facts.pop("form")
         )
         if algorithms:
             offered.append(
@@ -40,17 +45,19 @@ def _probed(name: str) -> dict[str, Any]:
     return {
         "action_space": probe.action_kind,
         "observation_space": probe.observation_kind,
-        "is_vector": probe.is_vector,
+        "form": probe.form,
         "max_steps": probe.max_steps,
         "render": "rgb_array" in probe.render_modes,
     }
 
 
 def _bundled(spec: EnvSpec, bundle: Bundle) -> dict[str, Any]:
+    form = "picture" if spec.id in bundle.pictures else "vector"
+    is_game = is_atari(spec)
     return {
-        "action_space": "discrete" if spec.id in bundle.discrete else "box",
+        "action_space": "discrete" if is_game or spec.id in bundle.discrete else "box",
         "observation_space": "box",
-        "is_vector": spec.id not in bundle.pictures,
+        "form": "atari" if is_game else form,
         "max_steps": spec.max_episode_steps,
         "render": True,
         "bundle": bundle.name,

@@ -8,7 +8,8 @@ from typing import Any
 
 import gymnasium
 
-from mosaic_worker_cleanrl.environment.bundle import bundle_of, is_offered
+from mosaic_worker_cleanrl.environment import atari
+from mosaic_worker_cleanrl.environment.bundle import bundle_of, is_offered, known_environments
 from mosaic_worker_cleanrl.errors import BundleMissing, EnvironmentUnusable
 
 _KINDS = {
@@ -43,9 +44,14 @@ class Probe:
         return space_kind(self.observation_space)
 
     @property
-    def is_vector(self) -> bool:
-        """Whether an observation has one dimension when it reaches the script (a discrete one is one-hot by then)."""
-        return self.observation_kind == "discrete" or len(self.observation_space.shape or ()) == 1
+    def form(self) -> str:
+        """What an observation is when it reaches the script: `vector` (a discrete one is one-hot by then), `atari` (a
+        game's coloured frame), or `picture`, which stands for all others."""
+        shape = self.observation_space.shape or ()
+        if self.observation_kind == "discrete" or len(shape) == 1:
+            return "vector"
+        is_frame = len(shape) == 3 and shape[2:] == atari.COLOURS
+        return "atari" if is_frame and atari.is_atari(known_environments()[self.id]) else "picture"
 
 
 def space_kind(space: gymnasium.Space[Any]) -> str:
@@ -62,9 +68,10 @@ def probe_environment(name: str) -> Probe:
         EnvironmentUnusable: unknown, of a version that is gone, or its packages are missing.
         BundleMissing: its packages are in a bundle that is not installed.
     """
-    if name not in gymnasium.registry:
+    known = known_environments()
+    if name not in known:
         raise _unregistered(name)
-    bundle = bundle_of(gymnasium.registry[name])
+    bundle = bundle_of(known[name])
     if bundle is not None and not bundle.is_installed:
         raise BundleMissing(name, bundle.title, bundle.install_command)
     try:
@@ -94,7 +101,7 @@ def _unregistered(name: str) -> EnvironmentUnusable:
         module, _, rest = name.partition(":")
         return EnvironmentUnusable(
             f"{name} asks for environments of the package {module}, which is no part of this worker. {_LISTED}",
-            [rest] if rest in gymnasium.registry else [],
+            [rest] if rest in known_environments() else [],
         )
     versions = _versions(name)
     number = _VERSION.search(name)
@@ -106,6 +113,9 @@ def _unregistered(name: str) -> EnvironmentUnusable:
         was = int(number[1]) < int(versions[0].rpartition("-v")[2])
         why = "is gone" if was else "does not exist"
         return EnvironmentUnusable(f"Version {name} {why}. Take {versions[0]}.", versions)
+    if (game := atari.game_of(name)) is not None:
+        close = [atari.plain_name(game)]
+        return EnvironmentUnusable(f"There is no environment {name!r}. Take {close[0]}.", close)
     known = {other.lower(): other for other in _usable()}
     close = [known[o] for o in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)]
     hint = f"Did you mean {close[0]}?" if close else _LISTED
@@ -120,7 +130,7 @@ def _unmade(name: str, error: Exception) -> EnvironmentUnusable:
 
 
 def _usable() -> list[str]:
-    return [name for name, spec in gymnasium.registry.items() if is_offered(spec)]
+    return [name for name, spec in known_environments().items() if is_offered(spec)]
 
 
 def _versions(name: str) -> list[str]:

@@ -11,6 +11,7 @@ from mosaic_worker_cleanrl.errors import HookSilent
 from mosaic_worker_cleanrl.launch.patch import replaced
 from mosaic_worker_cleanrl.launch.recording import recorded
 from mosaic_worker_cleanrl.launch.session import Session
+from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_workerkit.spaces import space_of
 
 _Function = Callable[..., Any]
@@ -24,8 +25,14 @@ def environment_hooks(session: Session) -> Iterator[None]:
         HookNotInstalled: gymnasium is not as expected.
     """
 
+    has_video = bool(session.plan.arguments.get(CAPTURE))
+
     def hear_make(original: _Function) -> _Function:
         def make(*args: Any, **kwargs: Any) -> Any:
+            if (
+                has_video
+            ):  # scripts for the old gym ask for pictures when they want one, not when they make it
+                kwargs.setdefault("render_mode", "rgb_array")
             env = original(*args, **kwargs)
             # Numbered over the whole run, so that an evaluation's environments are never taken for the training's.
             index = session.environments_made

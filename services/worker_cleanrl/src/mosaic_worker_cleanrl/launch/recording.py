@@ -8,6 +8,7 @@ from typing import Any, SupportsFloat
 import gymnasium
 import numpy as np
 
+from mosaic_worker_cleanrl.environment.atari import is_atari, snapshot
 from mosaic_worker_cleanrl.environment.bundle import is_chained
 from mosaic_worker_cleanrl.launch.session import Session
 from mosaic_workerkit.spaces import encode_value, space_of
@@ -84,6 +85,7 @@ class RecordedEnvironment(CountedEnvironment):
         self._has_observations = session.spec.record.has_observations
         self._every = session.spec.replay_every
         self._is_chained = is_chained(session.spec.environment)
+        self._is_emulated = is_atari(env.spec)
         # not `_action_space`: gymnasium keeps the wrapped space under that name
         self._action_form = space_of(env.action_space)
         self._observation_form = space_of(env.observation_space)
@@ -141,6 +143,8 @@ class RecordedEnvironment(CountedEnvironment):
         else:
             state = self.env.unwrapped.np_random.bit_generator.state
             origin = {"way": "generator", "state": json.dumps(state)}
+            if self._is_emulated:
+                origin |= {"way": "snapshot", "emulator": snapshot(self.env)}
         if self._is_chained and self._episode >= 0:
             origin["way"] = "chain"
         if options:

@@ -1,5 +1,6 @@
 """`train`: tell the config, listen, run the script, save, and say how it ended."""
 
+import os
 import sys
 import traceback
 from contextlib import ExitStack, chdir
@@ -9,12 +10,14 @@ from typing import Any
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.algorithm import Script
+from mosaic_worker_cleanrl.environment.rendering import MUJOCO_GL
 from mosaic_worker_cleanrl.errors import HookSilent, RunRefused
 from mosaic_worker_cleanrl.launch.script import LoadedScript
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan import Plan, make_plan
+from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_workerkit.control import StopFlag, StopForced
 from mosaic_workerkit.spaces import space_of
 from mosaic_workerkit.telemetry import Telemetry
@@ -59,6 +62,8 @@ def _run_script(
     from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
 
     torch.set_num_threads(spec.cpus)
+    if plan.gl is not None:
+        os.environ[MUJOCO_GL] = plan.gl
     loaded = LoadedScript(script.module)
     session = Session(spec, plan, telemetry, stop, loaded.variables)
     session.safe_point()
@@ -67,6 +72,14 @@ def _run_script(
             sys.path.insert(0, str(OLD_GYM_PATH))
             stack.callback(sys.path.remove, str(OLD_GYM_PATH))
         stack.enter_context(environment_hooks(session))
+        if plan.arguments.get(CAPTURE):
+            from mosaic_worker_cleanrl.launch.video_hook import video_hooks
+
+            stack.enter_context(video_hooks(session))
+        if script.note:
+            from mosaic_worker_cleanrl.launch.buffer_hook import buffer_hook
+
+            stack.enter_context(buffer_hook())
         stack.enter_context(writer_hooks(session, folder))
         _execute(loaded, plan.argv)
     _require_heard(script, session.writers_made, session.environments_made, session.global_step)

@@ -18,8 +18,6 @@ _OWNED = {
 }
 _REFUSED_SWITCHES = {
     "track": "Weights & Biases is not wired up yet. MOSAIC records every metric itself; leave `track` off.",
-    "capture_video": "Videos while training are not wired up yet. Record at `replay` (the default): every episode "
-    "can be rebuilt from it. Leave `capture_video` off.",
     "save_model": "MOSAIC writes checkpoints itself, while training and at the end. The script's own saving also "
     "runs an evaluation with video; leave `save_model` off.",
     "upload_model": "Uploading needs internet access, which a run does not have. Leave `upload_model` off.",
@@ -112,6 +110,14 @@ def _check_together(plan: Plan) -> None:
             f"a minibatch; it needs {least} or more. Take {arguments['batch_size'] // least} minibatches at most.",
             ProblemCode.PARAMETER_INVALID,
         )
+    if plan.script is not None and plan.script.whole_games:
+        games, parts = arguments["num_envs"], arguments["num_minibatches"]
+        if games % parts:
+            plan.block(
+                "parameters.num_minibatches",
+                f"{plan.script.title} parts its {games} games among its minibatches: {parts} must divide them.",
+                ProblemCode.PARAMETER_INVALID,
+            )
     if "v_min" in arguments and arguments["v_min"] >= arguments["v_max"]:
         plan.block(
             "parameters.v_min",

@@ -21,6 +21,8 @@ class Plan:
     arguments: dict[str, Any] = field(default_factory=dict)
     """Every argument of the script with its value, derived ones included."""
     probe: Probe | None = None
+    gl: str | None = None
+    """OpenGL by which videos are made, as MUJOCO_GL has it; None: no video, or none is needed."""
     asked_steps: int = 0
     total_steps: int = 0
     """Environment steps that the script will really take: of those asked for, whole batches."""

@@ -54,7 +54,9 @@ def _find_first_update(script: Script, plan: Plan) -> None:
     if "learning_starts" not in plan.arguments:
         return
     starts = int(plan.arguments["learning_starts"])
-    update = _next_multiple(starts + 1, int(plan.arguments.get("train_frequency", 1)))
+    arguments = plan.arguments
+    every = int(arguments.get("train_frequency", arguments.get("update_frequency", 1)))
+    update = _next_multiple(starts + 1, every)
     if update >= plan.total_steps:
         plan.warn(
             "parameters.learning_starts",
@@ -64,15 +66,24 @@ def _find_first_update(script: Script, plan: Plan) -> None:
         )
         return
     plan.first_update_step = update
-    delay = plan.arguments.get("policy_frequency")
+    _find_early_report(plan, starts)
+
+
+def _find_early_report(plan: Plan, starts: int) -> None:
+    """SAC reports losses whether or not there are some: then it fails."""
     report = _next_multiple(starts + 1, _REPORT_EVERY)
-    if delay and _next_multiple(starts + 1, delay) > report and report < plan.total_steps:
-        plan.block(
-            "parameters.policy_frequency",
-            f"With policy_frequency {delay} the script reports the actor's loss at step {report} before the actor has "
-            f"learned once, and fails there. Take 2.",
-            ProblemCode.PARAMETER_INVALID,
-        )
+    for name, what, usual in (
+        ("policy_frequency", "the actor's loss", 2),
+        ("update_frequency", "losses", 4),
+    ):
+        delay = plan.arguments.get(name)
+        if delay and _next_multiple(starts + 1, delay) > report and report < plan.total_steps:
+            plan.block(
+                f"parameters.{name}",
+                f"With {name} {delay} the script reports {what} at step {report} before it has learned once, and "
+                f"fails there. Take {usual}.",
+                ProblemCode.PARAMETER_INVALID,
+            )
 
 
 def _next_multiple(at_least: int, of: int) -> int:

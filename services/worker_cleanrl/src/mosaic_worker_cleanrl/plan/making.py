@@ -10,6 +10,7 @@ from mosaic_worker_cleanrl.plan.draft import Plan
 from mosaic_worker_cleanrl.plan.length import measure_length
 from mosaic_worker_cleanrl.plan.memory import check_memory
 from mosaic_worker_cleanrl.plan.request import (
+    check_adaptation,
     check_packages,
     check_recording,
     check_request,
@@ -17,6 +18,7 @@ from mosaic_worker_cleanrl.plan.request import (
     pick_environment,
     pick_script,
 )
+from mosaic_worker_cleanrl.plan.video import check_video
 
 
 def check_run(spec: RunSpec) -> CheckReport:
@@ -44,6 +46,7 @@ def check_run(spec: RunSpec) -> CheckReport:
             "replay_every": spec.replay_every,
             "threads": spec.cpus,
             "gym_shim": plan.script.imports("gym"),
+            "gl": plan.gl,
             "packages": installed_packages(),
         }
     return CheckReport(ok=not plan.is_blocked, findings=plan.findings, plan=shown)
@@ -64,11 +67,13 @@ def make_plan(spec: RunSpec) -> Plan:
         return plan
     plan.path = plan.script.source()
     check_spaces(plan.script, plan)
-    check_recording(spec, plan)
+    check_adaptation(plan.script, plan)
     given = given_parameters(spec, plan)
     if not plan.is_blocked:
         fill_arguments(spec, given, plan)
     if not plan.is_blocked:
-        check_memory(plan)
         measure_length(spec, plan.script, plan)
+        check_recording(spec, plan)
+        check_memory(spec, plan.script, plan)
+        check_video(plan)
     return plan

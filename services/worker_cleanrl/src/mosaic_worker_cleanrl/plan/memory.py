@@ -6,38 +6,58 @@ import gymnasium
 import numpy as np
 
 from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.spec import RunSpec
+from mosaic_worker_cleanrl.algorithm import Script
 from mosaic_worker_cleanrl.environment.probe import Probe
 from mosaic_worker_cleanrl.plan.draft import Plan
 
-_GIB = 2**30
+_MIB, _GIB = 2**20, 2**30
 _OUTCOME_BYTES = 3 * 4
 """Reward, done and time-limit flag, each a float32."""
 
 
-def check_memory(plan: Plan) -> None:
-    """Refuse a replay buffer that is larger than all memory there is."""
+def check_memory(spec: RunSpec, script: Script, plan: Plan) -> None:
+    """Refuse a replay buffer that is larger than all memory there is, or than the run may have."""
     steps = plan.arguments.get("buffer_size")
     if steps is None or plan.probe is None:
         return
-    a_step = _step_bytes(plan.probe)
+    a_step = _step_bytes(plan.probe, script)
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if steps * a_step > have:
-        plan.block(
-            "parameters.buffer_size",
-            f"A replay buffer of {steps:,} steps needs {steps * a_step / _GIB:,.0f} GiB; this machine has "
-            f"{have / _GIB:,.0f}. With {have // 2 // a_step:,} it would fill half of that.",
-            ProblemCode.RESOURCES_IMPOSSIBLE,
-        )
+        _refuse(plan, steps, a_step, have, "this machine has")
+        return
+    # All of it is asked for at once; what is never written to takes no memory, so a short run needs less.
+    filled = min(steps, plan.total_steps)
+    if spec.memory_mb is not None and filled * a_step > spec.memory_mb * _MIB:
+        _refuse(plan, filled, a_step, spec.memory_mb * _MIB, "the run may have (`memory_mb`)")
 
 
-def _step_bytes(probe: Probe) -> int:
-    """Two observations, for the next one is kept too, an action and what came of it."""
+def _refuse(plan: Plan, steps: int, a_step: int, have: int, whose: str) -> None:
+    half = have // 2 // a_step
+    enough = (
+        f" The run's {plan.total_steps:,} steps need no more." if plan.total_steps < half else ""
+    )
+    plan.block(
+        "parameters.buffer_size",
+        f"A replay buffer of {steps:,} steps needs {_size_words(steps * a_step)}; {whose} {_size_words(have)}. With "
+        f"{min(half, plan.total_steps):,} it would take {_size_words(min(half, plan.total_steps) * a_step)}.{enough}",
+        ProblemCode.RESOURCES_IMPOSSIBLE,
+    )
+
+
+def _size_words(count: int) -> str:
+    return f"{count / _GIB:,.1f} GiB" if count >= _GIB else f"{count / _MIB:,.0f} MiB"
+
+
+def _step_bytes(probe: Probe, script: Script) -> int:
+    """One observation or two, an action and what came of it."""
+    observation = script.kept_bytes or _size(probe.observation_space)
     action = (
         8
         if isinstance(probe.action_space, gymnasium.spaces.Discrete)
         else _size(probe.action_space)
     )
-    return 2 * _size(probe.observation_space) + action + _OUTCOME_BYTES
+    return (1 + script.keeps_next) * observation + action + _OUTCOME_BYTES
 
 
 def _size(space: gymnasium.Space[object]) -> int:

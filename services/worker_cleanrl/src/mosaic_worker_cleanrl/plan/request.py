@@ -1,5 +1,7 @@
 """What of a request does not depend on the script's arguments: packages, devices, algorithm, environment."""
 
+import math
+
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_worker_cleanrl.algorithm import (
@@ -8,11 +10,15 @@ from mosaic_worker_cleanrl.algorithm import (
     algorithms_for,
     nearest_algorithms,
 )
-from mosaic_worker_cleanrl.environment.bundle import is_chained
+from mosaic_worker_cleanrl.environment import atari
+from mosaic_worker_cleanrl.environment.bundle import is_chained, known_environments
 from mosaic_worker_cleanrl.environment.probe import Probe, probe_environment
 from mosaic_worker_cleanrl.errors import BundleMissing, EnvironmentUnusable
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan.draft import Plan
+
+_FRAMES_A_STEP = 4
+"""Of an Atari game, by the scripts' own wrapper."""
 
 
 def check_packages(plan: Plan) -> None:
@@ -73,13 +79,27 @@ def pick_environment(spec: RunSpec, plan: Plan) -> Probe | None:
 
 
 def check_recording(spec: RunSpec, plan: Plan) -> None:
-    """Say when what is recorded does not suffice to rebuild an episode."""
+    """Say when what is recorded does not suffice to rebuild an episode, or is more than anybody could want."""
+    if spec.record.has_observations and plan.probe is not None and plan.probe.form == "atari":
+        frame = math.prod(plan.probe.observation_space.shape or ())
+        frames = plan.total_steps * _FRAMES_A_STEP
+        plan.warn(
+            "record",
+            f"At `full` every frame is kept: {frames:,} of {frame / 2**10:,.0f} KiB, {frames * frame / 2**30:,.1f} GiB "
+            "before compression. `replay` (the default) keeps a hash of each, by which all can be made again.",
+        )
     if spec.record.has_steps and spec.replay_every > 1 and is_chained(spec.environment):
         plan.warn(
             "replay_every",
             f"{spec.environment} carries something over from episode to episode: one can be rebuilt only after all "
             "before it, so with replay_every above 1 none but the first can. Leave it at 1 to replay them.",
         )
+
+
+def check_adaptation(script: Script, plan: Plan) -> None:
+    """Tell what this worker changes for the script to run."""
+    if script.note:
+        plan.warn("algorithm", script.note)
 
 
 def check_spaces(script: Script, plan: Plan) -> None:
@@ -89,21 +109,25 @@ def check_spaces(script: Script, plan: Plan) -> None:
         return
     for note in probe.notes:
         plan.warn("environment", note)
+    game = atari.game_of(probe.id) if script.takes == "atari" else None
+    if game is not None and atari.skips_frames(known_environments()[probe.id]):
+        plan.warn(
+            "environment",
+            f"{probe.id} leaves out frames itself, and the script leaves out three of four once more. It is made for "
+            f"{atari.plain_name(game)}.",
+        )
     why = None
     if probe.action_kind not in script.action_spaces:
         why = f"acts in {' or '.join(script.action_spaces)} spaces only; {probe.id} has {probe.action_space}"
     elif probe.observation_kind not in script.observation_spaces:
         takes = " or ".join(script.observation_spaces)
         why = f"observes {takes} spaces only; {probe.id} has {probe.observation_space}"
-    elif not probe.is_vector:
+    elif probe.form != script.takes:
         shape = probe.observation_space.shape
-        why = (
-            f"takes observations of one dimension only; those of {probe.id} have the shape {shape}"
-        )
+        wants = "observations of one dimension" if script.takes == "vector" else "Atari frames"
+        why = f"takes {wants} only; the observations of {probe.id} have the shape {shape}"
     if why is not None:
-        others = algorithms_for(
-            probe.action_kind, probe.observation_kind, is_vector=probe.is_vector
-        )
+        others = algorithms_for(probe.action_kind, probe.observation_kind, probe.form)
         hint = f"For it take {' or '.join(others)}." if others else "No algorithm here can."
         plan.block(
             "environment",

@@ -29,6 +29,8 @@ BOUNDS: dict[str, dict[str, Any]] = {
     "target_network_frequency": _AT_LEAST_ONE,
     "train_frequency": _AT_LEAST_ONE,
     "policy_frequency": _AT_LEAST_ONE,
+    "update_frequency": _AT_LEAST_ONE,
+    "target_entropy_scale": _NOT_NEGATIVE,
     "n_atoms": {"minimum": 2},  # the distance of two of them is divided by
     "alpha": _NOT_NEGATIVE,
     "learning_starts": _NOT_NEGATIVE,

@@ -8,6 +8,7 @@ from mosaic_contracts.tracking import X_TRACKING, TrackingRole
 from mosaic_worker_cleanrl.errors import SchemaUnreadable
 from mosaic_worker_cleanrl.schema.bound import BOUNDS
 from mosaic_worker_cleanrl.schema.extraction import ArgumentSource, read_arguments
+from mosaic_worker_cleanrl.schema.note import NOTES
 
 _TRACKING = {
     "track": TrackingRole.TRACK,
@@ -44,7 +45,7 @@ def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]
     if kind == "integer" and isinstance(action.default, float):
         result["default"] = int(action.default)  # sac_continuous_action writes 5e3
     if action.help:
-        result["description"] = action.help
+        result["description"] = action.help + NOTES.get(action.dest, "")
     if action.choices is not None:
         result["enum"] = list(action.choices)
     if action.dest in source.constants:

@@ -1,0 +1,34 @@
+"""Videos while training (`capture_video`): whether they can be made, and how."""
+
+from mosaic_contracts.problems import ProblemCode
+from mosaic_worker_cleanrl.environment.bundle import VIDEO
+from mosaic_worker_cleanrl.environment.rendering import find_renderer
+from mosaic_worker_cleanrl.plan.draft import Plan
+
+CAPTURE = "capture_video"
+_WHERE = f"parameters.{CAPTURE}"
+
+
+def check_video(plan: Plan) -> None:
+    """Refuse videos that could not be made: the script would fail at the first one, or at its end."""
+    probe = plan.probe
+    if not plan.arguments.get(CAPTURE) or probe is None:
+        return
+    if not VIDEO.is_installed:
+        plan.block(
+            _WHERE,
+            f"Videos need {VIDEO.title}, which is not installed here. Run {VIDEO.install_command} and ask again, or "
+            "leave `capture_video` off: recorded at `replay` (the default) every episode can be rebuilt.",
+            ProblemCode.WORKER_NOT_READY,
+        )
+    elif "rgb_array" not in probe.render_modes:
+        plan.block(_WHERE, f"{probe.id} makes no pictures.", ProblemCode.PARAMETER_INVALID)
+    else:
+        renderer = find_renderer(probe.id)
+        plan.gl = renderer.gl
+        if renderer.problem:
+            plan.block(
+                _WHERE,
+                f"No picture of {probe.id} can be made here: {renderer.problem}. Or leave `capture_video` off.",
+                ProblemCode.WORKER_NOT_READY,
+            )
