@@ -1,11 +1,12 @@
 """The compose stack under a project name, a port and a volume of its own, as a user starts it."""
 
 import hashlib
+import json
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,8 +21,9 @@ WORKER_TOML = """
 id = "{name}"
 title = "Synthetic"
 image = "{image}"
-command = ["{{python}}", "-m", "mosaic_workerkit.testing.synthetic"]
+command = {command}
 """
+SYNTHETIC = ("{python}", "-m", "mosaic_workerkit.testing.synthetic")
 T = TypeVar("T")
 BUILD_S, UP_S = 900, 400
 
@@ -79,10 +81,12 @@ class ComposeStack:
         self.compose("up", "-d", "--wait")
         self._token = self.compose("exec", "-T", "gateway", "cat", "secrets/gateway.token").strip()
 
-    def add_worker(self, name: str, image: str = WORKER_IMAGE) -> None:
+    def add_worker(
+        self, name: str, image: str = WORKER_IMAGE, command: Sequence[str] = SYNTHETIC
+    ) -> None:
         """Register the synthetic worker under a name as a user does, on the volume."""
         write = f"mkdir -p workers.d && cat > workers.d/{name}.toml"
-        manifest = WORKER_TOML.format(name=name, image=image)
+        manifest = WORKER_TOML.format(name=name, image=image, command=json.dumps(command))
         self.compose("exec", "-T", "scheduler", "sh", "-c", write, given=manifest)
 
     def destroy(self) -> None:

@@ -5,8 +5,10 @@ Also what only containers have: services restarted in any order, `down` and `up`
 
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 import truth
 from containers.compose_stack import ComposeStack, docker, engine_answers
 from remote.programs import free_port
+from shifted_clock import OFF_S, program
 from stack_under_test import until
 
 from mosaic_client import Client, Location
@@ -160,6 +163,23 @@ def test_suspended_beyond_the_heartbeat_limit(house: ContainerHouse) -> None:
 def test_gateway_killed_under_its_clients(house: ContainerHouse) -> None:
     """Gateway -9 with clients attached: each of them gets every event of the run once."""
     truth.gateway_killed_under_its_clients(house)
+
+
+def test_a_clock_ten_minutes_off_decides_nothing(
+    house: ContainerHouse, compose: ComposeStack
+) -> None:
+    """The worker's events carry its clock; the run's times, its life and its end are those of the stack's own."""
+    compose.add_worker("ahead", command=("{python}", "-c", program(str(-OFF_S))))
+    before = datetime.now(UTC)
+    run_id = truth.start(house, worker="ahead")
+    assert not house.view(run_id).unresponsive
+    view = truth.stop(house, run_id)
+    assert view.started_at is not None
+    assert view.ended_at is not None
+    assert before <= view.started_at <= view.ended_at <= datetime.now(UTC)
+    with house.client() as client:
+        last = max(event["t"] for event in client.each_event(run_id, types=["step"]))
+    assert abs(last - OFF_S - time.time()) < OFF_S / 2, "the worker's clock was not off"
 
 
 def test_restarts_in_any_order(house: ContainerHouse, compose: ComposeStack) -> None:

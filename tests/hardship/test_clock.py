@@ -1,7 +1,7 @@
 """A worker's wall clock that is wrong, or set back while its run writes.
 
-The machine's own clock is everybody's, so it is the worker's that differs: `time.time` and `time.time_ns` of its
-process. One goes an hour back half a second after its start, and again an hour with each further half second.
+One clock goes an hour back half a second after its worker's start, and again an hour with each further half second.
+tests/containers has the one that is ten minutes off in a container.
 """
 
 import time
@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 from audit import audit_synthetic, stored_events
+from shifted_clock import OFF_S, program
 from stack_under_test import StackUnderTest
 
 from mosaic_contracts.states import RunState
@@ -22,30 +23,6 @@ room = "tests"
 command = ["{python}", "{here}/worker.py"]
 """
 HOURS_BACK = "HOUR_S * int((time.monotonic() - began) / 0.5)"
-OFF_S = 600
-PROGRAM = """
-import sys
-import time
-
-HOUR_S = 3600
-wall, wall_ns, began = time.time, time.time_ns, time.monotonic()
-
-
-def back():
-    return BACK
-
-
-time.time = lambda: wall() - back()
-time.time_ns = lambda: wall_ns() - back() * 10**9
-
-from mosaic_workerkit.entry import main
-from mosaic_workerkit.testing.synthetic import SyntheticWorker
-
-code = main(SyntheticWorker())
-if sys.argv[1] == "train":
-    print("the clock went back by", back(), "s")
-sys.exit(code)
-"""
 
 
 def add_worker(stack: StackUnderTest, worker: str, back: str) -> str:
@@ -53,7 +30,7 @@ def add_worker(stack: StackUnderTest, worker: str, back: str) -> str:
     folder = stack.home / "workers.d" / worker
     folder.mkdir()
     (folder / "worker.toml").write_text(MANIFEST.replace("stepped", worker))
-    (folder / "worker.py").write_text(PROGRAM.replace("BACK", back))
+    (folder / "worker.py").write_text(program(back))
     return worker
 
 

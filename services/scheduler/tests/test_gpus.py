@@ -169,7 +169,7 @@ async def test_a_suspended_run_keeps_its_device(gpus: Stack, machine: FakeMachin
 
 
 async def test_a_device_that_falls_off_the_bus_is_told(gpus: Stack, machine: FakeMachine) -> None:
-    """The run that is on it has a note, the device is lost, and the next run goes to the other one."""
+    """The run that is on it keeps a note, also in its end; the device is lost, and nobody gets it before it is back."""
     run = await running(gpus, gpus=1)
     (mine,) = [uuid for uuid, runs in (await holders(gpus)).items() if runs]
     machine.set(mine, is_lost=True)
@@ -177,8 +177,41 @@ async def test_a_device_that_falls_off_the_bus_is_told(gpus: Stack, machine: Fak
     found = await report(gpus)
     assert found.state is GpuState.PARTIAL
     assert {device.uuid: device.state for device in found.devices}[mine] is DeviceState.LOST
+    said = (await line(gpus, gpus=1)).message
+    assert said.startswith("1 of 2 GPUs, free now. GPU ")
+    assert said.endswith("cannot be read: GPU is lost.")
     other = await running(gpus, gpus=1)
     assert visible(gpus, other.run_id) not in ("", mine)
+    gpus.kill(gpus.process(run.run_id, WORKER))
+    ended = await gpus.wait_end(run.run_id, PATIENCE_S)
+    assert ended.state is RunState.CRASHED
+    assert ended.end is not None
+    assert "Before that the driver lost its GPU" in ended.end.message
+    waiting = await gpus.submit(gpus=1, parameters={"events": 10})
+    await waits(gpus, waiting.run_id, "cannot be read: GPU is lost")
+    assert "cannot be read: GPU is lost" in (await line(gpus, gpus=1)).message
+    machine.set(mine, is_lost=False)
+    assert (await gpus.wait_end(waiting.run_id, PATIENCE_S)).state is RunState.SUCCEEDED
+    assert any("GPU is lost" in note for note in (await gpus.get(run.run_id)).notes)
+
+
+async def test_the_only_device_vanishes_under_its_run(gpus: Stack, machine: FakeMachine) -> None:
+    """When the driver lists nothing any more, the run has a note, its lease stands, and preflight says it."""
+    machine.remove("GPU-b")
+    run = await running(gpus, gpus=1)
+    machine.remove("GPU-a")
+    told = (
+        "the driver lost its GPU-a: the driver does not list it any more; the run may hang or fail"
+    )
+    await gpus.wait(run.run_id, lambda r: told in r.notes, PATIENCE_S)
+    found = await report(gpus)
+    assert (found.state, len(found.devices)) == (GpuState.ABSENT, 1)
+    assert found.devices[0].state is DeviceState.LOST
+    assert [lease.run_id for lease in found.devices[0].leases] == [run.run_id]
+    assert "this machine has none" in (await line(gpus, gpus=1)).message
+    machine.set("GPU-a")  # back on the bus, and still the run's
+    assert (await gpus.stop(run.run_id)).state is RunState.STOPPING
+    assert (await gpus.wait_end(run.run_id, PATIENCE_S)).state is RunState.CANCELLED
 
 
 async def line(stack: Stack, **spec: object) -> PreflightLine:

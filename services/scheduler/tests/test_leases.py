@@ -297,3 +297,6 @@ async def test_a_device_that_vanishes_under_a_run_is_told(world: World) -> None:
         ("GPU-0", DeviceState.LOST),
     ]
     assert [lease.run_id for lease in shown.devices[1].leases] == [RUN_ID]
+    for state, losses in ((GpuState.ABSENT, 1), (GpuState.SILENT, 0)):
+        world.see(state=state)
+        assert len(world.ledger.losses(RUN_ID)) == losses, state

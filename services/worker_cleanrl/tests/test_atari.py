@@ -80,14 +80,14 @@ def test_whole_games_are_episodes_and_recording_changes_nothing(
     tmp_path: Path, make_spec: Any
 ) -> None:
     """With the same seed the run has the games of the bare script; each is an episode, its next one can be rebuilt."""
-    parameters = {**OFF_POLICY, "learning_starts": 400}
+    parameters = {**OFF_POLICY, "learning_starts": 250}
     spec = make_spec(
-        algorithm="dqn_atari", environment=BREAKOUT, steps=500, seed=3, parameters=parameters
+        algorithm="dqn_atari", environment=BREAKOUT, steps=300, seed=3, parameters=parameters
     )
     finished = run(tmp_path / "run", spec)
     assert finished.code == 0, finished.stderr
     argv = [f"--{name.replace('_', '-')}={value}" for name, value in parameters.items()]
-    argv += [f"--env-id={BREAKOUT}", "--total-timesteps=500", "--seed=3"]
+    argv += [f"--env-id={BREAKOUT}", "--total-timesteps=300", "--seed=3"]
     bare = run_bare(tmp_path / "bare", "cleanrl.dqn_atari", argv, with_shim=False)
     assert episode_lines(finished.stdout) == episode_lines(bare) != []
     episodes = of_type(finished.events, "episode")

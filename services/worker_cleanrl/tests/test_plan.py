@@ -290,7 +290,7 @@ def test_fewer_steps_than_a_batch_are_refused(
             },
             "parameters.policy_frequency",
             "parameter_invalid",
-            "at step 200 before the actor",
+            "reports the actor's loss at step 200 before it has",
             None,
         ),
         (

@@ -104,7 +104,6 @@ class SchedulerApp:
             OwnerFinder(settings.home / RUNS_DIR).owner,
             settings.gpu_share_limit,
         )
-        self._views.losses_of = self._ledger.losses
         self._durations = PastDurations(self._database)
         self._supply = GpuSupply(self._gpu_watch, self._ledger, self._placement)
         self._accounts = RunAccounts(
@@ -120,6 +119,7 @@ class SchedulerApp:
             views=self._views,
             dispatcher=Dispatcher(self._placement, self._ledger, self._durations, self._views),
             on_end=self._on_end,
+            losses_of=self._ledger.losses,
             make_order=self._make_order,
             ask_events=self._listener.has_events,
             announce=self._announcer.announce,

@@ -91,9 +91,9 @@ class LeaseLedger:
         return foreign_users(device, holders, self._owner_of)
 
     def losses(self, run_id: str) -> list[str]:
-        """Devices of a run that cannot be read any more, in words."""
+        """Devices of a run that cannot be read any more, in words; a driver that is silent tells nothing of them."""
         reading = self._watch.reading
-        if not reading.is_current:
+        if reading.state in (GpuState.SILENT, GpuState.UNKNOWN):
             return []
         seen = {device.sample.uuid for device in reading.devices}
         mine = {

@@ -47,7 +47,8 @@ def of_device(spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devices
         claim = Claim("", cpus=0, gpus=spec.gpus, gpu_memory_mb=spec.gpu_memory_mb)
         (place,) = queue_places([claim], 0, 0, devices)
         if place.starts:
-            return lines.ok("device", f"{spec.gpus} of {stock.count} GPUs, free now.")
+            lost = "".join(f" {offer.occupants()}." for offer in devices.offers if offer.lost)
+            return lines.ok("device", f"{spec.gpus} of {stock.count} GPUs, free now.{lost}")
         message = f"It would wait: {place.reason}."
         return lines.warning("device", message, "Wait, or see who holds them (`./mosaic gpus`).")
     if need is DeviceNeed.NONE:

@@ -15,6 +15,7 @@ from mosaic_scheduler.errors import (
     WorkerNotReady,
     WorkerUnknown,
 )
+from mosaic_scheduler.gpus import loss
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.placement.protocol import (
     LaunchOrder,
@@ -81,6 +82,8 @@ class Reconciler:
     prepare: Callable[[], Awaitable[None]] = nothing_to_prepare
     """Before anything is started. Raises PlacementUnavailable: nothing can be now."""
     on_end: Callable[[RunRecord], None] = lambda _: None
+    losses_of: Callable[[str], list[str]] = lambda _: []
+    """Devices that vanished under a run, in words."""
     _watches: dict[str, _Watch] = field(default_factory=dict)
 
     async def run(self) -> None:
@@ -117,9 +120,21 @@ class Reconciler:
         self.views.set_unseen(record.run_id, None)
         report = placed.report if placed.kind is PlacedKind.ALIVE else None
         self.views.set_draining(record.run_id, report)
+        run = await self._note_losses(run)
+        record = run.record
         facts = self._facts(record, placed)
         action = decision.decide(record, facts)
         await self._apply(run, action)
+
+    async def _note_losses(self, run: StoredRun) -> StoredRun:
+        """A device that vanished under a run is written down: the run may outlive it by little, and a restart by much."""
+        record = run.record
+        notes = loss.new_notes(record, self.losses_of(record.run_id)) if record.spec.gpus else []
+        if not notes:
+            return run
+        get_log().warning("run.device_lost", run_id=record.run_id, notes=notes)
+        noted = await self._write(record, notes=[*record.notes, *notes])
+        return run if noted is None else StoredRun(noted, run.nonce)
 
     def _facts(self, record: RunRecord, placed: Placed) -> Facts:
         now = time.monotonic()
@@ -243,10 +258,13 @@ class Reconciler:
         lines = await self.placement.logs(ref, LINES)
         image = record.image or await self.placement.image(ref)
         await self.withdraw(ref)
+        told = action.end.message
+        if action.state in (RunState.FAILED, RunState.CRASHED):
+            told += loss.in_words(record)
         ended = await self._write(
             record,
             state=action.state,
-            end=action.end.model_copy(update={"last_lines": lines}),
+            end=action.end.model_copy(update={"last_lines": lines, "message": told}),
             ended_at=datetime.now(UTC),
             image=image,
             first_event_at=record.first_event_at or self._first_event_now(record),

@@ -1,6 +1,6 @@
 """A run as it is shown: the record, and what changes too often to be written down."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from mosaic_contracts.launch import ExitReport
@@ -17,7 +17,6 @@ class RunViews:
         self._heartbeats = heartbeats
         self._places: dict[str, Place] = {}
         self._starts: Mapping[str, datetime] = {}
-        self.losses_of: Callable[[str], list[str]] = lambda _: []
         """GPUs of a run that cannot be read any more, in words."""
         self._draining: set[str] = set()
         self._refusals: dict[str, str] = {}
@@ -101,8 +100,6 @@ class RunViews:
             notes.append("the worker has ended; what it recorded is being sent")
         if record.run_id in self._refusals:
             notes.append(self._refusals[record.run_id])
-        if record.spec.gpus:
-            notes += [f"its {loss}; the run may hang" for loss in self.losses_of(record.run_id)]
         beat = self._heartbeats.beat(record.run_id, record.attempt)
         if beat is not None and beat.waiting_for_outbox:
             notes.append(
