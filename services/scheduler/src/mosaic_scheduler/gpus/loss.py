@@ -13,6 +13,6 @@ def new_notes(record: RunRecord, losses: list[str]) -> list[str]:
 
 
 def in_words(record: RunRecord) -> str:
-    """What the end of a run that failed says of it; empty when it lost none. One that came back was lost all the same."""
+    """What the end of a run that failed says of it; empty when it lost none."""
     lost = [note.removesuffix(_OUTLOOK) for note in record.notes if note.startswith(_LOST)]
     return "".join(f" Before that {note}." for note in lost)

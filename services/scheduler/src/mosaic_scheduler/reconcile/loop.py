@@ -127,7 +127,7 @@ class Reconciler:
         await self._apply(run, action)
 
     async def _note_losses(self, run: StoredRun) -> StoredRun:
-        """A device that vanished under a run is written down: the run may outlive it by little, and a restart by much."""
+        """A device that vanished under a run is written down: its end, and a later scheduler, shall know of it."""
         record = run.record
         notes = loss.new_notes(record, self.losses_of(record.run_id)) if record.spec.gpus else []
         if not notes:
