@@ -29,6 +29,8 @@ class Script:
     """Whether its replay buffer keeps the next observation beside each one."""
     whole_games: bool = False
     """Whether a minibatch is made of whole environments: their number must be a multiple of the minibatches."""
+    page: str | None = None
+    """Documentation that it shares with another one; None: its own."""
     note: str = ""
     """What this worker does for the script to run, told with every run."""
     without_bundle: str | None = None
@@ -135,6 +137,7 @@ SCRIPTS = {
             id="ppo_atari",
             title="PPO (Atari)",
             summary="Proximal policy optimization on Atari frames: several games at once.",
+            page="ppo",
             batch=("num_envs", "num_steps"),
         ),
         _atari(
@@ -143,17 +146,20 @@ SCRIPTS = {
             summary="Proximal policy optimization with a recurrent network, which sees one frame at a time.",
             batch=("num_envs", "num_steps"),
             whole_games=True,
+            page="ppo",
         ),
         _atari(
             id="dqn_atari",
             title="DQN (Atari)",
             summary="Deep Q-network on Atari frames, with a replay buffer of them.",
+            page="dqn",
             keeps_next=False,
         ),
         _atari(
             id="c51_atari",
             title="C51 (Atari)",
             summary="Categorical DQN on Atari frames: learns how returns are distributed.",
+            page="c51",
             keeps_next=False,
             note="The script asks stable-baselines3 for a replay buffer with two options (optimize_memory_usage, "
             "handle_timeout_termination) that version 2 refuses together. It gets the first alone, as CleanRL's later "

@@ -2,6 +2,7 @@
 
 import re
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from mosaic_worker_cleanrl.algorithm import Script
 
@@ -10,13 +11,15 @@ _HEAD_LINES = 5
 
 
 def documentation_of(script: Script) -> str:
-    """Return Markdown; of a script without a page of its own here, its summary and the link that it names.
+    """Return Markdown; of a script without a page here, its summary and the link that it names.
 
     Raises:
         ScriptMissing: the cleanrl package is not installed.
     """
-    page = files(__package__) / f"{script.id}.md"
-    words = page.read_text("utf-8").rstrip() if page.is_file() else script.summary
+    pages = [name for name in (script.page or script.id, script.takes) if _page(name).is_file()]
+    words = "\n\n".join(_page(name).read_text("utf-8").rstrip() for name in pages)
+    if (script.page or script.id) not in pages:
+        words = f"{script.summary}\n\n{words}".rstrip()
     source = script.source()
     head = source.read_text("utf-8").splitlines()[:_HEAD_LINES]
     found = _LINK.search("\n".join(head))
@@ -24,3 +27,7 @@ def documentation_of(script: Script) -> str:
     if found is not None:
         told += f"; its authors' page, with results: [docs.cleanrl.dev]({found.group()})"
     return f"{words}\n\n{told}.\n"
+
+
+def _page(name: str) -> Traversable:
+    return files(__package__) / f"{name}.md"
