@@ -39,7 +39,9 @@ def test_each_algorithm_is_documented(script: Script) -> None:
     """Beside the form stands more than a summary, every argument that it names exists, and so does the link."""
     text = documentation_of(script)
     names = set(parameter_schema(script.source())["properties"])
-    for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE):
+    named = re.findall(r"^- (`.*?): ", text, re.MULTILINE)
+    assert len(named) > 2
+    for row in named:
         assert set(re.findall(r"`(\w+)`", row)) <= names, row
     assert f"https://docs.cleanrl.dev/rl-algorithms/{script.id.split('_')[0]}/" in text
     assert len(text) > 2 * len(script.summary)

@@ -65,7 +65,7 @@ def test_description_says_what_runs_need() -> None:
     assert plain.warm_start
     assert (bdi.tells, plain.tells) == (["bdi", "policy"], ["policy"])
     for algorithm in (bdi, plain):
-        named = re.findall(r"^\| (`.*?) \|", algorithm.documentation, re.MULTILINE)
+        named = re.findall(r"^- (`.*?): ", algorithm.documentation, re.MULTILINE)
         assert {n for row in named for n in re.findall(r"`(\w+)`", row)} <= set(
             algorithm.parameters["properties"]
         )

@@ -145,7 +145,7 @@ class Draft:
                 default = form_field.text(form_field.default)
                 texts = was.get(name, default), typed.get(name, default)
                 if not form_field.is_same(*texts):
-                    found.append(Difference(form_field.label, *texts))
+                    found.append(Difference(form_field.label, *map(form_field.word, texts)))
         return found
 
 

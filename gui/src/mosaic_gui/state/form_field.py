@@ -44,6 +44,8 @@ class FormField:
     """Exclusive lower bound."""
     below: float | None = None
     """Exclusive upper bound."""
+    too_much: str = ""
+    """What is said of a value above the maximum; empty: the maximum."""
     pattern: str = ""
     fixed: bool = False
     """Only its default is possible."""
@@ -76,6 +78,10 @@ class FormField:
         if isinstance(value, float):
             return repr(value).removesuffix(".0")
         return str(value)
+
+    def word(self, text: str) -> str:
+        """What stands in it, as it is said in a sentence."""
+        return {"True": "on", "False": "off"}.get(text, text)
 
     def is_same(self, one: str, other: str) -> bool:
         """Whether two texts mean one value."""
@@ -125,7 +131,7 @@ class FormField:
         if self.minimum is not None and value < self.minimum:
             raise ValueError(f"at least {self.minimum:g}")
         if self.maximum is not None and value > self.maximum:
-            raise ValueError(f"at most {self.maximum:g}")
+            raise ValueError(self.too_much or f"at most {self.maximum:g}")
         if self.above is not None and value <= self.above:
             raise ValueError(f"must be above {self.above:g}")
         if self.below is not None and value >= self.below:

@@ -150,13 +150,13 @@ def _limited(form_field: FormField, limits: Limits) -> FormField:
         "gpu_memory_mb": limits.gpu_memory_mb,
     }.get(form_field.name)
     if form_field.name == "gpu_memory_mb" and limits.gpus == 0:
-        return replace(form_field, help="This machine has no GPU.", maximum=0)
+        most = 0
     if most is None:
         return form_field
-    said = f"{form_field.help} This machine has {most:,}."
-    if most == 0:
-        said = f"{form_field.help} This machine has none."
-    return replace(form_field, help=said, maximum=most)
+    has = f"this machine has {most:,}" if most else "this machine has none"
+    return replace(
+        form_field, help=f"{form_field.help} {has.capitalize()}.", maximum=most, too_much=has
+    )
 
 
 def _default_steps(algorithm: Algorithm) -> str:

@@ -94,8 +94,8 @@ class LaunchModel(DraftModel):
 
     @property
     def lines(self) -> list[PreflightLine]:
-        """The checklist; empty until the stack has answered."""
-        return self.report.lines if self.report else []
+        """The checklist; empty until the stack has answered. Consent is as the user has just given it."""
+        return [self._heard(line) for line in self.report.lines] if self.report else []
 
     @property
     def is_checking(self) -> bool:
@@ -120,7 +120,7 @@ class LaunchModel(DraftModel):
             return self.tr("Choose an algorithm.")
         if self.faults:
             where, fault = next(iter(self.faults.items()))
-            return f"{where.removeprefix('parameters.')}: {fault}"
+            return f"{self._label(where)}: {fault}"
         if self.launching:
             return self.tr("Launching …")
         if self.refusal:
@@ -130,6 +130,17 @@ class LaunchModel(DraftModel):
         if not self.report.ok and (blocking := self._blocking()) is not None:
             return f"{blocking.title}: {blocking.message}"
         return self.tr("It needs your consent.") if self.needs else ""
+
+    @property
+    def obstacle_field(self) -> str:
+        """The field of the spec that is in the way, e.g. `parameters.gamma`; empty: none."""
+        blocking = self._blocking() if not self.refusal else None
+        where = next(iter(self.faults), blocking.where if blocking is not None else "")
+        known = {"environment"}
+        for part, group in self.groups:
+            before = f"{ARGUMENT}." if part == ARGUMENT else ""
+            known |= {f"{before}{form_field.name}" for form_field in group.fields}
+        return where if where in known else ""
 
     def agree(self) -> None:
         """The user consents to what the preview names, in this run and in later ones."""
@@ -227,8 +238,21 @@ class LaunchModel(DraftModel):
         if self.draft is not None and self.report is not None:
             self._agreed = self.draft.consent = self.report.digest
 
+    def _label(self, where: str) -> str:
+        name = where.removeprefix("parameters.")
+        inputs = (self.draft.arguments, self.draft.run) if self.draft else ()
+        return next((i.fields[name].label for i in inputs if name in i.fields), name)
+
     def _kind(self, need: str) -> str:
         return f"{self.draft.worker.manifest.id if self.draft else ''}: {need}"
+
+    def _heard(self, line: PreflightLine) -> PreflightLine:
+        if line.id != "consent" or line.level == "ok" or self.report is None:
+            return line
+        if not self.needs:
+            return line.model_copy(update={"level": "ok", "message": self.tr("You agreed.")})
+        said = {"message": "; ".join(self.report.needs), "todo": self.tr("Agree below.")}
+        return line.model_copy(update=said)
 
     def _blocking(self) -> PreflightLine | None:
         """The first line that is in the way; the consent's own has its own words."""

@@ -7,9 +7,6 @@ from PyQt6.QtGui import (
     QDesktopServices,
     QTextCursor,
     QTextDocument,
-    QTextFrameFormat,
-    QTextLength,
-    QTextTable,
 )
 from PyQt6.QtWidgets import QFrame, QTextBrowser
 
@@ -39,17 +36,11 @@ class Documentation(QTextBrowser):
     def show_markdown(self, title: str, text: str) -> None:
         """Show a page."""
         document = QTextDocument(self)
-        document.setDefaultFont(ui_font())
+        document.setDefaultFont(ui_font(12))
         document.setDocumentMargin(12)
+        document.setIndentWidth(14)
         document.setMarkdown(f"### {title}\n\n{text}", _MARKDOWN)
-        for table in _tables(document):
-            shape = table.format()
-            shape.setBorder(0)
-            shape.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_None)
-            shape.setCellPadding(3)
-            shape.setCellSpacing(0)
-            shape.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
-            table.setFormat(shape)
+        _space(document)
         self.setDocument(document)
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
@@ -60,6 +51,15 @@ def open_link(url: QUrl) -> None:
         QDesktopServices.openUrl(url)
 
 
-def _tables(document: QTextDocument) -> list[QTextTable]:
-    root = document.rootFrame()
-    return [f for f in root.childFrames() if isinstance(f, QTextTable)] if root else []
+def _space(document: QTextDocument) -> None:
+    """Markdown brings no distances of its own."""
+    block = document.begin()
+    while block.isValid():
+        shape = block.blockFormat()
+        is_item = block.textList() is not None
+        shape.setBottomMargin(4 if is_item else 9)
+        if is_item:
+            shape.setIndent(0)
+        cursor = QTextCursor(block)
+        cursor.setBlockFormat(shape)
+        block = block.next()

@@ -181,7 +181,7 @@ class RunForm(QFrame):
         if part == RUN:
             return self.tr("Resources") if group.name == "resources" else self.tr("This run")
         if group.name == TRACKING:
-            return self.tr("Weights & Biases")
+            return self.tr("Weights && Biases")
         return self.tr("Script") if group.name == _SCRIPT else group.title
 
     def _filter(self) -> None:

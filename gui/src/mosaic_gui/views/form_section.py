@@ -29,7 +29,7 @@ class FormSection(QWidget):
         self.rows = list(rows)
         self._is_folded = self._is_forced_open = False
         self.head: QPushButton = button(title, "fold", f"section.{name}.head")
-        self.head.setAccessibleName(title)
+        self.head.setAccessibleName(title.replace("&&", "&"))
         self.head.clicked.connect(self._turn)
         self._changes = label("", "small")
         self._note = label(hindrance, "small", wraps=True)

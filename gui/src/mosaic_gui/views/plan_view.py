@@ -24,6 +24,8 @@ class PlanView(QWidget):
         self.text.setReadOnly(True)
         self.text.setFrameShape(QFrame.Shape.NoFrame)
         self.text.setTabChangesFocus(True)
+        if (document := self.text.document()) is not None:
+            document.setDocumentMargin(12)
         self.keep = QCheckBox(self.tr("Keep it in the run's note"))
         self.keep.setObjectName("plan.keep")
         self.keep.setChecked(model.keeps_plan)

@@ -1,5 +1,7 @@
 """Whether the run would start, what exactly would be started, what the algorithm is; consent, and Launch."""
 
+import re
+
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import (
     QFrame,
@@ -56,6 +58,8 @@ class PreflightPanel(QFrame):
         self._needs = label("", wraps=True)
         self._agreed = label("", "small", wraps=True)
         self._obstacle = label("", "small", wraps=True)
+        self.show_field = button(self.tr("Show"), "quiet", "preflight.show")
+        self.show_field.setToolTip(self.tr("Go to the field that is in the way"))
         self._drawn: tuple[object, ...] = ()
         self._lay_out()
         model.checked.connect(self.refresh)
@@ -79,7 +83,8 @@ class PreflightPanel(QFrame):
         obstacle = model.obstacle
         self.launch.setEnabled(not obstacle)
         self._obstacle.setText(obstacle)
-        self._obstacle.setVisible(bool(obstacle))
+        self._hindrance.setVisible(bool(obstacle))
+        self.show_field.setVisible(bool(model.obstacle_field))
         self._consent.setVisible(bool(model.needs))
         self._needs.setText("\n".join(f"•  {need}" for need in model.needs))
         self._agreement.setVisible(bool(model.agreed))
@@ -135,7 +140,12 @@ class PreflightPanel(QFrame):
         foot = QVBoxLayout()
         foot.setContentsMargins(14, 8, 14, 14)
         foot.setSpacing(8)
-        for part in (self._consent, self._agreement, self._obstacle, self.launch):
+        self._hindrance = QWidget()
+        hindrance = QHBoxLayout(self._hindrance)
+        hindrance.setContentsMargins(0, 0, 0, 0)
+        hindrance.addWidget(self._obstacle, 1)
+        hindrance.addWidget(self.show_field)
+        for part in (self._consent, self._agreement, self._hindrance, self.launch):
             foot.addWidget(part)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -144,6 +154,11 @@ class PreflightPanel(QFrame):
         layout.addWidget(self._stack, 1)
         layout.addWidget(frame("rule"))
         layout.addLayout(foot)
+
+
+def _breakable(text: str) -> str:
+    """The text with places in long words (paths, digests) where a line may end."""
+    return re.sub(r"(\S{24})(?=\S)", "\\1\u200b", text)
 
 
 def _line(line: PreflightLine) -> QWidget:
@@ -162,8 +177,8 @@ def _line(line: PreflightLine) -> QWidget:
     title.setStyleSheet("font-weight: 600;")
     words.addWidget(title)
     if line.message:
-        words.addWidget(label(line.message, "small", wraps=True))
+        words.addWidget(label(_breakable(line.message), "small", wraps=True))
     if line.todo and line.level != "ok":
-        words.addWidget(label(f"→ {line.todo}", "small", wraps=True))
+        words.addWidget(label(_breakable(f"→ {line.todo}"), "small", wraps=True))
     row.addLayout(words, 1)
     return made

@@ -18,6 +18,9 @@ class TrainPage(QWidget):
         self._model = model
         self.form = RunForm(model)
         self.preflight = PreflightPanel(model)
+        self.preflight.show_field.clicked.connect(
+            lambda: self.form.show_field(model.obstacle_field)
+        )
         columns = QHBoxLayout()
         columns.setSpacing(12)
         columns.addWidget(self.form, 1)
