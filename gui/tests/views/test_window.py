@@ -108,5 +108,5 @@ def test_an_address_is_tried_or_explained(qtbot: QtBot, client: Client) -> None:
     wanted = QSignalSpy(start.connect_wanted)
     start.url.setText("http://gpu-box:8420")
     qtbot.mouseClick(button(client, "connection.connect"), LEFT)
-    assert wanted[0] == ["http://gpu-box:8420", ""]
+    assert wanted[0] == ["http://gpu-box:8420", "", ""]
     assert "another machine" in start._detail.text()

@@ -8,6 +8,7 @@ from PyQt6.QtCore import QEvent, QObject, QTimer, pyqtSignal
 from PyQt6.QtGui import QGuiApplication
 from PyQt6.QtWidgets import QApplication
 
+from mosaic_contracts import VERSION
 from mosaic_contracts.runs import RunView
 from mosaic_gui.app.launching import Launching
 from mosaic_gui.app.layouts import Layouts
@@ -20,7 +21,10 @@ from mosaic_gui.app.stack_start import StackStart
 from mosaic_gui.app.watching import Watching
 from mosaic_gui.errors import GuiError, StackUnknown
 from mosaic_gui.net.location import Location, local_stack, named_stack
-from mosaic_gui.state.connection import Connection
+from mosaic_gui.net.probe import Probe
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.diagnosis import version_words
+from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.theme.apply import apply_theme, current
@@ -76,6 +80,10 @@ class Client(QObject):
         self.feed = LogFeed(self)
         self.session: Session | None = None
         self._is_closed = False
+        self._named: KnownStack | None = None
+        """The stack that the user named; None: this machine's own."""
+        self._probe = Probe(self)
+        self._probe.found.connect(self.connection.take_diagnosis)
         self.list_read = False
         """The run list of this stack is whole."""
         self.stack_start = StackStart(home, self)
@@ -115,6 +123,7 @@ class Client(QObject):
 
     def connect_local(self) -> None:
         """Connect to the embedded stack of this machine, if there ever was one."""
+        self._named, self.connection.is_local = None, True
         try:
             self.connect_to(local_stack(self.home))
         except StackUnknown as error:
@@ -128,7 +137,13 @@ class Client(QObject):
         Raises:
             GuiError: address, token or certificate are not usable.
         """
-        self.connect_to(named_stack(url, token_file, self.home, ca_file))
+        location = named_stack(url, token_file, self.home, ca_file)
+        paths = [str(path.absolute()) if path else "" for path in (token_file, ca_file)]
+        self._named, self.connection.is_local = (
+            KnownStack(url=location.url, token_file=paths[0], ca_file=paths[1]),
+            False,
+        )
+        self.connect_to(location)
 
     def connect_to(self, location: Location) -> None:
         """Leave the stack of before, and connect to this one."""
@@ -136,7 +151,7 @@ class Client(QObject):
         self.list_read = False
         self.clock.note(self.store.replace_runs([]))
         session = Session(location, self.store, self.clock, self)
-        session.connection_changed.connect(self.connection.take)
+        session.connection_changed.connect(self._on_connection)
         session.machine_seen.connect(self.connection.take_machine)
         session.machine_seen.connect(self.launch.take_machine)
         session.stream.joined.connect(self.launching.read_catalogue)
@@ -154,6 +169,7 @@ class Client(QObject):
             self.layouts.keep()
             self.memory.keep(self.launch, self.trained)
         self._second.stop()
+        self._probe.stop()
         self._leave()
         self.clock.stop()
         self.closed.emit()
@@ -206,7 +222,9 @@ class Client(QObject):
         self.window.setVisible(was_visible)
 
     def _make_window(self) -> MainWindow:
-        start = ConnectionPage(self.connection, self.stack_start.is_possible)
+        start = ConnectionPage(
+            self.connection, self.stack_start.is_possible, self.memory.memory.stacks
+        )
         runs = RunsPage(self.table, self.shown_runs)
         train = TrainPage(self.launch)
         watch = WatchPage(self.watch, self.feed, self.stage, self.mind)
@@ -221,6 +239,8 @@ class Client(QObject):
         start.start_wanted.connect(self._on_start_wanted)
         start.retry_wanted.connect(self._on_retry_wanted)
         start.connect_wanted.connect(self._on_connect_wanted)
+        start.local_wanted.connect(self.connect_local)
+        start.forget_wanted.connect(self._on_forget_wanted)
         runs.open_wanted.connect(self.open_runs)
         runs.stop_wanted.connect(self.acts.stop)
         runs.delete_wanted.connect(self.acts.delete)
@@ -291,11 +311,35 @@ class Client(QObject):
         else:
             self.connect_local()
 
-    def _on_connect_wanted(self, url: str, token_file: str) -> None:
+    def _on_connect_wanted(self, url: str, token_file: str, ca_file: str) -> None:
+        token, believed = (
+            Path(text).expanduser() if text else None for text in (token_file, ca_file)
+        )
         try:
-            self.connect_named(url, Path(token_file).expanduser() if token_file else None)
+            self.connect_named(url, token, believed)
         except GuiError as error:
-            self.connection.take(Connection(url=url, reason=str(error)))
+            self._leave()
+            self.connection.take(Connection(url=url, reason=str(error), refused=True))
+
+    def _on_connection(self, connection: Connection) -> None:
+        self.connection.take(connection)
+        session = self.session
+        if connection.link is Link.LIVE:
+            self._probe.stop()
+            self._on_live(connection)
+        elif session is not None and connection.reason and not self.connection.shows_data:
+            self._probe.look(session.location, is_local=self._named is None)
+
+    def _on_live(self, connection: Connection) -> None:
+        if words := version_words(connection.stack_version, VERSION):
+            self._say(words)
+        if self._named is not None:
+            self.memory.use_stack(self._named)
+            self.window.start.elsewhere.show_stacks(self.memory.memory.stacks)
+
+    def _on_forget_wanted(self, url: str) -> None:
+        self.memory.forget_stack(url)
+        self.window.start.elsewhere.show_stacks(self.memory.memory.stacks)
 
     def _on_checkpoints_wanted(self, run_id: str) -> None:
         if self.session is not None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from mosaic_gui.state.memory import Memory
+from mosaic_gui.state.memory import KnownStack, Memory
 from mosaic_gui.state.roster import AgentKey
 from mosaic_gui.state.settings import VERSION, Settings, with_value
 from mosaic_gui.state.toml_file import TomlFile
@@ -54,6 +54,8 @@ class Remembering(QObject):
                 launch.presets[key] = agent.new
             trained.presets[key] = agent.trained
         agents.remembered.connect(lambda: self._take_choice(agents))
+        launch.consents = set(self.memory.consents)
+        launch.consents_changed.connect(self._take_consents)
 
     def keep(self, launch: LaunchModel, trained: TrainedModel) -> None:
         """The program ends, or a run was launched: what was typed for each agent is its preset."""
@@ -61,6 +63,20 @@ class Remembering(QObject):
             self.memory.of(key).new = spec
         for key, preset in trained.presets.items():
             self.memory.of(key).trained = preset
+        self._write_memory()
+
+    def use_stack(self, stack: KnownStack) -> None:
+        """A stack that was named was connected to."""
+        self.memory.use_stack(stack)
+        self._write_memory()
+
+    def forget_stack(self, url: str) -> None:
+        """The user does not want to see it any more."""
+        self.memory.forget_stack(url)
+        self._write_memory()
+
+    def _take_consents(self, kinds: list[str]) -> None:
+        self.memory.consents = kinds
         self._write_memory()
 
     def _take_choice(self, agents: AgentsModel) -> None:

@@ -1,10 +1,12 @@
-"""What the client remembers without being told: the mode, and for each agent its way and both of its presets."""
+"""What the client remembers without being told: the mode, each agent's way and presets, stacks, access agreed to."""
 
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from mosaic_gui.state.roster import AgentKey, Mode, Way
+
+MOST_STACKS = 8
 
 
 class AgentMemory(BaseModel):
@@ -19,6 +21,17 @@ class AgentMemory(BaseModel):
     """Which checkpoint was chosen last, and how it was to act."""
 
 
+class KnownStack(BaseModel):
+    """A stack elsewhere. Its token is in no file of the client: only where it lies is."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    token_file: str = ""
+    """Empty: that of this machine's data root."""
+    ca_file: str = ""
+
+
 class Memory(BaseModel):
     """Stored when the client ends."""
 
@@ -26,7 +39,20 @@ class Memory(BaseModel):
 
     mode: Mode | None = None
     agents: dict[str, AgentMemory] = Field(default_factory=dict)
+    stacks: list[KnownStack] = Field(default_factory=list)
+    """Those that were connected to by name, the newest first."""
+    consents: list[str] = Field(default_factory=list)
+    """Kinds of access, as `worker: need`, that are not asked for again."""
 
     def of(self, key: AgentKey) -> AgentMemory:
         """What is remembered of an agent; made where there is nothing yet."""
         return self.agents.setdefault("/".join(key), AgentMemory())
+
+    def use_stack(self, stack: KnownStack) -> None:
+        """It was connected to: it stands first, once."""
+        others = [known for known in self.stacks if known.url != stack.url]
+        self.stacks = [stack, *others][:MOST_STACKS]
+
+    def forget_stack(self, url: str) -> None:
+        """The user does not want to see it any more."""
+        self.stacks = [known for known in self.stacks if known.url != url]

@@ -5,7 +5,9 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_contracts.machine import MachineSample
 from mosaic_gui.state import wording
 from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.diagnosis import Diagnosis, Trouble
 
+FINE = Diagnosis(Trouble.FINE)
 _WORDS = {
     Link.IDLE: ("Not connected", "neutral"),
     Link.CONNECTING: ("Connecting", "accent"),
@@ -27,6 +29,10 @@ class ConnectionModel(QObject):
         self.starting = False
         """The embedded stack is being started."""
         self.start_output = ""
+        self.is_local = True
+        """The stack is this machine's, which this client may start."""
+        self.diagnosis = FINE
+        """What a look at an address showed to which no connection comes about."""
 
     @property
     def word(self) -> str:
@@ -58,8 +64,16 @@ class ConnectionModel(QObject):
 
     def take(self, connection: Connection) -> None:
         """The connection changed."""
+        if connection.link is Link.LIVE or connection.url != self.connection.url:
+            self.diagnosis = FINE
         self.connection = connection
         self.changed.emit()
+
+    def take_diagnosis(self, diagnosis: Diagnosis) -> None:
+        """It is known what is wrong."""
+        if not self.shows_data:
+            self.diagnosis = diagnosis
+            self.changed.emit()
 
     def take_machine(self, sample: MachineSample) -> None:
         """The machine was looked at."""

@@ -1,25 +1,34 @@
-"""What is seen before a stack is there: where it was looked for, and how to have one."""
+"""Where the stack is: this machine's, one that was used before, or another; and why it cannot be reached."""
+
+from collections.abc import Sequence
 
 from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
 
+from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.theme.icon import pixmap
 from mosaic_gui.viewmodels.connection import ConnectionModel
-from mosaic_gui.views.text import button, frame, label
+from mosaic_gui.views.elsewhere import Elsewhere
+from mosaic_gui.views.text import button, inside_of_scroll, label
 
-WIDTH = 520
+WIDTH = 560
 
 
 class ConnectionPage(QWidget):
     """Start the stack of this machine, or name one elsewhere."""
 
     start_wanted = pyqtSignal()
-    connect_wanted = pyqtSignal(str, str)
-    """Address, and path of a token file (empty: this machine's)."""
+    connect_wanted = pyqtSignal(str, str, str)
+    """Address, path of a token file and of a certificate (empty: this machine's, and the system's)."""
+    forget_wanted = pyqtSignal(str)
+    local_wanted = pyqtSignal()
     retry_wanted = pyqtSignal()
+    back_wanted = pyqtSignal()
 
-    def __init__(self, model: ConnectionModel, can_start: bool) -> None:
+    def __init__(
+        self, model: ConnectionModel, can_start: bool, stacks: Sequence[KnownStack] = ()
+    ) -> None:
         super().__init__()
         self.setObjectName("page.connection")
         self._model = model
@@ -31,38 +40,44 @@ class ConnectionPage(QWidget):
             self.tr("Start the stack on this machine"), "primary", "connection.start"
         )
         self.retry = button(self.tr("Try again now"), "", "connection.retry")
+        self.local = button(self.tr("Use this machine's stack"), "", "connection.local")
+        self.back = button(self.tr("Back"), "quiet", "connection.back")
         self._output = QPlainTextEdit()
         self._output.setReadOnly(True)
         self._output.setProperty("kind", "quote")
         self._output.setFont(mono_font())
         self._output.setMaximumHeight(120)
         self._output.setMaximumBlockCount(200)
-        layout = QVBoxLayout(self)
-        layout.addStretch(2)
-        layout.addWidget(self._column(), 0, Qt.AlignmentFlag.AlignHCenter)
-        layout.addStretch(3)
+        self.elsewhere = Elsewhere(stacks)
+        self.url, self.token = self.elsewhere.url, self.elsewhere.token
+        self._lay_out()
         self.start.clicked.connect(self.start_wanted)
         self.retry.clicked.connect(self.retry_wanted)
+        self.local.clicked.connect(self.local_wanted)
+        self.back.clicked.connect(self.back_wanted)
+        self.elsewhere.connect_wanted.connect(self.connect_wanted)
+        self.elsewhere.forget_wanted.connect(self.forget_wanted)
         model.changed.connect(self.refresh)
         self.refresh()
 
     def refresh(self) -> None:
         """Say how it is."""
-        tokens = current()
-        connection = self._model.connection
-        self._picture.setPixmap(pixmap("server", tokens.tone(self._model.tone), 44))
+        model, tokens = self._model, current()
+        connection = model.connection
+        self._picture.setPixmap(pixmap("server", tokens.tone(model.tone), 44))
         self._title.setText(self._words())
-        self._detail.setText(connection.reason or self._hint())
+        self._detail.setText(self._hint())
         # while the first try is under way nobody knows yet that there is anything to start
-        self.start.setVisible(self._can_start and not self._is_first_try)
-        self.start.setEnabled(not self._model.starting)
+        is_offered = self._can_start and model.is_local and not model.shows_data
+        self.start.setVisible(is_offered and not self._is_first_try)
+        self.start.setEnabled(not model.starting)
         self.start.setText(
-            self.tr("Starting …")
-            if self._model.starting
-            else self.tr("Start the stack on this machine")
+            self.tr("Starting …") if model.starting else self.tr("Start the stack on this machine")
         )
-        self.retry.setVisible(bool(connection.url) and not self._model.starting)
-        output = self._model.start_output
+        self.retry.setVisible(bool(connection.url) and not model.starting and not model.shows_data)
+        self.local.setVisible(not model.is_local and not model.starting)
+        self.back.setVisible(model.shows_data)
+        output = model.start_output
         self._output.setVisible(bool(output))
         if output != self._output.toPlainText():
             self._output.setPlainText(output)
@@ -75,6 +90,10 @@ class ConnectionPage(QWidget):
     def _words(self) -> str:
         if self._model.starting:
             return self.tr("Starting the stack")
+        if self._model.shows_data:
+            return self.tr("Connected to a stack")
+        if self._model.diagnosis.headline:
+            return self._model.diagnosis.headline
         if self._model.connection.refused:
             return self.tr("The stack refused the connection")
         if self._is_first_try:
@@ -82,13 +101,31 @@ class ConnectionPage(QWidget):
         return self.tr("No stack is connected")
 
     def _hint(self) -> str:
-        if self._model.starting:
+        model = self._model
+        if model.starting:
             return self.tr(
                 "Broker, recorder, scheduler and gateway come up; this takes a few seconds."
             )
-        return self._model.connection.url or self.tr(
+        if model.shows_data:
+            return model.connection.url
+        said = model.diagnosis.todo or model.connection.reason or model.connection.url
+        return said or self.tr(
             "The stack does the work: it starts runs, keeps what they do, and serves this window."
         )
+
+    def _lay_out(self) -> None:
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        inside = inside_of_scroll()
+        middle = QVBoxLayout(inside)
+        middle.addStretch(2)
+        middle.addWidget(self._column(), 0, Qt.AlignmentFlag.AlignHCenter)
+        middle.addStretch(3)
+        area.setWidget(inside)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(area)
 
     def _column(self) -> QWidget:
         column = QWidget()
@@ -97,47 +134,19 @@ class ConnectionPage(QWidget):
         layout.setSpacing(10)
         centre = Qt.AlignmentFlag.AlignHCenter
         self._detail.setAlignment(centre)
+        self._title.setAlignment(centre)
+        self._title.setWordWrap(True)
         layout.addWidget(self._picture, 0, centre)
-        layout.addWidget(self._title, 0, centre)
+        layout.addWidget(self._title)
         layout.addWidget(self._detail)
         layout.addSpacing(8)
         row = QHBoxLayout()
         row.addStretch(1)
-        row.addWidget(self.start)
-        row.addWidget(self.retry)
+        for part in (self.start, self.retry, self.local, self.back):
+            row.addWidget(part)
         row.addStretch(1)
         layout.addLayout(row)
         layout.addWidget(self._output)
         layout.addSpacing(18)
-        layout.addWidget(self._elsewhere())
+        layout.addWidget(self.elsewhere)
         return column
-
-    def _elsewhere(self) -> QWidget:
-        panel = frame("panel")
-        self.url = QLineEdit()
-        self.url.setObjectName("connection.url")
-        self.url.setPlaceholderText("http://127.0.0.1:8420")
-        self.url.setAccessibleName(self.tr("Address of a stack elsewhere"))
-        self.token = QLineEdit()
-        self.token.setObjectName("connection.token")
-        self.token.setPlaceholderText(self.tr("file with its token (secrets/gateway.token)"))
-        self.token.setAccessibleName(self.tr("File with its token"))
-        self.connect_button = button(self.tr("Connect"), "", "connection.connect")
-        layout = QVBoxLayout(panel)
-        layout.setContentsMargins(16, 12, 16, 14)
-        layout.addWidget(
-            label(self.tr("A stack elsewhere, for example through an SSH tunnel"), "section")
-        )
-        row = QHBoxLayout()
-        row.addWidget(self.url, 3)
-        row.addWidget(self.token, 4)
-        row.addWidget(self.connect_button)
-        layout.addLayout(row)
-        self.connect_button.clicked.connect(self._connect)
-        self.url.returnPressed.connect(self._connect)
-        self.token.returnPressed.connect(self._connect)
-        return panel
-
-    def _connect(self) -> None:
-        if self.url.text().strip():
-            self.connect_wanted.emit(self.url.text().strip(), self.token.text().strip())

@@ -99,6 +99,11 @@ class MainWindow(QMainWindow):
             self._stack.setCurrentWidget(self._pages[name])
             self.page_shown.emit(name)
 
+    def show_connection(self) -> None:
+        """Go to the page on which a stack is chosen; what goes on in this one goes on."""
+        self._stack.setCurrentWidget(self.start)
+        self.start.refresh()
+
     def open_palette(self) -> CommandPalette:
         """Offer every action."""
         palette = CommandPalette(self, self.actions() + self._page_actions())
@@ -141,6 +146,9 @@ class MainWindow(QMainWindow):
         ):
             action = self._action(text, keys)
             action.triggered.connect(lambda _on, name=name: self.show_page(name))
+        elsewhere = self._action(self.tr("Connect to another stack"), "Ctrl+Shift+O")
+        elsewhere.triggered.connect(self.show_connection)
+        self.start.back_wanted.connect(lambda: self.show_page(self._page))
         back = self._action(self.tr("Back to the runs"), "Alt+Left")
         back.triggered.connect(lambda: self.show_page(RUNS))
         stop = self._action(self.tr("Stop the watched run"), "Ctrl+Shift+.")
