@@ -61,3 +61,22 @@ def test_another_run_fills_the_form() -> None:
     spec = draft.spec()
     assert (spec["seed"], spec["steps"], spec["tags"]) == (5, 1000, ["x", "y"])
     assert spec["parameters"] == {"gamma": 0.5}
+
+
+def test_a_copy_says_what_differs() -> None:
+    """A variation of a run names it as its parent, and each field that is not as there, by its value."""
+    other = run(
+        4, spec={"steps": 1000, "parameters": {"gamma": 0.5, "anneal_lr": False, "gone": 1}}
+    )
+    draft = Draft.of(ENTRY, PPO)
+    draft.fill_from(other.spec.model_dump(mode="json"), other.run_id, other.name)
+    assert draft.differences() == []
+    assert draft.origin is not None
+    assert draft.origin.lost == ("gone",)
+    draft.arguments.texts.update(gamma="0.50", anneal_lr="True")
+    draft.run.texts["seed"] = "6"
+    found = {(one.label, one.before, one.now) for one in draft.differences()}
+    assert found == {("anneal lr", "off", "on"), ("seed", "5", "6")}
+    assert draft.spec()["parent"] == other.run_id
+    draft.origin = None
+    assert "parent" not in draft.spec()

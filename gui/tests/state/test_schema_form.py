@@ -78,3 +78,32 @@ def test_only_what_differs_is_sent() -> None:
 def test_a_nullable_field_may_be_empty() -> None:
     """Nothing typed is a value where the schema allows null."""
     assert inputs().fields["target_kl"].parse("") is None
+
+
+def one(**part: object) -> FormField:
+    """The field of a schema with one property."""
+    (group,) = read_schema({"properties": {"x": part}})
+    return group.fields[0]
+
+
+def test_a_switch_that_may_be_left_open_has_three_choices() -> None:
+    """`null` is a value of its own: a box would turn it into `false` at the first click."""
+    found = one(type=["boolean", "null"], default=None)
+    assert (found.kind, found.choices) == (FieldKind.CHOICE, (None, True, False))
+    assert [found.parse(text) for text in ("", "True", "False")] == [None, True, False]
+
+
+def test_a_fixed_value_can_only_be_that() -> None:
+    """What the worker asserts is its default, and anything else is refused while it is typed."""
+    found = one(type="integer", default=4, const=1)
+    assert (found.fixed, found.default, found.parse("1")) == (True, 1, 1)
+    with pytest.raises(ValueError, match="only 1 is possible"):
+        found.parse("2")
+
+
+def test_a_checkpoint_is_chosen() -> None:
+    """A parameter that the schema marks is offered a list of earlier runs; left empty it is none."""
+    found = one(type=["string", "null"], default=None, **{"x-checkpoint": True})
+    assert found.kind is FieldKind.CHECKPOINT
+    assert found.parse("") is None
+    assert found.parse("RUN/checkpoints/a.npz") == "RUN/checkpoints/a.npz"

@@ -3,8 +3,11 @@ from typing import Any
 import pytest
 from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
-from tests.specimen import report, run, worker
+from tests.specimen import report, run, run_id, summary, worker
+from tests.state.test_limits import sample
 
+from mosaic_contracts.machine import RunUse
+from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_gui.viewmodels.launch import ARGUMENT, RUN, LaunchModel
 
@@ -133,3 +136,138 @@ def test_a_worker_that_is_not_ready_is_shown_but_not_chosen() -> None:
     model.take_catalogue(WorkerEntries(workers=[worker(ready=False)]))
     assert model.draft is None
     assert model.obstacle == "Choose an algorithm."
+
+
+def test_an_edit_is_taken_back_and_brought_again(qtbot: QtBot, model: LaunchModel) -> None:
+    """Undo goes edit by edit, over defaults and environment too; what it brings back is checked like typing."""
+    asked(qtbot, model)
+    model.set_text(ARGUMENT, "gamma", "0.5")
+    asked(qtbot, model)
+    model.set_environment("LunarLander-v2")
+    model.reset()
+    assert model.text(ARGUMENT, "gamma") == "0.99"
+    replaced = QSignalSpy(model.typed_replaced)
+    model.undo()
+    assert (model.text(ARGUMENT, "gamma"), model.draft.environment) == ("0.5", "LunarLander-v2")  # type: ignore[union-attr]
+    model.undo()
+    model.undo()
+    model.undo()  # there is nothing more
+    assert (model.text(ARGUMENT, "gamma"), model.draft.environment) == ("0.99", "CartPole-v1")  # type: ignore[union-attr]
+    model.redo()
+    assert model.text(ARGUMENT, "gamma") == "0.5"
+    assert len(replaced) == 4
+    assert asked(qtbot, model)["parameters"] == {"gamma": 0.5}
+
+
+def test_one_field_goes_back_to_its_default(qtbot: QtBot, model: LaunchModel) -> None:
+    """The others keep what was typed."""
+    model.set_text(ARGUMENT, "gamma", "0.5")
+    model.set_text(RUN, "seed", "7")
+    model.reset_field(ARGUMENT, "gamma")
+    spec = asked(qtbot, model)
+    assert (spec["parameters"], spec["seed"]) == ({}, 7)
+
+
+def needing(*needs: str, digest: str = "d1") -> Any:
+    """A report as the stack makes it: without consent its line blocks."""
+    line = {"id": "consent", "title": "Consent", "level": "blocking", "message": "It needs: …"}
+    return report(ok=False, lines=[line], needs=list(needs), digest=digest)
+
+
+def test_access_is_asked_for_once(qtbot: QtBot, model: LaunchModel) -> None:
+    """What was agreed to is not asked for again in another plan of that worker; another kind of access is."""
+    kept = QSignalSpy(model.consents_changed)
+    model.take_report(asked(qtbot, model), needing("internet"))
+    assert (model.obstacle, model.lines[0].level) == ("It needs your consent.", "blocking")
+    model.agree()
+    assert (model.obstacle, model.lines[0].level) == ("", "ok")
+    assert kept[0][0] == ["cleanrl: internet"]
+    model.set_text(RUN, "seed", "9")
+    model.take_report(asked(qtbot, model), needing("internet", digest="d2"))
+    assert (model.obstacle, model.agreed) == ("", ["internet"])
+    launched = QSignalSpy(model.launch_wanted)
+    model.launch()
+    assert launched[0][0]["consent"] == "d2"
+    model.take_launched()
+    model.set_text(RUN, "seed", "10")
+    model.take_report(asked(qtbot, model), needing("internet", "a script", digest="d3"))
+    assert model.obstacle == "It needs your consent."
+
+
+def test_agreement_can_be_taken_back(qtbot: QtBot, model: LaunchModel) -> None:
+    """From then on it is asked for again."""
+    model.consents = {"cleanrl: internet", "other: internet"}
+    model.take_report(asked(qtbot, model), needing("internet"))
+    assert model.obstacle == ""
+    model.disagree()
+    assert model.obstacle == "It needs your consent."
+    assert model.consents == {"other: internet"}
+
+
+def is_checking(model: LaunchModel) -> bool:
+    """Whether the stack is asked just now."""
+    return model.is_checking
+
+
+def test_a_machine_that_changes_is_asked_about_again(qtbot: QtBot, model: LaunchModel) -> None:
+    """A run that ended or a GPU that came renews the preflight by itself; what is known holds until the answer."""
+    model.take_machine(sample(t=100.0))
+    model.set_shown(True)
+    spec = asked(qtbot, model)
+    model.take_report(spec, report())
+    use = RunUse(run_id="r", cpu_percent=1, rss_bytes=1, processes=1)
+    model.take_machine(sample(t=103.0))
+    assert not is_checking(model)  # nothing is different
+    model.take_machine(sample(t=106.0, runs=[use]))
+    assert is_checking(model)
+    assert model.obstacle == ""  # it may be launched all the while
+    assert asked(qtbot, model) == spec
+    model.take_report(spec, report("blocking"))
+    assert model.obstacle.startswith("Device")
+    model.take_machine(sample(t=108.0))  # too soon: a preflight starts the worker's program
+    assert not is_checking(model)
+    model.take_machine(sample(t=127.0, runs=[use]))  # an obstacle is looked at again by itself
+    assert is_checking(model)
+    asked(qtbot, model)
+    model.take_report(spec, report())
+    model.set_shown(False)
+    model.take_machine(sample(t=900.0))
+    assert not is_checking(model)  # nobody sees it
+    model.set_shown(True)
+    assert asked(qtbot, model) == spec  # who comes back sees how it is now
+
+
+def test_a_run_to_go_on_from(qtbot: QtBot, model: LaunchModel) -> None:
+    """Runs of the chosen algorithm that left a checkpoint are offered, those in its environment first."""
+    asked(qtbot, model)
+    runs = [
+        run(0, summary=summary(0, checkpoints=0)),
+        run(1, summary=summary(1, checkpoints=2), spec={"environment": "CartPole-v1"}),
+        run(2, summary=summary(2, checkpoints=1), spec={"environment": "Acrobot-v1"}),
+        run(3, summary=summary(3, checkpoints=1), spec={"algorithm": "dqn"}),
+    ]
+    model.store.take_runs(runs)
+    assert [found.run_id for found in model.continuable] == [run_id(1), run_id(2)]
+    told: list[Any] = []
+    model.checkpoints_read.connect(lambda run_id, rows: told.append((run_id, rows)))
+    rows = [
+        ArtifactRow(path="checkpoints/1.pt", kind="checkpoint", bytes=1, step=10),
+        ArtifactRow(path="checkpoints/2.pt", kind="checkpoint", bytes=1, step=20),
+        ArtifactRow(path="checkpoints/3.pt", kind="checkpoint", bytes=1, step=30, exists=False),
+        ArtifactRow(path="a.csv", kind="table", bytes=1),
+    ]
+    model.take_checkpoints(run_id(1), rows)
+    assert [row.path for row in told[0][1]] == ["checkpoints/2.pt", "checkpoints/1.pt"]
+
+
+def test_what_is_in_the_way_has_a_place(qtbot: QtBot, model: LaunchModel) -> None:
+    """A fault leads to its field; what is no field of the form leads nowhere."""
+    spec = asked(qtbot, model)
+    model.set_text(ARGUMENT, "gamma", "7")
+    assert model.obstacle_field == "parameters.gamma"
+    model.set_text(ARGUMENT, "gamma", "0.99")
+    asked(qtbot, model)
+    bad = report("blocking")
+    bad.lines[1].where = "xmpp"
+    model.take_report(spec, bad)
+    assert model.obstacle_field == ""

@@ -2,14 +2,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from PyQt6.QtCore import Qt
+from PyQt6.QtCore import Qt, QUrl
+from PyQt6.QtGui import QDesktopServices
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QCheckBox, QLineEdit, QPushButton
+from PyQt6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
-from tests.specimen import report, worker
+from tests.specimen import report, run, run_id, summary, worker
+from tests.state.test_tracking import tracked_worker
 
+from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.views.form_section import FormSection
+from mosaic_gui.views.origin_strip import OriginStrip
+from mosaic_gui.views.picker import Picker
 from mosaic_gui.views.train_page import TrainPage
 
 LEFT = Qt.MouseButton.LeftButton
@@ -32,7 +38,11 @@ class Shown:
 
     def field(self, name: str) -> QLineEdit:
         """An input of the form."""
-        found = self.page.findChild(QLineEdit, f"field.{name}")
+        return self.field_named(f"field.{name}")
+
+    def field_named(self, name: str) -> QLineEdit:
+        """An input by its whole object name."""
+        found = self.page.findChild(QLineEdit, name)
         assert found is not None, name
         return found
 
@@ -173,3 +183,187 @@ def test_consent_is_asked_for_beside_the_button(qtbot: QtBot, shown: Shown) -> N
     assert not shown.button("preflight.launch").isEnabled()
     qtbot.mouseClick(shown.button("preflight.agree"), LEFT)
     assert shown.button("preflight.launch").isEnabled()
+
+
+def test_a_changed_field_has_a_way_back(qtbot: QtBot, shown: Shown) -> None:
+    """Its button is there while it differs from the default, and takes it back alone."""
+    reset = shown.page.findChild(QToolButton, "reset.parameters.gamma")
+    assert reset is not None
+    assert not reset.isVisible()
+    shown.field("parameters.gamma").clear()
+    qtbot.keyClicks(shown.field("parameters.gamma"), "0.5")
+    assert reset.isVisible()
+    qtbot.mouseClick(reset, LEFT)
+    assert shown.field("parameters.gamma").text() == "0.99"
+    assert not reset.isVisible()
+
+
+def test_undo_is_the_forms_and_not_the_fields(qtbot: QtBot, shown: Shown) -> None:
+    """Ctrl+Z takes the last edit back wherever the cursor stands, a switch too, and shows it."""
+    gamma = shown.field("parameters.gamma")
+    gamma.setFocus()
+    gamma.clear()
+    qtbot.keyClicks(gamma, "0.5")
+    shown.settle(qtbot)
+    box = shown.page.findChild(QCheckBox, "field.parameters.anneal_lr")
+    assert box is not None
+    box.click()
+    qtbot.keyClick(gamma, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert (box.isChecked(), gamma.text()) == (True, "0.5")
+    qtbot.keyClick(gamma, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert gamma.text() == "0.99"
+    qtbot.keyClick(gamma, Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
+    assert gamma.text() == "0.5"
+
+
+def test_help_is_whole_while_its_field_is_used(qtbot: QtBot, shown: Shown) -> None:
+    """At rest two lines; with the cursor in the field all of it, and the row grows with it."""
+    shown.page.resize(900, 600)
+    row = shown.page.form.rows[("run", "record")]
+    qtbot.waitUntil(lambda: row._beside.is_cut, timeout=5_000)
+    before = row.height()
+    shown.page.activateWindow()
+    row.input.setFocus()
+    qtbot.waitUntil(lambda: not row._beside.is_cut and row.height() > before, timeout=5_000)
+    shown.field("run.seed").setFocus()
+    qtbot.waitUntil(lambda: row._beside.is_cut, timeout=5_000)
+
+
+def test_sections_fold_and_a_search_looks_into_them(qtbot: QtBot, shown: Shown) -> None:
+    """What is folded stays so for the next algorithm, says what was changed in it, and is found all the same."""
+    section = shown.page.findChild(FormSection, "section.parameters.run")
+    assert section is not None
+    assert section.is_folded
+    row = shown.page.form.rows[("parameters", "exp_name")]
+    assert not row.isVisible()
+    shown.page.form.bar.search.setText("exp name")
+    assert row.isVisible()
+    shown.page.form.bar.search.clear()
+    assert not row.isVisible()
+    qtbot.mouseClick(section.head, LEFT)
+    assert row.isVisible()
+    shown.model.choose("cleanrl", "dqn")
+    section = shown.page.findChild(FormSection, "section.parameters.run")
+    assert section is not None
+    assert not section.is_folded
+
+
+def test_the_way_to_a_fault_is_one_click(qtbot: QtBot, shown: Shown) -> None:
+    """The button beside Launch opens the section and puts the cursor into the field that is wrong."""
+    shown.page.activateWindow()
+    shown.model.set_text("parameters", "exp_name", "x")
+    section = shown.page.findChild(FormSection, "section.run.resources")
+    assert section is not None
+    section.fold(True)
+    shown.model.set_text("run", "cpus", "0")
+    qtbot.mouseClick(shown.button("preflight.show"), LEFT)
+    assert not section.is_folded
+    assert shown.field("run.cpus").hasFocus()
+
+
+def test_another_run_fills_the_form_by_its_name(qtbot: QtBot, shown: Shown) -> None:
+    """Copy from: a few letters and Return; the strip says of which run it is a copy, and what differs."""
+    shown.model.store.take_runs([run(3, spec={"parameters": {"gamma": 0.7}}), run(4)])
+    qtbot.mouseClick(shown.button("form.copy"), LEFT)
+    picker = shown.page.findChild(Picker, "form.copy.picker")
+    assert picker is not None
+    qtbot.keyClicks(picker.field, "ppo__4")
+    qtbot.keyClick(picker.field, Qt.Key.Key_Return)
+    assert shown.field("parameters.gamma").text() == "0.7"
+    strip = shown.page.findChild(OriginStrip)
+    assert strip is not None
+    assert strip.isVisible()
+    assert strip._words.text() == "Nothing differs yet: the same run again."
+    shown.model.set_text("parameters", "gamma", "0.8")
+    assert strip._words.text() == "gamma 0.7 → 0.8"
+    qtbot.mouseClick(shown.button("form.origin.forget"), LEFT)
+    assert not strip.isVisible()
+    assert shown.model.text("parameters", "gamma") == "0.8"
+
+
+def test_a_checkpoint_is_chosen_run_first(qtbot: QtBot, shown: Shown) -> None:
+    """The run, then its checkpoint, newest first; what was chosen stands in the field and in the spec."""
+    entry = worker()
+    assert entry.description is not None
+    algorithm = entry.description.algorithms[0]
+    properties = algorithm.parameters["properties"]
+    start = {"type": ["string", "null"], "default": None, "x-checkpoint": True}
+    algorithm.parameters = {"properties": {**properties, "start": start}}
+    shown.model.take_catalogue(WorkerEntries(workers=[entry]))
+    shown.model._drafts.clear()
+    shown.model.choose("cleanrl", "ppo")
+    shown.model.store.take_runs([run(3, summary=summary(3, checkpoints=1))])
+    wanted = QSignalSpy(shown.model.checkpoints_wanted)
+    shown.page.form.rows[("parameters", "start")].choice_wanted.emit()
+    picker = shown.page.findChild(Picker, "form.checkpoint.picker")
+    assert picker is not None
+    qtbot.keyClick(picker.field, Qt.Key.Key_Return)
+    assert wanted[0][0] == run_id(3)
+    row = ArtifactRow(path="checkpoints/7.pt", kind="checkpoint", bytes=9, step=7)
+    shown.model.take_checkpoints(run_id(3), [row])
+    qtbot.keyClick(picker.field, Qt.Key.Key_Return)
+    assert shown.field("parameters.start").text() == f"{run_id(3)}/checkpoints/7.pt"
+    shown.settle(qtbot)
+    assert shown.asked[-1]["parameters"]["start"] == f"{run_id(3)}/checkpoints/7.pt"
+
+
+def test_documentation_reaches_for_nothing(
+    qtbot: QtBot, shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Markdown of a worker is text: pictures and pages in it are not loaded, and only links of the web open."""
+    entry = worker()
+    assert entry.description is not None
+    entry.description.algorithms[
+        0
+    ].documentation = (
+        "**Take it** when.\n\n![x](http://127.0.0.1:9/x.png) ![y](file:///etc/hostname) <b>raw</b>"
+    )
+    shown.model.workers = [entry]
+    shown.model._drafts.clear()
+    shown.model.choose("cleanrl", "ppo")
+    qtbot.mouseClick(shown.button("preflight.view.about"), LEFT)
+    about = shown.page.preflight.about
+    assert "Take it when." in about.toPlainText()
+    assert about.loadResource(2, QUrl("file:///etc/hostname")) is None
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    for link in ("https://docs.cleanrl.dev", "file:///etc/passwd", "javascript:1"):
+        about.anchorClicked.emit(QUrl(link))
+    assert [url.toString() for url in opened] == ["https://docs.cleanrl.dev"]
+
+
+def test_a_tracker_that_is_not_offered_is_greyed_with_the_reason(shown: Shown) -> None:
+    """The section is there, so that nobody seeks it, and cannot be typed into."""
+    entry = tracked_worker()
+    shown.model.workers = [entry]
+    shown.model._drafts.clear()
+    shown.model.choose("cleanrl", "ppo")
+    section = shown.page.findChild(FormSection, "section.parameters.tracking")
+    assert section is not None
+    section.fold(False)
+    assert "does not offer W&B" in section._note.text()
+    assert not any(row.input.isEnabled() for row in section.rows)
+
+
+def test_a_key_goes_to_the_stack_and_nowhere_else(qtbot: QtBot, shown: Shown) -> None:
+    """It is handed over under its name, is not left in the field, and is in no spec."""
+    shown.model.workers = [tracked_worker("wandb")]
+    shown.model._drafts.clear()
+    shown.model.choose("cleanrl", "ppo")
+    section = shown.page.findChild(FormSection, "section.parameters.tracking")
+    assert section is not None
+    section.fold(False)
+    given = QSignalSpy(shown.model.secret_wanted)
+    key = shown.field_named("tracking.key")
+    assert key.echoMode() is QLineEdit.EchoMode.Password
+    qtbot.keyClicks(key, "s3cret")
+    qtbot.keyClick(key, Qt.Key.Key_Return)
+    assert given[0] == ["WANDB_API_KEY", "s3cret"]
+    assert len(given) == 1
+    assert key.text() == ""
+    box = shown.page.findChild(QCheckBox, "field.parameters.track")
+    assert box is not None
+    box.click()
+    shown.settle(qtbot)
+    assert "s3cret" not in str(shown.asked[-1])
+    assert shown.asked[-1]["secrets"] == ["WANDB_API_KEY"]

@@ -1,0 +1,79 @@
+from typing import Any
+
+from tests.specimen import worker
+
+from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.spec import RunSpec
+from mosaic_gui.state.draft import Draft
+
+MARKED: dict[str, dict[str, Any]] = {
+    "wandb_entity": {"type": ["string", "null"], "default": None, "x-tracking": "entity"},
+    "track": {"type": "boolean", "default": False, "x-tracking": "track", "x-group": "run"},
+    "project": {"type": "string", "default": "mosaic", "x-tracking": "project"},
+    "group": {"type": ["string", "null"], "default": None, "x-tracking": "group"},
+    "offline": {"type": "boolean", "default": False, "x-tracking": "offline"},
+    "proxy": {"type": ["string", "null"], "default": None, "x-tracking": "https_proxy"},
+}
+
+
+def tracked_worker(*offers: str) -> WorkerEntry:
+    """The specimen with parameters of a tracker, which it offers or not."""
+    made = worker()
+    description = made.description
+    assert description is not None
+    description.tracking = list(offers)
+    for algorithm in description.algorithms:
+        properties = algorithm.parameters["properties"]
+        algorithm.parameters = {"type": "object", "properties": properties | MARKED}
+    return made
+
+
+def draft(*offers: str, **typed: str) -> Draft:
+    """A form in which this was typed."""
+    entry = tracked_worker(*offers)
+    made = Draft.of(entry, entry.description.algorithms[0])  # type: ignore[union-attr]
+    made.arguments.texts.update(typed)
+    return made
+
+
+def test_the_section_is_made_of_what_the_schema_marks() -> None:
+    """Its fields stand together in one order, in whatever groups the worker has them, and nowhere else."""
+    made = draft("wandb")
+    assert made.tracking is not None
+    names = ["track", "project", "wandb_entity", "group", "offline", "proxy"]
+    assert [f.name for f in made.tracking.fields] == names
+    assert made.tracking.hindrance == ""
+    others = [f.name for g in made.arguments.groups[:-1] for f in g.fields]
+    assert not set(others) & set(names)
+
+
+def test_a_tracked_run_names_its_secret_and_asks_for_the_way_out() -> None:
+    """The key is named and not written; the internet is asked for, which takes consent."""
+    spec = draft("wandb", track="True", project="p", proxy="http://proxy:8080").spec()
+    assert RunSpec.model_validate(spec).secrets == ["WANDB_API_KEY"]
+    assert spec["internet"] is True
+    given = {"track": True, "project": "p", "proxy": "http://proxy:8080"}
+    assert spec["parameters"] == given
+
+
+def test_an_offline_run_needs_neither() -> None:
+    """What stays in the run's folder takes no key and no internet."""
+    spec = draft("wandb", track="True", offline="True").spec()
+    assert "secrets" not in spec
+    assert "internet" not in spec
+    assert spec["parameters"] == {"track": True, "offline": True}
+
+
+def test_what_is_not_tracked_says_nothing_of_it() -> None:
+    """A project without `track` is not sent, and the other arguments are."""
+    spec = draft("wandb", project="p", gamma="0.5").spec()
+    assert spec["parameters"] == {"gamma": 0.5}
+    assert "secrets" not in spec
+
+
+def test_a_worker_that_offers_no_tracker_gets_none() -> None:
+    """The section says why; a copy of a tracked run does not bring it back in."""
+    made = draft(track="True", gamma="0.5")
+    assert made.tracking is not None
+    assert "does not offer W&B" in made.tracking.hindrance
+    assert made.spec()["parameters"] == {"gamma": 0.5}
