@@ -56,11 +56,13 @@ def main() -> None:
 
 
 @contextmanager
-def running(stack: WarmStack, reader: Reader, number: int, rate: float) -> Iterator[Pids]:
+def running(
+    stack: WarmStack, reader: Reader, number: int, rate: float, **parameters: float
+) -> Iterator[Pids]:
     """So many runs, all of them at work; their processes and the services' by part."""
     run_ids: list[str] = []
     while len(run_ids) < number:
-        run_ids += [_submit(stack, rate) for _ in range(min(AT_ONCE, number - len(run_ids)))]
+        run_ids += [_submit(stack, rate, parameters) for _ in range(min(AT_ONCE, number - len(run_ids)))]
         _wait_at_work(reader, run_ids)
         print(f"  {len(run_ids)} runs at work", file=sys.stderr)
     pids = {part: [stack.run_pid(run_id, part) for run_id in run_ids] for part in PARTS}
@@ -69,33 +71,40 @@ def running(stack: WarmStack, reader: Reader, number: int, rate: float) -> Itera
         yield {**pids, **services}
     finally:
         for worker in pids["worker"]:
-            psutil.Process(worker).terminate()  # a polite stop that asks nothing of a busy stack
+            _end(worker)  # a polite stop that asks nothing of a busy stack
     for run_id in run_ids:
         final = stack.wait_final(run_id, START_S)
         if final.summary is None or final.summary.gaps:
             raise RuntimeError(f"events were lost: {final.summary}")
 
 
-def _submit(stack: WarmStack, rate: float) -> str:
+def _submit(stack: WarmStack, rate: float, parameters: dict[str, float]) -> str:
     return stack.submit(
         "paced",
         "synthetic",
         "Synthetic-v0",
         record="full",
-        parameters={"rate": rate},
+        parameters={"rate": rate, **parameters},
         start_deadline_s=START_S,
     ).run_id
+
+
+def _end(pid: int) -> None:
+    try:
+        psutil.Process(pid).terminate()
+    except psutil.NoSuchProcess:
+        return  # it was stopped in the window that was measured
 
 
 def _wait_at_work(reader: Reader, run_ids: list[str]) -> None:
     end = time.monotonic() + START_S
     while True:
         found = reader.summaries(run_ids)
-        at_work = sum(summary.steps > 0 for summary in found.values())
+        at_work = sum(summary.events > 10 for summary in found.values())
         if at_work == len(run_ids):
             return
         if time.monotonic() > end:
-            raise TimeoutError(f"{at_work} of {len(run_ids)} runs tell steps")
+            raise TimeoutError(f"{at_work} of {len(run_ids)} runs tell events")
         time.sleep(POLL_S)  # a commit in another process is no event here
 
 

@@ -1,8 +1,9 @@
+from PyQt6.QtCore import QTimer
 from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
 
 from mosaic_gui.state.store import Changes
-from mosaic_gui.viewmodels.frame_clock import TICK_MS, FrameClock
+from mosaic_gui.viewmodels.frame_clock import TICK_MS, DrawQueue, FrameClock
 
 
 def test_a_burst_is_two_ticks(qtbot: QtBot) -> None:
@@ -28,3 +29,23 @@ def test_a_quiet_stack_costs_nothing(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(ticks) == 1)
     qtbot.waitUntil(lambda: not clock._rest.isActive(), timeout=20 * TICK_MS)
     assert len(ticks) == 1
+
+
+def test_costly_drawings_take_turns(qtbot: QtBot) -> None:
+    """Each is drawn once however often it was asked for, and between two of them the loop is free."""
+    queue = DrawQueue()
+    told: list[str] = []
+    for name in ("a", "b", "a", "b"):
+        queue.ask(name, lambda name=name: told.append(name))
+    between = QTimer()
+    between.timeout.connect(lambda: told.append("click"))
+    between.start(0)
+    qtbot.waitUntil(lambda: "b" in told)
+    between.stop()
+    drawn = [word for word in told if word != "click"]
+    assert drawn == ["a", "b"]
+    assert "click" in told[told.index("a") : told.index("b")]
+    qtbot.waitUntil(lambda: not queue._turn.isActive() and not queue._painted.isActive())
+    queue.ask("c", lambda: told.append("c"))
+    qtbot.waitUntil(lambda: "c" in told)
+    queue.stop()

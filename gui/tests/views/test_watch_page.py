@@ -75,7 +75,7 @@ def test_a_waiting_run_says_why(shown: Shown) -> None:
     assert shown.page._waiting.text() == "It waits: needs 1 core; 0 are free"
 
 
-def test_curves_grow_as_events_come(shown: Shown) -> None:
+def test_curves_grow_as_events_come(qtbot: QtBot, shown: Shown) -> None:
     """The first points open the charts, the next ones are drawn into them."""
     shown.watch()
     shown.model.consume(shown.store.apply(episodes(1, [1.0, 5.0, 2.0])))
@@ -85,7 +85,7 @@ def test_curves_grow_as_events_come(shown: Shown) -> None:
     chart = shown.page.charts.charts[0]
     before = chart.plot.viewRange()[0][1]
     shown.model.consume(shown.store.apply(episodes(4, [3.0] * 10)))
-    assert chart.plot.viewRange()[0][1] > before
+    qtbot.waitUntil(lambda: chart.plot.viewRange()[0][1] > before)
 
 
 def test_moving_a_chart_lets_go_of_the_newest(shown: Shown) -> None:

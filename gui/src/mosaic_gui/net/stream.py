@@ -1,6 +1,7 @@
 """The live connection: states, back-off, and going on where it broke off."""
 
 import time
+from collections import deque
 
 from PyQt6.QtCore import QObject, QTimer, QUrl, pyqtSignal
 from PyQt6.QtNetwork import QAbstractSocket, QNetworkProxy, QNetworkRequest
@@ -26,6 +27,10 @@ PING_EVERY_MS = 5_000
 SILENCE_MS = 15_000
 """Nothing heard for so long: the peer is gone, also when nothing says so (a cable, a laptop that slept)."""
 OPEN_TIMEOUT_MS = 8_000
+TURN_S = 0.008
+"""For frames in one turn of the event loop, a frame too long at most; clicks and pictures come in between."""
+MOST_UNREAD_BYTES = 96 * 2**20
+"""Of what came and was not taken yet. More than one frame can have, for a frame has its limit, too."""
 
 
 class EventStream(QObject):
@@ -52,6 +57,9 @@ class EventStream(QObject):
         self._ping = QTimer(self)
         self._ping.setInterval(PING_EVERY_MS)
         self._ping.timeout.connect(self._on_ping)
+        self._unread: deque[bytes] = deque()
+        self._unread_bytes = 0
+        self._reading = _single_shot(self, self._read)
         self._opening = _single_shot(self, self._on_open_timeout)
         self._again = _single_shot(self, self._open)
 
@@ -61,7 +69,7 @@ class EventStream(QObject):
 
     def stop(self) -> None:
         """Leave; no signal comes after this."""
-        for timer in (self._ping, self._opening, self._again):
+        for timer in (self._ping, self._opening, self._again, self._reading):
             timer.stop()
         self._drop_socket()
 
@@ -105,9 +113,29 @@ class EventStream(QObject):
         socket.open(request, options)
 
     def _on_message(self, data: bytes) -> None:
+        """Keep it for its turn: after a pause of any kind very many come at once, and the window is not to wait for them."""
         self._heard_at = time.monotonic()
+        self._unread.append(bytes(data))
+        self._unread_bytes += len(self._unread[-1])
+        if self._unread_bytes > MOST_UNREAD_BYTES:
+            # what was not taken is asked for again, from each run's cursor, and only as fast as it is taken
+            self._lose("this client did not keep up")
+        elif not self._reading.isActive():
+            self._reading.start(0)
+
+    def _read(self) -> None:
+        """Take frames until the turn is over."""
+        ends = time.perf_counter() + TURN_S
+        while self._unread and time.perf_counter() < ends:
+            data = self._unread.popleft()
+            self._unread_bytes -= len(data)
+            self._take(data)
+        if self._unread:
+            self._reading.start(0)
+
+    def _take(self, data: bytes) -> None:
         try:
-            frame = read_frame(bytes(data))
+            frame = read_frame(data)
         except FrameUnreadable:
             self.unreadable += 1
             return
@@ -181,6 +209,9 @@ class EventStream(QObject):
             self._socket.sendBinaryMessage(write_frame(frame))
 
     def _drop_socket(self) -> None:
+        self._reading.stop()
+        self._unread.clear()
+        self._unread_bytes = 0
         socket, self._socket = self._socket, None
         if socket is not None:
             socket.blockSignals(True)

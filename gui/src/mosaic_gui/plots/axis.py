@@ -1,11 +1,42 @@
 """Axes whose numbers a person can read: `20k`, and powers of ten on a logarithmic scale."""
 
 import pyqtgraph as pg
+from PyQt6.QtCore import QLineF, QPointF
+from PyQt6.QtGui import QPainter, QPen
 
 from mosaic_gui.state.wording import short_count
 
+SEEN_FROM = 8
+"""Opacity, of 255: a fainter line costs as much as any and nobody sees it (pyqtgraph's minor ticks)."""
+_Stroke = tuple[QPen, QPointF, QPointF]
 
-class CountAxis(pg.AxisItem):
+
+class _Axis(pg.AxisItem):
+    """Painted from what was laid out, not from a recorded picture, which looks for its font at each label anew."""
+
+    def paint(self, p: QPainter, _opt: object, _widget: object) -> None:
+        if self.picture is None:  # pyqtgraph forgets it when the range changes
+            if self.style["tickFont"]:
+                p.setFont(self.style["tickFont"])
+            self.picture = self.generateDrawSpecs(p) or ()
+        if self.picture:
+            self.drawPicture(p, *self.picture)
+
+    def drawPicture(self, p: QPainter, axis: _Stroke, ticks: list[_Stroke], texts: object) -> None:
+        """As pyqtgraph does, but lines of one colour at once, and none that cannot be seen."""
+        by_colour: dict[int, tuple[QPen, list[QLineF]]] = {}
+        for pen, begin, end in ticks:
+            if begin != end and pen.color().alpha() >= SEEN_FROM:
+                found = by_colour.setdefault(pen.color().rgba(), (pen, []))
+                found[1].append(QLineF(begin, end))
+        p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        for pen, lines in by_colour.values():
+            p.setPen(pen)
+            p.drawLines(lines)
+        super().drawPicture(p, axis, [], texts)
+
+
+class CountAxis(_Axis):
     """Steps, episodes or seconds."""
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
@@ -14,7 +45,7 @@ class CountAxis(pg.AxisItem):
         return list(super().tickStrings(values, scale, spacing))
 
 
-class ValueAxis(pg.AxisItem):
+class ValueAxis(_Axis):
     """Values; on a logarithmic scale they come as exponents."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:

@@ -1,9 +1,12 @@
 """The charts of a run, side by side as far as there is room."""
 
+from collections.abc import Callable
+
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from mosaic_gui.plots.chart import Chart, chart_key
+from mosaic_gui.viewmodels.frame_clock import DrawQueue
 from mosaic_gui.viewmodels.watch import WatchModel
 
 LEAST_HEIGHT = 190
@@ -29,8 +32,9 @@ class ChartGrid(QScrollArea):
         self._layout.setSpacing(10)
         self.setWidget(self._inside)
         self.charts: list[Chart] = []
+        self._queue = DrawQueue(self)
         model.charts_changed.connect(self.rebuild)
-        model.curves_grown.connect(self.redraw)
+        model.curves_grown.connect(self.redraw_in_turn)
 
     def rebuild(self) -> None:
         """Show the charts that the model names; one that is there already, drawn in the same way, stays."""
@@ -43,6 +47,12 @@ class ChartGrid(QScrollArea):
             chart.deleteLater()
         self._place()
         self.redraw(hidden=True)
+
+    def redraw_in_turn(self) -> None:
+        """Draw what has grown, one chart after the other, so that no frame and no click waits for all of them."""
+        if self.isVisible():
+            for chart in self.charts:
+                self._queue.ask(chart.key, self._drawing(chart))
 
     def redraw(self, hidden: bool = False) -> None:
         """Draw what has grown; nobody sees what is hidden."""
@@ -57,6 +67,13 @@ class ChartGrid(QScrollArea):
     def resizeEvent(self, event: object) -> None:
         super().resizeEvent(event)  # type: ignore[arg-type]
         self._place()
+
+    def _drawing(self, chart: Chart) -> Callable[[], None]:
+        def draw() -> None:
+            if chart in self.charts and self.isVisible():
+                chart.redraw()
+
+        return draw
 
     def _make(self, name: str) -> Chart:
         chart = Chart(self._model, name)

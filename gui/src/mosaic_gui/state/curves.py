@@ -1,7 +1,6 @@
 """Everything of one run that can be drawn over time."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,12 +33,12 @@ class RunCurves:
         """Add what a batch brings; False when it brings nothing that is drawn."""
         grown = self._take_episodes(batch.events)
         if (table := batch.columns.get("metric")) is not None:
-            columns = (table[key] for key in ("name", "step", "t", "value"))
-            self._take_metrics(zip(*columns, strict=True))
+            self._take_metrics(table)
             grown = True
         singles = [e for e in batch.events if e["type"] == "metric"]
         if singles:
-            self._take_metrics((e["name"], e.get("step"), e["t"], e["value"]) for e in singles)
+            keys = ("name", "step", "t", "value")
+            self._take_metrics({key: [e.get(key) for e in singles] for key in keys})
         return grown or bool(singles)
 
     def x_of(self, name: str, axis: XAxis) -> Floats:
@@ -75,33 +74,29 @@ class RunCurves:
         ends = [e for e in events if e["type"] == "episode"]
         if not ends:
             return False
-        steps, t = [e["global_step"] for e in ends], [e["t"] for e in ends]
-        self._extend(EPISODE_RETURN, steps, t, [_as_float(e["episode_return"]) for e in ends])
-        self._extend(EPISODE_LENGTH, steps, t, [float(e["length"]) for e in ends])
+        steps = _floats([e["global_step"] for e in ends])
+        t = _floats([e["t"] for e in ends])
+        self._extend(EPISODE_RETURN, steps, t, _floats([e["episode_return"] for e in ends]))
+        self._extend(EPISODE_LENGTH, steps, t, _floats([e["length"] for e in ends]))
         return True
 
-    def _take_metrics(self, rows: Iterable[tuple[str, int | None, float, Any]]) -> None:
-        grouped: dict[str, tuple[list[float | None], list[float], list[float]]]
-        grouped = defaultdict(lambda: ([], [], []))
-        for name, step, t, value in rows:
-            points = grouped[name]
-            points[0].append(step)
-            points[1].append(t)
-            points[2].append(_as_float(value))
-        for name, (steps, times, values) in grouped.items():
-            self._extend(name, steps, times, values)
+    def _take_metrics(self, table: Mapping[str, list[Any]]) -> None:
+        steps, t, values = (_floats(table[key]) for key in ("step", "t", "value"))
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(table["name"]):
+            places.setdefault(name, []).append(place)
+        for name, chosen in places.items():
+            self._extend(name, steps[chosen], t[chosen], values[chosen])
 
-    def _extend(
-        self, name: str, steps: list[float | None], t: list[float], values: list[float]
-    ) -> None:
+    def _extend(self, name: str, steps: Floats, t: Floats, values: Floats) -> None:
         if self.first_t is None or t[0] < self.first_t:
-            self.first_t = t[0]
+            self.first_t = float(t[0])
         self.series.setdefault(name, Series()).extend(steps, t, values)
 
 
-def _as_float(value: Any) -> float:
-    """Non-finite numbers come as words in JSON frames."""
-    return float(value)
+def _floats(values: list[Any]) -> Floats:
+    """None is NaN, and so is what JSON has a word for."""
+    return np.array(values, dtype=np.float64)
 
 
 def _rank(name: str) -> tuple[int, str]:

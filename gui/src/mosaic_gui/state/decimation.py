@@ -9,6 +9,8 @@ Floats = NDArray[np.float64]
 
 MOST_POINTS = 20_000
 """More than that a curve is never given (measured: beyond, a frame takes longer than its tick)."""
+MOST_GAPS = 120
+"""Marks of a curve; more of them are a band in which none can be told from its neighbours."""
 
 
 @dataclass(frozen=True)
@@ -32,47 +34,48 @@ def visible(x: Floats, low: float, high: float) -> slice:
 
 
 def line(x: Floats, y: Floats, buckets: int) -> Line:
-    """The points as one line with about `2 * buckets` points at most, and its gaps."""
+    """The points as one line with about `2 * buckets` points, and its gaps."""
     finite = np.isfinite(y)
-    gaps = x[~finite]
-    if len(gaps) > buckets:
-        gaps = gaps[:: len(gaps) // buckets + 1]
     if finite.all():
-        x, y = min_max(x, y, buckets)
-        return Line(x, y, _joined(len(x)), gaps)
-    xs, ys, joins = [], [], []
-    for stretch in _stretches(finite):
-        share = max(1, buckets * (stretch.stop - stretch.start) // len(x))
-        part_x, part_y = min_max(x[stretch], y[stretch], share)
-        xs.append(part_x)
-        ys.append(part_y)
-        joins.append(_joined(len(part_x)))
-        joins[-1][-1] = 0
-    if not xs:
-        return Line(np.empty(0), np.empty(0), np.empty(0, np.uint8), gaps)
-    return Line(np.concatenate(xs), np.concatenate(ys), np.concatenate(joins), gaps)
+        kept = _picked(y, buckets)
+        return Line(x[kept], y[kept], np.ones(len(kept), np.uint8), np.empty(0))
+    gaps = x[~finite]
+    gaps = gaps[:: len(gaps) // MOST_GAPS + 1]
+    # how many odd values lie before each point: a line is broken where that grows
+    before = np.cumsum(~finite)[finite]
+    x, y = x[finite], y[finite]
+    kept = _picked(y, buckets)
+    joined = np.zeros(len(kept), np.uint8)
+    joined[:-1] = before[kept[1:]] == before[kept[:-1]]
+    if len(kept) < len(y):
+        # within a bucket lowest and highest stay one stroke: it says what lies between them, gaps or not
+        size = _size(len(y), buckets)
+        joined[:-1] |= kept[1:] // size == kept[:-1] // size
+    return Line(x[kept], y[kept], joined, gaps)
 
 
 def min_max(x: Floats, y: Floats, buckets: int) -> tuple[Floats, Floats]:
     """Lowest and highest of each bucket in the order in which they came; few points stay as they are."""
-    n = len(y)
-    if n <= 2 * buckets:
-        return x, y
-    size = -(-n // buckets)
-    whole = n // size * size
-    table = y[:whole].reshape(-1, size)
-    base = np.arange(len(table)) * size
-    ends = [0, n - 1]
-    if whole < n:
-        ends += [whole + int(y[whole:].argmin()), whole + int(y[whole:].argmax())]
-    kept = np.unique(np.concatenate([base + table.argmin(1), base + table.argmax(1), ends]))
+    kept = _picked(y, buckets)
     return x[kept], y[kept]
 
 
-def _stretches(finite: NDArray[np.bool_]) -> list[slice]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], finite, [False]]).astype(np.int8)))
-    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+def _picked(y: Floats, buckets: int) -> NDArray[np.intp]:
+    """Places of lowest and highest of each bucket, and of both ends, ascending; `y` is finite."""
+    n = len(y)
+    if n <= 2 * buckets:
+        return np.arange(n)
+    size = _size(n, buckets)
+    whole = n // size * size
+    table = y[:whole].reshape(-1, size)
+    base = np.arange(len(table)) * size
+    pairs = np.stack([base + table.argmin(1), base + table.argmax(1)])
+    pairs.sort(axis=0)
+    rest = [whole + int(y[whole:].argmin()), whole + int(y[whole:].argmax())] if whole < n else []
+    kept = np.concatenate([[0], pairs.T.ravel(), sorted(rest), [n - 1]]).astype(np.intp)
+    # ascending already: equal neighbours are a bucket's lowest that is its highest, or an end
+    return kept[np.concatenate([[True], kept[1:] > kept[:-1]])]
 
 
-def _joined(n: int) -> NDArray[np.uint8]:
-    return np.ones(n, np.uint8)
+def _size(n: int, buckets: int) -> int:
+    return -(-n // buckets)

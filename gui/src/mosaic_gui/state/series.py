@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from mosaic_gui.state.smoothing import Smoother
 
 Floats = NDArray[np.float64]
+Numbers = Floats | Sequence[float | None]
 
-NO_STEP = np.nan
 _FIRST = 256
 MOST_RAW = 400_000
 """Points kept of one series (about 10 MB); beyond, the older half is thinned to the lowest and highest of each four."""
@@ -45,14 +45,12 @@ class Series:
     def values(self) -> Floats:
         return self._data[2, : self._size]
 
-    def extend(
-        self, steps: Sequence[float | None], t: Sequence[float], values: Sequence[float]
-    ) -> None:
-        """Append points; all three have one length."""
+    def extend(self, steps: Numbers, t: Numbers, values: Numbers) -> None:
+        """Append points; all three have one length. A step that is None or NaN is none."""
         added = len(values)
         self._reserve(self._size + added)
         place = slice(self._size, self._size + added)
-        self._data[0, place] = [NO_STEP if step is None else step for step in steps]
+        self._data[0, place] = np.asarray(steps, dtype=np.float64)  # None becomes NaN
         self.is_rising = self.is_rising and self._goes_on_rising(place)
         self._data[1, place] = t
         self._data[2, place] = values

@@ -1,10 +1,19 @@
-"""One clock for everything that is drawn: changes are gathered, and told at most 20 times a second."""
+"""Two clocks for everything that is drawn: changes are gathered, and told at most 20 times a second; and what is costly
+to draw is drawn one after the other, with time for the user in between."""
+
+import time
+from collections.abc import Callable
+from typing import Final
 
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
 from mosaic_gui.state.store import NOTHING, Changes
 
 TICK_MS = 50
+LEAST_REST_MS: Final = 10
+REST_SHARE: Final = 2.0
+"""Rest after a drawing, in times of what it took, painting included: a third of the thread is for charts."""
+LONGEST_REST_MS: Final = 250
 
 
 class FrameClock(QObject):
@@ -40,3 +49,48 @@ class FrameClock(QObject):
         # what comes while the views draw is part of the next frame
         self._rest.start(TICK_MS)
         self.ticked.emit(changes)
+
+
+class DrawQueue(QObject):
+    """Draws one thing a turn. What is asked for again while it waits is drawn once; what is slow waits longer."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._waiting: dict[object, Callable[[], None]] = {}
+        self._began = 0.0
+        self._turn = _once(self, self._draw)
+        self._painted = _once(self, self._on_painted)
+
+    def ask(self, key: object, draw: Callable[[], None]) -> None:
+        """Draw this when its turn comes."""
+        self._waiting.setdefault(key, draw)
+        if not self._turn.isActive() and not self._painted.isActive():
+            self._turn.start(0)
+
+    def stop(self) -> None:
+        """Draw nothing more."""
+        self._turn.stop()
+        self._painted.stop()
+        self._waiting.clear()
+
+    def _draw(self) -> None:
+        if not self._waiting:
+            return
+        draw = self._waiting.pop(next(iter(self._waiting)))
+        self._began = time.perf_counter()
+        draw()
+        # the window paints before the loop's next turn: that is part of what it costs
+        self._painted.start(0)
+
+    def _on_painted(self) -> None:
+        took_ms = 1000 * (time.perf_counter() - self._began)
+        rest_ms = min(max(LEAST_REST_MS, REST_SHARE * took_ms), LONGEST_REST_MS)
+        # with nothing to do it rests as well: what is asked for next waits for its end
+        self._turn.start(round(rest_ms))
+
+
+def _once(parent: QObject, act: Callable[[], None]) -> QTimer:
+    timer = QTimer(parent)
+    timer.setSingleShot(True)
+    timer.timeout.connect(act)
+    return timer

@@ -24,7 +24,9 @@ MAX_BUCKETS = 10_000
 MAX_LAST = 100_000
 
 
-class _Series(NamedTuple):
+class Series(NamedTuple):
+    """One metric of one source of one attempt."""
+
     id: int
     attempt: int
     points: int
@@ -56,9 +58,9 @@ def read_last(db: sqlite3.Connection, run_id: str, name: str, last: int) -> Curv
     """
     found: list[Columns] = []
     wanted = last
-    series = _find_series(db, run_id, name)
+    series = find_series(db, run_id, name)
     for one in reversed(series):
-        columns = _last_columns(db, one.id, wanted)
+        columns = last_columns(db, one.id, wanted)
         found.insert(0, columns)
         wanted -= len(columns)
         if wanted <= 0:
@@ -91,29 +93,46 @@ def read_buckets(
     Raises:
         MetricUnknown: no point of it.
     """
-    series = _find_series(db, run_id, name)
-    bounds = (
-        NO_STEP + 1 if from_step is None else from_step,
-        2**63 - 1 if to_step is None else to_step,
-    )
-    fine = sum(one.points for one in series) <= buckets * GROUP_POINTS
-    parts = [_series_groups(db, one.id, bounds, fine) for one in series]
-    groups = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    step = groups["step_min"]
-    if (step[1:] < step[:-1]).any():  # mostly they ascend, and moving structured arrays is slow
-        groups = groups[np.argsort(step, kind="stable")]
+    series = find_series(db, run_id, name)
+    groups, starts = read_steps_groups(db, series, buckets, (from_step, to_step))
     # one validation of the whole is five times as fast as making 2,000 models
     return Curve.model_validate(
         {
             "run_id": run_id,
             "name": name,
             "points": int(groups["n"].sum()),
-            "buckets": _merge(groups, buckets) if len(groups) else [],
+            "buckets": _merge(groups, starts) if len(groups) else [],
         }
     )
 
 
-def _find_series(db: sqlite3.Connection, run_id: str, name: str) -> list[_Series]:
+def read_steps_groups(
+    db: sqlite3.Connection,
+    series: list[Series],
+    buckets: int,
+    limits: tuple[int | None, int | None],
+) -> tuple[Groups, npt.NDArray[np.intp]]:
+    """Groups of points between two steps, by step, and where each bucket of equal width begins among them."""
+    bounds = (
+        NO_STEP + 1 if limits[0] is None else limits[0],
+        2**63 - 1 if limits[1] is None else limits[1],
+    )
+    fine = sum(one.points for one in series) <= buckets * GROUP_POINTS
+    parts = [_series_groups(db, one.id, bounds, fine) for one in series]
+    groups = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    step = groups["step_min"]
+    if not len(step):
+        return groups, np.empty(0, np.intp)
+    if (step[1:] < step[:-1]).any():  # mostly they ascend, and moving structured arrays is slow
+        groups = groups[np.argsort(step, kind="stable")]
+        step = groups["step_min"]
+    low, high = int(step[0]), int(step[-1])
+    width = max(1, -(-(high - low + 1) // buckets))
+    return groups, np.flatnonzero(np.diff((step - low) // width, prepend=-1))
+
+
+def find_series(db: sqlite3.Connection, run_id: str, name: str) -> list[Series]:
+    """All series of a metric, by attempt. Raises MetricUnknown."""
     rows = db.execute(
         "SELECT series.id, attempt, points FROM source JOIN series ON series.source=source.id"
         " WHERE run=(SELECT id FROM run WHERE run_id=?) AND name=? ORDER BY attempt, source.id",
@@ -123,10 +142,10 @@ def _find_series(db: sqlite3.Connection, run_id: str, name: str) -> list[_Series
         raise MetricUnknown(
             f"run {run_id} has no metric {name!r}; ask for its metrics to see which there are"
         )
-    return [_Series(*row) for row in rows]
+    return [Series(*row) for row in rows]
 
 
-def _last_columns(db: sqlite3.Connection, series: int, wanted: int) -> Columns:
+def last_columns(db: sqlite3.Connection, series: int, wanted: int) -> Columns:
     """The newest points by seq. Chunks overlap where a late batch filled a hole, so a chunk may be left
     unread only when enough points lie behind its last one."""
     columns = read_tails(db, series)
@@ -135,11 +154,12 @@ def _last_columns(db: sqlite3.Connection, series: int, wanted: int) -> Columns:
     ):
         if np.count_nonzero(columns["seq"] > chunk_last) >= wanted:
             break
-        columns = in_order(np.concatenate([_read_chunk(db, series, first), columns]))
+        columns = in_order(np.concatenate([read_chunk(db, series, first), columns]))
     return columns[max(0, len(columns) - wanted) :]
 
 
-def _read_chunk(db: sqlite3.Connection, series: int, seq_min: int) -> Columns:
+def read_chunk(db: sqlite3.Connection, series: int, seq_min: int) -> Columns:
+    """Points of one chunk."""
     (body,) = db.execute(
         "SELECT body FROM chunk_body WHERE series=? AND seq_min=?", (series, seq_min)
     ).fetchone()
@@ -168,7 +188,7 @@ def _series_groups(
     usable &= np.logical_and.reduceat(groups["ascending"] != 0, starts)
     # all points at once: chunk by chunk would cost twice as much
     near = np.flatnonzero(~usable & ~apart).tolist()
-    columns = [*(_read_chunk(db, series, rows[index][0]) for index in near), tails]
+    columns = [*(read_chunk(db, series, rows[index][0]) for index in near), tails]
     begins = [*positions[near].tolist(), int(positions[-1])]
     places = [np.arange(p, p + len(c)) for p, c in zip(begins, columns, strict=True)]
     single = _as_groups(np.concatenate(columns), np.concatenate(places), bounds)
@@ -194,12 +214,8 @@ def _as_groups(columns: Columns, places: npt.NDArray[np.int64], bounds: tuple[in
     return groups
 
 
-def _merge(groups: Groups, buckets: int) -> list[dict[str, Any]]:
-    """Merge groups, in order of step, into buckets of equal width."""
-    low, high = int(groups["step_min"][0]), int(groups["step_min"][-1])
-    width = max(1, -(-(high - low + 1) // buckets))
-    index = (groups["step_min"] - low) // width
-    starts = np.flatnonzero(np.diff(index, prepend=-1))
+def _merge(groups: Groups, starts: npt.NDArray[np.intp]) -> list[dict[str, Any]]:
+    """Merge groups, in order of step, into the buckets that begin at `starts`."""
     n = np.add.reduceat(groups["n"], starts, dtype=np.int64)
     nan = np.add.reduceat(groups["nan"], starts, dtype=np.int64)
     inf = np.add.reduceat(groups["inf"], starts, dtype=np.int64)

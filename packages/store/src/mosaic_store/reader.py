@@ -9,6 +9,7 @@ from typing import Any, Self
 import msgspec
 
 from mosaic_contracts.cursor import format_cursor, parse_cursor
+from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.runs import (
     ArtifactRow,
     Curve,
@@ -19,6 +20,7 @@ from mosaic_contracts.runs import (
     SourceMark,
 )
 from mosaic_store.curve import MAX_BUCKETS, MAX_LAST, read_buckets, read_last, read_metric_names
+from mosaic_store.curve_set import read_curve_set
 from mosaic_store.episode_page import Order, read_episodes, read_steps
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.marks import read_marks
@@ -154,6 +156,19 @@ class Reader:
             if last is not None:
                 return read_last(db, run_id, name, _clip(last, MAX_LAST))
             return read_buckets(db, run_id, name, _clip(buckets, MAX_BUCKETS), from_step, to_step)
+
+    def curve_set(
+        self,
+        run_id: str,
+        names: Sequence[str],
+        buckets: int = 500,
+        from_step: int | None = None,
+        to_step: int | None = None,
+    ) -> CurveSet:
+        """Curves as columns, of one moment and with its cursor; a name that the run does not have is left out."""
+        with self._pool.lend() as db:
+            bounds = (from_step, to_step)
+            return read_curve_set(db, run_id, names, _clip(buckets, MAX_BUCKETS), bounds)
 
     def artifacts(self, run_id: str) -> list[ArtifactRow]:
         """Checkpoints and other files that a run announced."""

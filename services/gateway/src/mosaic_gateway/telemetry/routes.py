@@ -2,16 +2,19 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 from fastapi import APIRouter, Path, Query
 from pydantic import Field, model_validator
 from starlette.responses import Response
 
+from mosaic_contracts.curve_set import MAX_CURVES
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.runs import Curve, EpisodePage, EventPage, MetricName
 from mosaic_gateway.doors import PartsOf, json_reply
 from mosaic_gateway.telemetry import service
 
 router = APIRouter(tags=["telemetry"])
+MSGPACK = "application/msgpack"
 
 Index = Annotated[int, Path(ge=0, le=2**53)]
 Step = Annotated[int, Field(ge=-(2**53), le=2**53)]
@@ -32,6 +35,17 @@ class CurveQuery(UserModel):
         if self.last is not None and self.model_fields_set & {"buckets", "from_step", "to_step"}:
             raise ValueError("last goes without buckets, from_step and to_step")
         return self
+
+
+class CurvesQuery(UserModel):
+    """Query of several curves; none: their names alone."""
+
+    name: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=MAX_CURVES)
+    ] = Field(default_factory=list)
+    buckets: Annotated[int, Field(ge=1, le=10_000)] = 500
+    from_step: Step | None = None
+    to_step: Step | None = None
 
 
 class EpisodeQuery(UserModel):
@@ -73,6 +87,26 @@ async def get_curve(parts: PartsOf, run_id: str, query: Annotated[CurveQuery, Qu
             last=query.last,
         )
     )
+
+
+@router.get(
+    "/runs/{run_id}/curves",
+    response_class=Response,
+    responses={200: {"content": {MSGPACK: {}}, "description": "A CurveSet, see its model."}},
+)
+async def get_curves(
+    parts: PartsOf, run_id: str, query: Annotated[CurvesQuery, Query()]
+) -> Response:
+    """Several curves of one moment as columns, with the cursor from which to go on live."""
+    await parts.runs.require(run_id)
+    found = await service.curves(
+        parts.history,
+        run_id,
+        query.name,
+        buckets=query.buckets,
+        steps=(query.from_step, query.to_step),
+    )
+    return Response(msgspec.msgpack.encode(found.model_dump()), media_type=MSGPACK)
 
 
 @router.get("/runs/{run_id}/episodes", response_model=EpisodePage)

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
+from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import Curve, EpisodePage, EventPage
 from mosaic_gateway.errors import cursor_invalid
@@ -38,6 +39,19 @@ async def curve(
         )
     except MetricUnknown as error:
         raise _unknown(ProblemCode.METRIC_UNKNOWN, "There is no such metric", error) from error
+
+
+async def curves(
+    history: History,
+    run_id: str,
+    names: list[str],
+    *,
+    buckets: int,
+    steps: tuple[int | None, int | None],
+) -> CurveSet:
+    """Several curves of one moment; a name that the run does not have is left out."""
+    absent = CurveSet(run_id=run_id, names=[], cursor="", curves=[])
+    return await history.read(lambda r: r.curve_set(run_id, names, buckets, *steps), absent)
 
 
 async def episodes(

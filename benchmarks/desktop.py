@@ -1,0 +1,148 @@
+"""The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
+
+    var/venvs/tests/bin/python benchmarks/desktop.py [flood open list memory] [--platform offscreen xcb] [--seconds 30]
+
+Method: real stacks, and the program itself (its Client, window, connection) in a process of its own, offscreen and in
+a virtual X screen (needs Xvfb). `flood`: four runs tell 10,000 events/s in all, once in the mix of a training (88 %
+steps, which the window does not ask for) and once nothing but metrics; a picture of 400x300 in the window is to change
+60 times a second, mouse moves over a chart and keys are posted from another thread at random moments and timed until
+the widget is painted, a timer of 2 ms finds stalls of the event loop (by the wall clock and in the thread's CPU time,
+which other work on the machine does not disturb); then Stop is clicked. `open`: a run of 10 million events in the store
+is opened, until a curve is painted and until all charts reach its last step. `list`: 5,000 runs under the wheel.
+`memory`: ten minutes of the flood of metrics; the slope of its last two thirds, extrapolated to an hour. One JSON
+object a line.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from many_runs import MANIFEST, START_S, running
+from past_runs import add_events, add_records
+from warm_stack import VENVS, WarmStack, warm_stack
+
+PARTS = ("flood", "open", "list", "memory")
+RUNS = 4
+RATE = 10_000.0
+MIXES = {"training": 0.1, "metrics": 1.0}
+"""Share of metrics among what an episode holds."""
+LONG = 10_000_000
+LISTED = 5_000
+SCREEN = "1280x800x24"
+
+
+def main() -> None:
+    """Measure the parts that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("--platform", nargs="+", choices=("offscreen", "xcb"), default=None)
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--memory-seconds", type=float, default=600.0)
+    parser.add_argument("--events", type=int, default=LONG)
+    options = parser.parse_args()
+    platforms = options.platform or ["offscreen", "xcb"]
+    os.environ["MOSAIC_CPU_LIMIT"] = "1024"  # or the queue would let in one run a core
+    if {"flood", "memory"} & set(options.parts):
+        with warm_stack() as stack:
+            (stack.home / "workers.d" / "paced.toml").write_text(MANIFEST)
+            if "flood" in options.parts:
+                for mix in MIXES:
+                    for platform in platforms:
+                        measure_flood(stack, mix, platform, "flood", options.seconds)
+            if "memory" in options.parts:
+                measure_flood(stack, "metrics", platforms[0], "memory", options.memory_seconds)
+    if {"open", "list"} & set(options.parts):
+        measure_past(options.parts, platforms, options.events)
+
+
+def measure_flood(
+    stack: WarmStack, mix: str, platform: str, part: str, seconds: float
+) -> None:
+    """Four runs, and the window on them."""
+    more = {"metrics": MIXES[mix]}
+    with stack.reader() as reader, running(stack, reader, RUNS, RATE / RUNS, **more) as pids:
+        ids = [_run_of(pid) for pid in pids["worker"]]
+        before, began = reader.event_count(), time.monotonic()
+        told = client(stack.home, platform, part, ids, seconds)
+        stored = (reader.event_count() - before) / (time.monotonic() - began)
+    tell(told, mix=mix, stored_per_s=round(stored))
+
+
+def measure_past(parts: list[str], platforms: list[str], events: int) -> None:
+    """What lies in the store and in the list, beside a stack that has nothing else to do."""
+    with warm_stack() as stack:
+        like = stack.submit("synthetic", "synthetic", "Synthetic-v0", parameters={"events": 100})
+        stack.wait_final(like.run_id)
+        stack.stop()
+        listed = add_records(stack.home, like.run_id, LISTED)
+        if "open" in parts:
+            add_events(stack.home, listed[-1], events)
+        stack.start()
+        stack.wait_ready()
+        for platform in platforms:
+            if "open" in parts:
+                # the second time the file is in the system's memory, as it is for one who works with it
+                for round_ in ("first", "again"):
+                    told = client(stack.home, platform, "open", [listed[-1]], 0)
+                    tell(told, events=events, round=round_)
+            if "list" in parts:
+                tell(client(stack.home, platform, "list", [], 0))
+
+
+def client(
+    home: Path, platform: str, part: str, runs: list[str], seconds: float
+) -> dict[str, object]:
+    """Run desktop_client.py and return what it told."""
+    program = Path(__file__).with_name("desktop_client.py")
+    argv = [VENVS / "gui" / "bin" / "python", program, part, "--home", home]
+    with screen(platform) as environ:
+        done = subprocess.run(
+            [*argv, "--runs", *runs, "--seconds", str(seconds)],
+            env={**os.environ, **environ},
+            stdout=subprocess.PIPE,
+            timeout=seconds + 900,
+            check=True,
+        )
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+@contextlib.contextmanager
+def screen(platform: str) -> Iterator[dict[str, str]]:
+    """Environment of the platform; for `xcb` a virtual screen on a free display."""
+    if platform == "offscreen":
+        yield {"QT_QPA_PLATFORM": "offscreen"}
+        return
+    reading, writing = os.pipe()
+    argv = ["Xvfb", "-displayfd", str(writing), "-screen", "0", SCREEN, "-nolisten", "tcp"]
+    with subprocess.Popen(argv, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
+        os.close(writing)
+        with open(reading) as told:
+            number = told.readline().strip()
+        try:
+            yield {"QT_QPA_PLATFORM": "xcb", "DISPLAY": f":{number}"}
+        finally:
+            server.terminate()
+
+
+def tell(told: dict[str, object], **more: object) -> None:
+    """One line."""
+    print(json.dumps({**more, **told}), flush=True)
+
+
+def _run_of(pid: int) -> str:
+    """The run that a worker's process belongs to."""
+    variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    (found,) = (v.partition(b"=")[2] for v in variables if v.startswith(b"MOSAIC_RUN_ID="))
+    return found.decode()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,273 @@
+"""The desktop client under measurement: a part of desktop.py that runs in the client's own environment.
+
+    var/venvs/gui/bin/python benchmarks/desktop_client.py PART --home DIR --runs ID ... --seconds S
+
+Everything is the program's own: its Client, its window of 1280x800, its connection to a real gateway. One JSON object.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from desktop_meters import FrameView, InputProbe, Pulse, key_into, mouse_over, rss_mb, share
+from PyQt6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, Qt
+from PyQt6.QtGui import QWheelEvent
+from PyQt6.QtWidgets import QApplication, QLineEdit
+
+from mosaic_contracts.states import RunState
+from mosaic_gui.app.client import Client
+from mosaic_gui.theme.apply import apply_theme, load_fonts
+from mosaic_gui.theme.tokens import DARK
+from mosaic_gui.views.main_window import RUNS
+
+WAIT_S = 120.0
+SETTLE_S = 5.0
+WHEEL_STEPS = 400
+Told = dict[str, Any]
+
+
+def main() -> None:
+    """Connect, and measure one part."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=sorted(PARTS))
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--runs", nargs="*", default=[])
+    parser.add_argument("--seconds", type=float, default=30.0)
+    options = parser.parse_args()
+    app = QApplication([sys.argv[0]])
+    app.setQuitOnLastWindowClosed(False)
+    load_fonts()
+    apply_theme(app, DARK)
+    client = Client(options.home)
+    client.window.resize(1280, 800)
+    client.window.show()
+    client.connect_local()
+    wait(lambda: client.list_read, "the list is read")
+    pulse = Pulse()
+    told = PARTS[options.part](client, pulse, options.runs, options.seconds)
+    pulse.stop()
+    platform = QApplication.platformName()
+    print(json.dumps({"part": options.part, "platform": platform, **told}), flush=True)
+    client.close()
+    client.window.deleteLater()
+    app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def wait(claim: Callable[[], bool], words: str, within_s: float = WAIT_S) -> None:
+    """Turn the loop until it holds.
+
+    Raises:
+        TimeoutError: it does not in time.
+    """
+    end = time.monotonic() + within_s
+    turn = QCoreApplication.processEvents
+    while not claim():
+        turn()
+        time.sleep(0.0005)
+        if time.monotonic() > end:
+            raise TimeoutError(f"not within {within_s:.0f} s: {words}")
+
+
+def pass_time(seconds: float) -> None:
+    """Let the program run as it does."""
+    end = time.monotonic() + seconds
+    wait(lambda: time.monotonic() > end, "time", seconds + WAIT_S)
+
+
+def flood(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+    """Four runs that stream: frames, input, the longest stall; then a stop."""
+    client.open_runs(runs)
+    charts = client.window.watch.charts
+    wait(lambda: len(charts.charts) > 1 and charts.charts[0].curve_count == len(runs), "curves")
+    pass_time(SETTLE_S)
+    view = FrameView(client.window)
+    plot = charts.charts[0].plot.getViewWidget().viewport()
+    plot.setMouseTracking(True)
+    mouse = InputProbe(plot, mouse_over(plot))
+    keys = _key_probe(client)
+    events, redraws = _count(client), _Redraws(client)
+    pulse.begin()
+    began = time.perf_counter()
+    pass_time(seconds)
+    took = time.perf_counter() - began
+    told = {
+        **view.told(),
+        **pulse.told(),
+        "events_to_the_window_per_s": round((_count(client) - events) / took),
+        "chart_redraws_per_s": round(redraws.count / took, 1),
+        "mouse_to_painted_p50_ms": share(mouse.lags, 0.5),
+        "mouse_to_painted_p99_ms": share(mouse.lags, 0.99),
+        "inputs": len(mouse.lags),
+        "rss_mb": round(rss_mb()),
+    }
+    mouse.stop()
+    if keys is not None:
+        told["key_to_painted_p99_ms"] = share(keys.lags, 0.99)
+        keys.stop()
+    return {**told, **_stop(client, runs)}
+
+
+def _key_probe(client: Client) -> InputProbe | None:
+    fields = [f for f in client.window.findChildren(QLineEdit) if f.isVisible()]
+    return InputProbe(fields[0], key_into(fields[0])) if fields else None
+
+
+class _Redraws(QObject):
+    """How often the charts were told to draw."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__()
+        self.count = 0
+        client.watch.curves_grown.connect(self._on_grown)
+
+    def _on_grown(self) -> None:
+        self.count += 1
+
+
+def _count(client: Client) -> int:
+    """How far all followed runs have come, by the cursors."""
+    total = 0
+    for followed in client.store.followed.values():
+        for part in (followed.follower.cursor or "").split("~"):
+            total += int(part.rsplit(".", 1)[-1]) if part else 0
+    return total
+
+
+def _stop(client: Client, runs: list[str]) -> Told:
+    """From the click to the word on the button, and to the stack's answer."""
+    button = client.window.watch.stop
+    began = time.perf_counter()
+    button.click()
+    client.window.repaint()
+    shown = time.perf_counter() - began
+    final = (RunState.STOPPING, RunState.CANCELLED)
+    wait(lambda: client.store.runs[runs[0]].state in final, "the stop is known")
+    return {
+        "stop_shown_ms": round(1000 * shown, 1),
+        "stop_known_ms": round(1000 * (time.perf_counter() - began), 1),
+    }
+
+
+def opening(client: Client, pulse: Pulse, runs: list[str], _seconds: float) -> Told:
+    """A run of millions of events: from the wish to the first curve on the screen, and to the last."""
+    painted: list[float] = []
+    grid = client.window.watch.charts
+
+    class Paints(QObject):
+        def eventFilter(self, _target: QObject | None, event: QEvent | None) -> bool:
+            if event is not None and event.type() == QEvent.Type.Paint:
+                painted.append(time.perf_counter())
+            return False
+
+    filters = Paints()
+    pulse.begin()
+    began = time.perf_counter()
+    client.open_runs(runs)
+    wait(lambda: bool(grid.charts) and grid.charts[0].curve_count > 0, "the first curve", 300)
+    grid.charts[0].plot.getViewWidget().viewport().installEventFilter(filters)
+    wait(lambda: bool(painted), "the first paint")
+    first = time.perf_counter() - began
+    whole = _when_whole(client, runs[0], began)
+    return {
+        "first_curve_painted_ms": round(1000 * first),
+        "all_curves_painted_ms": round(1000 * whole),
+        **pulse.told(),
+        "rss_mb": round(rss_mb()),
+    }
+
+
+def _when_whole(client: Client, run_id: str, began: float) -> float:
+    """Until every chart reaches the run's last step."""
+    summary = client.store.runs[run_id].summary
+    assert summary is not None
+    last = summary.global_step
+
+    def whole() -> bool:
+        extents = [client.watch.extent(name) for name in client.watch.charts]
+        return all(e is not None and e[1] >= last for e in extents) and len(extents) > 1
+
+    wait(whole, "whole curves", 600)
+    QApplication.processEvents()
+    return time.perf_counter() - began
+
+
+def listing(client: Client, pulse: Pulse, _runs: list[str], _seconds: float) -> Told:
+    """A list of thousands under the wheel, from one end to the other and back."""
+    client.window.show_page(RUNS)
+    table = client.window.runs.table
+    viewport = table.viewport()
+    assert viewport is not None
+    pass_time(1.0)
+    frames: list[float] = []
+    cpu: list[float] = []
+    for n in range(WHEEL_STEPS):
+        turned = -120 if n < WHEEL_STEPS // 2 else 120
+        at = QPointF(QPoint(viewport.width() // 2, viewport.height() // 2))
+        none, button = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.NoButton
+        event = QWheelEvent(
+            at,
+            viewport.mapToGlobal(at),
+            QPoint(),
+            QPoint(0, turned * 3),
+            button,
+            none,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        began, used = time.perf_counter(), time.thread_time()
+        QApplication.sendEvent(viewport, event)
+        QApplication.processEvents()
+        frames.append(time.perf_counter() - began)
+        cpu.append(time.thread_time() - used)
+    return {
+        "runs": len(client.store.runs),
+        "frame_p50_ms": share(frames, 0.5),
+        "frame_p99_ms": share(frames, 0.99),
+        "frame_cpu_p99_ms": share(cpu, 0.99),
+        **pulse.told(),
+    }
+
+
+def memory(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+    """Memory while runs stream, a look every 5 s: the slope of its last two thirds."""
+    client.open_runs(runs)
+    looks: list[tuple[float, float]] = []
+    began = time.monotonic()
+    pulse.begin()
+    while (now := time.monotonic() - began) < seconds:
+        looks.append((now, rss_mb()))
+        pass_time(5.0)
+    late = [(t, mb) for t, mb in looks if t > seconds / 3]
+    slope = _slope(late)
+    return {
+        "seconds": round(seconds),
+        "rss_mb_at": {round(t): round(mb) for t, mb in looks[:: max(1, len(looks) // 10)]},
+        "rss_mb_last": round(looks[-1][1]),
+        "slope_mb_per_hour": round(3600 * slope, 1),
+        "events": _count(client),
+        **pulse.told(),
+    }
+
+
+def _slope(looks: list[tuple[float, float]]) -> float:
+    """Least squares."""
+    n = len(looks)
+    mean_t, mean_y = sum(t for t, _ in looks) / n, sum(y for _, y in looks) / n
+    above = sum((t - mean_t) * (y - mean_y) for t, y in looks)
+    below = sum((t - mean_t) ** 2 for t, _ in looks)
+    return above / below if below else 0.0
+
+
+PARTS: dict[str, Callable[[Client, Pulse, list[str], float], Told]] = {
+    "flood": flood,
+    "list": listing,
+    "memory": memory,
+    "open": opening,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Reply of `GET /runs/{run_id}/curves`: many curves of one moment, for a client that draws them and goes on live.
+
+The reply is msgpack (`application/msgpack`) of a `CurveSet`: a column is the bytes of little-endian 64-bit floats, which
+a client takes over as they are. It is read in one transaction, so that a subscription from `cursor` goes on exactly
+where the curves end.
+"""
+
+from mosaic_contracts.models import PeerModel
+
+EPISODE_RETURN = "episode/return"
+EPISODE_LENGTH = "episode/length"
+"""Names of the curves that are made of a run's episodes; they are asked for like a metric's."""
+EPISODE_CURVES = (EPISODE_RETURN, EPISODE_LENGTH)
+
+MAX_CURVES = 16
+"""Names in one request."""
+WHOLE_POINTS = 10_000
+"""Up to so many points a curve comes as it is; a longer one comes in buckets."""
+POINT_COLUMNS = ("step", "t", "value")
+"""Of a whole curve, in the order in which the points were told. `step` is NaN where a point has none."""
+BUCKET_COLUMNS = ("step0", "step1", "t0", "t1", "n", "min", "max", "mean", "last", "odd")
+"""Of a reduced one, by step: first and last step and time, points, and of its finite values lowest, highest and mean
+(NaN without one); `last` as it was; `odd`: how many are NaN or infinite. Times within it are those of the nearest points
+that were looked at. The steps of points without any are their positions in the series."""
+
+
+class DrawnCurve(PeerModel):
+    """One curve."""
+
+    name: str
+    points: int
+    """In the asked range, before reduction."""
+    reduced: bool
+    stepless: bool = False
+    """Of a reduced one: steps are positions, for its points have none."""
+    columns: dict[str, bytes]
+    """POINT_COLUMNS, or BUCKET_COLUMNS where it is reduced."""
+
+
+class CurveSet(PeerModel):
+    """Curves and where they end."""
+
+    run_id: str
+    names: list[str]
+    """All curves that the run has."""
+    cursor: str
+    """See `mosaic_contracts.cursor`: of the newest events in the store."""
+    curves: list[DrawnCurve]
+    """Those that were asked for, as far as there are any."""

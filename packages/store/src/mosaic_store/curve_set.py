@@ -1,0 +1,157 @@
+"""Several curves of one moment, as columns: metrics, and what episodes say."""
+
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mosaic_contracts.cursor import format_cursor
+from mosaic_contracts.curve_set import (
+    BUCKET_COLUMNS,
+    EPISODE_CURVES,
+    POINT_COLUMNS,
+    WHOLE_POINTS,
+    CurveSet,
+    DrawnCurve,
+)
+from mosaic_store.curve import Series, find_series, last_columns, read_chunk, read_steps_groups
+from mosaic_store.episode_curve import read_episode_curve
+from mosaic_store.errors import MetricUnknown
+from mosaic_store.points import NO_STEP, Columns, Groups
+from mosaic_store.series import read_tails
+
+_CLOCK_CHUNKS = 24
+"""Chunks of a long series that are unpacked for the times of its buckets; between them time is taken as even."""
+Floats = npt.NDArray[np.float64]
+Bounds = tuple[int | None, int | None]
+
+
+def read_curve_set(
+    db: sqlite3.Connection, run_id: str, names: Sequence[str], buckets: int, bounds: Bounds
+) -> CurveSet:
+    """Curves of a run by name; a name that it does not have (yet) is left out."""
+    return CurveSet(
+        run_id=run_id,
+        names=_names(db, run_id),
+        cursor=_cursor(db, run_id),
+        curves=[
+            curve
+            for name in dict.fromkeys(names)
+            if (curve := _curve(db, run_id, name, buckets, bounds)) is not None
+        ],
+    )
+
+
+def _names(db: sqlite3.Connection, run_id: str) -> list[str]:
+    rows = db.execute(
+        "SELECT DISTINCT name FROM series JOIN source ON source.id=series.source"
+        " WHERE run=(SELECT id FROM run WHERE run_id=?) ORDER BY name",
+        (run_id,),
+    )
+    metrics = [name for (name,) in rows if name not in EPISODE_CURVES]
+    row = db.execute("SELECT episodes FROM run WHERE run_id=?", (run_id,)).fetchone()
+    return [*(EPISODE_CURVES if row is not None and row[0] else ()), *metrics]
+
+
+def _cursor(db: sqlite3.Connection, run_id: str) -> str:
+    rows = db.execute(
+        "SELECT attempt, source, last_seq FROM source"
+        " WHERE run=(SELECT id FROM run WHERE run_id=?) AND last_seq > 0",
+        (run_id,),
+    )
+    return format_cursor({(attempt, source): last for attempt, source, last in rows})
+
+
+def _curve(
+    db: sqlite3.Connection, run_id: str, name: str, buckets: int, bounds: Bounds
+) -> DrawnCurve | None:
+    if name in EPISODE_CURVES:
+        return read_episode_curve(db, run_id, name, buckets, bounds)
+    try:
+        series = find_series(db, run_id, name)
+    except MetricUnknown:
+        return None
+    points = sum(one.points for one in series)
+    if points <= WHOLE_POINTS and bounds == (None, None):
+        return _whole(db, name, series)
+    return _reduced(db, name, series, buckets, bounds)
+
+
+def _whole(db: sqlite3.Connection, name: str, series: list[Series]) -> DrawnCurve:
+    """Every point, each source in the order in which it told them, sources one after another."""
+    columns = np.concatenate([last_columns(db, one.id, WHOLE_POINTS) for one in series])
+    step = columns["step"].astype(np.float64)
+    step[columns["step"] == NO_STEP] = np.nan
+    found = (step, columns["t_us"] / 1e6, columns["value"])
+    packed = {key: pack_floats(part) for key, part in zip(POINT_COLUMNS, found, strict=True)}
+    return DrawnCurve(name=name, points=len(columns), reduced=False, columns=packed)
+
+
+def _reduced(
+    db: sqlite3.Connection, name: str, series: list[Series], buckets: int, bounds: Bounds
+) -> DrawnCurve:
+    groups, starts = read_steps_groups(db, series, buckets, bounds)
+    step0, step1, n, low, high, mean, last, odd = _merged(groups, starts)
+    known_steps, known_t, stepless = _clock(db, series)
+    times = [np.interp(step, known_steps, known_t) for step in (step0, step1)]
+    found = (step0, step1, *times, n, low, high, mean, last, odd)
+    packed = {key: pack_floats(part) for key, part in zip(BUCKET_COLUMNS, found, strict=True)}
+    count = int(groups["n"].sum())
+    return DrawnCurve(name=name, points=count, reduced=True, stepless=stepless, columns=packed)
+
+
+def _merged(groups: Groups, starts: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.generic], ...]:
+    """Numbers of the buckets that begin at `starts`."""
+    if not len(groups):
+        return tuple(np.empty(0) for _ in range(8))
+    odd = groups["nan"] + groups["inf"]
+    finite = groups["n"] - odd
+    whole = np.add.reduceat(finite, starts)
+    share = finite / np.repeat(np.maximum(whole, 1), np.diff(np.append(starts, len(groups))))
+    low = np.fmin.reduceat(np.ascontiguousarray(groups["min"]), starts)
+    high = np.fmax.reduceat(np.ascontiguousarray(groups["max"]), starts)
+    mean = np.add.reduceat(np.where(finite > 0, groups["mean"], 0.0) * share, starts)
+    return (
+        np.minimum.reduceat(groups["step_min"], starts),
+        np.maximum.reduceat(groups["step_max"], starts),
+        np.add.reduceat(groups["n"], starts, dtype=np.int64),
+        low,
+        high,
+        np.where(whole > 0, np.clip(mean, low, high), np.nan),
+        groups["last"][np.append(starts[1:], len(groups)) - 1],
+        np.add.reduceat(odd, starts),
+    )
+
+
+def _clock(db: sqlite3.Connection, series: list[Series]) -> tuple[Floats, Floats, bool]:
+    """Steps (or positions, where points have none) and seconds of some points, both ascending."""
+    steps, times, stepless = [], [], False
+    for one in series:
+        columns, places = _sampled(db, one)
+        step = columns["step"].astype(np.float64)
+        without = columns["step"] == NO_STEP
+        step[without] = places[without]
+        stepless = stepless or bool(without.any())
+        steps.append(step)
+        times.append(columns["t_us"] / 1e6)
+    step, t = np.concatenate(steps), np.concatenate(times)
+    order = np.argsort(step, kind="stable")
+    return step[order], np.maximum.accumulate(t[order]), stepless
+
+
+def _sampled(db: sqlite3.Connection, one: Series) -> tuple[Columns, npt.NDArray[np.int64]]:
+    """Points of chunks spread over a series, and of its tails, with their positions."""
+    rows = db.execute("SELECT seq_min, n FROM chunk WHERE series=? ORDER BY seq_min", (one.id,))
+    chunks = rows.fetchall()
+    begins = np.cumsum([0, *(n for _, n in chunks)])
+    chosen = np.unique(np.linspace(0, len(chunks) - 1, _CLOCK_CHUNKS).astype(int)) if chunks else []
+    columns = [*(read_chunk(db, one.id, chunks[i][0]) for i in chosen), read_tails(db, one.id)]
+    first = [*(int(begins[i]) for i in chosen), int(begins[-1])]
+    places = [np.arange(p, p + len(c)) for p, c in zip(first, columns, strict=True)]
+    return np.concatenate(columns), np.concatenate(places)
+
+
+def pack_floats(values: npt.NDArray[np.generic]) -> bytes:
+    """A column as it travels."""
+    return np.ascontiguousarray(values, dtype="<f8").tobytes()
