@@ -4,8 +4,9 @@ import pytest
 from PyQt6.QtCore import QTimer
 from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
+from tests.net.dead_line import Line
 from tests.net.gateway_stub import LiveStub
-from tests.specimen import run, run_id
+from tests.specimen import metrics, run, run_id
 
 from mosaic_contracts.live import Hello
 from mosaic_gui.net import stream as stream_module
@@ -147,6 +148,99 @@ def test_silence_is_noticed(qtbot: QtBot, net: Connected, monkeypatch: pytest.Mo
     ping.timeout.emit()
     assert net.last.link is Link.STALE
     assert net.last.reason == "it does not answer any more"
+
+
+def test_a_line_that_is_dead_without_a_word_is_left(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection over which nothing comes any more, and no end either, is given up and made anew."""
+    monkeypatch.setattr(stream_module, "SILENCE_MS", 400)
+    monkeypatch.setattr(stream_module, "PING_EVERY_MS", 100)
+    stub = LiveStub()
+    line = Line(int(stub.listen().rsplit(":", 1)[1]))
+    stream = EventStream(Location(f"http://127.0.0.1:{line.port}", "secret"))
+    follower = Follower(run_id(0), "1.worker.41")
+    stream.follow(follower)
+    changed = QSignalSpy(stream.changed)
+    stream.start()
+
+    def links() -> list[Link]:
+        return [changed[n][0].link for n in range(len(changed))]
+
+    qtbot.waitUntil(lambda: Link.LIVE in links(), timeout=WAIT_MS)
+    line.is_dead = True
+    qtbot.waitUntil(lambda: Link.STALE in links(), timeout=WAIT_MS)
+    stub.asked.clear()
+    line.is_dead = False
+    qtbot.waitUntil(lambda: links()[-1] is Link.LIVE, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: len(stub.asked) >= 2, timeout=WAIT_MS)
+    asked = {frame["op"]: frame for frame in stub.asked}
+    assert asked["subscribe"]["cursor"] == "1.worker.41"
+    stream.stop()
+    line.close()
+    stub.close()
+
+
+def test_a_pause_of_its_own_is_not_the_peers_silence(
+    qtbot: QtBot, net: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a laptop slept the peer is asked first; one that answers stays, and nothing is read anew."""
+    later = stream_module._now() + 3600
+    monkeypatch.setattr(stream_module, "_now", lambda: later)
+    monkeypatch.setattr(stream_module, "WAKE_MS", 300)
+    heard = QSignalSpy(net.stream._socket.pong)  # type: ignore[union-attr]
+    net.stream._ping.timeout.emit()
+    qtbot.waitUntil(lambda: len(heard) == 1, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not net.stream._awake.isActive(), timeout=WAIT_MS)
+    assert net.last.link is Link.LIVE
+
+
+def test_a_peer_that_went_while_this_slept_is_noticed_at_once(
+    qtbot: QtBot, net: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for the whole silence after a pause: a moment after it the connection is called lost."""
+    later = stream_module._now() + 3600
+    monkeypatch.setattr(stream_module, "_now", lambda: later)
+    monkeypatch.setattr(stream_module, "WAKE_MS", 300)
+    net.stream._socket.pong.disconnect()  # type: ignore[union-attr]
+    net.stream._ping.timeout.emit()
+    qtbot.waitUntil(lambda: Link.STALE in net.links, timeout=WAIT_MS)
+    lost = next(net.changed[n][0] for n in range(len(net.changed)) if net.links[n] is Link.STALE)
+    assert "pause" in lost.reason
+
+
+def test_a_flood_is_taken_in_turns(qtbot: QtBot, net: Connected) -> None:
+    """However many frames wait, the loop comes to its other work in between, and each frame is taken once, in order."""
+    turns: list[int] = []
+    beat = QTimer()
+    beat.timeout.connect(lambda: turns.append(len(net.received)))
+    batch = metrics(1, "losses/a", [1.0] * 1000)
+    known = len(net.received)
+    for n in range(300):
+        frame = {"op": "events", "run_id": batch.run_id, "events": [], "columns": batch.columns}
+        net.stub.say({**frame, "cursor": f"1.worker.{n}"})
+    beat.start(0)
+    qtbot.waitUntil(lambda: len(net.received) == known + 300, timeout=WAIT_MS)
+    beat.stop()
+    assert [net.received[known + n][0].cursor for n in range(300)] == [
+        f"1.worker.{n}" for n in range(300)
+    ]
+    assert len(set(turns)) > 3
+
+
+def test_what_is_not_taken_in_time_is_asked_for_again(
+    qtbot: QtBot, net: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is bounded: a client that does not keep up leaves, and comes back with the cursor of what it took."""
+    monkeypatch.setattr(stream_module, "MOST_UNREAD_BYTES", 1_000)
+    follower = Follower(run_id(0), "1.worker.5")
+    net.stream.follow(follower)
+    qtbot.waitUntil(lambda: "subscribe" in net.ops(), timeout=WAIT_MS)
+    net.stub.asked.clear()
+    net.stub.say_raw(b"x" * 2_000)
+    qtbot.waitUntil(lambda: Link.STALE in net.links, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: "subscribe" in net.ops(), timeout=WAIT_MS)
+    assert net.stub.asked[-1]["cursor"] == "1.worker.5"
 
 
 def test_a_peer_that_says_nothing_is_given_up(

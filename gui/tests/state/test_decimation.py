@@ -43,3 +43,21 @@ def test_the_view_takes_one_point_beyond_either_side() -> None:
     x = np.arange(10, dtype=float)
     assert visible(x, 3.5, 6.5) == slice(3, 8)
     assert visible(x, -5, 50) == slice(0, 10)
+
+
+def test_the_highest_numbers_leave_an_axis_room() -> None:
+    """Between the lowest and the highest that is drawn there is a finite distance."""
+    drawn = line(np.arange(2, dtype=float), np.array([-1.7e308, 1.7e308]), 10)
+    assert np.isfinite(drawn.y.max() - drawn.y.min())
+
+
+@given(st.lists(st.floats(-1e9, 1e9) | st.just(np.nan), min_size=1, max_size=2000))
+def test_gaps_cost_no_spike(values: list[float]) -> None:
+    """However many values are missing, the lowest and the highest of the others are drawn, and nothing joins a gap's ends."""
+    y = np.array(values)
+    drawn = line(np.arange(len(y), dtype=float), y, 40)
+    finite = y[np.isfinite(y)]
+    if len(finite):
+        assert (drawn.y.min(), drawn.y.max()) == (finite.min(), finite.max())
+    assert len(drawn.x) <= 2 * 40 + 6
+    assert len(drawn.gaps_x) <= 121

@@ -1,3 +1,5 @@
+from functools import partial
+
 from PyQt6.QtCore import QTimer
 from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
@@ -36,7 +38,7 @@ def test_costly_drawings_take_turns(qtbot: QtBot) -> None:
     queue = DrawQueue()
     told: list[str] = []
     for name in ("a", "b", "a", "b"):
-        queue.ask(name, lambda name=name: told.append(name))
+        queue.ask(name, partial(told.append, name))
     between = QTimer()
     between.timeout.connect(lambda: told.append("click"))
     between.start(0)

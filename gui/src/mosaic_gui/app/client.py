@@ -13,6 +13,7 @@ from mosaic_contracts.runs import RunView
 from mosaic_gui.app.launching import Launching
 from mosaic_gui.app.layouts import Layouts
 from mosaic_gui.app.minding import Minding
+from mosaic_gui.app.refining import Refining
 from mosaic_gui.app.remembering import Remembering
 from mosaic_gui.app.run_acts import RunActs
 from mosaic_gui.app.scheme import tokens_for
@@ -94,6 +95,8 @@ class Client(QObject):
             lambda: self.minding.take_workers(self.launch.workers)
         )
         self.mind.place_changed.connect(self._on_mind_place)
+        self.refining = Refining(self)
+        self.watch.finer_wanted.connect(self.refining.want)
         self.acts = RunActs(self._say, self)
         self._second = QTimer(self)
         self._second.setInterval(SECOND_MS)
@@ -156,7 +159,7 @@ class Client(QObject):
         session.machine_seen.connect(self.launch.take_machine)
         session.stream.joined.connect(self.launching.read_catalogue)
         session.runs_read.connect(self._on_list_read)
-        for part in (self.launching, self.watching, self.minding, self.acts):
+        for part in (self.launching, self.watching, self.refining, self.minding, self.acts):
             part.session = session
         self.session = session
         self._second.start()
@@ -265,7 +268,8 @@ class Client(QObject):
         session, self.session = self.session, None
         self.watching.stop()
         self.minding.stop()
-        for part in (self.launching, self.acts):
+        self.refining.stop()
+        for part in (self.launching, self.refining, self.acts):
             part.session = None
         if session is not None:
             session.close()

@@ -4,6 +4,7 @@ from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.runs import RunPage, RunView
+from mosaic_gui.app.opening import RunOpening
 from mosaic_gui.net.api import ApiClient
 from mosaic_gui.net.location import Location
 from mosaic_gui.net.reply import ApiProblem
@@ -38,6 +39,7 @@ class Session(QObject):
         self.api = ApiClient(location, self)
         self.stream = EventStream(location, self)
         self._reading: list[RunView] = []
+        self._openings: dict[str, RunOpening] = {}
         self._look = QTimer(self)
         self._look.setInterval(MACHINE_EVERY_MS)
         self._look.timeout.connect(self._look_at_machine)
@@ -52,15 +54,24 @@ class Session(QObject):
     def close(self) -> None:
         """Leave; nothing is told after this."""
         self._look.stop()
+        for opening in self._openings.values():
+            opening.stop()
         self.stream.stop()
         self.api.close()
 
     def follow(self, run_id: str) -> None:
-        """Keep what this run tells, from its beginning."""
-        self.stream.follow(self.store.follow(run_id))
+        """Keep what this run tells: its past as the store has it, and from there on live."""
+        self.store.follow(run_id)
+        opening = self._openings[run_id] = RunOpening(run_id, self.api, self.store, self)
+        opening.noted.connect(self._clock.note)
+        opening.ready.connect(self.stream.follow)
+        opening.start()
 
     def unfollow(self, run_id: str) -> None:
         """Let go of it."""
+        if (opening := self._openings.pop(run_id, None)) is not None:
+            opening.stop()
+            opening.deleteLater()
         self.stream.unfollow(run_id)
         self.store.unfollow(run_id)
 

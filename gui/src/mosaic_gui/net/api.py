@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import msgspec
 from pydantic import BaseModel
 from PyQt6.QtCore import QObject, QTimer, QUrl
 from PyQt6.QtNetwork import (
@@ -17,6 +18,7 @@ from PyQt6.QtNetwork import (
 
 from mosaic_contracts import VERSION
 from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode
@@ -143,6 +145,19 @@ class ApiClient(QObject):
         """LogPiece from a byte offset."""
         path = f"{_run_path(run_id, 'log')}?offset={offset}&limit_bytes={LOG_PIECE_BYTES}"
         return self._get(path, _read_log)
+
+    def curves(
+        self,
+        run_id: str,
+        names: Sequence[str],
+        buckets: int,
+        steps: tuple[int | None, int | None] = (None, None),
+    ) -> Reply:
+        """CurveSet: curves as columns, and where they end. Without names: which there are."""
+        query: list[tuple[str, str | int]] = [("buckets", buckets), *(("name", n) for n in names)]
+        bounds = zip(("from_step", "to_step"), steps, strict=True)
+        query += [(name, bound) for name, bound in bounds if bound is not None]
+        return self._get(f"{_run_path(run_id, 'curves')}?{urlencode(query)}", _read_curves)
 
     def episodes(self, run_id: str, limit: int = 200, cursor: str | None = None) -> Reply:
         """EpisodePage, the newest first."""
@@ -295,6 +310,13 @@ def _read_log(data: bytes, network_reply: QNetworkReply) -> LogPiece:
     return LogPiece(
         data.decode(errors="replace"), int(following), more=len(data) >= LOG_PIECE_BYTES - 4
     )
+
+
+def _read_curves(data: bytes, _network_reply: QNetworkReply) -> CurveSet:
+    try:
+        return CurveSet.model_validate(msgspec.msgpack.decode(data))
+    except msgspec.DecodeError as error:
+        raise ValueError(f"no msgpack: {error}") from error
 
 
 def _read_artifacts(data: bytes, _network_reply: QNetworkReply) -> list[ArtifactRow]:

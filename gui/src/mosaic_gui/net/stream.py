@@ -26,11 +26,18 @@ MAX_FRAME_BYTES = 64 * 2**20
 PING_EVERY_MS = 5_000
 SILENCE_MS = 15_000
 """Nothing heard for so long: the peer is gone, also when nothing says so (a cable, a laptop that slept)."""
+WAKE_MS = 3_000
+"""For an answer after this machine slept or the program stood still, until the connection is called lost."""
 OPEN_TIMEOUT_MS = 8_000
 TURN_S = 0.008
 """For frames in one turn of the event loop, a frame too long at most; clicks and pictures come in between."""
 MOST_UNREAD_BYTES = 96 * 2**20
 """Of what came and was not taken yet. More than one frame can have, for a frame has its limit, too."""
+
+
+def _now() -> float:
+    """Seconds of a clock that goes on while the machine sleeps, where there is one."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class EventStream(QObject):
@@ -54,6 +61,7 @@ class EventStream(QObject):
         self._socket: QWebSocket | None = None
         self._trust = configuration(location.ca_file)
         self._heard_at = 0.0
+        self._looked_at = 0.0
         self._ping = QTimer(self)
         self._ping.setInterval(PING_EVERY_MS)
         self._ping.timeout.connect(self._on_ping)
@@ -61,6 +69,7 @@ class EventStream(QObject):
         self._unread_bytes = 0
         self._reading = _single_shot(self, self._read)
         self._opening = _single_shot(self, self._on_open_timeout)
+        self._awake = _single_shot(self, self._on_awake)
         self._again = _single_shot(self, self._open)
 
     def start(self) -> None:
@@ -69,7 +78,7 @@ class EventStream(QObject):
 
     def stop(self) -> None:
         """Leave; no signal comes after this."""
-        for timer in (self._ping, self._opening, self._again, self._reading):
+        for timer in (self._ping, self._opening, self._again, self._reading, self._awake):
             timer.stop()
         self._drop_socket()
 
@@ -114,7 +123,7 @@ class EventStream(QObject):
 
     def _on_message(self, data: bytes) -> None:
         """Keep it for its turn: after a pause of any kind very many come at once, and the window is not to wait for them."""
-        self._heard_at = time.monotonic()
+        self._hear()
         self._unread.append(bytes(data))
         self._unread_bytes += len(self._unread[-1])
         if self._unread_bytes > MOST_UNREAD_BYTES:
@@ -149,6 +158,7 @@ class EventStream(QObject):
         self._opening.stop()
         self._backoff.reset()
         self._was_live = True
+        self._looked_at = self._heard_at = _now()
         self._ping.start()
         self._send(SubscribeRuns())
         for follower in self._followers.values():
@@ -157,13 +167,28 @@ class EventStream(QObject):
         self.joined.emit()
 
     def _on_ping(self) -> None:
-        if (time.monotonic() - self._heard_at) * 1000 > SILENCE_MS:
+        now = _now()
+        slept = (now - self._looked_at) * 1000 > 2 * PING_EVERY_MS + WAKE_MS
+        self._looked_at = now
+        if slept:
+            # the silence may be this program's own: the peer is asked, and has a moment to answer
+            self._heard_at = now
+            self._awake.start(WAKE_MS)
+        elif (now - self._heard_at) * 1000 > SILENCE_MS:
             self._lose("it does not answer any more")
-        elif self._socket is not None:
+            return
+        if self._socket is not None:
             self._socket.ping()
 
+    def _on_awake(self) -> None:
+        self._lose("it does not answer after a pause of this machine or program")
+
     def _on_pong(self) -> None:
-        self._heard_at = time.monotonic()
+        self._hear()
+
+    def _hear(self) -> None:
+        self._heard_at = _now()
+        self._awake.stop()
 
     def _on_open_timeout(self) -> None:
         self._lose("it does not answer")
@@ -210,6 +235,7 @@ class EventStream(QObject):
 
     def _drop_socket(self) -> None:
         self._reading.stop()
+        self._awake.stop()
         self._unread.clear()
         self._unread_bytes = 0
         socket, self._socket = self._socket, None

@@ -1,5 +1,7 @@
 """Axes whose numbers a person can read: `20k`, and powers of ten on a logarithmic scale."""
 
+from typing import Any
+
 import pyqtgraph as pg
 from PyQt6.QtCore import QLineF, QPointF
 from PyQt6.QtGui import QPainter, QPen
@@ -13,6 +15,9 @@ _Stroke = tuple[QPen, QPointF, QPointF]
 
 class _Axis(pg.AxisItem):
     """Painted from what was laid out, not from a recorded picture, which looks for its font at each label anew."""
+
+    picture: Any
+    """What was laid out: line, ticks and texts; None: to be laid out."""
 
     def paint(self, p: QPainter, _opt: object, _widget: object) -> None:
         if self.picture is None:  # pyqtgraph forgets it when the range changes
@@ -32,7 +37,7 @@ class _Axis(pg.AxisItem):
         p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         for pen, lines in by_colour.values():
             p.setPen(pen)
-            p.drawLines(lines)
+            p.drawLines(*lines)
         super().drawPicture(p, axis, [], texts)
 
 

@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mosaic_contracts.cursor import Cursor, parse_cursor
+from mosaic_contracts.curve_set import EPISODE_LENGTH, EPISODE_RETURN, DrawnCurve
 from mosaic_gui.state.axis import XAxis
+from mosaic_gui.state.coarse import coarse_of, columns_of
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.series import Series
 
 Floats = NDArray[np.float64]
 
-EPISODE_RETURN = "episode/return"
-EPISODE_LENGTH = "episode/length"
-"""Names of what is taken from episode events; a worker's own metrics stand beside them under their own names."""
+__all__ = ["EPISODE_LENGTH", "EPISODE_RETURN", "RunCurves"]
 
 
 class RunCurves:
@@ -23,6 +24,8 @@ class RunCurves:
     def __init__(self) -> None:
         self.series: dict[str, Series] = {}
         self.first_t: float | None = None
+        self._ends: dict[str, Cursor] = {}
+        """Of series that were begun from the store: how far they reached then."""
 
     @property
     def names(self) -> list[str]:
@@ -31,15 +34,34 @@ class RunCurves:
 
     def take(self, batch: EventBatch) -> bool:
         """Add what a batch brings; False when it brings nothing that is drawn."""
-        grown = self._take_episodes(batch.events)
+        grown = self._take_episodes([e for e in batch.events if e["type"] == "episode"])
         if (table := batch.columns.get("metric")) is not None:
-            self._take_metrics(table)
+            self._take_metrics(table, (table["attempt"], table["source"]))
             grown = True
-        singles = [e for e in batch.events if e["type"] == "metric"]
+        singles = [
+            e for e in batch.events if e["type"] == "metric" and self._is_behind(e["name"], e)
+        ]
         if singles:
             keys = ("name", "step", "t", "value")
-            self._take_metrics({key: [e.get(key) for e in singles] for key in keys})
+            self._take_metrics({key: [e.get(key) for e in singles] for key in keys}, None)
         return grown or bool(singles)
+
+    def begin(self, curve: DrawnCurve, cursor: str) -> None:
+        """Start a series from what the store has of it up to `cursor`; events up to there are not taken again.
+
+        Raises:
+            ValueError: the columns are not what they should be.
+        """
+        table = columns_of(curve)
+        series = Series()
+        if curve.reduced:
+            series.begin(coarse_of(curve))
+        else:
+            series.extend(table["step"], table["t"], table["value"])
+        if len(series):
+            self.series[curve.name] = series
+            self._ends[curve.name] = parse_cursor(cursor)
+            self._look_at_clock(series.t)
 
     def x_of(self, name: str, axis: XAxis) -> Floats:
         """The points' places on an axis, never falling."""
@@ -70,8 +92,8 @@ class RunCurves:
         guess = np.interp(series.t, clock.t, clock.steps) if clock else series.t - series.t[0]
         return np.where(known, steps, guess)
 
-    def _take_episodes(self, events: list[dict[str, Any]]) -> bool:
-        ends = [e for e in events if e["type"] == "episode"]
+    def _take_episodes(self, told: list[dict[str, Any]]) -> bool:
+        ends = [e for e in told if self._is_behind(EPISODE_RETURN, e)]
         if not ends:
             return False
         steps = _floats([e["global_step"] for e in ends])
@@ -80,18 +102,35 @@ class RunCurves:
         self._extend(EPISODE_LENGTH, steps, t, _floats([e["length"] for e in ends]))
         return True
 
-    def _take_metrics(self, table: Mapping[str, list[Any]]) -> None:
+    def _take_metrics(
+        self, table: Mapping[str, list[Any]], source: tuple[int, str] | None
+    ) -> None:
+        """Rows of one source, of which some may be known; None: all of them are new."""
         steps, t, values = (_floats(table[key]) for key in ("step", "t", "value"))
         places: dict[str, list[int]] = {}
         for place, name in enumerate(table["name"]):
             places.setdefault(name, []).append(place)
         for name, chosen in places.items():
+            if source is not None and name in self._ends:
+                known = self._ends[name].get(source, 0)
+                chosen = [place for place in chosen if table["seq"][place] > known]  # noqa: PLW2901
+                if not chosen:
+                    continue
             self._extend(name, steps[chosen], t[chosen], values[chosen])
 
     def _extend(self, name: str, steps: Floats, t: Floats, values: Floats) -> None:
+        self._look_at_clock(t)
+        self.series.setdefault(name, Series()).extend(steps, t, values)
+
+
+    def _look_at_clock(self, t: Floats) -> None:
         if self.first_t is None or t[0] < self.first_t:
             self.first_t = float(t[0])
-        self.series.setdefault(name, Series()).extend(steps, t, values)
+
+    def _is_behind(self, name: str, event: dict[str, Any]) -> bool:
+        """Whether an event comes after what its series was begun with."""
+        end = self._ends.get(name)
+        return end is None or event["seq"] > end.get((event["attempt"], event["source"]), 0)
 
 
 def _floats(values: list[Any]) -> Floats:

@@ -9,6 +9,8 @@ Floats = NDArray[np.float64]
 
 MOST_POINTS = 20_000
 """More than that a curve is never given (measured: beyond, a frame takes longer than its tick)."""
+HIGHEST = 1e300
+"""What is higher is drawn there: the difference of two such numbers is none any more, and no axis could be made."""
 MOST_GAPS = 120
 """Marks of a curve; more of them are a band in which none can be told from its neighbours."""
 
@@ -36,6 +38,7 @@ def visible(x: Floats, low: float, high: float) -> slice:
 def line(x: Floats, y: Floats, buckets: int) -> Line:
     """The points as one line with about `2 * buckets` points, and its gaps."""
     finite = np.isfinite(y)
+    y = np.clip(y, -HIGHEST, HIGHEST)
     if finite.all():
         kept = _picked(y, buckets)
         return Line(x[kept], y[kept], np.ones(len(kept), np.uint8), np.empty(0))
@@ -74,7 +77,8 @@ def _picked(y: Floats, buckets: int) -> NDArray[np.intp]:
     rest = [whole + int(y[whole:].argmin()), whole + int(y[whole:].argmax())] if whole < n else []
     kept = np.concatenate([[0], pairs.T.ravel(), sorted(rest), [n - 1]]).astype(np.intp)
     # ascending already: equal neighbours are a bucket's lowest that is its highest, or an end
-    return kept[np.concatenate([[True], kept[1:] > kept[:-1]])]
+    places: NDArray[np.intp] = kept[np.concatenate([[True], kept[1:] > kept[:-1]])]
+    return places
 
 
 def _size(n: int, buckets: int) -> int:

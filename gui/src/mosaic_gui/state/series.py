@@ -1,18 +1,25 @@
-"""One metric of one run: its points in the order in which they came, in arrays that grow."""
+"""One metric of one run: its points in the order in which they came, in arrays that grow.
+
+The oldest part may be coarse (`mosaic_gui.state.coarse`): a long run is opened by what its buckets say, and a run that
+streams for ever is thinned from its old end. Where the user looks closely, that stretch is replaced by a finer one.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mosaic_gui.state.coarse import Coarse, joined, thinned
 from mosaic_gui.state.smoothing import Smoother
 
 Floats = NDArray[np.float64]
 Numbers = Floats | Sequence[float | None]
 
 _FIRST = 256
-MOST_RAW = 400_000
-"""Points kept of one series (about 10 MB); beyond, the older half is thinned to the lowest and highest of each four."""
+MOST_RAW = 48_000
+"""Points kept of one series (some 2 MB); beyond, the older half is thinned to the lowest and highest of each four. The
+stack has all of them, and tells them again where they are looked at."""
+_NONE = Coarse(*(np.empty(0) for _ in range(5)))
 
 
 class Series:
@@ -21,11 +28,14 @@ class Series:
     def __init__(self) -> None:
         self._data = np.empty((3, _FIRST))
         self._size = 0
-        self.thinned = False
+        self._coarse = _NONE
+        """Of the first points: what each stands for."""
+        self._unrefined: Coarse | None = None
+        """The coarse part as it was before a stretch of it was refined."""
         self.is_rising = True
         """Every point has a step, and none is below the one before: the steps are places on an axis as they are."""
         self.version = 0
-        """Grows when points were thinned: whoever kept something of the points begins anew."""
+        """Grows when points were thinned or refined: whoever kept something of the points begins anew."""
         self._smoother: Smoother | None = None
         self._smoothed = np.empty(0)
         self._smoothed_size = 0
@@ -45,6 +55,29 @@ class Series:
     def values(self) -> Floats:
         return self._data[2, : self._size]
 
+    @property
+    def coarse_size(self) -> int:
+        """So many of the first points stand for more than themselves."""
+        return len(self._coarse)
+
+    @property
+    def thinned(self) -> bool:
+        """Not every point of it is here."""
+        return len(self._coarse) > 0
+
+    def too_coarse(self, part: slice, wanted: int) -> tuple[int, int] | None:
+        """First and last step of a part in which the stack knows more points than are here, and fewer than `wanted` are."""
+        seen = slice(part.start, min(part.stop, len(self._coarse)))
+        if not 0 < seen.stop - seen.start < wanted or not self.is_rising:
+            return None
+        if self._coarse.weights[seen].max() <= 1:
+            return None
+        return int(self.steps[seen][0]), int(self.steps[seen][-1])
+
+    def begin(self, coarse: Coarse) -> None:
+        """Start from what another has made of the points so far; there are none yet."""
+        self._replace_coarse(coarse)
+
     def extend(self, steps: Numbers, t: Numbers, values: Numbers) -> None:
         """Append points; all three have one length. A step that is None or NaN is none."""
         added = len(values)
@@ -58,6 +91,16 @@ class Series:
         if self._size > MOST_RAW:
             self._thin()
 
+    def refine(self, finer: Coarse) -> None:
+        """Put a finer stretch in the place of that part of the coarse points; the stretch before becomes coarse again."""
+        base = self._coarse if self._unrefined is None else self._unrefined
+        if not len(finer) or not self.is_rising:
+            return
+        begin = int(np.searchsorted(base.steps, finer.steps[0], side="left"))
+        end = int(np.searchsorted(base.steps, finer.steps[-1], side="right"))
+        self._replace_coarse(joined([base.part(slice(begin)), finer, base.part(slice(end, None))]))
+        self._unrefined = base
+
     def smoothed(self, factor: float) -> Floats:
         """The values smoothed over all points; only what is new is computed."""
         if self._smoother is None or self._smoother.factor != factor:
@@ -67,6 +110,11 @@ class Series:
             grown = np.empty(self._data.shape[1])
             grown[: self._smoothed_size] = self._smoothed[: self._smoothed_size]
             self._smoothed = grown
+        coarse = len(self._coarse)
+        if self._smoothed_size < coarse:
+            old = self._smoother.extend_weighted(self._coarse.levels, self._coarse.weights)
+            self._smoothed[:coarse] = np.where(np.isfinite(self.values[:coarse]), old, np.nan)
+            self._smoothed_size = coarse
         new = self.values[self._smoothed_size :]
         if len(new):
             self._smoothed[self._smoothed_size : self._size] = self._smoother.extend(new)
@@ -88,14 +136,34 @@ class Series:
         grown[:, : self._size] = self._data[:, : self._size]
         self._data = grown
 
-    def _thin(self) -> None:
-        half = self._size // 2 // 4 * 4
-        table = np.nan_to_num(self.values[:half], nan=0.0).reshape(-1, 4)
-        base = np.arange(len(table)) * 4
-        picks = np.unique(np.concatenate([base + table.argmin(1), base + table.argmax(1)]))
-        kept = np.concatenate([picks, np.arange(half, self._size)])
-        self._data[:, : len(kept)] = self._data[:, kept]
-        self._size = len(kept)
+    def _replace_coarse(self, coarse: Coarse) -> None:
+        """Other points in the place of the coarse ones; those behind them stay."""
+        raw = self._data[:, len(self._coarse) : self._size].copy()
+        size = len(coarse) + raw.shape[1]
+        self._reserve(size)
+        self._data[:, : len(coarse)] = coarse.columns[:3]
+        self._data[:, len(coarse) : size] = raw
+        self._size = size
+        self._coarse, self._unrefined = coarse, None
+        self.is_rising = self._goes_on_rising(slice(0, size))
         self._smoother = None
-        self.thinned = True
         self.version += 1
+
+    def _thin(self) -> None:
+        if self._unrefined is not None:
+            self._replace_coarse(self._unrefined)
+        half = self._size // 2 // 4 * 4
+        raw = max(0, half - len(self._coarse))
+        first = len(self._coarse)
+        values = self.values[first : first + raw].copy()
+        fresh = Coarse(
+            self.steps[first : first + raw].copy(),
+            self.t[first : first + raw].copy(),
+            values,
+            values,
+            np.ones(raw),
+        )
+        old = joined([self._coarse, fresh])
+        fewer = joined([thinned(old.part(slice(half))), old.part(slice(half, None))])
+        self._coarse = old
+        self._replace_coarse(fewer)

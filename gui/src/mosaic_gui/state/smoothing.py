@@ -3,6 +3,7 @@
 The sum runs over all points, never over the decimated ones, so that zooming does not change a smoothed value.
 """
 
+import math
 from typing import Final
 
 import numpy as np
@@ -41,6 +42,18 @@ class Smoother:
         finite = np.isfinite(values)
         if self.factor > 0:
             smoothed[finite] = self._extend_finite(values[finite])
+        return smoothed
+
+    def extend_weighted(self, levels: Floats, weights: Floats) -> Floats:
+        """As `extend` for points that stand for `weights` points with a mean of `levels` each, at the end of theirs."""
+        smoothed = np.full(len(levels), np.nan)
+        for place, (level, weight) in enumerate(zip(levels.tolist(), weights.tolist(), strict=True)):
+            if weight and math.isfinite(level):
+                past = self.factor**weight
+                self._sum = past * self._sum + (1 - past) * level
+                self._weight = past * self._weight + (1 - past)
+            if self._weight:
+                smoothed[place] = self._sum / self._weight
         return smoothed
 
     def _extend_finite(self, values: Floats) -> Floats:

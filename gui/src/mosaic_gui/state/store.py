@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mosaic_contracts.curve_set import DrawnCurve
 from mosaic_contracts.live import Ended, Hello, Missed, Pong, ProblemFrame, RunChanged, Snapshot
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.runs import RunView
@@ -126,6 +127,39 @@ class Store:
         if followed is None:
             followed = self.followed[run_id] = Followed(Follower(run_id))
         return followed.follower
+
+    def begin_curves(self, run_id: str, curves: Iterable[DrawnCurve], cursor: str) -> Changes:
+        """Series of a followed run as the store has them up to a cursor. Raises ValueError: see `RunCurves.begin`."""
+        followed = self.followed.get(run_id)
+        if followed is None:
+            return NOTHING
+        for curve in curves:
+            followed.curves.begin(curve, cursor)
+        return Changes(curves=frozenset({run_id}))
+
+    def go_on_from(self, run_id: str, cursor: str) -> Follower:
+        """What is up to there was read in another way; the follower says from where to ask."""
+        followed = self.followed[run_id]
+        followed.follower = Follower(run_id, cursor)
+        return followed.follower
+
+    def begin_anew(self, run_id: str) -> Follower:
+        """Forget what was read: all of it comes again."""
+        followed = self.followed[run_id]
+        followed.curves = RunCurves()
+        followed.follower = Follower(run_id)
+        return followed.follower
+
+    def take_past(self, run_id: str, events: list[dict[str, Any]]) -> Changes:
+        """Events from before the subscription, of the kinds that are no curves."""
+        followed = self.followed.get(run_id)
+        if followed is None or not events:
+            return NOTHING
+        live = followed.config
+        followed.take(EventBatch(run_id, events, {}, ""))
+        followed.config = live or followed.config
+        followed.told.sort(key=lambda event: float(event["t"]))
+        return Changes(events=frozenset({run_id}))
 
     def unfollow(self, run_id: str) -> None:
         """Let go of everything but its record."""

@@ -66,6 +66,16 @@ NUMERIC = frozenset(
         Column.SPS,
     }
 )
+_COLUMNS = len(Column)
+_ROLES = frozenset(
+    int(role)
+    for role in (
+        Qt.ItemDataRole.DisplayRole,
+        Qt.ItemDataRole.ToolTipRole,
+        Qt.ItemDataRole.TextAlignmentRole,
+        *Role,
+    )
+)
 _MOVING = (Column.ELAPSED, Column.CREATED)
 """Columns that change as time goes by."""
 _NUMBERS_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -85,7 +95,7 @@ class RunTableModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._ids)
 
     def columnCount(self, parent: QModelIndex = ROOT) -> int:
-        return 0 if parent.isValid() else len(Column)
+        return 0 if parent.isValid() else _COLUMNS
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
@@ -100,7 +110,8 @@ class RunTableModel(QAbstractTableModel):
         return None
 
     def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
+        # a view asks for every role of every cell that it paints: colours, fonts, icons, hints ...
+        if role not in _ROLES or not index.isValid():
             return None
         run = self._store.runs.get(self._ids[index.row()])
         if run is None:

@@ -36,6 +36,17 @@ class Drawn:
     last: float | None
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Part of a curve between two steps that is to be read in so many buckets."""
+
+    run_id: str
+    name: str
+    from_step: int
+    to_step: int
+    buckets: int
+
+
 class WatchModel(QObject):
     """What the watch page shows; emits what became different."""
 
@@ -46,6 +57,8 @@ class WatchModel(QObject):
     """Other charts are shown, or they are drawn in another way."""
     curves_grown = pyqtSignal()
     names_changed = pyqtSignal()
+    finer_wanted = pyqtSignal(object)
+    """A Stretch of which there are too few points for what the user sees."""
 
     def __init__(self, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -168,6 +181,8 @@ class WatchModel(QObject):
                 continue
             x = self._x(followed, name)
             part = visible(x, low, high)
+            if (stretch := series.too_coarse(part, buckets)) is not None:
+                self.finer_wanted.emit(Stretch(run_id, name, *stretch, buckets))
             smooth = None
             if self.smoothing > 0:
                 smooth = line(x[part], self._scaled(series.smoothed(self.smoothing)[part]), buckets)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +102,7 @@ def _reduced(
     return DrawnCurve(name=name, points=count, reduced=True, stepless=stepless, columns=packed)
 
 
-def _merged(groups: Groups, starts: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.generic], ...]:
+def _merged(groups: Groups, starts: npt.NDArray[np.intp]) -> tuple[npt.NDArray[Any], ...]:
     """Numbers of the buckets that begin at `starts`."""
     if not len(groups):
         return tuple(np.empty(0) for _ in range(8))
@@ -145,13 +146,14 @@ def _sampled(db: sqlite3.Connection, one: Series) -> tuple[Columns, npt.NDArray[
     rows = db.execute("SELECT seq_min, n FROM chunk WHERE series=? ORDER BY seq_min", (one.id,))
     chunks = rows.fetchall()
     begins = np.cumsum([0, *(n for _, n in chunks)])
-    chosen = np.unique(np.linspace(0, len(chunks) - 1, _CLOCK_CHUNKS).astype(int)) if chunks else []
+    spread = np.linspace(0, len(chunks) - 1, _CLOCK_CHUNKS).astype(int) if chunks else ()
+    chosen = [int(place) for place in np.unique(spread)]
     columns = [*(read_chunk(db, one.id, chunks[i][0]) for i in chosen), read_tails(db, one.id)]
     first = [*(int(begins[i]) for i in chosen), int(begins[-1])]
     places = [np.arange(p, p + len(c)) for p, c in zip(first, columns, strict=True)]
     return np.concatenate(columns), np.concatenate(places)
 
 
-def pack_floats(values: npt.NDArray[np.generic]) -> bytes:
+def pack_floats(values: npt.NDArray[Any]) -> bytes:
     """A column as it travels."""
     return np.ascontiguousarray(values, dtype="<f8").tobytes()

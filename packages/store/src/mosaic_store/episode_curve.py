@@ -20,14 +20,19 @@ _EVERY = (-(2**63), 2**63 - 1)
 # A number is finite when it does not change as it is taken from itself; NULL is NaN.
 _BUCKETS = f"""
 SELECT min(step), max(step), min(t), max(t), count(*), min(finite), max(finite), avg(finite),
-    count(*) - count(finite), max(end_seq)
-FROM (SELECT global_step AS step, end_us AS t, end_seq, {{value}} AS value,
+    count(*) - count(finite)
+FROM (SELECT global_step AS step, end_us AS t,
         CASE WHEN {{value}} - {{value}} = 0 THEN {{value}} END AS finite
     FROM episode WHERE {_ENDED})
 GROUP BY (step - ?) / ? ORDER BY 1
 """  # noqa: S608 - our own words
 _POINTS = f"SELECT global_step, end_us, {{value}} FROM episode WHERE {_ENDED} ORDER BY attempt, end_seq"  # noqa: S608
 _SPAN = f"SELECT count(*), min(global_step), max(global_step) FROM episode WHERE {_ENDED}"  # noqa: S608
+_NEWEST = """
+SELECT {value} FROM (SELECT * FROM episode WHERE run=? ORDER BY attempt DESC, start_seq DESC LIMIT 1000)
+WHERE end_seq IS NOT NULL ORDER BY attempt DESC, end_seq DESC LIMIT 1
+"""
+"""Of the last episodes to begin, for several environments end theirs in another order."""
 
 
 def read_episode_curve(
@@ -53,8 +58,10 @@ def read_episode_curve(
         width = max(1, -(-(high - low + 1) // buckets))
         query = _BUCKETS.format(value=value)
         found = db.execute(query, (row[0], *limits, low, width)).fetchall()
-    # the newest value of a bucket stands for nothing that is drawn of a reduced curve but its end
-    rows = [(*one[:8], one[7], one[8]) for one in found]
+    # a bucket's own newest value is not known; of all it is, and that is the one that is shown
+    rows = [[*one[:8], one[7], one[8]] for one in found]
+    if rows and bounds[1] is None:
+        (rows[-1][8],) = db.execute(_NEWEST.format(value=value), (row[0],)).fetchone() or (None,)
     columns = _columns(rows, BUCKET_COLUMNS, scaled=(2, 3))
     return DrawnCurve(name=name, points=count, reduced=True, columns=columns)
 
