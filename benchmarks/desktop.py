@@ -23,7 +23,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from many_runs import MANIFEST, START_S, running
+from many_runs import MANIFEST, running
 from past_runs import add_events, add_records
 from warm_stack import VENVS, WarmStack, warm_stack
 
@@ -61,9 +61,7 @@ def main() -> None:
         measure_past(options.parts, platforms, options.events)
 
 
-def measure_flood(
-    stack: WarmStack, mix: str, platform: str, part: str, seconds: float
-) -> None:
+def measure_flood(stack: WarmStack, mix: str, platform: str, part: str, seconds: float) -> None:
     """Four runs, and the window on them."""
     more = {"metrics": MIXES[mix]}
     with stack.reader() as reader, running(stack, reader, RUNS, RATE / RUNS, **more) as pids:
@@ -109,9 +107,7 @@ def client(
             timeout=seconds + 900,
             check=True,
         )
-    found = json.loads(done.stdout)
-    assert isinstance(found, dict)
-    return found
+    return dict(json.loads(done.stdout))
 
 
 @contextlib.contextmanager
@@ -124,7 +120,7 @@ def screen(platform: str) -> Iterator[dict[str, str]]:
     argv = ["Xvfb", "-displayfd", str(writing), "-screen", "0", SCREEN, "-nolisten", "tcp"]
     with subprocess.Popen(argv, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
         os.close(writing)
-        with open(reading) as told:
+        with os.fdopen(reading) as told:
             number = told.readline().strip()
         try:
             yield {"QT_QPA_PLATFORM": "xcb", "DISPLAY": f":{number}"}

@@ -183,8 +183,7 @@ def opening(client: Client, pulse: Pulse, runs: list[str], _seconds: float) -> T
 def _when_whole(client: Client, run_id: str, began: float) -> float:
     """Until every chart reaches the run's last step."""
     summary = client.store.runs[run_id].summary
-    assert summary is not None
-    last = summary.global_step
+    last = summary.global_step if summary is not None else 0
 
     def whole() -> bool:
         extents = [client.watch.extent(name) for name in client.watch.charts]
@@ -200,7 +199,8 @@ def listing(client: Client, pulse: Pulse, _runs: list[str], _seconds: float) -> 
     client.window.show_page(RUNS)
     table = client.window.runs.table
     viewport = table.viewport()
-    assert viewport is not None
+    if viewport is None:
+        raise RuntimeError("the list has no viewport")
     pass_time(1.0)
     frames: list[float] = []
     cpu: list[float] = []

@@ -26,7 +26,7 @@ def share(times: list[float], part: float) -> float:
 
 
 class Pulse(QObject):
-    """A timer that is to fire every 2 ms: what comes between is a stall of the loop, by the wall clock and in CPU time."""
+    """A timer that is to fire every 2 ms: what comes between is a stall, by the wall clock and in CPU time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class FrameView(QWidget):
 
 
 class InputProbe(QObject):
-    """Mouse moves over a widget or keys into it, from a thread of their own at random moments: from there to painted."""
+    """Mouse moves over a widget or keys into it, from a thread of their own at random moments, until painted."""
 
     def __init__(self, target: QWidget, make: Callable[[int], QEvent]) -> None:
         super().__init__()

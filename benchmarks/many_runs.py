@@ -62,7 +62,9 @@ def running(
     """So many runs, all of them at work; their processes and the services' by part."""
     run_ids: list[str] = []
     while len(run_ids) < number:
-        run_ids += [_submit(stack, rate, parameters) for _ in range(min(AT_ONCE, number - len(run_ids)))]
+        run_ids += [
+            _submit(stack, rate, parameters) for _ in range(min(AT_ONCE, number - len(run_ids)))
+        ]
         _wait_at_work(reader, run_ids)
         print(f"  {len(run_ids)} runs at work", file=sys.stderr)
     pids = {part: [stack.run_pid(run_id, part) for run_id in run_ids] for part in PARTS}

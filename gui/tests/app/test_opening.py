@@ -77,7 +77,7 @@ def test_what_people_look_at_first_comes_first_and_live_after_all(
         pages.append(names)
         assert not len(ready)
         reply.succeed(curve_set(names, f"1.worker.{100 - len(pages)}"))
-    assert sorted(sum(pages, [])) == sorted(NAMES)
+    assert sorted(name for page in pages for name in page) == sorted(NAMES)
     assert set(pages[0]) < {"losses/a", "losses/b", "losses/c", "losses/d"}
     assert ready[0][0].cursor == f"1.worker.{100 - len(pages)}"
     first, last = pages[0][0], pages[-1][0]
@@ -103,9 +103,7 @@ def test_the_rest_of_the_past_comes_by_pages(qtbot: QtBot, store: Store) -> None
 
     def page(seq: int, kind: str, more: bool) -> EventPage:
         event = {"type": kind, "attempt": 1, "source": "worker", "seq": seq, "t": float(seq)}
-        return EventPage(
-            events=[event | {"data": {}}], cursor=f"1.worker.{seq}", has_more=more
-        )
+        return EventPage(events=[event | {"data": {}}], cursor=f"1.worker.{seq}", has_more=more)
 
     types, cursor, reply = api.take("events")
     assert ("log" in types, "metric" in types, cursor) == (True, False, "")
@@ -135,7 +133,7 @@ def test_a_stack_that_cannot_tell_curves_tells_events(qtbot: QtBot, store: Store
     names, _, reply = api.take("curves")
     reply.succeed(curve_set(names, "1.worker.4"))
     api.take("curves")[2].fail(ApiProblem("No stack answers."))
-    assert [follower.cursor for (follower,) in ready] == [""]
+    assert [ready[n][0].cursor for n in range(len(ready))] == [""]
     assert not store.followed[RUN].curves.series
     opening.stop()
 

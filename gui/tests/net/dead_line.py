@@ -38,4 +38,4 @@ class Line(QObject):
 
     def _pass(self, source: QTcpSocket, sink: QTcpSocket) -> None:
         if not self.is_dead and sink.state() is QTcpSocket.SocketState.ConnectedState:
-            sink.write(source.readAll())
+            sink.write(source.readAll().data())

@@ -1,17 +1,17 @@
 import numpy as np
 import pytest
+from tests.specimen import metrics
 
 from mosaic_contracts.curve_set import BUCKET_COLUMNS, POINT_COLUMNS, DrawnCurve
 from mosaic_gui.state import series as series_module
 from mosaic_gui.state.coarse import coarse_of
 from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.series import Series
-from tests.specimen import metrics
 
 NAME = "losses/a"
 
 
-def reduced(values: np.ndarray, size: int, first: int = 0) -> DrawnCurve:  # type: ignore[type-arg]
+def reduced(values: np.ndarray, size: int, first: int = 0) -> DrawnCurve:
     """A curve of one point a step in buckets of `size`, as the store makes it."""
     rows = []
     for begin in range(0, len(values), size):

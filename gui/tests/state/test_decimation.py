@@ -53,7 +53,7 @@ def test_the_highest_numbers_leave_an_axis_room() -> None:
 
 @given(st.lists(st.floats(-1e9, 1e9) | st.just(np.nan), min_size=1, max_size=2000))
 def test_gaps_cost_no_spike(values: list[float]) -> None:
-    """However many values are missing, the lowest and the highest of the others are drawn, and nothing joins a gap's ends."""
+    """However many values are missing, the lowest and the highest of the others are drawn."""
     y = np.array(values)
     drawn = line(np.arange(len(y), dtype=float), y, 40)
     finite = y[np.isfinite(y)]

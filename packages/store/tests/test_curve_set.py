@@ -51,9 +51,7 @@ def test_a_short_curve_comes_as_it_is(writer: Writer, reader: Reader) -> None:
     """Every point with its step, its time and its value, NaN among them, and the cursor behind them."""
     values = [1.0, math.nan, -math.inf, 4.0]
     steps = [0, 10, None, 30]
-    put(
-        writer, [Metric(n + 1, n * 10**6, NAME, steps[n], value) for n, value in enumerate(values)]
-    )
+    put(writer, [Metric(n + 1, n * 10**6, NAME, steps[n], value) for n, value in enumerate(values)])
     found = reader.curve_set(RUN_ID, [NAME, "no/such"])
     assert found.names == [NAME]
     assert found.cursor == "1.worker.4"

@@ -9,7 +9,7 @@ from functools import partial
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
 from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
-from mosaic_contracts.curve_set import EPISODE_CURVES, MAX_CURVES, CurveSet
+from mosaic_contracts.curve_set import EPISODE_CURVES, CurveSet
 from mosaic_contracts.live import ALL_EXTRAS, DEFAULT_TYPES
 from mosaic_contracts.runs import EventPage
 from mosaic_gui.net.api import ApiClient
@@ -139,6 +139,3 @@ def _pages(names: list[str]) -> list[list[str]]:
     pages = [first, episodes]
     pages += [rest[n : n + CURVES_A_PAGE] for n in range(0, len(rest), CURVES_A_PAGE)]
     return [page for page in pages if page]
-
-
-assert CURVES_A_PAGE <= MAX_CURVES

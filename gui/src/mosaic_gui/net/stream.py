@@ -122,7 +122,7 @@ class EventStream(QObject):
         socket.open(request, options)
 
     def _on_message(self, data: bytes) -> None:
-        """Keep it for its turn: after a pause of any kind very many come at once, and the window is not to wait for them."""
+        """Keep it for its turn: after a pause very many come at once, and the window is not to wait for them."""
         self._hear()
         self._unread.append(bytes(data))
         self._unread_bytes += len(self._unread[-1])

@@ -102,9 +102,7 @@ class RunCurves:
         self._extend(EPISODE_LENGTH, steps, t, _floats([e["length"] for e in ends]))
         return True
 
-    def _take_metrics(
-        self, table: Mapping[str, list[Any]], source: tuple[int, str] | None
-    ) -> None:
+    def _take_metrics(self, table: Mapping[str, list[Any]], source: tuple[int, str] | None) -> None:
         """Rows of one source, of which some may be known; None: all of them are new."""
         steps, t, values = (_floats(table[key]) for key in ("step", "t", "value"))
         places: dict[str, list[int]] = {}
@@ -113,7 +111,7 @@ class RunCurves:
         for name, chosen in places.items():
             if source is not None and name in self._ends:
                 known = self._ends[name].get(source, 0)
-                chosen = [place for place in chosen if table["seq"][place] > known]  # noqa: PLW2901
+                chosen = [place for place in chosen if table["seq"][place] > known]
                 if not chosen:
                     continue
             self._extend(name, steps[chosen], t[chosen], values[chosen])
@@ -121,7 +119,6 @@ class RunCurves:
     def _extend(self, name: str, steps: Floats, t: Floats, values: Floats) -> None:
         self._look_at_clock(t)
         self.series.setdefault(name, Series()).extend(steps, t, values)
-
 
     def _look_at_clock(self, t: Floats) -> None:
         if self.first_t is None or t[0] < self.first_t:

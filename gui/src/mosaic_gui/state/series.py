@@ -66,7 +66,7 @@ class Series:
         return len(self._coarse) > 0
 
     def too_coarse(self, part: slice, wanted: int) -> tuple[int, int] | None:
-        """First and last step of a part in which the stack knows more points than are here, and fewer than `wanted` are."""
+        """First and last step of a part with fewer than `wanted` points of which the stack knows more."""
         seen = slice(part.start, min(part.stop, len(self._coarse)))
         if not 0 < seen.stop - seen.start < wanted or not self.is_rising:
             return None
@@ -92,7 +92,7 @@ class Series:
             self._thin()
 
     def refine(self, finer: Coarse) -> None:
-        """Put a finer stretch in the place of that part of the coarse points; the stretch before becomes coarse again."""
+        """Put a finer stretch in its place among the coarse points; the one before becomes coarse again."""
         base = self._coarse if self._unrefined is None else self._unrefined
         if not len(finer) or not self.is_rising:
             return

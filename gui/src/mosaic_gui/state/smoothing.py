@@ -47,7 +47,9 @@ class Smoother:
     def extend_weighted(self, levels: Floats, weights: Floats) -> Floats:
         """As `extend` for points that stand for `weights` points with a mean of `levels` each, at the end of theirs."""
         smoothed = np.full(len(levels), np.nan)
-        for place, (level, weight) in enumerate(zip(levels.tolist(), weights.tolist(), strict=True)):
+        for place, (level, weight) in enumerate(
+            zip(levels.tolist(), weights.tolist(), strict=True)
+        ):
             if weight and math.isfinite(level):
                 past = self.factor**weight
                 self._sum = past * self._sum + (1 - past) * level

@@ -1,8 +1,8 @@
 """Reply of `GET /runs/{run_id}/curves`: many curves of one moment, for a client that draws them and goes on live.
 
-The reply is msgpack (`application/msgpack`) of a `CurveSet`: a column is the bytes of little-endian 64-bit floats, which
-a client takes over as they are. It is read in one transaction, so that a subscription from `cursor` goes on exactly
-where the curves end.
+The reply is msgpack (`application/msgpack`) of a `CurveSet`: a column is the bytes of little-endian 64-bit floats,
+which a client takes over as they are. It is read in one transaction, so that a subscription from `cursor` goes on
+exactly where the curves end.
 """
 
 from mosaic_contracts.models import PeerModel
@@ -20,8 +20,8 @@ POINT_COLUMNS = ("step", "t", "value")
 """Of a whole curve, in the order in which the points were told. `step` is NaN where a point has none."""
 BUCKET_COLUMNS = ("step0", "step1", "t0", "t1", "n", "min", "max", "mean", "last", "odd")
 """Of a reduced one, by step: first and last step and time, points, and of its finite values lowest, highest and mean
-(NaN without one); `last` as it was; `odd`: how many are NaN or infinite. Times within it are those of the nearest points
-that were looked at. The steps of points without any are their positions in the series."""
+(NaN without one); `last` as it was; `odd`: how many are NaN or infinite. Times lie between those of points that were
+looked at. The steps of points without any are their positions in the series."""
 
 
 class DrawnCurve(PeerModel):

@@ -26,7 +26,9 @@ FROM (SELECT global_step AS step, end_us AS t,
     FROM episode WHERE {_ENDED})
 GROUP BY (step - ?) / ? ORDER BY 1
 """  # noqa: S608 - our own words
-_POINTS = f"SELECT global_step, end_us, {{value}} FROM episode WHERE {_ENDED} ORDER BY attempt, end_seq"  # noqa: S608
+_POINTS = (
+    f"SELECT global_step, end_us, {{value}} FROM episode WHERE {_ENDED} ORDER BY attempt, end_seq"  # noqa: S608
+)
 _SPAN = f"SELECT count(*), min(global_step), max(global_step) FROM episode WHERE {_ENDED}"  # noqa: S608
 _NEWEST = """
 SELECT {value} FROM (SELECT * FROM episode WHERE run=? ORDER BY attempt DESC, start_seq DESC LIMIT 1000)
