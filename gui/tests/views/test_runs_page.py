@@ -9,7 +9,8 @@ from tests.specimen import run, run_id
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Store
-from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTableModel
+from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.runs_page import RunsPage
 from mosaic_gui.views.tag_popup import TagPopup
 
@@ -75,8 +76,8 @@ def test_an_empty_list_leads_to_the_first_run(qtbot: QtBot, shown: Shown) -> Non
     ("states", "rows", "enabled"),
     [
         ((RunState.RUNNING, RunState.FAILED), (), set()),
-        ((RunState.RUNNING, RunState.FAILED), (0,), {"open", "copy", "tag", "stop"}),
-        ((RunState.RUNNING, RunState.FAILED), (1,), {"open", "copy", "tag", "delete"}),
+        ((RunState.RUNNING, RunState.FAILED), (0,), {"open", "copy", "tag", "note", "stop"}),
+        ((RunState.RUNNING, RunState.FAILED), (1,), {"open", "copy", "tag", "note", "delete"}),
         ((RunState.RUNNING, RunState.FAILED), (0, 1), {"open", "tag", "stop", "delete"}),
     ],
 )
@@ -86,7 +87,7 @@ def test_what_can_be_done_follows_the_selection(
     """Only what makes sense for the selected runs can be pressed."""
     shown.take(*states)
     shown.select(*rows)
-    names = ("open", "copy", "tag", "delete", "stop")
+    names = ("open", "copy", "tag", "note", "delete", "stop")
     assert {name for name in names if shown.button(f"runs.{name}").isEnabled()} == enabled
 
 
@@ -148,3 +149,41 @@ def test_everything_has_a_key(qtbot: QtBot, shown: Shown) -> None:
     qtbot.keyClick(shown.page.table, Qt.Key.Key_Return)
     qtbot.keyClick(shown.page.table, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
     assert len(opened) == len(stopped) == 1
+
+
+def grouped(page: RunsPage) -> bool:
+    """Whether the list stands in groups now."""
+    return page.table.is_grouped
+
+
+def test_groups_keep_the_selection_and_stand_for_their_runs(qtbot: QtBot, shown: Shown) -> None:
+    """One press groups the list; a chosen group is all of its runs, so seeds are compared at once."""
+    shown.take(RunState.SUCCEEDED, RunState.FAILED, RunState.SUCCEEDED)
+    shown.page.select_run(run_id(2))
+    qtbot.mouseClick(shown.button("runs.grouping"), LEFT)
+    assert grouped(shown.page)
+    assert [one.run_id for one in shown.page.selected] == [run_id(2)]
+    shown.select(0)
+    assert len(shown.page.selected) == 3
+    assert shown.button("runs.open").text() == "Compare"
+    qtbot.mouseClick(shown.button("runs.grouping"), LEFT)
+    assert not grouped(shown.page)
+    assert len(shown.page.selected) == 3
+
+
+def test_a_note_is_read_and_written(qtbot: QtBot, shown: Shown) -> None:
+    """It opens with what was written, stands beside the run, and changes by one key."""
+    shown.take(RunState.FAILED)
+    noted = run(1, RunState.FAILED, revision=2, note="too hot\nsecond line")
+    shown.model.consume(shown.store.take_runs([noted]))
+    index = shown.page.table.model().index(0, Column.RUN)  # type: ignore[union-attr]
+    assert index.data(Role.SUBTITLE).endswith("—  too hot")
+    shown.select(0)
+    wanted = QSignalSpy(shown.page.note_wanted)
+    qtbot.mouseClick(shown.button("runs.note"), LEFT)
+    popup = shown.page.findChild(NotePopup)
+    assert popup is not None
+    assert popup.field.toPlainText() == "too hot\nsecond line"
+    popup.field.setPlainText("fine")
+    qtbot.keyClick(popup.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert wanted[0] == [run_id(1), "fine"]

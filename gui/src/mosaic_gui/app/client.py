@@ -248,6 +248,9 @@ class Client(QObject):
         runs.stop_wanted.connect(self.acts.stop)
         runs.delete_wanted.connect(self.acts.delete)
         runs.tags_wanted.connect(self.acts.add_tags)
+        runs.note_wanted.connect(self.acts.note)
+        runs.grouping.setChecked(self.memory.settings.grouped)
+        runs.grouping.toggled.connect(lambda on: self.memory.change("grouped", on))
         runs.copy_wanted.connect(self.edit_copy)
         for page in (runs, trained):
             page.train_wanted.connect(lambda: window.show_page(TRAIN))

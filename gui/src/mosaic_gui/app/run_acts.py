@@ -61,6 +61,11 @@ class RunActs(QObject):
                 whole = list(dict.fromkeys([*run.tags, *tags]))
                 self._heed(session.api.patch_run(run.run_id, {"tags": whole}))
 
+    def note(self, run_id: str, words: str) -> None:
+        """The user's own words on a run."""
+        if self.session is not None:
+            self._heed(self.session.api.patch_run(run_id, {"note": words}))
+
     def again(self, run_id: str, overrides: dict[str, Any]) -> None:
         """A new run like this one."""
         if self.session is None:

@@ -52,6 +52,12 @@ def subtitle(run: RunView) -> str:
     return " · ".join([*parts, run.spec.algorithm, f"seed {run.spec.seed}"])
 
 
+def subtitle_with_note(run: RunView) -> str:
+    """The subtitle, and the beginning of the user's own words on it."""
+    first = run.note.strip().split("\n", 1)[0]
+    return f"{subtitle(run)}  —  {first}" if first else subtitle(run)
+
+
 def elapsed_s(run: RunView, now: datetime) -> float | None:
     """Seconds since its start, or how long it took; None before it starts."""
     if run.started_at is None:

@@ -40,6 +40,7 @@ def apply_theme(app: QApplication, tokens: Tokens) -> None:
     drawings = {
         "check": write_svg("check", tokens.on_accent, icons),
         "arrow_down": write_svg("arrow_down", tokens.muted, icons),
+        "arrow_right": write_svg("arrow_right", tokens.muted, icons),
         "arrow_up": write_svg("arrow_up", tokens.muted, icons),
     }
     names = _names(tokens) | {name: path.as_posix() for name, path in drawings.items()}

@@ -40,6 +40,8 @@ class Role(IntEnum):
     TONE = Qt.ItemDataRole.UserRole + 3
     FRACTION = Qt.ItemDataRole.UserRole + 4
     SUBTITLE = Qt.ItemDataRole.UserRole + 5
+    GROUP = Qt.ItemDataRole.UserRole + 6
+    """True for the row of a group."""
 
 
 TITLES = {
@@ -131,7 +133,7 @@ class RunTableModel(QAbstractTableModel):
             case Role.TONE:
                 return run_row.badge(run)[1]
             case Role.SUBTITLE:
-                return run_row.subtitle(run)
+                return run_row.subtitle_with_note(run)
             case Role.FRACTION:
                 return run_row.fraction(run)
         return None
@@ -209,6 +211,13 @@ class RunFilterModel(QSortFilterProxyModel):
     def run_at(self, row: int) -> RunView | None:
         """The run of a row as it is shown."""
         return self._source.run_at(self.mapToSource(self.index(row, 0)).row())
+
+    def index_of(self, run_id: str) -> QModelIndex:
+        """Where a run is; invalid when it is not shown."""
+        row = self._source.row_of(run_id)
+        if row is None:
+            return QModelIndex()
+        return self.mapFromSource(self._source.index(row, 0))
 
     def filterAcceptsRow(self, source_row: int, source_parent: QModelIndex) -> bool:
         run = self._source.run_at(source_row)

@@ -10,6 +10,7 @@ from mosaic_gui.viewmodels.run_table import Role
 
 _HEIGHT = 22
 _BAR_HEIGHT = 4
+ROW_HEIGHT = 42
 
 
 class Badge(QLabel):
@@ -35,7 +36,14 @@ class Badge(QLabel):
         draw_badge(painter, QRectF(self.rect()), self.text(), self.tone)
 
 
-class BadgeDelegate(QStyledItemDelegate):
+class RowDelegate(QStyledItemDelegate):
+    """Rows of one height."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:
+        return QSize(super().sizeHint(option, index).width(), ROW_HEIGHT)
+
+
+class BadgeDelegate(RowDelegate):
     """Badges in a table."""
 
     def paint(
@@ -44,6 +52,9 @@ class BadgeDelegate(QStyledItemDelegate):
         if painter is None:
             return
         _draw_ground(self, painter, option, index)
+        if index.data(Role.GROUP):
+            _draw_group(painter, option, index)
+            return
         word = str(index.data() or "")
         rect = QRectF(option.rect)
         top = rect.center().y() - _HEIGHT / 2
@@ -51,7 +62,7 @@ class BadgeDelegate(QStyledItemDelegate):
         draw_badge(painter, place, word, index.data(Role.TONE) or "neutral")
 
 
-class RunDelegate(QStyledItemDelegate):
+class RunDelegate(RowDelegate):
     """A run's title, and below it what tells it from others."""
 
     def paint(
@@ -77,7 +88,7 @@ class RunDelegate(QStyledItemDelegate):
         painter.restore()
 
 
-class ProgressDelegate(QStyledItemDelegate):
+class ProgressDelegate(RowDelegate):
     """How far a run is: the steps in words, and a bar where the end is known."""
 
     def paint(
@@ -98,6 +109,23 @@ class ProgressDelegate(QStyledItemDelegate):
             bar = QRectF(rect.left(), rect.bottom() - 10, rect.width(), _BAR_HEIGHT)
             draw_bar(painter, bar, float(fraction), index.data(Role.TONE) or "accent")
         painter.restore()
+
+
+def _draw_group(painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex) -> None:
+    """What a group has in common, and how much of it there is."""
+    tokens = current()
+    name, about = str(index.data() or ""), str(index.data(Role.SUBTITLE) or "")
+    font = ui_font(13, QFont.Weight.DemiBold)
+    place = option.rect.adjusted(6, 0, -6, 0)
+    painter.save()
+    painter.setFont(font)
+    painter.setPen(QColor(tokens.text))
+    painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, name)
+    painter.setFont(ui_font(12))
+    painter.setPen(QColor(tokens.muted))
+    beside = place.adjusted(QFontMetrics(font).horizontalAdvance(name) + 14, 0, 0, 0)
+    painter.drawText(beside, Qt.AlignmentFlag.AlignVCenter, about)
+    painter.restore()
 
 
 def draw_badge(painter: QPainter, rect: QRectF, word: str, tone: str) -> None:

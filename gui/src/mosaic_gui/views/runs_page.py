@@ -1,16 +1,13 @@
 """The run list: find runs, open them, lay them over each other, stop, tag and delete them."""
 
-from PyQt6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, pyqtSignal
+from PyQt6.QtCore import QModelIndex, QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QAction, QKeySequence
 from PyQt6.QtWidgets import (
-    QAbstractItemView,
     QFrame,
     QHBoxLayout,
-    QHeaderView,
     QLineEdit,
     QMenu,
     QStackedWidget,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -20,13 +17,13 @@ from mosaic_contracts.states import RunState
 from mosaic_gui.state.wording import plural
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
-from mosaic_gui.viewmodels.run_table import Column, RunFilterModel, RunTableModel
-from mosaic_gui.views.badge import BadgeDelegate, ProgressDelegate, RunDelegate
+from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.views.note_popup import NotePopup
+from mosaic_gui.views.run_list import RunList
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.tag_popup import TagPopup
 from mosaic_gui.views.text import button, frame, label
 
-ROW_HEIGHT = 42
 _LIVE = frozenset(state for state in RunState if not state.is_final)
 _FAILED = frozenset({RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT})
 _GROUPS = {
@@ -35,23 +32,6 @@ _GROUPS = {
     "done": frozenset(RunState) - _LIVE - _FAILED,
     "failed": _FAILED,
 }
-_WIDTHS = {
-    Column.STATE: 116,
-    Column.RUN: 190,
-    Column.ALGORITHM: 86,
-    Column.ENVIRONMENT: 118,
-    Column.SEED: 54,
-    Column.PROGRESS: 128,
-    Column.ELAPSED: 76,
-    Column.REMAINING: 140,
-    Column.LAST_RETURN: 96,
-    Column.BEST_RETURN: 72,
-    Column.SPS: 76,
-    Column.TAGS: 80,
-    Column.CREATED: 88,
-}
-_HIDDEN_AT_FIRST = (Column.ALGORITHM, Column.ENVIRONMENT, Column.SEED, Column.SPS)
-"""The run's name says the first three; the header's menu brings any back."""
 
 
 class RunsPage(QWidget):
@@ -63,6 +43,8 @@ class RunsPage(QWidget):
     delete_wanted = pyqtSignal(list)
     tags_wanted = pyqtSignal(list, list)
     """Run ids, and the tags that each of them is to have in addition."""
+    note_wanted = pyqtSignal(str, str)
+    """Run id, and the whole new note."""
     copy_wanted = pyqtSignal(str)
     train_wanted = pyqtSignal()
 
@@ -70,7 +52,7 @@ class RunsPage(QWidget):
         super().__init__()
         self.setObjectName("page.runs")
         self._model, self._shown = model, shown
-        self.table = self._make_table()
+        self.table = RunList(shown)
         self._count = label("", "muted")
         self.search = QLineEdit()
         self.search.setObjectName("runs.search")
@@ -84,6 +66,13 @@ class RunsPage(QWidget):
         self.groups = Segments(
             {"all": "All", "live": "Live", "done": "Done", "failed": "Failed"}, "runs.groups"
         )
+        self.grouping = button("", "toggle", "runs.grouping")
+        self.grouping.setIcon(icon("group", current().muted, current().accent))
+        self.grouping.setCheckable(True)
+        self.grouping.setAccessibleName(self.tr("Group"))
+        self.grouping.setToolTip(self.tr("Group by environment and algorithm (Ctrl+G)"))
+        self.grouping.setShortcut("Ctrl+G")
+        self.grouping.toggled.connect(self.table.set_grouped)
         self._make_actions()
         self._stack = QStackedWidget()
         self._stack.addWidget(self._filled())
@@ -99,20 +88,13 @@ class RunsPage(QWidget):
     @property
     def selected(self) -> list[RunView]:
         """Runs that are selected, from top to bottom."""
-        selection = self.table.selectionModel()
-        rows = sorted(i.row() for i in selection.selectedRows()) if selection else []
-        return [run for row in rows if (run := self._shown.run_at(row)) is not None]
+        found = (self._model.row_of(run_id) for run_id in self.table.selected_ids())
+        runs = (self._model.run_at(row) for row in found if row is not None)
+        return [run for run in runs if run is not None]
 
     def select_run(self, run_id: str) -> None:
         """Select one run and bring it into sight."""
-        row = self._model.row_of(run_id)
-        selection = self.table.selectionModel()
-        if row is None or selection is None:
-            return
-        index = self._shown.mapFromSource(self._model.index(row, 0))
-        flags = QItemSelectionModel.SelectionFlag
-        selection.setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
-        self.table.scrollTo(index)
+        self.table.select_run(run_id)
 
     def _top(self) -> QHBoxLayout:
         self.train = button(self.tr("Train new"), "primary", "runs.train")
@@ -124,6 +106,7 @@ class RunsPage(QWidget):
         row.addStretch(1)
         row.addWidget(self.search)
         row.addWidget(self.groups)
+        row.addWidget(self.grouping)
         row.addWidget(self.train)
         return row
 
@@ -150,6 +133,7 @@ class RunsPage(QWidget):
             (self.open_action, "quiet"),
             (self.copy_action, "quiet"),
             (self.tag_action, "quiet"),
+            (self.note_action, "quiet"),
             (self.delete_action, "quiet"),
             (self.stop_action, "stop"),
         ):
@@ -177,51 +161,11 @@ class RunsPage(QWidget):
         layout.addStretch(3)
         return panel
 
-    def _make_table(self) -> QTableView:
-        table = QTableView()
-        table.setObjectName("runs.table")
-        table.setAccessibleName(self.tr("Runs"))
-        table.setModel(self._shown)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.setTabKeyNavigation(False)
-        table.setItemDelegateForColumn(Column.STATE, BadgeDelegate(table))
-        table.setItemDelegateForColumn(Column.RUN, RunDelegate(table))
-        table.setItemDelegateForColumn(Column.PROGRESS, ProgressDelegate(table))
-        table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        rows = table.verticalHeader()
-        if rows is not None:
-            rows.setVisible(False)
-            # one height for all: Qt then never asks 5,000 rows for theirs
-            rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-            rows.setDefaultSectionSize(ROW_HEIGHT)
-        self._dress_header(table)
-        return table
-
-    def _dress_header(self, table: QTableView) -> None:
-        header = table.horizontalHeader()
-        if header is None:
-            return
-        header.setHighlightSections(False)
-        header.setSectionsMovable(True)
-        for column, width in _WIDTHS.items():
-            table.setColumnWidth(column, width)
-        for column in _HIDDEN_AT_FIRST:
-            table.setColumnHidden(column, True)
-        header.setSectionResizeMode(Column.RUN, QHeaderView.ResizeMode.Stretch)
-        table.setSortingEnabled(True)
-        table.sortByColumn(Column.CREATED, Qt.SortOrder.DescendingOrder)
-        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        header.customContextMenuRequested.connect(self._choose_columns)
-
     def _make_actions(self) -> None:
         self.open_action = self._action("open", self.tr("Open"), "Return", self._open)
         self.copy_action = self._action("copy", self.tr("Clone and edit"), "Ctrl+D", self._copy)
         self.tag_action = self._action("tag", self.tr("Tag"), "Ctrl+T", self._tag)
+        self.note_action = self._action("note", self.tr("Note"), "Ctrl+E", self._note)
         self.delete_action = self._action("delete", self.tr("Delete"), "Del", self._delete)
         self.stop_action = self._action("stop", self.tr("Stop"), "Ctrl+.", self._stop)
 
@@ -239,7 +183,7 @@ class RunsPage(QWidget):
         self.groups.chosen.connect(lambda key: self._shown.set_states(_GROUPS[key]))
         self.train.clicked.connect(self.train_wanted)
         self.first.clicked.connect(self.train_wanted)
-        self.table.doubleClicked.connect(self._open)
+        self.table.activated_by_click.connect(self._open)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._show_menu)
         for model in (self._model, self._shown):
@@ -247,9 +191,7 @@ class RunsPage(QWidget):
             model.rowsRemoved.connect(self._on_rows)
         self._shown.layoutChanged.connect(self._on_rows)
         self._model.dataChanged.connect(self._on_data)
-        selection = self.table.selectionModel()
-        if selection is not None:
-            selection.selectionChanged.connect(self._on_selection)
+        self.table.chosen_changed.connect(self._on_selection)
 
     def _on_rows(self) -> None:
         total, shown = self._model.rowCount(), self._shown.rowCount()
@@ -270,6 +212,7 @@ class RunsPage(QWidget):
         self.open_action.setEnabled(bool(runs))
         self.copy_action.setEnabled(len(runs) == 1)
         self.tag_action.setEnabled(bool(runs))
+        self.note_action.setEnabled(len(runs) == 1)
         self.stop_action.setEnabled(bool(live))
         self.delete_action.setEnabled(bool(ended))
         self.open_action.setText(self.tr("Compare") if len(runs) > 1 else self.tr("Open"))
@@ -280,6 +223,7 @@ class RunsPage(QWidget):
             self.open_action,
             self.copy_action,
             self.tag_action,
+            self.note_action,
             self.delete_action,
             self.stop_action,
         ):
@@ -314,25 +258,19 @@ class RunsPage(QWidget):
         anchor = self.bar_buttons["tag"]
         popup.show_at(anchor.mapToGlobal(QPoint(0, anchor.height() + 4)))
 
+    def _note(self) -> None:
+        if len(runs := self.selected) != 1:
+            return
+        run_id = runs[0].run_id
+        popup = NotePopup(self, runs[0].note)
+        popup.given.connect(lambda words: self.note_wanted.emit(run_id, words))
+        anchor = self.bar_buttons["note"]
+        popup.show_at(anchor.mapToGlobal(QPoint(0, anchor.height() + 4)))
+
     def _show_menu(self, place: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions([self.open_action, self.copy_action, self.tag_action])
+        menu.addActions([self.open_action, self.copy_action, self.tag_action, self.note_action])
         menu.addSeparator()
         menu.addActions([self.stop_action, self.delete_action])
-        menu.popup(self.table.viewport().mapToGlobal(place))  # type: ignore[union-attr]
-
-    def _choose_columns(self, place: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for column in Column:
-            title = str(self._model.headerData(column, Qt.Orientation.Horizontal))
-            action = menu.addAction(title)
-            if action is None or column in (Column.STATE, Column.RUN):
-                continue
-            action.setCheckable(True)
-            action.setChecked(not self.table.isColumnHidden(column))
-            action.toggled.connect(
-                lambda on, column=column: self.table.setColumnHidden(column, not on)
-            )
-        menu.popup(self.table.horizontalHeader().mapToGlobal(place))  # type: ignore[union-attr]
+        menu.popup(self.table.mapToGlobal(place))

@@ -1,0 +1,53 @@
+"""A small field for one's own words on a run."""
+
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtGui import QKeySequence, QShortcut, QTextCursor
+from PyQt6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from mosaic_gui.views.text import button, frame, label
+
+WIDTH, HEIGHT = 360, 130
+
+
+class NotePopup(QWidget):
+    """Closes with Escape or a click beside it; then nothing is changed."""
+
+    given = pyqtSignal(str)
+
+    def __init__(self, parent: QWidget, note: str) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        panel = frame("panel")
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(panel)
+        self.field = QPlainTextEdit(note)
+        self.field.setObjectName("note.field")
+        self.field.setProperty("kind", "field")
+        self.field.setAccessibleName(self.tr("Note"))
+        self.field.setTabChangesFocus(True)
+        self.field.setFixedSize(WIDTH, HEIGHT)
+        keep = button(self.tr("Keep"), "primary", "note.keep")
+        keep.setToolTip(self.tr("Keep the note (Ctrl+Return)"))
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(keep)
+        layout = QVBoxLayout(panel)
+        layout.setContentsMargins(12, 10, 12, 12)
+        layout.addWidget(label(self.tr("Your own words on this run"), "small"))
+        layout.addWidget(self.field)
+        layout.addLayout(foot)
+        keep.clicked.connect(self._give)
+        QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self._give)
+
+    def show_at(self, place: QPoint) -> None:
+        """Open with the cursor behind what is there."""
+        self.adjustSize()
+        self.move(place.x() - max(0, self.width() - 120), place.y())
+        self.show()
+        self.field.setFocus()
+        self.field.moveCursor(QTextCursor.MoveOperation.End)
+
+    def _give(self) -> None:
+        self.given.emit(self.field.toPlainText().strip())
+        self.close()
