@@ -36,6 +36,7 @@ def test_four_runs_of_100_000_points_are_drawn_in_time(qtbot: QtBot) -> None:
     grid.resize(900, 600)
     grid.show()
     model.watch(run_id(0), [run_id(n) for n in range(1, RUNS)])
+    model.set_grouping(False)
     QApplication.processEvents()
     times = []
     for frame in range(7):

@@ -8,7 +8,8 @@ from mosaic_contracts.states import RunState
 from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.curves import EPISODE_LENGTH, EPISODE_RETURN
 from mosaic_gui.state.store import Changes, Store
-from mosaic_gui.viewmodels.watch import WatchModel, first_charts
+from mosaic_gui.viewmodels.curves import first_charts
+from mosaic_gui.viewmodels.watch import WatchModel
 
 
 @pytest.fixture
@@ -60,6 +61,7 @@ def test_runs_are_laid_over_each_other(store: Store) -> None:
     """Each run has its own colour and label, and the axis reaches over all."""
     model = WatchModel(store)
     model.watch(run_id(0), [run_id(1)])
+    model.set_grouping(False)
     drawn = model.drawn(EPISODE_RETURN, 0, 100, 50)
     assert [(d.colour, d.last) for d in drawn] == [(0, 4.0), (1, 20.0)]
     assert model.extent(EPISODE_RETURN) == (10.0, 30.0)
@@ -74,9 +76,30 @@ def test_equal_runs_are_told_apart_by_their_ids(store: Store) -> None:
     store.replace_runs([run(0), run(1, spec={"seed": 1})])
     model = WatchModel(store)
     model.watch(run_id(0), [run_id(1)])
+    model.set_grouping(False)
     assert [label for label, _ in model.legend] == [
         f"ppo · CartPole-v1 · seed 1 · …{run_id(n)[-4:]}" for n in (0, 1)
     ]
+
+
+def test_seeds_are_drawn_as_one(store: Store) -> None:
+    """Each seed lies faintly beneath their mean with its band; colour, label and crosshair are the group's."""
+    model = WatchModel(store)
+    model.watch(run_id(0), [run_id(1)])
+    assert model.legend == [("ppo · CartPole-v1 · 2 seeds", 0)]
+    first, second, mean = model.drawn(EPISODE_RETURN, 0, 100, 50)
+    assert (first.is_faint, second.is_faint, mean.is_faint) == (True, True, False)
+    assert {first.colour, second.colour, mean.colour} == {0}
+    assert mean.band is not None
+    assert mean.smooth is not None
+    assert mean.smooth.y[0] == pytest.approx(5.5)
+    assert mean.band.high[0] == pytest.approx(10.0)
+    model.set_smoothing(0)
+    reading = model.nearest(EPISODE_RETURN, 20.0)[0]
+    assert reading[3:] == pytest.approx((11, 9))
+    store.replace_runs([run(0), run(1, spec={"environment": "Acrobot-v1"})])
+    assert not model.has_seeds
+    assert len(model.legend) == 2
 
 
 def test_the_raw_line_stays_below_the_smooth_one(model: WatchModel) -> None:
@@ -101,10 +124,10 @@ def test_a_logarithmic_scale_has_gaps_where_it_ends(model: WatchModel, store: St
 
 def test_the_nearest_point_is_read_off(model: WatchModel) -> None:
     """The crosshair tells the value of the point that is nearest, on whatever axis."""
-    assert model.nearest(EPISODE_RETURN, 24.0)[0][2:] == (20.0, 2.0)
-    assert model.nearest(EPISODE_RETURN, 1e9)[0][2:] == (30.0, 4.0)
+    assert model.nearest(EPISODE_RETURN, 24.0)[0][2:4] == (20.0, 2.0)
+    assert model.nearest(EPISODE_RETURN, 1e9)[0][2:4] == (30.0, 4.0)
     model.set_axis(XAxis.EPISODE)
-    assert model.nearest(EPISODE_RETURN, 0.9)[0][2:] == (1.0, 1.0)
+    assert model.nearest(EPISODE_RETURN, 0.9)[0][2:4] == (1.0, 1.0)
 
 
 def test_an_export_has_every_point(model: WatchModel, store: Store) -> None:

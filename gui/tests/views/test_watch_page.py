@@ -1,9 +1,10 @@
 from pathlib import Path
 
 import pytest
-from PyQt6.QtCore import Qt
+from PyQt6.QtCore import QPoint, QPointF, Qt
+from PyQt6.QtGui import QTextDocumentFragment, QWheelEvent
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QPushButton
+from PyQt6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import episodes, metrics, run, run_id, summary
 
@@ -16,6 +17,7 @@ from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.watch_page import WatchPage
 
 LEFT = Qt.MouseButton.LeftButton
@@ -103,6 +105,72 @@ def test_moving_a_chart_lets_go_of_the_newest(shown: Shown) -> None:
     assert chart.plot.viewRange()[0] == pytest.approx([20, 50])
     shown.button("charts.follow").click()
     assert shown.page.charts.charts[0].plot.viewRange()[0][1] >= 400
+
+
+def test_a_double_click_follows_again(qtbot: QtBot, shown: Shown) -> None:
+    """Zooming with the wheel lets go, dragging too; a double click on a chart takes up the newest points again."""
+    shown.watch()
+    shown.model.consume(shown.store.apply(episodes(1, [1.0] * 20)))
+    plot = shown.page.charts.charts[0]._plot
+    centre = QPointF(plot.viewport().rect().center())
+    before = shown.page.charts.charts[0].plot.viewRange()[0]
+    wheel = QWheelEvent(
+        centre,
+        plot.viewport().mapToGlobal(centre),
+        QPoint(),
+        QPoint(0, 240),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(plot.viewport(), wheel)
+    assert not shown.button("charts.follow").isChecked()
+    after = shown.page.charts.charts[0].plot.viewRange()[0]
+    assert after[1] - after[0] < before[1] - before[0]
+    shown.model.consume(shown.store.apply(episodes(21, [1.0] * 20)))
+    assert shown.page.charts.charts[0].plot.viewRange()[0] == pytest.approx(after)
+    qtbot.mouseDClick(plot.viewport(), LEFT, pos=centre.toPoint())
+    assert shown.button("charts.follow").isChecked()
+    assert shown.page.charts.charts[0].plot.viewRange()[0][1] >= 400
+
+
+def test_the_crosshair_reads_all_curves(qtbot: QtBot, shown: Shown) -> None:
+    """Beside the pointer stand the place and each curve's value there, the highest first; it goes with the pointer."""
+    shown.store.replace_runs([run(0), run(1, spec={"environment": "Acrobot-v1"})])
+    for n, level in enumerate((3.0, 8.0)):
+        shown.store.follow(run_id(n))
+        shown.store.apply(episodes(1, [level] * 30, n))
+    shown.model.watch(run_id(0), [run_id(1)])
+    chart = shown.page.charts.charts[0]
+    view = chart.plot.getViewBox()
+    chart._on_mouse(view.mapViewToScene(QPointF(104, 5)))
+    words = QTextDocumentFragment.fromHtml(chart.readout.text()).toPlainText().split("\n")
+    assert words[0] == "step 100"
+    assert words[1].startswith("● 8")
+    assert "Acrobot" in words[1]
+    assert words[2].startswith("● 3")
+    assert chart.readout.isVisible()
+    chart._on_left()
+    assert not chart.readout.isVisible()
+
+
+def test_any_curve_is_found_and_shown(qtbot: QtBot, shown: Shown) -> None:
+    """Of many names a few letters leave those that fit; Return sets and takes the tick, and the list stays open."""
+    shown.watch()
+    for n in range(40):
+        shown.store.apply(metrics(1 + n, f"losses/part_{n}", [1.0]))
+    shown.model.consume(shown.store.apply(metrics(50, "charts/SPS", [1.0])))
+    shown.button("charts.choose").click()
+    picker = shown.page.findChild(CurvePicker)
+    assert picker is not None
+    qtbot.keyClicks(picker.field, "part_37")
+    qtbot.keyClick(picker.field, Qt.Key.Key_Return)
+    assert "losses/part_37" in shown.model.charts
+    assert picker.isVisible()
+    qtbot.keyClick(picker.field, Qt.Key.Key_Return)
+    assert "losses/part_37" not in shown.model.charts
+    picker.close()
 
 
 def test_nan_is_a_gap_with_a_mark(shown: Shown) -> None:

@@ -8,7 +8,7 @@ from mosaic_contracts.curve_set import CurveSet
 from mosaic_gui.app.session import Session
 from mosaic_gui.state.coarse import coarse_of
 from mosaic_gui.state.store import Changes
-from mosaic_gui.viewmodels.watch import Stretch
+from mosaic_gui.viewmodels.curves import Stretch
 
 SETTLE_MS = 120
 """A wheel that still turns is not to ask at each of its steps."""

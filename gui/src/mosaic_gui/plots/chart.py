@@ -3,22 +3,25 @@
 import math
 from collections.abc import Sequence
 
-import numpy as np
 import pyqtgraph as pg
 from PyQt6.QtCore import QPointF, Qt, pyqtSignal
-from PyQt6.QtGui import QAction, QColor, QPen
+from PyQt6.QtGui import QAction
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout
 
 from mosaic_gui.plots.axis import CountAxis, ValueAxis
+from mosaic_gui.plots.curve_items import SMOOTH_WIDTH, CurveItems, series_colour
 from mosaic_gui.plots.export import EXPORTS, export_chart
+from mosaic_gui.plots.readout import Readout
 from mosaic_gui.state import wording
 from mosaic_gui.state.axis import XAxis
+from mosaic_gui.state.decimation import Floats
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.icon import icon
-from mosaic_gui.viewmodels.watch import Drawn, WatchModel
+from mosaic_gui.viewmodels.curves import CurveModel, Drawn
 
 LEAST_BUCKETS = 120
-SMOOTH_WIDTH = 1.6
+MOST_LAST = 5
+"""Newest values in the heading."""
 WIDE_UP_TO = 1_500
 """Points of all curves of a chart up to which they may be wider than 1: measured, wider ones take twice as long."""
 _AXIS_WORDS = {
@@ -29,50 +32,12 @@ _AXIS_WORDS = {
 }
 
 
-class _Curve:
-    """Items of one run: the raw line, and the smooth one over it."""
-
-    def __init__(self, plot: pg.PlotItem) -> None:
-        # what the model hands over is decimated, cut to the view and finite already
-        options = {"skipFiniteCheck": True, "antialias": True}
-        self.raw = pg.PlotCurveItem(**options)
-        self.smooth = pg.PlotCurveItem(**options)
-        self.gaps = pg.ScatterPlotItem(symbol="x", size=8, pxMode=True)
-        for item in (self.raw, self.smooth, self.gaps):
-            plot.addItem(item)
-
-    def show(self, drawn: Drawn, floor: float, width: float) -> None:
-        tokens = current()
-        colour = QColor(tokens.series[drawn.colour % len(tokens.series)])
-        faint = QColor(colour)
-        faint.setAlphaF(0.32 if tokens.is_dark else 0.28)
-        raw, smooth = drawn.raw, drawn.smooth
-        self.raw.setData(
-            raw.x,
-            raw.y,
-            connect=raw.connect,
-            pen=_pen(colour if smooth is None else faint),
-        )
-        if smooth is None:
-            self.smooth.setData([], [])
-        else:
-            pen = _pen(colour, width)
-            self.smooth.setData(smooth.x, smooth.y, connect=smooth.connect, pen=pen)
-        gaps = raw.gaps_x
-        self.gaps.setData(gaps, np.full(len(gaps), floor), pen=pg.mkPen(tokens.bad, width=1.5))
-
-    def clear(self) -> None:
-        self.raw.setData([], [])
-        self.smooth.setData([], [])
-        self.gaps.setData([], [])
-
-
 class Chart(QFrame):
     """A panel with one metric. Its x range follows the newest point until the user moves it."""
 
     removed = pyqtSignal(str)
 
-    def __init__(self, model: WatchModel, name: str) -> None:
+    def __init__(self, model: CurveModel, name: str) -> None:
         super().__init__()
         self.setProperty("kind", "panel")
         self.setObjectName(f"chart.{name}")
@@ -80,15 +45,16 @@ class Chart(QFrame):
         self.name = name
         self.key = chart_key(model, name)
         self._model = model
-        self._curves: list[_Curve] = []
+        self._curves: list[CurveItems] = []
         self._drawing = False
         self._value_axis = ValueAxis(orientation="left")
         self._plot = pg.PlotWidget(
             axisItems={"left": self._value_axis, "bottom": _bottom_axis(model.axis)}
         )
         self._item = self._plot.getPlotItem()
-        self._readout = QLabel()
-        self._readout.setTextFormat(Qt.TextFormat.RichText)
+        self.readout = Readout(self._plot)
+        self._last = QLabel()
+        self._last.setTextFormat(Qt.TextFormat.RichText)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 8, 6)
         layout.setSpacing(2)
@@ -99,12 +65,8 @@ class Chart(QFrame):
 
     @property
     def curve_count(self) -> int:
-        """Runs with points in it."""
-        return sum(
-            1
-            for curve in self._curves
-            if curve.raw.getData()[0] is not None and len(curve.raw.getData()[0])
-        )
+        """Curves with points in it."""
+        return sum(curve.has_points for curve in self._curves)
 
     @property
     def plot(self) -> pg.PlotItem:
@@ -132,7 +94,7 @@ class Chart(QFrame):
 
     def _show(self, drawn: Sequence[Drawn], floor: float) -> None:
         while len(self._curves) < len(drawn):
-            self._curves.append(_Curve(self._item))
+            self._curves.append(CurveItems(self._item))
         points = sum(len(d.smooth.x) for d in drawn if d.smooth is not None)
         width = SMOOTH_WIDTH if points <= WIDE_UP_TO else 1.0
         for n, curve in enumerate(self._curves):
@@ -164,7 +126,7 @@ class Chart(QFrame):
         row = QHBoxLayout()
         row.addWidget(title)
         row.addStretch(1)
-        row.addWidget(self._readout)
+        row.addWidget(self._last)
         row.addWidget(more)
         return row
 
@@ -193,6 +155,7 @@ class Chart(QFrame):
         view.sigXRangeChanged.connect(self._on_range)
         self._plot.scene().sigMouseMoved.connect(self._on_mouse)
         self._plot.leaveEvent = lambda _event: self._on_left()
+        self._plot.mouseDoubleClickEvent = lambda _event: self._model.set_following(True)
 
     def _on_range(self, *_: object) -> None:
         if not self._drawing and not self._model.following:
@@ -208,46 +171,27 @@ class Chart(QFrame):
         if not found:
             return
         self._cross.setVisible(True)
-        self._cross.setPos(found[0][2])
-        where = _place_text(self._model.axis, found[0][2])
-        values = "&nbsp; ".join(
-            f"<b><span style='color:{_colour(colour)}'>{wording.number(value)}</span></b>"
-            for _label, colour, _x, value in found
-        )
-        self._readout.setText(
-            f"<span style='color:{current().muted}'>{where}</span> &nbsp;{values}"
-        )
+        self._cross.setPos(found[0].x)
+        pointer = self._plot.mapFromScene(place)
+        self.readout.show_readings(_place_text(self._model.axis, found[0].x), found, pointer)
 
     def _on_left(self) -> None:
-        if self._cross.isVisible():
-            self._cross.setVisible(False)
-            self.redraw()
+        self._cross.setVisible(False)
+        self.readout.hide()
 
     def _say_last(self, drawn: Sequence[Drawn]) -> None:
-        if self._cross.isVisible():
-            return
-        self._readout.setText(
-            "&nbsp; ".join(
-                f"<b><span style='color:{_colour(d.colour)}'>{wording.number(d.last)}</span></b>"
-                for d in drawn
-            )
+        told = [one for one in drawn if one.last is not None]
+        words = (
+            f"<b><span style='color:{series_colour(d.colour)}'>{wording.number(d.last)}</span></b>"
+            for d in told[:MOST_LAST]
         )
+        more = " …" if len(told) > MOST_LAST else ""
+        self._last.setText("&nbsp; ".join(words) + more)
 
 
-def chart_key(model: WatchModel, name: str) -> tuple[str, XAxis, bool]:
+def chart_key(model: CurveModel, name: str) -> tuple[str, XAxis, bool]:
     """What a chart's axes depend on; all else it takes from the model with each drawing."""
     return name, model.axis, model.log_scale
-
-
-def _pen(colour: QColor, width: float = 1.0) -> QPen:
-    pen = QPen(colour, width)
-    pen.setCosmetic(True)  # its width is in pixels, whatever the axes are
-    return pen
-
-
-def _colour(index: int) -> str:
-    series = current().series
-    return series[index % len(series)]
 
 
 def _bottom_axis(axis: XAxis) -> pg.AxisItem:
@@ -266,12 +210,16 @@ def _place_text(axis: XAxis, x: float) -> str:
 
 
 def _bounds(drawn: Sequence[Drawn]) -> tuple[float, float] | None:
-    lows = [float(d.raw.y.min()) for d in drawn if len(d.raw.y)]
-    highs = [float(d.raw.y.max()) for d in drawn if len(d.raw.y)]
-    if not lows:
+    lines = [y for d in drawn for y in _heights(d) if len(y)]
+    if not lines:
         return None
-    low, high = min(lows), max(highs)
+    low, high = float(min(y.min() for y in lines)), float(max(y.max() for y in lines))
     if math.isclose(low, high):
         margin = abs(low) * 0.1 or 1.0
         return low - margin, high + margin
     return low, high
+
+
+def _heights(drawn: Drawn) -> Sequence[Floats]:
+    """What has to be in sight of a curve; the edges of a band may lie beyond all values."""
+    return (drawn.raw.y,) if drawn.smooth is None else (drawn.raw.y, drawn.smooth.y)

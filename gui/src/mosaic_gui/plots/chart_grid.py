@@ -6,8 +6,8 @@ from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from mosaic_gui.plots.chart import Chart, chart_key
+from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.viewmodels.frame_clock import DrawQueue
-from mosaic_gui.viewmodels.watch import WatchModel
 
 LEAST_HEIGHT = 190
 TWO_COLUMNS_FROM = 620
@@ -19,7 +19,7 @@ class ChartGrid(QScrollArea):
 
     chart_removed = pyqtSignal(str)
 
-    def __init__(self, model: WatchModel) -> None:
+    def __init__(self, model: CurveModel) -> None:
         super().__init__()
         self.setObjectName("charts")
         self.setWidgetResizable(True)

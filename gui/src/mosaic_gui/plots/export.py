@@ -7,12 +7,12 @@ from PyQt6.QtGui import QPainter
 from PyQt6.QtSvg import QSvgGenerator
 from PyQt6.QtWidgets import QFileDialog, QWidget
 
-from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.viewmodels.curves import CurveModel
 
 EXPORTS = ("png", "svg", "csv")
 
 
-def export_chart(chart: QWidget, model: WatchModel, name: str, kind: str) -> None:
+def export_chart(chart: QWidget, model: CurveModel, name: str, kind: str) -> None:
     """Ask where to, and write it there."""
     dialog = QFileDialog(chart, f"Save {name}")
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -23,7 +23,7 @@ def export_chart(chart: QWidget, model: WatchModel, name: str, kind: str) -> Non
     dialog.open()
 
 
-def write_chart(chart: QWidget, model: WatchModel, name: str, kind: str, path: Path) -> None:
+def write_chart(chart: QWidget, model: CurveModel, name: str, kind: str, path: Path) -> None:
     """Write a chart. CSV holds every point, not only those that are drawn."""
     if kind == "png":
         chart.grab().save(str(path), "PNG")

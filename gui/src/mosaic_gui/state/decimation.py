@@ -28,6 +28,10 @@ class Line:
     """Where values are NaN or infinite."""
 
 
+NO_LINE = Line(np.empty(0), np.empty(0), np.empty(0, np.uint8), np.empty(0))
+"""One without points."""
+
+
 def visible(x: Floats, low: float, high: float) -> slice:
     """The part of an ascending `x` between two bounds, with one point beyond on either side."""
     begin = int(np.searchsorted(x, low, side="left"))

@@ -3,10 +3,11 @@
 import math
 
 from PyQt6.QtCore import QPoint, Qt
-from PyQt6.QtWidgets import QHBoxLayout, QMenu, QSlider, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from mosaic_gui.state.axis import XAxis
-from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.viewmodels.curves import CurveModel
+from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import button, label
 
@@ -16,7 +17,7 @@ _TICKS = 100
 class ChartBar(QWidget):
     """One line above the charts."""
 
-    def __init__(self, model: WatchModel) -> None:
+    def __init__(self, model: CurveModel) -> None:
         super().__init__()
         self.setObjectName("chart_bar")
         self._model = model
@@ -40,9 +41,16 @@ class ChartBar(QWidget):
         self.log = button(self.tr("Log scale"), "segment", "charts.log")
         self.log.setCheckable(True)
         self.log.setToolTip(self.tr("Values on a logarithmic scale"))
+        self.seeds = button(self.tr("Seeds"), "segment", "charts.seeds")
+        self.seeds.setCheckable(True)
+        self.seeds.setToolTip(
+            self.tr("Runs that differ in their seed alone as one: mean ± one standard deviation")
+        )
         self.follow = button(self.tr("Follow"), "segment", "charts.follow")
         self.follow.setCheckable(True)
-        self.follow.setToolTip(self.tr("Keep the newest points in sight; zooming lets go (F)"))
+        self.follow.setToolTip(
+            self.tr("Keep the newest points in sight (F or a double click); moving a chart lets go")
+        )
         self.follow.setShortcut("F")
         self.choose = button(self.tr("Curves"), "quiet", "charts.choose")
         row = QHBoxLayout(self)
@@ -53,6 +61,7 @@ class ChartBar(QWidget):
         row.addWidget(label(self.tr("Smoothing"), "small"))
         row.addWidget(self.smoothing, 1)
         row.addWidget(self._factor)
+        row.addWidget(self.seeds)
         row.addWidget(self.log)
         row.addWidget(self.follow)
         row.addStretch(1)
@@ -69,6 +78,8 @@ class ChartBar(QWidget):
         self.smoothing.blockSignals(False)
         self._factor.setText(f"{model.smoothing:.3g}" if model.smoothing else self.tr("off"))
         self.log.setChecked(model.log_scale)
+        self.seeds.setVisible(model.has_seeds)
+        self.seeds.setChecked(model.grouping)
         self.follow.setChecked(model.following)
         self.choose.setText(self.tr("Curves") + f"  {len(model.charts)} / {len(model.names)}  ▾")
 
@@ -77,8 +88,9 @@ class ChartBar(QWidget):
         self.axis.chosen.connect(lambda key: model.set_axis(XAxis(key)))
         self.smoothing.valueChanged.connect(lambda n: model.set_smoothing(factor_of(n)))
         self.log.toggled.connect(self._on_log)
+        self.seeds.clicked.connect(lambda on: model.set_grouping(bool(on)))
         self.follow.clicked.connect(lambda on: model.set_following(bool(on)))
-        self.choose.clicked.connect(self._open_menu)
+        self.choose.clicked.connect(self._open_picker)
         model.charts_changed.connect(self.refresh)
         model.names_changed.connect(self.refresh)
 
@@ -86,16 +98,12 @@ class ChartBar(QWidget):
         if on is not self._model.log_scale:
             self._model.set_log_scale(on)
 
-    def _open_menu(self) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for name in self._model.names:
-            action = menu.addAction(name)
-            if action is not None:
-                action.setCheckable(True)
-                action.setChecked(name in self._model.charts)
-                action.toggled.connect(lambda on, name=name: self._model.set_chart(name, on))
-        menu.popup(self.choose.mapToGlobal(QPoint(0, self.choose.height() + 4)))
+    def _open_picker(self) -> None:
+        picker = CurvePicker(self, self._model)
+        picker.toggled.connect(self._model.set_chart)
+        picker.open_at(
+            self.choose.mapToGlobal(QPoint(self.choose.width(), self.choose.height() + 4))
+        )
 
 
 def factor_of(ticks: int) -> float:

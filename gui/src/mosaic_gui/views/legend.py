@@ -3,7 +3,7 @@
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QLabel
 
-from mosaic_gui.theme.apply import current
+from mosaic_gui.plots.curve_items import series_colour
 
 
 class Legend(QLabel):
@@ -18,9 +18,8 @@ class Legend(QLabel):
 
     def show_runs(self, runs: list[tuple[str, int]]) -> None:
         """Label and colour index of each run."""
-        series = current().series
         dots = (
-            f"<span style='color:{series[n % len(series)]}; font-size:15px'>●</span>&nbsp;{_plain(name)}"
+            f"<span style='color:{series_colour(n)}; font-size:15px'>●</span>&nbsp;{_plain(name)}"
             for name, n in runs
         )
         self.setText(" &nbsp;&nbsp; ".join(dots))

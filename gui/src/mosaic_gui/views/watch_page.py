@@ -109,13 +109,13 @@ class WatchPage(QWidget):
         self.stop.setEnabled(live and not asked)
         self.stop.setText(self.tr("Stopping …") if asked else self.tr("Stop"))
         self.copy.setEnabled(run is not None)
-        self.legend.show_runs(model.legend)
         self._fill_facts()
         self._show_card()
         self._show_charts()
 
     def _show_charts(self) -> None:
         model, run = self._model, self._model.run
+        self.legend.show_runs(model.legend)
         self._charts_or_words.setCurrentIndex(0 if model.charts else 1)
         if run is None:
             words = self.tr("Choose a run in the list.")

@@ -1,0 +1,66 @@
+"""What all curves have where the pointer is, in a small table beside it."""
+
+from collections.abc import Sequence
+from html import escape
+
+from PyQt6.QtCore import QPoint, Qt
+from PyQt6.QtWidgets import QLabel, QWidget
+
+from mosaic_gui.plots.curve_items import series_colour
+from mosaic_gui.state import wording
+from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.tokens import mixed
+from mosaic_gui.viewmodels.curves import Reading
+
+MOST_ROWS = 12
+_AWAY = 14
+"""Pixels between pointer and table."""
+
+
+class Readout(QLabel):
+    """Lies over a plot and lets the mouse through."""
+
+    def __init__(self, plot: QWidget) -> None:
+        super().__init__(plot)
+        tokens = current()
+        self.setObjectName("readout")
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setStyleSheet(
+            f"QLabel#readout {{ background: {mixed(tokens.raised, tokens.surface, 0.92)}; "
+            f"border: 1px solid {tokens.edge}; border-radius: 5px; padding: 4px 6px; }}"
+        )
+        self.hide()
+
+    def show_readings(self, place: str, readings: Sequence[Reading], beside: QPoint) -> None:
+        """Show what stands at a place; the highest value first."""
+        rows = sorted(readings, key=lambda one: -one.value if one.value == one.value else 1e308)
+        muted = current().muted
+        lines = [f"<span style='color:{muted}'>{escape(place)}</span>"]
+        for one in rows[:MOST_ROWS]:
+            spread = f" ± {wording.number(one.spread, 3)}" if one.spread is not None else ""
+            name = f" &nbsp;<span style='color:{muted}'>{escape(one.label)}</span>"
+            lines.append(
+                f"<span style='color:{series_colour(one.colour)}'>●</span> "
+                f"<b>{wording.number(one.value)}</b>{spread}{name if len(rows) > 1 else ''}"
+            )
+        if len(rows) > MOST_ROWS:
+            lines.append(
+                f"<span style='color:{muted}'>"
+                + self.tr("and {0} more").format(len(rows) - MOST_ROWS)
+                + "</span>"
+            )
+        self.setText("<br>".join(lines))
+        self.adjustSize()
+        self._put_beside(beside)
+        self.show()
+
+    def _put_beside(self, pointer: QPoint) -> None:
+        room = self.parentWidget()
+        if room is None:
+            return
+        left = pointer.x() + _AWAY
+        if left + self.width() > room.width():
+            left = pointer.x() - _AWAY - self.width()
+        top = min(pointer.y() + _AWAY, room.height() - self.height() - 2)
+        self.move(max(0, left), max(0, top))
