@@ -11,6 +11,7 @@ from tests.specimen import episodes, metrics, run, run_id, summary
 from mosaic_contracts.runs import EpisodeRow, RunEnd
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.plots.export import write_chart
+from mosaic_gui.plots.readout import distinct
 from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.log_feed import LogFeed
@@ -273,3 +274,10 @@ def test_output_is_followed_searched_and_bounded(qtbot: QtBot, shown: Shown) -> 
     assert bar.value() == 0
     qtbot.keyClicks(log.search, "line 29")
     assert log._found.text() == "11 found"
+
+
+def test_what_all_share_is_left_out_beside_the_pointer() -> None:
+    """Of equal environments only what differs is named; one name alone stays whole."""
+    assert distinct(["ppo · A · seed 1", "dqn · A · seed 1"]) == ["ppo", "dqn"]
+    assert distinct(["ppo · A", "ppo · A · 3 seeds"]) == ["ppo · A", "3 seeds"]
+    assert distinct(["ppo · A"]) == ["ppo · A"]

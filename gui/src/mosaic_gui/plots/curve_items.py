@@ -31,6 +31,8 @@ class CurveItems:
         for edge in (self._low, self._high):
             edge.setPen(QPen(Qt.PenStyle.NoPen))
         self.band = pg.FillBetweenItem(self._low, self._high)
+        for depth, item in enumerate((self.raw, self.band, self.smooth, self.gaps)):
+            item.setZValue(depth)  # what was measured lies beneath all means, whoever's it is
         for item in (self.band, self._low, self._high, self.raw, self.smooth, self.gaps):
             plot.addItem(item)
 
@@ -47,7 +49,7 @@ class CurveItems:
         tokens = current()
         colour = QColor(series_colour(drawn.colour))
         faint = QColor(colour)
-        faint.setAlphaF(0.32 if tokens.is_dark else 0.28)
+        faint.setAlphaF(0.14 if drawn.is_faint else 0.32 if tokens.is_dark else 0.28)
         raw, smooth = drawn.raw, drawn.smooth
         alone = smooth is None and not drawn.is_faint
         self.raw.setData(raw.x, raw.y, connect=raw.connect, pen=_pen(colour if alone else faint))

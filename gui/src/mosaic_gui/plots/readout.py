@@ -36,10 +36,11 @@ class Readout(QLabel):
         """Show what stands at a place; the highest value first."""
         rows = sorted(readings, key=lambda one: -one.value if one.value == one.value else 1e308)
         muted = current().muted
+        names = dict(zip(rows, distinct([one.label for one in rows]), strict=True))
         lines = [f"<span style='color:{muted}'>{escape(place)}</span>"]
         for one in rows[:MOST_ROWS]:
             spread = f" ± {wording.number(one.spread, 3)}" if one.spread is not None else ""
-            name = f" &nbsp;<span style='color:{muted}'>{escape(one.label)}</span>"
+            name = f" &nbsp;<span style='color:{muted}'>{escape(names[one])}</span>"
             lines.append(
                 f"<span style='color:{series_colour(one.colour)}'>●</span> "
                 f"<b>{wording.number(one.value)}</b>{spread}{name if len(rows) > 1 else ''}"
@@ -64,3 +65,10 @@ class Readout(QLabel):
             left = pointer.x() - _AWAY - self.width()
         top = min(pointer.y() + _AWAY, room.height() - self.height() - 2)
         self.move(max(0, left), max(0, top))
+
+
+def distinct(labels: Sequence[str]) -> list[str]:
+    """Labels without the parts that all of them share."""
+    parts = [label.split(" · ") for label in labels]
+    shared = set(parts[0]).intersection(*parts[1:]) if len(parts) > 1 else set()
+    return [" · ".join(p for p in one if p not in shared) or " · ".join(one) for one in parts]
