@@ -15,7 +15,7 @@ from mosaic_contracts.runs import EventPage
 from mosaic_gui.net.api import ApiClient
 from mosaic_gui.net.reply import ApiProblem, Reply
 from mosaic_gui.state.store import Store
-from mosaic_gui.viewmodels.watch import first_charts
+from mosaic_gui.viewmodels.curves import first_charts
 
 BUCKETS = 1_000
 """Of a series that is too long to come whole: more than a chart is wide."""
