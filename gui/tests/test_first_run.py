@@ -82,9 +82,13 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: Client, tmp_path: Path) -> 
     """From an empty list to the card of a stopped run, with nothing but clicks, and every view as a picture."""
     click(qtbot, client, "runs.first")
     assert client.window.page == TRAIN
+    click(qtbot, client, "preflight.view.plan")
     click(qtbot, client, "preflight.launch")
     qtbot.waitUntil(lambda: client.window.page == WATCH, timeout=WAIT_MS)
     run_id = client.watch.run_id
+    note = client.store.runs[run_id].note
+    assert "mosaic_worker_cleanrl train" in note.replace("\\\n  ", "")
+    assert "# Network\nwhatever this machine reaches" in note
     followed = client.store.followed[run_id]
 
     def points() -> int:

@@ -9,6 +9,7 @@ from tests.net.gateway_stub import LiveStub
 from mosaic_gui.app.client import KEPT_IN, Client
 from mosaic_gui.app.remembering import MEMORY_FILE, Remembering
 from mosaic_gui.state.connection import Link
+from mosaic_gui.state.diagnosis import Diagnosis, Trouble
 from mosaic_gui.state.memory import MOST_STACKS, KnownStack
 
 WAIT_MS = 20_000
@@ -68,6 +69,24 @@ def test_a_stack_that_was_connected_to_is_offered_again(
     assert later.window.page == "runs"
     later.window.close()
     later.window.deleteLater()
+
+
+def test_a_wrong_token_is_not_tried_for_ever(qtbot: QtBot, tmp_path: Path, live: LiveStub) -> None:
+    """What only the user can put right stops the tries, in the colour of faults; a click tries again."""
+    token = tmp_path / "t"
+    token.write_text("t")
+    client = Client(tmp_path)
+    client.window.show()
+    client.connect_named("http://127.0.0.1:9", token)
+    client._on_diagnosis(Diagnosis(Trouble.TOKEN_WRONG, "The token is wrong", "Copy it."))
+    assert client.connection.connection.refused
+    assert client.connection.tone == "bad"
+    start = client.window.start
+    assert (start._title.text(), start._detail.text()) == ("The token is wrong", "Copy it.")
+    start.retry.click()
+    assert client.connection.connection.link is Link.CONNECTING
+    client.window.close()
+    client.window.deleteLater()
 
 
 def test_why_there_is_no_connection_stands_on_the_page(qtbot: QtBot, tmp_path: Path) -> None:

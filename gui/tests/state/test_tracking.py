@@ -56,6 +56,15 @@ def test_a_tracked_run_names_its_secret_and_asks_for_the_way_out() -> None:
     assert spec["parameters"] == given
 
 
+def test_a_copy_asks_for_the_way_out_by_its_tracker_alone() -> None:
+    """Switching tracking off in a copy of a tracked run takes the internet with it."""
+    copy = draft("wandb")
+    copy.fill_from(draft("wandb", track="True").spec())
+    assert copy.spec()["internet"] is True
+    copy.arguments.texts["track"] = "False"
+    assert "internet" not in copy.spec()
+
+
 def test_an_offline_run_needs_neither() -> None:
     """What stays in the run's folder takes no key and no internet."""
     spec = draft("wandb", track="True", offline="True").spec()

@@ -159,6 +159,18 @@ def test_an_edit_is_taken_back_and_brought_again(qtbot: QtBot, model: LaunchMode
     assert asked(qtbot, model)["parameters"] == {"gamma": 0.5}
 
 
+def test_an_undo_ends_at_what_was_remembered(qtbot: QtBot) -> None:
+    """A form that begins with the last start's values does not lose them by an undo."""
+    model = LaunchModel()
+    model.presets[("cleanrl", "ppo")] = {"parameters": {"gamma": 0.5}}
+    model.take_catalogue(WorkerEntries(workers=[worker()]))
+    model.set_text(ARGUMENT, "gamma", "0.6")
+    model.undo()
+    model.undo()
+    assert model.text(ARGUMENT, "gamma") == "0.5"
+    asked(qtbot, model)
+
+
 def test_one_field_goes_back_to_its_default(qtbot: QtBot, model: LaunchModel) -> None:
     """The others keep what was typed."""
     model.set_text(ARGUMENT, "gamma", "0.5")

@@ -24,7 +24,7 @@ from mosaic_gui.errors import GuiError, StackUnknown
 from mosaic_gui.net.location import Location, local_stack, named_stack
 from mosaic_gui.net.probe import Probe
 from mosaic_gui.state.connection import Connection, Link
-from mosaic_gui.state.diagnosis import version_words
+from mosaic_gui.state.diagnosis import Diagnosis, version_words
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.state.store import Changes, Store
@@ -84,7 +84,7 @@ class Client(QObject):
         self._named: KnownStack | None = None
         """The stack that the user named; None: this machine's own."""
         self._probe = Probe(self)
-        self._probe.found.connect(self.connection.take_diagnosis)
+        self._probe.found.connect(self._on_diagnosis)
         self.list_read = False
         """The run list of this stack is whole."""
         self.stack_start = StackStart(home, self)
@@ -336,6 +336,14 @@ class Client(QObject):
             self._on_live(connection)
         elif session is not None and connection.reason and not self.connection.shows_data:
             self._probe.look(session.location, is_local=self._named is None)
+
+    def _on_diagnosis(self, diagnosis: Diagnosis) -> None:
+        self.connection.take_diagnosis(diagnosis)
+        session = self.session
+        if diagnosis.is_lasting and session is not None and not self.connection.is_live:
+            session.stream.stop()
+            url = session.location.url
+            self.connection.take(Connection(url=url, reason=diagnosis.headline, refused=True))
 
     def _on_live(self, connection: Connection) -> None:
         if words := version_words(connection.stack_version, VERSION):

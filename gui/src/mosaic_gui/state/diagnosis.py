@@ -28,6 +28,17 @@ class Trouble(StrEnum):
     """Nothing is wrong (any more)."""
 
 
+_LASTING = frozenset(
+    {
+        Trouble.TOKEN_WRONG,
+        Trouble.HOST_REFUSED,
+        Trouble.NOT_BELIEVED,
+        Trouble.NOT_MOSAIC,
+        Trouble.SPEAKS_PLAIN,
+    }
+)
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """For the connection page."""
@@ -35,6 +46,11 @@ class Diagnosis:
     trouble: Trouble
     headline: str = ""
     todo: str = ""
+
+    @property
+    def is_lasting(self) -> bool:
+        """Trying again is of no use until the user changes something."""
+        return self.trouble in _LASTING
 
 
 def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") -> Diagnosis:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.tracking import WANDB_SECRET
 from mosaic_contracts.worker import Algorithm, Environment
 from mosaic_gui.state.difference import Difference
 from mosaic_gui.state.edit_history import EditHistory, Snapshot
@@ -113,6 +114,8 @@ class Draft:
         self.run.texts, self.arguments.texts = {}, {}
         for field_name, form_field in self.run.fields.items():
             value = spec.get(field_name)
+            if field_name == "internet" and WANDB_SECRET in (spec.get("secrets") or ()):
+                value = None  # its tracker asked for that, and does so again if it is on here
             if field_name == "tags":
                 value = ", ".join(value or ())
             if value is not None:

@@ -43,6 +43,8 @@ class ConnectionModel(QObject):
         """Name of a colour token."""
         if self.connection.refused:
             return "bad"
+        if self.diagnosis.headline and not self.starting:
+            return "warn"
         return "accent" if self.starting else _WORDS[self.connection.link][1]
 
     @property

@@ -10,7 +10,7 @@ from mosaic_contracts.services import WorkerEntries, WorkerEntry
 from mosaic_contracts.worker import Algorithm, Environment
 from mosaic_gui.state.difference import Difference
 from mosaic_gui.state.draft import Draft, environments_for
-from mosaic_gui.state.edit_history import Snapshot
+from mosaic_gui.state.edit_history import EditHistory, Snapshot
 from mosaic_gui.state.form_field import FormField, FormGroup
 from mosaic_gui.state.inputs import Inputs
 from mosaic_gui.state.limits import UNKNOWN, Limits
@@ -73,8 +73,9 @@ class DraftModel(QObject):
             return
         key = (worker_id, algorithm_id)
         if key not in self._drafts:
-            self._drafts[key] = Draft.of(worker, algorithm, self.limits)
-            self._drafts[key].fill_from(self.presets.get(key, {}))
+            made = self._drafts[key] = Draft.of(worker, algorithm, self.limits)
+            made.fill_from(self.presets.get(key, {}))
+            made.history = EditHistory(made.snapshot())
         self.draft = self._drafts[key]
         self.draft.limit(self.limits)
         self._replace_draft()

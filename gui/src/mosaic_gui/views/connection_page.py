@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import QEvent, QObject, Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
 
 from mosaic_gui.state.memory import KnownStack
@@ -82,6 +82,18 @@ class ConnectionPage(QWidget):
         if output != self._output.toPlainText():
             self._output.setPlainText(output)
 
+    def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
+        """The column is fitted whenever something in it wants another size."""
+        if event is not None and event.type() is QEvent.Type.LayoutRequest:
+            self._fit()
+        return super().eventFilter(watched, event)
+
+    def _fit(self) -> None:
+        """As high as its lines need: a column that stands in the middle is not asked for its height by its width."""
+        layout = self._column.layout()
+        if layout is not None:
+            self._column.setFixedHeight(layout.totalHeightForWidth(WIDTH))
+
     @property
     def _is_first_try(self) -> bool:
         connection = self._model.connection
@@ -120,14 +132,16 @@ class ConnectionPage(QWidget):
         inside = inside_of_scroll()
         middle = QVBoxLayout(inside)
         middle.addStretch(2)
-        middle.addWidget(self._column(), 0, Qt.AlignmentFlag.AlignHCenter)
+        self._column = self._make_column()
+        self._column.installEventFilter(self)
+        middle.addWidget(self._column, 0, Qt.AlignmentFlag.AlignHCenter)
         middle.addStretch(3)
         area.setWidget(inside)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(area)
 
-    def _column(self) -> QWidget:
+    def _make_column(self) -> QWidget:
         column = QWidget()
         column.setFixedWidth(WIDTH)
         layout = QVBoxLayout(column)

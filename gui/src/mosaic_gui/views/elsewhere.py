@@ -67,6 +67,7 @@ class Elsewhere(QFrame):
         layout = self._known.layout()
         while layout is not None and (item := layout.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
+                old.hide()
                 old.deleteLater()
         for n, stack in enumerate(stacks):
             if layout is not None:
