@@ -23,6 +23,7 @@ from mosaic_cli.verbs import (
     gpus,
     images,
     logs,
+    play,
     queue,
     run,
     runs,
@@ -60,6 +61,7 @@ _HERE_ONLY = (
 _VERBS = (
     (BEGIN, demo.demo),
     (BEGIN, run.run),
+    (BEGIN, play.play),
     (BEGIN, stack.up),
     (BEGIN, stack.down),
     (BEGIN, stack.status),

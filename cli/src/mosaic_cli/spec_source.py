@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from mosaic_cli.checkpoint import with_run_ids
 from mosaic_cli.completion import complete_worker
 from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.option_group import leave_to_shell
@@ -196,7 +197,7 @@ def make_spec(client: Client, fields: dict[str, Any]) -> RunSpec:
         default = _default_environment(client, str(fields["worker"]), str(fields["algorithm"]))
         say(f"No environment was named; {fields['algorithm']} takes {default}.")
         fields = fields | {"environment": default}
-    return validated(fields)
+    return with_run_ids(client, validated(fields))
 
 
 def _default_environment(client: Client, worker: str, algorithm: str) -> str:

@@ -74,6 +74,13 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
         {"overrides": {"seed": 2, "parameters": {"gamma": None}}},
         VIEW,
     ),
+    (
+        lambda c: c.play(RUN_ID, "checkpoints/a.npz", episodes=5),
+        "POST",
+        f"{RUN}/play",
+        {"checkpoint": "checkpoints/a.npz", "overrides": {"episodes": 5}},
+        VIEW,
+    ),
     (lambda c: c.delete(RUN_ID), "DELETE", RUN, None, VIEW),
     (lambda c: c.delete(RUN_ID, now=True), "DELETE", f"{RUN}?now=true", None, VIEW),
     (lambda c: c.restore(RUN_ID), "POST", f"{RUN}/restore", None, VIEW),
@@ -120,7 +127,9 @@ async def test_an_operation_is_sent_as_the_interface_says(
     for request in seen:
         assert (request.method, request.url.raw_path.decode()) == (method, url)
         assert (json.loads(request.content) if request.content else None) == body
-        assert ("Idempotency-Key" in request.headers) == (url.endswith(("/runs", "/clone")))
+        assert ("Idempotency-Key" in request.headers) == (
+            url.endswith(("/runs", "/clone", "/play"))
+        )
 
 
 def test_both_clients_have_the_same_methods() -> None:

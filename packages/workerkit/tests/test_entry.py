@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from mosaic_contracts.wire import Lifecycle
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl, ask_trainer
 from mosaic_workerkit.errors import TrainerUnreachable
+from mosaic_workerkit.pace import Pace
 
 WORKER = [sys.executable, "-m", "mosaic_workerkit.testing.synthetic"]
 
@@ -88,6 +90,33 @@ def test_ends(tmp_path: Path, parameters: dict[str, Any], code: int, phase: str 
     if phase == "error":
         assert last.data == {"message": "RuntimeError: asked to fail"}
         assert "Traceback" in made.stderr
+
+
+def test_a_worker_that_cannot_play_says_so(tmp_path: Path) -> None:
+    """`play` of a worker without such a method fails with its reason as the terminal event, and trains nothing."""
+    folder = make_run_folder(tmp_path / "run", parameters={"events": 10})
+    made = call("play", "--run-dir", str(folder))
+    assert made.returncode == 1
+    (last,) = written(folder)
+    assert isinstance(last, Lifecycle)
+    assert last.phase == "error"
+    assert "PlayUnsupported: This worker cannot play" in last.data["message"]
+
+
+def test_a_pace_is_kept_and_a_stop_ends_the_wait() -> None:
+    """No step comes sooner than its pace allows, nothing waits without one, and a stop lets the next one through."""
+    stop = StopFlag()
+    pace, began = Pace(50, stop), time.monotonic()
+    for _ in range(5):
+        pace.stepped()
+        pace.wait()
+    assert time.monotonic() - began >= 0.1
+    slow = Pace(0.001, stop)
+    slow.stepped()
+    assert slow.early_s() > 100
+    assert Pace(None, stop).early_s() == 0
+    stop.request("test")
+    slow.wait()
 
 
 def test_control_socket_below_a_long_path(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from mosaic_contracts.services import (
     MachineRequest,
     MoveRequest,
     PatchRequest,
+    PlayOrder,
     RecorderStatus,
     RunIds,
     RunRecords,
@@ -109,6 +110,7 @@ class Peers:
             "restore": (RunRequest, self._get),
             "retry": (RunRequest, self._retry),
             "clone": (CloneOrder, self._clone),
+            "play": (PlayOrder, self._clone),
             "patch": (PatchRequest, self._noted),
             "move": (MoveRequest, self._noted),
             "delete": (DeleteRequest, self._noted),
@@ -170,7 +172,7 @@ class Peers:
     async def _retry(self, request: RunRequest) -> RunRecord:
         return make_record(NEW_RUN, "queued", parent=(await self._get(request)).run_id)
 
-    async def _clone(self, request: CloneOrder) -> RunRecord:
+    async def _clone(self, request: CloneOrder | PlayOrder) -> RunRecord:
         self.asked.append(request)
         return await self._retry(RunRequest(run_id=request.run_id))
 

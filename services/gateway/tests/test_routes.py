@@ -216,7 +216,14 @@ async def test_the_published_schema_is_whole(gateway: Any) -> None:
     body = schema["paths"]["/api/v1/runs"]["post"]["requestBody"]["content"]["application/json"]
     models = schema["components"]["schemas"]
     assert "algorithm" in models[body["schema"]["$ref"].rpartition("/")[2]]["properties"]
-    assert models.keys() >= {"RunView", "RunPatch", "QueuePatch", "CloneRequest", "Problem"}
+    assert models.keys() >= {
+        "RunView",
+        "RunPatch",
+        "QueuePatch",
+        "CloneRequest",
+        "PlayRequest",
+        "Problem",
+    }
     for path in ("/docs", "/redoc"):
         assert (await gateway.get(path)).status_code == 404
 

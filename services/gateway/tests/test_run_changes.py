@@ -36,7 +36,7 @@ async def test_changes_reach_the_scheduler(
 
 
 async def test_a_new_run_like_another(gateway: Any, peers: Any, record: Any) -> None:
-    """Retry and clone answer 201 with the new run's address; overrides and key reach the scheduler."""
+    """Retry, clone and play answer 201 with the new run's address; overrides and key reach the scheduler."""
     peers.records[RUN_ID] = record(RUN_ID, "failed")
     retried = await gateway.ask("POST", f"/runs/{RUN_ID}/retry")
     clone = {"overrides": {"seed": 2, "parameters": {"lr": None}}}
@@ -47,6 +47,11 @@ async def test_a_new_run_like_another(gateway: Any, peers: Any, record: Any) -> 
         assert reply.headers["location"] == f"/api/v1/runs/{NEW_RUN}"
     asked = peers.asked[-1]
     assert (asked.run_id, asked.clone, asked.idempotency_key) == (RUN_ID, clone, "k-1")
+    play = {"checkpoint": "checkpoints/a.npz", "overrides": {"episodes": 3}}
+    played = await gateway.ask("POST", f"/runs/{RUN_ID}/play", json=play, headers=headers)
+    assert (played.status_code, played.json()["run_id"]) == (201, NEW_RUN)
+    asked = peers.asked[-1]
+    assert (asked.run_id, asked.play, asked.idempotency_key) == (RUN_ID, play, "k-1")
     restored = await gateway.ask("POST", f"/runs/{RUN_ID}/restore")
     assert (restored.status_code, restored.json()["run_id"]) == (200, RUN_ID)
 

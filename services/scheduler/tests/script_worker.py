@@ -1,6 +1,7 @@
 """Workers of a few lines, for what the synthetic one does not do."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,14 @@ def script_worker(
     train: str = "pass",
     algorithm: dict[str, Any] | None = None,
     device: str = "none",
+    modes: Sequence[str] = ("train",),
 ) -> Path:
     """A worker that describes itself, answers `check`, and does `train`. Return its script.
 
     `algorithm`: more than id, title and parameters of the one that it has.
     """
     algorithms = [{**_DESCRIPTION["algorithms"][0], **(algorithm or {})}]
-    description = {**_DESCRIPTION, "worker": name, "algorithms": algorithms}
+    description = {**_DESCRIPTION, "worker": name, "algorithms": algorithms, "modes": modes}
     describe = json.dumps(json.dumps(description))
     script = stack.home / f"{name}.py"
     script.write_text(

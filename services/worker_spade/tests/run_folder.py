@@ -61,8 +61,9 @@ def start(folder: Path, access: Path | None = None, **spec: Any) -> "subprocess.
     if access is not None:
         environ[ENV_XMPP_FILE] = str(access)
     environ["MOSAIC_RUN_DIR"] = str(folder)
+    verb = "play" if whole.get("kind") in ("play", "evaluate") else "train"
     return subprocess.Popen(
-        [sys.executable, "-m", "mosaic_worker_spade", "train", "--run-dir", str(folder)],
+        [sys.executable, "-m", "mosaic_worker_spade", verb, "--run-dir", str(folder)],
         env=environ,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -1,7 +1,9 @@
 """The agents at work: real runs, over a real ejabberd."""
 
+import itertools
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -88,14 +90,16 @@ def test_evaluation_decides_and_tells_every_step(
     learned: Finished, access: Path, tmp_path: Path
 ) -> None:
     """Each step of an evaluation has its plan with confidence and its intention; the policy finds the goal."""
-    (tmp_path / "01RUN").symlink_to(learned.folder)  # as other runs lie beside this one's folder
-    checkpoint = "01RUN/checkpoints/final.npz"
+    given = tmp_path / "run/inputs/checkpoint"  # where the stack puts a copy of another run's
+    given.mkdir(parents=True)
+    shutil.copy(learned.folder / "checkpoints/final.npz", given)
+    checkpoint = "inputs/checkpoint/final.npz"
     done = bdi(
         tmp_path / "run",
         access,
         kind="evaluate",
         steps=60,
-        parameters={"checkpoint": str(checkpoint)},
+        parameters={"checkpoint": checkpoint},
     )
     assert done.counts["step"] == 60
     deciding = [
@@ -108,6 +112,49 @@ def test_evaluation_decides_and_tells_every_step(
     assert all(0 < plan["confidence"] <= 1 for plan in deciding)
     assert [e["episode_return"] for e in done.of_type("episode")] == [1.0] * 10
     assert done.counts["checkpoint"] == 0
+
+
+def test_a_play_goes_on_for_its_episodes_at_its_pace(
+    learned: Finished, access: Path, tmp_path: Path
+) -> None:
+    """Three whole episodes, every step decided; none comes sooner than the pace allows; nothing is learned."""
+    checkpoint = str(learned.folder / "checkpoints/final.npz")
+    done = bdi(
+        tmp_path / "run",
+        access,
+        kind="play",
+        episodes=3,
+        pace=20,
+        seed=5,
+        parameters={"checkpoint": checkpoint},
+    )
+    assert [e["flags"] for e in done.of_type("episode")] == [1, 1, 1]
+    assert done.counts["episode_start"] == 3
+    steps = done.of_type("step")
+    deciding = [p for p in done.data("bdi.plan") if p["plan"] in ("sure", "unsure")]
+    assert len(deciding) == len(steps) == sum(e["length"] for e in done.of_type("episode"))
+    apart = [after["t"] - before["t"] for before, after in itertools.pairwise(steps)]
+    assert min(apart) >= 0.045
+    values = [told["q"] for told in done.data("policy.values")]
+    assert values[0] == values[-1]
+
+
+def test_a_play_learns_nothing_whatever_its_plan_says(
+    learned: Finished, access: Path, tmp_path: Path
+) -> None:
+    """A plan that takes an option in a play fails with the reason, and its values stay as they are."""
+    plan = "!go.\n+!go <- .option(learn, anneal, 100, budget); .finish.\n-!go <- .finish."
+    parameters = {"checkpoint": str(learned.folder / "checkpoints/final.npz"), "plan": plan}
+    done = run(
+        tmp_path / "run",
+        access,
+        algorithm="bdi_q",
+        kind="play",
+        parameters={"slippery": False, **parameters},
+    )
+    reasons = [told.get("reason", "") for told in done.data("bdi.intention")]
+    assert any("a play learns nothing" in reason for reason in reasons)
+    assert done.counts["step"] == 0
 
 
 def test_changing_the_plan_changes_the_actions(

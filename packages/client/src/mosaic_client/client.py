@@ -106,6 +106,7 @@ class Client:
     stop = sent(run_calls.stop)
     retry = sent(run_calls.retry)
     clone = sent(run_calls.clone)
+    play = sent(run_calls.play)
     delete = sent(run_calls.delete)
     restore = sent(run_calls.restore)
 

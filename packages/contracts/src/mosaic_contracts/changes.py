@@ -40,3 +40,12 @@ class CloneRequest(UserModel):
 
     overrides: dict[str, Any] = Field(default_factory=dict)
     """Fields of a RunSpec. `parameters` is merged name by name, where null takes one away; others are replaced."""
+
+
+class PlayRequest(UserModel):
+    """`POST /runs/{id}/play`: a run that shows what this one has learned, in the same world; this one is its parent."""
+
+    checkpoint: str | None = None
+    """Path in the run's folder, e.g. `checkpoints/final.npz`; None: the newest."""
+    overrides: dict[str, Any] = Field(default_factory=dict)
+    """Fields of a RunSpec, as in a CloneRequest: `seed`, `episodes`, `pace`, `record`; `kind` may be `evaluate`."""

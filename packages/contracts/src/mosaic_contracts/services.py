@@ -1,8 +1,8 @@
 """Request/reply between services (`mosaic.v1.svc.<service>.<verb>`), JSON payloads.
 
 scheduler: submit (with `dry_run`: check), get, list, stop, workers, describe, status, preflight (SubmitRequest;
-PreflightReport), patch, move, clone, retry, delete, restore, queue (RunRecords in the order of the queue), machine
-(MachineHistory), gpus (GpuReport), set_secret, delete_secret, secrets (SecretEntries).
+PreflightReport), patch, move, clone, retry, play, delete, restore, queue (RunRecords in the order of the queue),
+machine (MachineHistory), gpus (GpuReport), set_secret, delete_secret, secrets (SecretEntries).
 recorder: committed, status, prune (RunRequest; `{"run_id", "freed_bytes"}`, idempotent: ask again after a time-out).
 Every reply is a `Reply`; `result` holds the model that the verb names.
 """
@@ -62,6 +62,15 @@ class CloneOrder(PeerModel):
     run_id: str
     clone: dict[str, Any]
     """A CloneRequest."""
+    idempotency_key: str | None = None
+
+
+class PlayOrder(PeerModel):
+    """`scheduler.play`. Reply: RunRecord of the new run."""
+
+    run_id: str
+    play: dict[str, Any]
+    """A PlayRequest."""
     idempotency_key: str | None = None
 
 

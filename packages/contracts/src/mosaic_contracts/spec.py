@@ -38,6 +38,11 @@ class RunKind(StrEnum):
     REPLAY = "replay"
     DASHBOARD = "dashboard"
 
+    @property
+    def plays(self) -> bool:
+        """Whether such a run shows what was learned before, and learns nothing: its worker is told to `play`."""
+        return self in (RunKind.PLAY, RunKind.EVALUATE)
+
 
 class RecordLevel(StrEnum):
     """How much of each step is kept; facts (config, episode, metric, artifact) always are."""
@@ -84,6 +89,10 @@ class RunSpec(UserModel):
     """Seed of the run; 32 bits, for that is what numpy's legacy seeding accepts."""
     steps: Annotated[int, Field(gt=0, le=2**53)] | None = None
     """Environment steps in all; None takes the algorithm's own default."""
+    episodes: Annotated[int, Field(gt=0, le=2**31)] | None = None
+    """Of a run that plays or evaluates: how many episodes; None: as many as fit its steps."""
+    pace: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
+    """Of such a run: steps a second at most, for whoever watches; None: as fast as it goes."""
     parameters: dict[str, ParameterValue] = Field(default_factory=dict)
     """The algorithm's arguments by name; checked against its schema before launch."""
     record: RecordLevel = RecordLevel.REPLAY

@@ -9,6 +9,11 @@ from mosaic_contracts.grid import Grid
 from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import PeerModel, UserModel
 
+CHECKPOINT_MARK = "x-checkpoint"
+"""True in a property of an algorithm's schema: it takes a checkpoint, as `RUN/PATH` or as a path of the machine."""
+WORLD_MARK = "x-world"
+"""True in a property: it belongs to the world, so that a play of the run takes it over."""
+
 
 class DeviceNeed(StrEnum):
     """Whether a worker uses an accelerator."""

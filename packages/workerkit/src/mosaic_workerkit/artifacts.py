@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mosaic_contracts.launch import MANIFEST_FILE
 from mosaic_workerkit.errors import ArtifactPathRefused
 
-MANIFEST_FILE = "manifest.json"
 _CHUNK_BYTES = 2**20
 
 

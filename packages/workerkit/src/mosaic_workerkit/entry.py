@@ -1,17 +1,18 @@
-"""The command line every worker has: `describe`, `check`, `train --run-dir DIR`.
+"""The command line every worker has: `describe`, `check`, `train --run-dir DIR`, `play --run-dir DIR`.
 
-A worker author writes a class with three methods and ends the module with `sys.exit(main(MyWorker()))`.
+A worker author writes a class with three methods (a fourth, where it can play) and ends the module with
+`sys.exit(main(MyWorker()))`.
 """
 
 import argparse
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
@@ -21,7 +22,7 @@ from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
-from mosaic_workerkit.errors import OutboxError
+from mosaic_workerkit.errors import OutboxError, PlayUnsupported
 from mosaic_workerkit.last_words import leave_last_words
 from mosaic_workerkit.telemetry import Telemetry
 
@@ -30,7 +31,7 @@ EXIT_STOP_FORCED = 130
 
 @dataclass(frozen=True, kw_only=True)
 class TrainContext:
-    """What `train` is given."""
+    """What `train` and `play` are given."""
 
     run_dir: Path
     """Also the current directory."""
@@ -53,6 +54,17 @@ class Worker(Protocol):
         """Run to the end, or to a stop. Raise to fail."""
 
 
+@runtime_checkable
+class Player(Protocol):
+    """What a worker has beside that, whose algorithms say `play` in `describe`."""
+
+    def play(self, context: TrainContext) -> None:
+        """Show what a checkpoint has learned, and learn nothing: a run of kind play or evaluate.
+
+        Every step is told. `spec.episodes` is how many episodes, `spec.pace` how many steps a second at most.
+        """
+
+
 def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     """Serve one command; returns the exit code."""
     parser = argparse.ArgumentParser(description="A MOSAIC worker.")
@@ -61,12 +73,16 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     verbs.add_parser("check", help="read a RunSpec as JSON on stdin, print a CheckReport")
     train = verbs.add_parser("train", help="train as the run folder's spec.json says")
     train.add_argument("--run-dir", type=Path, required=True)
+    play = verbs.add_parser("play", help="show what a checkpoint has learned, as spec.json says")
+    play.add_argument("--run-dir", type=Path, required=True)
     options = parser.parse_args(argv)
     if options.verb == "describe":
         return _answer(worker.describe)
     if options.verb == "check":
         return _answer(lambda: _check(worker))
-    return _train(worker, options.run_dir.resolve())
+    if options.verb == "play":
+        return _act(_player(worker), options.run_dir.resolve())
+    return _act(worker.train, options.run_dir.resolve())
 
 
 def _answer(make: "_Make") -> int:
@@ -113,7 +129,22 @@ def _check(worker: Worker) -> CheckReport:
     return worker.check(spec)
 
 
-def _train(worker: Worker, run_dir: Path) -> int:
+_Acting = Callable[[TrainContext], None]
+
+
+def _player(worker: Worker) -> _Acting:
+    if isinstance(worker, Player):
+        return worker.play
+
+    def refuse(_context: TrainContext) -> None:
+        raise PlayUnsupported(
+            "This worker cannot play: it has no method `play`. Its description must not say that it can."
+        )
+
+    return refuse
+
+
+def _act(acting: _Acting, run_dir: Path) -> int:
     stop = StopFlag().install()
     os.chdir(run_dir)
     try:
@@ -124,13 +155,13 @@ def _train(worker: Worker, run_dir: Path) -> int:
     with telemetry:
         context = TrainContext(run_dir=run_dir, spec=telemetry.spec, telemetry=telemetry, stop=stop)
         with TrainerControl(run_dir, stop, lambda: {"last_seq": telemetry.next_seq - 1}):
-            return _guarded_train(worker, context)
+            return _guarded(acting, context)
 
 
-def _guarded_train(worker: Worker, context: TrainContext) -> int:
+def _guarded(acting: _Acting, context: TrainContext) -> int:
     telemetry = context.telemetry
     try:
-        worker.train(context)
+        acting(context)
         if telemetry.ended is None:
             telemetry.lifecycle("stopped" if context.stop.requested else "done")
     except StopForced as forced:

@@ -39,3 +39,7 @@ class CredentialsRefused(RuntimeError):
 
 class TrainerUnreachable(RuntimeError):
     """Nobody listens on the trainer's control socket."""
+
+
+class PlayUnsupported(RuntimeError):
+    """A worker was told to play and has no such method."""

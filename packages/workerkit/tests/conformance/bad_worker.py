@@ -22,6 +22,7 @@ FAULT = sys.argv.pop(1)
 PROPERTIES: dict[str, Any] = {"steps": {"type": "integer", "default": 50}}
 TELLS = {"none": ["bdi"], "tells_no_prompt": ["bdi", "llm"]}
 """Families of its own events that it promises; it tells `bdi`."""
+PLAYS = ("plays_well", "plays_once", "play_fails", "plays_nothing")
 CONFIG = {
     "algorithm": "a",
     "environment": "E-v0",
@@ -37,6 +38,12 @@ class BadWorker:
     def describe(self) -> WorkerDescription:
         """Describe it."""
         properties = dict(PROPERTIES)
+        if FAULT in PLAYS and FAULT != "plays_nothing":
+            properties["model"] = {
+                "type": ["string", "null"],
+                "default": None,
+                "x-checkpoint": True,
+            }
         if FAULT == "default_of_another_type":
             properties["gamma"] = {"type": "number", "default": "0.99"}
         return WorkerDescription(
@@ -44,6 +51,7 @@ class BadWorker:
             version="1",
             title="Bad",
             record_levels=["replay"],
+            modes=["train", "play"] if FAULT in PLAYS else ["train"],
             algorithms=[
                 Algorithm(
                     id="a",
@@ -51,6 +59,7 @@ class BadWorker:
                     parameters={"type": "object", "properties": properties},
                     steps_parameter="nothing" if FAULT == "steps_of_nothing" else "steps",
                     default_environment="E-v0",
+                    play=FAULT in PLAYS,
                     tells=TELLS.get(FAULT, []),
                 )
             ],
@@ -89,6 +98,18 @@ class BadWorker:
         if FAULT == "exits_3_after_done":
             tell.lifecycle("done")
             sys.exit(3)
+
+    def play(self, context: TrainContext) -> None:
+        """Episodes of three steps."""
+        tell, spec = context.telemetry, context.spec
+        tell.config(CONFIG)
+        if FAULT == "play_fails" or Path(str(spec.parameters["model"])).read_bytes() != b"weights":
+            raise ValueError("there is no such model")
+        for episode in range(1 if FAULT == "plays_once" else spec.episodes or 5):
+            tell.episode_start(0, episode, {"way": "seed", "seed": 1}, step_hash(0))
+            for step in (1, 2, 3):
+                tell.step(0, episode, step, 1, 1.0, int(step == 3), step_hash(0, 1.0, 0))
+            tell.episode(0, episode, 3, 3.0, 1, 0.0, 3 * episode + 3)
 
 
 def _leave_files(context: TrainContext) -> None:

@@ -16,6 +16,7 @@ from mosaic_contracts.services import (
     MachineRequest,
     MoveRequest,
     PatchRequest,
+    PlayOrder,
     RecorderStatus,
     RunIds,
     RunRecords,
@@ -96,6 +97,13 @@ class Scheduler:
         """Start a new run like this one but for what `clone` says."""
         order = CloneOrder(run_id=run_id, clone=clone, idempotency_key=idempotency_key)
         return await self._slow("clone", order, RunRecord)
+
+    async def play(
+        self, run_id: str, play: dict[str, Any], idempotency_key: str | None
+    ) -> RunRecord:
+        """Start a run that shows what this one has learned."""
+        order = PlayOrder(run_id=run_id, play=play, idempotency_key=idempotency_key)
+        return await self._slow("play", order, RunRecord)
 
     async def submit(self, spec: dict[str, Any], idempotency_key: str | None) -> RunRecord:
         """Start a run. The scheduler validates the spec: there, once."""

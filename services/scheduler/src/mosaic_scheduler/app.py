@@ -29,6 +29,8 @@ from mosaic_scheduler.gpus.supply import GpuSupply
 from mosaic_scheduler.gpus.watch import GpuWatch
 from mosaic_scheduler.heartbeats.listening import RunListener
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.inputs.checkpoint import inputs_of
+from mosaic_scheduler.inputs.resolution import InputResolution
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.watch import MachineWatch
 from mosaic_scheduler.placement.docker import DockerPlacement
@@ -46,6 +48,7 @@ from mosaic_scheduler.runs.announcement import ProgressAnnouncer, RunAnnouncer
 from mosaic_scheduler.runs.copies import RunCopies
 from mosaic_scheduler.runs.edits import RunEdits
 from mosaic_scheduler.runs.parsed import StoredRun
+from mosaic_scheduler.runs.plays import RunPlays
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.runs.view import RunViews
@@ -162,6 +165,7 @@ class SchedulerApp:
             settings,
             self._store,
             self._catalogue,
+            InputResolution(settings.home, self._store),
             self._vault,
             self._reconciler,
             self._supply,
@@ -175,6 +179,7 @@ class SchedulerApp:
             self._service,
             self._submission,
             RunCopies(store, self._submission),
+            RunPlays(store, self._catalogue, self._submission),
             RunEdits(store, views, announce),
             QueueMoves(store, views, announce, self._reconciler.wake.set),
             RunDeletion(store, views, announce, self._purge.wake),
@@ -270,6 +275,7 @@ class SchedulerApp:
             image=worker.manifest.image,
             secrets=await asyncio.to_thread(self._reveal, record.spec.secrets),
             xmpp=await self._log_in(record, worker),
+            inputs=inputs_of(record.spec, await self._probe.describe(worker)),
             broker_url=self._settings.url,
             write_creds=(
                 None if signer is None else lambda path: signer.write_creds(record.run_id, path)

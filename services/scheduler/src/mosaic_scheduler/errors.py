@@ -83,6 +83,14 @@ class XmppUnavailable(ProblemError):
         )
 
 
+class InputUnusable(ValueError):
+    """A checkpoint that a run was to begin with cannot be had; `nearest` are known names close to it."""
+
+    def __init__(self, message: str, nearest: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.nearest = nearest or []
+
+
 class PlacementFailed(RuntimeError):
     """A run's processes could not be started; the message says why and what to do."""
 

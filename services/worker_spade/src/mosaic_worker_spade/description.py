@@ -15,7 +15,7 @@ PLAIN = "q_learning"
 ALGORITHMS = (BDI, PLAIN)
 DECISIONS, POLICY = "bdi", "policy"
 """Families of namespaced events (docs/interfaces.md, "Agents that can be read")."""
-MODES = (RunKind.TRAIN, RunKind.EVALUATE)
+MODES = (RunKind.TRAIN, RunKind.EVALUATE, RunKind.PLAY)
 
 
 def describe_worker() -> WorkerDescription:
@@ -38,7 +38,7 @@ def _bdi() -> Algorithm:
         id=BDI,
         title="Q-learning led by a BDI agent",
         summary="An AgentSpeak agent decides option by option whether to discover, learn, exploit or replan, and step "
-        "by step when it is evaluated. Told knowledge helps it; it is not expected to learn faster by itself.",
+        "by step when it plays. Told knowledge helps it; it is not expected to learn faster by itself.",
         documentation=documentation_of(BDI),
         parameters=parameter_schema(bdi=True),
         action_spaces=["discrete"],
@@ -49,6 +49,7 @@ def _bdi() -> Algorithm:
         agents_parameter=AGENTS,
         tells=[DECISIONS, POLICY],
         warm_start=True,
+        play=True,
     )
 
 
@@ -65,4 +66,5 @@ def _plain() -> Algorithm:
         steps_parameter=STEPS,
         tells=[POLICY],
         warm_start=True,
+        play=True,
     )

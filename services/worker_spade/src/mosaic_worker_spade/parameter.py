@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mosaic_contracts.spec import ParameterValue
+from mosaic_contracts.worker import CHECKPOINT_MARK, WORLD_MARK
 from mosaic_worker_spade.learning.schedule import Rates
 
 STEPS = "total_steps"
@@ -36,17 +37,17 @@ class Parameters:
     )
     map: str | None = _one(
         None,
-        {"type": ["string", "null"]},
+        {"type": ["string", "null"], WORLD_MARK: True},
         "FrozenLake only: 4x4, 8x8, or rows of S, F, H, G with / between them, e.g. SFF/FHF/FFG.",
     )
     slippery: bool | None = _one(
         None,
-        {"type": ["boolean", "null"]},
+        {"type": ["boolean", "null"], WORLD_MARK: True},
         "FrozenLake and CliffWalking: whether a step may slip sideways; empty: as the environment is registered.",
     )
     max_episode_steps: int | None = _one(
         None,
-        {"type": ["integer", "null"], "minimum": 1},
+        {"type": ["integer", "null"], "minimum": 1, WORLD_MARK: True},
         "An episode is cut off after so many steps; empty: as registered, 200 where the environment has no limit.",
     )
     world_seed: int | None = _one(
@@ -56,8 +57,9 @@ class Parameters:
     )
     checkpoint: str | None = _one(
         None,
-        {"type": ["string", "null"]},
-        "Go on from this checkpoint: the path of an npz file, or RUN/checkpoints/final.npz of another run here.",
+        {"type": ["string", "null"], CHECKPOINT_MARK: True},
+        "Begin with this checkpoint: RUN/checkpoints/final.npz of another run here (RUN alone: its newest), or the "
+        "path of an npz file.",
     )
     record_gap: int = _one(
         10_000,

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from mosaic_contracts.spec import RunKind
 from mosaic_worker_spade.environment.world import World
 from mosaic_worker_spade.errors import RunRefused
 from mosaic_worker_spade.learning import checkpoint as checkpoints
@@ -13,6 +12,7 @@ from mosaic_worker_spade.packages import installed_packages
 from mosaic_worker_spade.recording import Recorder
 from mosaic_worker_spade.request import Draft
 from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.pace import Pace
 
 PLAN_FILE = "plan.asl"
 
@@ -30,18 +30,20 @@ class Session:
         self.context = context
         self.draft = draft
         self.world: World = draft.world
-        self.evaluates = context.spec.kind is RunKind.EVALUATE
+        self.plays = context.spec.kind.plays
+        self.pace = Pace(context.spec.pace if self.plays else None, context.stop)
         self.learner = self._make_learner()
         self.recorder = Recorder(
             context.telemetry,
             context.stop,
             context.spec,
             sampling=draft.sampling,
-            told_total=draft.total_steps,
+            told_total=None if self.plays else draft.total_steps,
             env_seed=draft.env_seed,
         )
         self.recorder.continue_from(self.learner)
         self.first_step = self.learner.counts.steps
+        self._first_episode = self.learner.counts.episodes
         self.last_step = self.first_step + draft.total_steps
         self._next_checkpoint = self.first_step + draft.checkpoint_every_steps
         self._next_values = self.first_step
@@ -53,8 +55,11 @@ class Session:
 
     @property
     def left(self) -> int:
-        """Steps that are left."""
-        return self.last_step - self.learner.counts.steps
+        """Steps that are left; of a play by episodes at most so many, and none after the last one."""
+        counts, episodes = self.learner.counts, self.draft.episodes
+        if episodes is not None and counts.episodes - self._first_episode >= episodes:
+            return 0
+        return self.last_step - counts.steps
 
     def tell_config(self) -> None:
         """What really runs, the first event; and the plan itself, as a file of the run."""
@@ -76,11 +81,13 @@ class Session:
             "record": spec.record.value,
             "sampling": vars(draft.sampling),
             "values_every": draft.parameters.values_every,
-            "total_steps": draft.total_steps,
+            "total_steps": draft.total_steps if draft.episodes is None else None,
             "checkpoint_every_steps": draft.checkpoint_every_steps,
         }
         if self.world.grid is not None:
             config["grid"] = self.world.grid.model_dump(mode="json")
+        if self.plays:
+            config |= {"episodes": draft.episodes, "pace": spec.pace}
         if draft.plan is not None:
             config["plan"] = {"name": draft.plan.name, "sha256": draft.plan.digest}
         if draft.checkpoint is not None:
@@ -107,9 +114,15 @@ class Session:
         tell.metric("epsilon", at, learner.epsilon)
         if learner.counts.steps >= self._next_values:
             self.tell_values()
-        if learner.counts.steps >= self._next_checkpoint and self.left > 0 and not self.evaluates:
+        if learner.counts.steps >= self._next_checkpoint and self.left > 0 and not self.plays:
             self._next_checkpoint += self.draft.checkpoint_every_steps
             self.save(f"checkpoints/step_{at}.npz", "periodic")
+
+    def tell_step(self) -> None:
+        """A step of a play: how far it is, and when the next one is due."""
+        total = None if self.draft.episodes is not None else self.draft.total_steps
+        self.context.telemetry.progress(self.steps, total)
+        self.pace.stepped()
 
     def tell_values(self) -> None:
         """The table of values, now."""
@@ -120,7 +133,7 @@ class Session:
     def close(self) -> None:
         """The end of the run, or a polite stop: last values, last checkpoint."""
         self.tell_values()
-        if self.evaluates:
+        if self.plays:
             counts = self.learner.counts
             if counts.episodes:
                 rate = counts.successes / counts.episodes
@@ -145,7 +158,7 @@ class Session:
         if "epsilon_start" in self.context.spec.parameters:
             learner.epsilon = rates.epsilon_start
         if (
-            self.evaluates
+            self.plays
         ):  # of the checkpoint its values only: what it shows follows from this run's seed
             fresh = Learner.fresh(self.world, rates, seed, draft.env_seed)
             fresh.q, fresh.visits, fresh.epsilon = learner.q, learner.visits, 0.0

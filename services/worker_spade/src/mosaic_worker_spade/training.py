@@ -1,4 +1,6 @@
-"""`train`: work the run out, tell the config, and let the algorithm at it."""
+"""`train` and `play`: work the run out, tell the config, and let the algorithm at it."""
+
+from collections.abc import Callable
 
 from mosaic_worker_spade.description import BDI
 from mosaic_worker_spade.errors import RunRefused
@@ -11,13 +13,22 @@ from mosaic_workerkit.entry import TrainContext
 
 
 def train_run(context: TrainContext) -> None:
-    """Do what the run's spec says, in the run's folder. Returns also after a polite stop.
+    """Learn as the run's spec says, in the run's folder. Returns also after a polite stop.
 
     Raises:
         RunRefused: `check` calls the spec blocking.
         XmppUnusable: the agents cannot log in.
         PlanStuck: the agent's plans fail again and again.
     """
+    _run(context, _learn)
+
+
+def play_run(context: TrainContext) -> None:
+    """Show what a checkpoint has learned. Everything is told, nothing learned. As `train_run` else."""
+    _run(context, _show)
+
+
+def _run(context: TrainContext, alone: Callable[[Session], None]) -> None:
     draft = make_draft(context.spec)
     if draft.is_blocked:
         raise RunRefused(draft.refusal)
@@ -28,10 +39,8 @@ def train_run(context: TrainContext) -> None:
         from mosaic_worker_spade.deliberation.team import run_team
 
         run_team(session)
-    elif session.evaluates:
-        _show(session)
     else:
-        _learn(session)
+        alone(session)
     session.close()
 
 
@@ -44,7 +53,9 @@ def _learn(session: Session) -> None:
 
 def _show(session: Session) -> None:
     """The best action of every state."""
-    learner = session.learner
+    learner, pace = session.learner, session.pace
     stepper = Stepper(learner, session.recorder, NoWatch(), learns=False)
     while session.left > 0 and not session.context.stop.requested:
         stepper.act(learner.greedy(stepper.begin()))
+        session.tell_step()
+        pace.wait()

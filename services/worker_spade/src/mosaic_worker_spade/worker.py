@@ -1,13 +1,14 @@
 """The worker as its entry point knows it."""
 
 import sys
+from collections.abc import Callable
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_worker_spade.description import describe_worker
 from mosaic_worker_spade.errors import PlanStuck, RunRefused, XmppUnusable
 from mosaic_worker_spade.request import check_run
-from mosaic_worker_spade.training import train_run
+from mosaic_worker_spade.training import play_run, train_run
 from mosaic_workerkit.entry import TrainContext
 
 EXIT_FAILED = 1
@@ -27,9 +28,16 @@ class SpadeWorker:
         return check_run(spec)
 
     def train(self, context: TrainContext) -> None:
-        """Train or evaluate; returns at the end or at a polite stop."""
+        """Train; returns at the end or at a polite stop."""
+        self._work(train_run, context)
+
+    def play(self, context: TrainContext) -> None:
+        """Show what a checkpoint has learned, step by step; returns as `train` does."""
+        self._work(play_run, context)
+
+    def _work(self, work: Callable[[TrainContext], None], context: TrainContext) -> None:
         try:
-            train_run(context)
+            work(context)
         except (RunRefused, XmppUnusable) as refused:
             self._leave(context, str(refused), EXIT_REFUSED)
         except PlanStuck as stuck:  # said in words: where in our code it was seen helps nobody

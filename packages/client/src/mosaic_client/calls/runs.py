@@ -8,7 +8,7 @@ import httpx
 
 from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, query_of, run_path
 from mosaic_client.run_view import Run, RunList
-from mosaic_contracts.changes import CloneRequest, QueuePatch, RunPatch
+from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
@@ -133,6 +133,25 @@ def clone(run_id: str, *, idempotency_key: str | None = None, **overrides: Any) 
         f"{run_path(run_id)}/clone",
         model(Run),
         body_of(CloneRequest(overrides=overrides)),
+        idempotency_key=idempotency_key or uuid.uuid4().hex,
+    )
+
+
+def play(
+    run_id: str,
+    checkpoint: str | None = None,
+    *,
+    idempotency_key: str | None = None,
+    **overrides: Any,
+) -> Call[Run]:
+    """A new run that shows what this one has learned, which becomes its parent: `play(run_id, episodes=5, pace=4)`.
+
+    `checkpoint` is a path in the run's folder, None its newest; `overrides` are fields of a RunSpec as for `clone`.
+    """
+    return _post(
+        f"{run_path(run_id)}/play",
+        model(Run),
+        body_of(PlayRequest(checkpoint=checkpoint, overrides=overrides)),
         idempotency_key=idempotency_key or uuid.uuid4().hex,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mosaic_contracts.spec import RecordLevel
-from mosaic_contracts.worker import Algorithm, WorkerDescription
+from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm, WorkerDescription
 from mosaic_workerkit.conformance.candidate import Answer, Candidate
 from mosaic_workerkit.conformance.verdict import Judgement
 
@@ -47,6 +47,13 @@ def judge_description(
         judgement.rule("describe.parameters", parameters_fault(algorithm.parameters), algorithm.id)
         judgement.rule("describe.fields", _fields_fault(algorithm, description), algorithm.id)
     return description
+
+
+def checkpoint_parameter(algorithm: Algorithm) -> str | None:
+    """Name of the first property that takes a checkpoint."""
+    properties = algorithm.parameters.get("properties", {})
+    marked = (name for name, part in properties.items() if part.get(CHECKPOINT_MARK) is True)
+    return next(marked, None)
 
 
 def parameters_fault(schema: dict[str, Any]) -> str | None:
@@ -97,6 +104,9 @@ def _levels_fault(description: WorkerDescription) -> str | None:
         return f"record_levels are {description.record_levels}, known are {known}"
     if "train" not in description.modes:
         return f"modes are {description.modes}, without train"
+    plays = [algorithm.id for algorithm in description.algorithms if algorithm.play]
+    if bool(plays) != ("play" in description.modes):
+        return f"modes are {description.modes}, and algorithms with play are {plays}: say both or neither"
     ids = Counter(algorithm.id for algorithm in description.algorithms)
     if not ids:
         return "there is no algorithm"
@@ -110,6 +120,8 @@ def _fields_fault(algorithm: Algorithm, description: WorkerDescription) -> str |
         name = getattr(algorithm, field)
         if name is not None and name not in properties:
             return f"{field} is {name!r}, which is no property of its schema"
+    if algorithm.play and checkpoint_parameter(algorithm) is None:
+        return f"it says that it plays, and no property has {CHECKPOINT_MARK!r}: what does it play?"
     known = [environment.id for environment in description.environments]
     default = algorithm.default_environment
     if default is not None and known and default not in known:

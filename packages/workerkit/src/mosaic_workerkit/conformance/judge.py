@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mosaic_contracts.spec import RecordLevel
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_workerkit.conformance.candidate import Answer, Candidate, ask
 from mosaic_workerkit.conformance.checking import judge_check, judge_refusals
-from mosaic_workerkit.conformance.description import judge_description
+from mosaic_workerkit.conformance.description import checkpoint_parameter, judge_description
 from mosaic_workerkit.conformance.events import OF_EVENTS, judge_events
+from mosaic_workerkit.conformance.playing import play, untold_play_fault
 from mosaic_workerkit.conformance.rule import RULES
 from mosaic_workerkit.conformance.training import Outcome, Training
 from mosaic_workerkit.conformance.verdict import NOT_ASKED, Judgement
@@ -22,6 +24,7 @@ PARTS = ("check", "train", "stop")
 """What may be judged by itself; `describe` is always."""
 _OF_CHECK = [name for name in RULES if name.startswith("check.")]
 _OF_TRAIN = ["train.ends", "train.events", *OF_EVENTS, "train.nothing_left"]
+_OF_PLAY = ["play.ends", "play.told"]
 _OF_STOP = ["stop.in_time", "stop.told"]
 
 
@@ -107,6 +110,23 @@ class _Questions:
         self._say(f"train {algorithm.id}")
         with _training(self._candidate, spec, self._limits, stop=False) as outcome:
             _judge_training(outcome, self._judgement, algorithm, self._limits)
+            self._play(algorithm, spec, outcome)
+
+    def _play(self, algorithm: Algorithm, spec: dict[str, Any], trained: Outcome) -> None:
+        name, parameter = algorithm.id, checkpoint_parameter(algorithm)
+        if not algorithm.play or parameter is None:
+            return  # it does not claim that
+        self._say(f"play {name}")
+        outcome = play(self._candidate, spec, parameter, trained, self._limits.train_s)
+        if outcome is None:
+            self._judgement.skip(_OF_PLAY, "the training left no checkpoint to play", name)
+            return
+        if self._judgement.rule("play.ends", _end_fault(outcome, self._limits), name):
+            has_steps = RecordLevel(spec["record"]).has_steps
+            fault = untold_play_fault(outcome.records, has_steps=has_steps)
+            self._judgement.rule("play.told", outcome.fault or fault, name)
+        else:
+            self._judgement.skip(["play.told"], "the play did not end well", name)
 
     def _stop(self, name: str, spec: dict[str, Any]) -> None:
         self._say(f"stop {name}")

@@ -30,7 +30,7 @@ RULES: dict[str, Rule] = {
         "its id is the manifest's", "Give `worker` of the description the `id` of worker.toml."
     ),
     "describe.levels": Rule(
-        "it names the recording levels that it knows, and trains",
+        "it names the recording levels that it knows, and trains; it has the mode play where an algorithm plays",
         "List some of metrics, episodes, replay, full in record_levels, train in modes, and at least one algorithm.",
     ),
     "describe.parameters": Rule(
@@ -108,6 +108,14 @@ RULES: dict[str, Rule] = {
     "train.nothing_left": Rule(
         "nothing is left running",
         "End subprocesses and vector environments before you leave, also after an error.",
+    ),
+    "play.ends": Rule(
+        "a play of what was trained, for two episodes, ends by itself with exit code 0",
+        "Give the worker a method `play`; the marked parameter is the checkpoint's path in the run folder.",
+    ),
+    "play.told": Rule(
+        "it tells a config, exactly these episodes with every step of them, and saves no checkpoint",
+        "Look at spec.episodes; tell each step as in `train`, and learn nothing.",
     ),
     "stop.in_time": Rule(
         "after SIGTERM it ends within the grace time",

@@ -1,4 +1,4 @@
-"""Runs one training as a placement does: real runner, real outbox, a run folder that is thrown away."""
+"""Runs one training or play as a placement does: real runner, real outbox, a run folder that is thrown away."""
 
 import json
 import os
@@ -72,6 +72,7 @@ class Training:
     Args:
         stop: send the polite stop as soon as it trains.
         timeout_s: after that it is stopped in any case.
+        verb: `train`, or `play`.
     """
 
     def __init__(
@@ -82,11 +83,13 @@ class Training:
         *,
         stop: bool,
         timeout_s: float,
+        verb: str = "train",
     ) -> None:
         self._candidate = candidate
         self._spec = spec
         self._run_dir = run_dir
         self._stop = stop
+        self._verb = verb
         self._timeout_s = timeout_s
         self._run_id = new_run_id()
         self._stopped_at: float | None = None
@@ -147,7 +150,7 @@ class Training:
             run_id=self._run_id,
             attempt=1,
             nonce="worker-check",
-            worker_argv=[*self._candidate.command, "train", "--run-dir", str(self._run_dir)],
+            worker_argv=[*self._candidate.command, self._verb, "--run-dir", str(self._run_dir)],
             shipper_argv=[sys.executable, "-m", "mosaic_workerkit.conformance.idle"],
             env={"OMP_NUM_THREADS": "1"},
             broker_url="",

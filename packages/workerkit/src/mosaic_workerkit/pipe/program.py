@@ -14,6 +14,7 @@ from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CHECKPOINT_MARK
 from mosaic_workerkit.pipe.errors import ProgramFileInvalid, ProgramRefused
 
 _PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
@@ -92,10 +93,17 @@ class Program(UserModel):
         if STEPS in self.placeholders and steps is None:
             raise ProgramRefused("say how many steps: --steps N (program.toml has no default)")
         told = {SEED: spec.seed, STEPS: steps, ENVIRONMENT: spec.environment}
-        words = {
-            name: _word(value) for name, value in {**told, **places, **self.values(spec)}.items()
+        given = {
+            name: self._placed(name, value, places) for name, value in self.values(spec).items()
         }
+        words = {name: _word(value) for name, value in {**told, **places, **given}.items()}
         return [_PLACEHOLDER.sub(lambda found: words[found[1]], word) for word in self.command]
+
+    def _placed(self, name: str, value: Any, places: Mapping[str, str]) -> Any:
+        """A checkpoint lies in the run folder, and the program may be started elsewhere."""
+        if self.parameters[name].get(CHECKPOINT_MARK) is True and isinstance(value, str):
+            return str(Path(places[RUN_DIR]) / value)
+        return value
 
 
 class ProgramFile(UserModel):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from mosaic_contracts.changes import CloneRequest, QueuePatch, RunPatch
+from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunPage, RunView
@@ -118,6 +118,20 @@ async def clone_run(
 ) -> Response:
     """Start a new run like this one but for what is given; this one becomes its parent."""
     return _created(*await parts.runs.clone(run_id, clone, idempotency_key))
+
+
+@router.post(
+    "/runs/{run_id}/play",
+    status_code=201,
+    response_model=RunView,
+    responses=_AGAIN,
+    openapi_extra=body_of(PlayRequest),
+)
+async def play_run(
+    parts: PartsOf, run_id: str, play: JsonBody, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Start a run that shows what this one has learned; this one becomes its parent."""
+    return _created(*await parts.runs.play(run_id, play, idempotency_key))
 
 
 @router.delete("/runs/{run_id}", response_model=RunView)

@@ -84,6 +84,14 @@ class Runs:
         record = await self._scheduler.clone(self.parse(run_id), clone, key)
         return await self._started(record, asked_at, key)
 
+    async def play(
+        self, run_id: str, play: dict[str, Any], key: str | None
+    ) -> tuple[RunView, bool]:
+        """Start a run that shows what another one has learned; see `submit`."""
+        asked_at = datetime.now(UTC)
+        record = await self._scheduler.play(self.parse(run_id), play, key)
+        return await self._started(record, asked_at, key)
+
     async def retry(self, run_id: str) -> RunView:
         """Start a run with the spec of another one."""
         return self.view(await self._scheduler.retry(self.parse(run_id)), None)

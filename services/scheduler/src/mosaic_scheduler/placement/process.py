@@ -61,7 +61,7 @@ class ProcessPlacement:
     """See `Placement`."""
 
     name = "process"
-    bounds = Bounds(memory=False, internet=Internet.OPEN)
+    bounds = Bounds(memory=False, internet=Internet.OPEN, files=True)
 
     def __init__(self, home: Path, cores: int) -> None:
         self._runs = home / RUNS_DIR

@@ -1,6 +1,6 @@
 """What every way of running a run's processes must do. `tests/placement_conformance.py` holds them to it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +12,7 @@ from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.inputs.checkpoint import RunInput
 from mosaic_scheduler.xmpp.delivery import XmppLogin
 
 
@@ -31,6 +32,8 @@ class Bounds:
     memory: bool
     """`memory_mb` is enforced."""
     internet: Internet
+    files: bool = False
+    """A worker sees this machine's files."""
 
 
 class PlacedRef(NamedTuple):
@@ -59,7 +62,7 @@ class LaunchOrder:
     python: str
     """Interpreter of the worker's environment; it runs the runner and the shipper too."""
     worker_command: list[str]
-    """argv before `train`."""
+    """argv before `train` or `play`."""
     broker_url: str
     write_creds: Callable[[Path], None] | None
     """Writes the run's broker credentials; None on a broker without authentication."""
@@ -67,6 +70,8 @@ class LaunchOrder:
     """By name: each becomes a file that only the run's processes can read."""
     xmpp: XmppLogin | None = None
     """Where its agents talk, and as whom; None: it does without."""
+    inputs: Sequence[RunInput] = ()
+    """Checkpoints of other runs: each becomes a file of its own."""
     grant: GpuGrant | None = None
     """The GPUs that it gets; None: it must see none."""
     image: str | None = None

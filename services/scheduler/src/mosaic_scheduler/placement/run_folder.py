@@ -11,6 +11,9 @@ from pydantic import ValidationError
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
+from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.inputs import delivery as inputs
+from mosaic_scheduler.inputs.checkpoint import given
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.secrets import delivery as secrets
 from mosaic_scheduler.xmpp import delivery as xmpp
@@ -48,10 +51,12 @@ class RunFolder:
             order.write_creds(self.path / launch.CREDS_FILE)
         secrets.deliver(self.path, order.secrets)
         xmpp.deliver(self.path, order.xmpp)
+        inputs.deliver(self.path, order.inputs)
+        told = given(order.spec, {each.parameter: each.place for each in order.inputs})
         spec = RunFile(
             run_id=self._ref.run_id,
             attempt=self._ref.attempt,
-            spec=order.spec.model_dump(mode="json"),
+            spec=told.model_dump(mode="json"),
         )
         _write(self.path / launch.SPEC_FILE, spec.model_dump_json(indent=1))
         # Last: with it an attempt can be started.
@@ -63,7 +68,7 @@ class RunFolder:
             run_id=self._ref.run_id,
             attempt=self._ref.attempt,
             nonce=order.nonce,
-            worker_argv=[*order.worker_command, "train", "--run-dir", str(self.path)],
+            worker_argv=[*order.worker_command, _verb(order.spec), "--run-dir", str(self.path)],
             shipper_argv=[order.python, "-m", SHIPPER_MODULE, "--run-dir", str(self.path)],
             env={
                 **dict.fromkeys(_THREADS, str(order.spec.cpus)),
@@ -158,6 +163,10 @@ class RunFolder:
             # A full disk, or a worker that deleted its own folder: the stop must come through all the same.
             get_log().warning("stop.not_noted", run_id=self._ref.run_id, error=str(error))
         return True
+
+
+def _verb(spec: RunSpec) -> str:
+    return "play" if spec.kind.plays else "train"
 
 
 def grant_variable(grant: GpuGrant | None) -> dict[str, str]:

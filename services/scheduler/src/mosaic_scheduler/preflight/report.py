@@ -69,9 +69,7 @@ class Preflight:
 
     async def _of_spec(self, spec: RunSpec) -> tuple[list[PreflightLine], CheckReport | None]:
         try:
-            worker = self._catalogue.find(spec.worker)
-            spec = spec.model_copy(update={"worker": worker.manifest.id})
-            findings = await self._submission.findings(worker, spec)
+            worker, spec, findings = await self._submission.judged(spec)
         except ProblemError as error:
             return [lines.refused("worker", error, "See `./mosaic workers`.")], None
         found = [lines.ok("worker", f"{worker.manifest.title} answers.")]

@@ -36,7 +36,7 @@ class RunCopies:
         record = await existing_record(self._store, request.run_id)
         if not record.state.is_final:
             raise problem.run_live(record.run_id, record.state, "started again")
-        return await self._submission.queue(_parsed(_copied(record)))
+        return await self._submission.queue(parsed(_copied(record)))
 
     async def clone(self, order: CloneOrder) -> RunRecord:
         """Start a run like this one, but for what is given."""
@@ -50,8 +50,8 @@ class RunCopies:
         if known is not None:
             return known
         record = await existing_record(self._store, order.run_id)
-        spec = _overridden(_copied(record), overrides)
-        return await self._submission.queue(_parsed({**spec, "parent": record.run_id}), key)
+        spec = overridden(_copied(record), overrides)
+        return await self._submission.queue(parsed({**spec, "parent": record.run_id}), key)
 
 
 def _copied(record: RunRecord) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _copied(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _overridden(spec: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
+def overridden(spec: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
     """Fields replaced; parameters merged name by name, where null takes one away."""
     merged = {**spec, **overrides}
     given = overrides.get("parameters")
@@ -84,7 +84,8 @@ def _overridden(spec: dict[str, Any], overrides: dict[str, Any]) -> dict[str, An
     return merged
 
 
-def _parsed(data: dict[str, Any]) -> RunSpec:
+def parsed(data: dict[str, Any]) -> RunSpec:
+    """The spec. Raises ProblemError with what is wrong with it."""
     spec, findings = parse_spec(data)
     if spec is None:
         raise problem.refused(findings)

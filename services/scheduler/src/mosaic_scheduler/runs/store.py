@@ -46,6 +46,10 @@ class RunStore:
         rows = await self._database.call(select, "run_id = ?", (run_id,))
         return rows[0] if rows else None
 
+    async def beginning_with(self, beginning: str, limit: int) -> list[str]:
+        """Ids that begin so, oldest first."""
+        return await self._database.call(_beginning_with, beginning, limit)
+
     async def select(self, wanted: selection.Selection) -> list[RunRecord]:
         """Runs that fit, newest first."""
         return await self._database.call(selection.records, wanted)
@@ -116,6 +120,14 @@ class RunStore:
     ) -> RunRecord | None:
         """Change a run in one transaction: what `work` returns is written. None: there is no such run."""
         return await self._database.call(_work, run_id, work)
+
+
+def _beginning_with(connection: sqlite3.Connection, beginning: str, limit: int) -> list[str]:
+    rows = connection.execute(
+        "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?1 || '~' ORDER BY run_id LIMIT ?2",
+        (beginning, limit),
+    )
+    return [row[0] for row in rows]
 
 
 def _insert(

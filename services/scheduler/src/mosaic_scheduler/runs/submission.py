@@ -15,6 +15,7 @@ from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.disk import free_bytes
 from mosaic_scheduler.gpus.supply import GpuSupply
+from mosaic_scheduler.inputs.resolution import InputResolution
 from mosaic_scheduler.preflight import consent
 from mosaic_scheduler.preflight.bounds import check_bounds, machine_memory_mb, notes_on_bounds
 from mosaic_scheduler.preflight.device import check_device, device_need
@@ -42,6 +43,7 @@ class RunSubmission:
         settings: SchedulerSettings,
         store: RunStore,
         catalogue: WorkerCatalogue,
+        inputs: InputResolution,
         vault: SecretVault,
         reconciler: Reconciler,
         gpus: GpuSupply,
@@ -51,6 +53,7 @@ class RunSubmission:
         self._settings = settings
         self._store = store
         self._catalogue = catalogue
+        self._inputs = inputs
         self._vault = vault
         self._reconciler = reconciler
         self._gpus = gpus
@@ -84,18 +87,25 @@ class RunSubmission:
 
     async def queue(self, spec: RunSpec, key: IdempotencyKey | None = None) -> RunRecord:
         """Judge a spec and queue its run. Raises ProblemError with everything that speaks against it."""
-        worker = self._catalogue.find(spec.worker)
-        spec = spec.model_copy(update={"worker": worker.manifest.id})
-        findings = await self.findings(worker, spec)
+        worker, spec, findings = await self.judged(spec)
         if findings:
             raise problem.refused(findings)
         await self._require(spec)
         await self._require_consent(worker, spec)
         return await self._insert(spec, await self._catalogue.describe(worker), key)
 
-    async def findings(self, worker: RegisteredWorker, spec: RunSpec) -> list[Finding]:
-        """What speaks against a spec, as far as that can be told without starting the worker."""
+    async def judged(self, spec: RunSpec) -> tuple[RegisteredWorker, RunSpec, list[Finding]]:
+        """Its worker, the spec with every name in it made whole, and what speaks against it."""
+        worker = self._catalogue.find(spec.worker)
+        spec = spec.model_copy(update={"worker": worker.manifest.id})
         description = await self._catalogue.describe(worker)
+        spec, unusable = await self._inputs.resolve(spec, description)
+        return worker, spec, [*await self._findings(worker, spec, description), *unusable]
+
+    async def _findings(
+        self, worker: RegisteredWorker, spec: RunSpec, description: WorkerDescription
+    ) -> list[Finding]:
+        """As far as that can be told without starting the worker."""
         inventory = await self._reconciler.placement.inventory()
         known = await asyncio.to_thread(self._vault.names)
         return [
@@ -112,7 +122,10 @@ class RunSubmission:
 
     async def ask_worker(self, worker: RegisteredWorker, spec: RunSpec) -> CheckReport:
         """Its plan, and all that takes consent, whoever asks for it."""
-        report = await self._catalogue.check(worker, consent.unasked(spec))
+        description = await self._catalogue.describe(worker)
+        sees_files = self._reconciler.placement.bounds.files
+        asked = self._inputs.for_check(spec, description, sees_files=sees_files)
+        report = await self._catalogue.check(worker, consent.unasked(asked))
         return consent.with_needs(spec, report)
 
     async def check(self, request: SubmitRequest) -> CheckReport:
@@ -120,9 +133,7 @@ class RunSubmission:
         spec, findings = parse_spec(request.spec)
         if spec is None:
             return CheckReport(ok=False, findings=findings)
-        worker = self._catalogue.find(spec.worker)
-        spec = spec.model_copy(update={"worker": worker.manifest.id})
-        findings = await self.findings(worker, spec)
+        worker, spec, findings = await self.judged(spec)
         try:
             await self._require(spec)
         except ProblemError as error:
@@ -192,6 +203,8 @@ def _total_steps(spec: RunSpec, description: WorkerDescription) -> int | None:
     """Steps that the run is to make, as far as spec and schema tell; the trainer's own word replaces it."""
     if spec.steps is not None:
         return spec.steps
+    if spec.kind.plays:
+        return None
     algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
     if algorithm is None or algorithm.steps_parameter is None:
         return None

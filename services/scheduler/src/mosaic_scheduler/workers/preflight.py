@@ -70,6 +70,10 @@ def _check_levels(spec: RunSpec, description: WorkerDescription) -> list[Finding
     if spec.kind not in description.modes:
         message = f"must be one of {', '.join(description.modes)} for this worker"
         findings.append(_blocking("kind", message, ProblemCode.SPEC_INVALID))
+    for field in ("episodes", "pace"):
+        if getattr(spec, field) is not None and not spec.kind.plays:
+            message = "is for runs of kind play or evaluate"
+            findings.append(_blocking(field, message, ProblemCode.SPEC_INVALID))
     return findings
 
 
@@ -83,6 +87,9 @@ def _check_environment(spec: RunSpec, description: WorkerDescription) -> list[Fi
 
 def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> list[Finding]:
     findings = check_parameters(algorithm, spec.parameters, spec.steps is not None)
+    if spec.kind.plays and not algorithm.play:
+        message = f"{algorithm.id} cannot show what it has learned: its worker does not play"
+        findings.append(_blocking("kind", message, ProblemCode.SPEC_INVALID))
     if spec.steps is not None and algorithm.steps_parameter is None:
         message = f"{algorithm.id} cannot be given a number of steps"
         findings.append(_blocking("steps", message, ProblemCode.SPEC_INVALID))

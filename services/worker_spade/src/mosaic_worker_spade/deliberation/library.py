@@ -34,7 +34,7 @@ def built_in(name: str) -> PlanSource:
     return PlanSource(name, (resources.files(__package__) / "plans" / name).read_text())
 
 
-def find_plan(text: str | None, path: str | None, *, evaluates: bool) -> PlanSource:
+def find_plan(text: str | None, path: str | None, *, plays: bool) -> PlanSource:
     """The plan of a run: what a person gave, or our own.
 
     Raises:
@@ -43,7 +43,7 @@ def find_plan(text: str | None, path: str | None, *, evaluates: bool) -> PlanSou
     if text is not None:
         return PlanSource("plan", text)
     if path is None:
-        return built_in(PLAY if evaluates else LEARN)
+        return built_in(PLAY if plays else LEARN)
     file = Path(path).expanduser()
     try:
         if file.stat().st_size > _MOST_BYTES:

@@ -43,6 +43,7 @@ class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
         friends: bare addresses whose messages count.
         is_stopping: whether the run is to end.
         is_alone: whether nobody can wake this agent once its plans have come to an end.
+        early_s: seconds until the next step is due, in a play at a person's pace.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
         friends: Callable[[], set[str]],
         is_stopping: Callable[[], bool],
         is_alone: Callable[[], bool],
+        early_s: Callable[[], float],
     ) -> None:
         super().__init__()
         self._work = work
@@ -59,6 +61,7 @@ class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
         self._friends = friends
         self._is_stopping = is_stopping
         self._is_alone = is_alone
+        self._early_s = early_s
         self._woken = asyncio.Event()
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Ends with the work, or with what went wrong."""
@@ -95,8 +98,8 @@ class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
         if heard:
             self._hear(self.queue.get_nowait())
         ends = time.perf_counter() + TURN_S
-        moved = False
-        while not self._work.is_finished and self._mind.step():
+        moved, early_s = False, 0.0
+        while not self._work.is_finished and not (early_s := self._early_s()) and self._mind.step():
             moved = True
             if time.perf_counter() > ends:
                 break
@@ -107,7 +110,9 @@ class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
             )
         if self._is_stopping():
             self._work.end("stop")
-        if not moved and not heard and not self._work.is_finished:
+        if early_s and not self._work.is_finished:
+            await self._wait(min(early_s, IDLE_S))
+        elif not moved and not heard and not self._work.is_finished:
             await self._rest()
         if self._work.is_finished:
             self._leave(None)
@@ -116,10 +121,14 @@ class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
         if self.is_at_rest and self._is_alone():
             self._work.end("the plan came to its end")
             return
+        await self._wait(self._rest_s())
+
+    async def _wait(self, most_s: float) -> None:
+        """For a message, so long at most."""
         self._woken.clear()
         waiting = asyncio.ensure_future(self._woken.wait())
         try:
-            await asyncio.wait([waiting], timeout=self._rest_s())
+            await asyncio.wait([waiting], timeout=most_s)
         finally:
             waiting.cancel()
 

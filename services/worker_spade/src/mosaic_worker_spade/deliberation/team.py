@@ -83,7 +83,12 @@ class Team:
         session, account = self._session, self._access.accounts[place]
         trace = Trace(session.context.telemetry, work.name, work.place, work.tells, work.sureness)
         mind = Mind(
-            work, trace, self._addresses, lambda: session.context.stop.requested, self._all_rest
+            work,
+            trace,
+            self._addresses,
+            lambda: session.context.stop.requested,
+            self._all_rest,
+            session.pace.early_s,
         )
         link = Link(self._access, account.jid, partial(self._connection.changed, work.name))
         self._minds.append(mind)
@@ -116,11 +121,12 @@ class Team:
             learner,
             session.recorder,
             watch,
-            Stepper(learner, session.recorder, watch, learns=not session.evaluates),
+            Stepper(learner, session.recorder, watch, learns=not session.plays),
             session.run_option,
-            session.last_step,
+            lambda: session.left,
             self._first_beliefs(1),
             lambda: session.context.stop.requested,
+            session.tell_step if session.plays else None,
         )
 
     def _scout_work(self) -> AgentWork:
@@ -150,7 +156,7 @@ class Team:
             watch,
             Stepper(learner, recorder, watch, learns=True),
             run,
-            given.scout_steps,
+            lambda: given.scout_steps - learner.counts.steps,
             self._first_beliefs(0),
             lambda: context.stop.requested,
         )

@@ -21,8 +21,9 @@ class AgentWork:
 
     Args:
         run_option: runs one, and tells and saves what is due.
-        last_step: of its learner's counts; there nothing is left to do.
+        left: how many steps are left to do.
         beliefs: percepts that it starts with.
+        stepped: is called after each step that its plans chose.
     """
 
     def __init__(
@@ -33,9 +34,10 @@ class AgentWork:
         watch: SurpriseWatch,
         stepper: Stepper,
         run_option: RunOption,
-        last_step: int,
+        left: Callable[[], int],
         beliefs: dict[str, float | str],
         stop_requested: Callable[[], bool],
+        stepped: Callable[[], None] | None = None,
     ) -> None:
         self.name = name
         self.learner = learner
@@ -47,7 +49,8 @@ class AgentWork:
         self._recorder = recorder
         self._stepper = stepper
         self._run_option = run_option
-        self._last_step = last_step
+        self._left = left
+        self._stepped = stepped
         self._beliefs = beliefs
         self._stop_requested = stop_requested
         self._mind: Reasoner | None = None
@@ -65,13 +68,16 @@ class AgentWork:
 
     def option(self, name: str, epsilon: float | None, steps: int, until: Until) -> bool:
         """Learn for a while; False when nothing was done."""
+        if self._shows_steps:
+            raise ValueError("a play learns nothing: choose every step with .act")
         if self._stepper.state is not None:
             raise ValueError("an episode is under way: act until it has ended, then take an option")
         if steps < 1:
             raise ValueError(f"an option needs steps, not {steps}")
         self.watch.until = until
         before = self.learner.epsilon
-        outcome = self._run_option(Option(steps, self._last_step, epsilon, until), self.watch)
+        last_step = self.learner.counts.steps + self._left()
+        outcome = self._run_option(Option(steps, last_step, epsilon, until), self.watch)
         if self.trace is not None:
             self.trace.option(
                 {
@@ -106,8 +112,10 @@ class AgentWork:
         self._perceive_state()
 
     def act(self, action: int) -> None:
-        """One step of the world. In an evaluation the next episode begins by itself."""
+        """One step of the world. In a play the next episode begins by itself."""
         ended = self._stepper.act(action)
+        if self._stepped is not None:
+            self._stepped()
         if ended is not None:
             self._look().perceive("ended", ended)
         if ended is None or self._shows_steps:
@@ -184,7 +192,7 @@ class AgentWork:
 
     def _perceive_progress(self) -> None:
         mind, learner, counts = self._look(), self.learner, self.learner.counts
-        mind.perceive("left", max(0, self._last_step - counts.steps))
+        mind.perceive("left", max(0, self._left()))
         mind.perceive("episodes", counts.episodes)
         mind.perceive("successes", counts.successes)
         mind.perceive("rate", round(learner.rate, 4))
@@ -206,7 +214,7 @@ class AgentWork:
 
     def _perceive_state(self) -> None:
         mind, world = self._look(), self.learner.world
-        left = max(0, self._last_step - self.learner.counts.steps)
+        left = max(0, self._left())
         mind.perceive("left", left)
         if self._stepper.state is None and left == 0:
             return

@@ -103,7 +103,7 @@ def read(path: Path) -> Checkpoint:
             return Checkpoint(file["q"].tolist(), file["visits"].tolist(), facts)
     except FileNotFoundError as error:
         raise CheckpointUnusable(
-            f"There is no checkpoint {path}. `./mosaic artifacts RUN` lists those of a run; its id is wanted whole."
+            f"There is no checkpoint {path}. `./mosaic artifacts RUN` lists those of a run; name one as RUN/PATH."
         ) from error
     except (OSError, EOFError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
         raise CheckpointUnusable(

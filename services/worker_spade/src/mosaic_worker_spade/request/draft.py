@@ -21,6 +21,8 @@ class Draft:
     """What decides; None for plain Q-learning."""
     checkpoint: Checkpoint | None = None
     total_steps: int = 0
+    episodes: int | None = None
+    """Of a play: how many; then `total_steps` is the most that they can take."""
     checkpoint_every_steps: int = 0
     sampling: Sampling = field(default_factory=Sampling)
     env_seed: int = 0

@@ -7,7 +7,7 @@ from typing import Any
 
 from mosaic_contracts.launch import ENV_RUN_DIR
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
 from mosaic_contracts.xmpp import ENV_XMPP_FILE
 from mosaic_worker_spade.deliberation.library import find_plan, require_readable
@@ -30,8 +30,8 @@ from mosaic_worker_spade.xmpp.probe import probe
 
 DEFAULT_CHECKPOINTS = 10
 """In a run whose spec does not say how often, the final one included."""
-EVALUATION_STEPS = 2_000
-"""Of an evaluation that says none: every one of them is recorded."""
+PLAY_STEPS = 2_000
+"""Of a play that says neither steps nor episodes: every one of them is recorded."""
 
 
 def check_run(spec: RunSpec) -> CheckReport:
@@ -119,31 +119,26 @@ def _find_world(spec: RunSpec, draft: Draft) -> None:
 def _find_checkpoint(spec: RunSpec, draft: Draft) -> None:
     path = draft.parameters.checkpoint
     if path is None:
-        if spec.kind is RunKind.EVALUATE:
+        if spec.kind.plays:
             draft.block(
                 "parameters.checkpoint",
-                "An evaluation shows what a checkpoint has learned: name one with the parameter `checkpoint`.",
+                "A play shows what a checkpoint has learned: name one with the parameter `checkpoint`, or let "
+                "`./mosaic play RUN` take the newest of a run.",
                 ProblemCode.PARAMETER_INVALID,
             )
         return
     if ENV_RUN_DIR not in os.environ and not Path(path).expanduser().is_absolute():
         draft.warn(
             "parameters.checkpoint",
-            f"{path} is looked for beside the run's own folder when it starts; whether it is there and fits this world "
-            "is seen then.",
+            f"{path} cannot be looked into from here; whether it fits this world is seen when the run starts.",
         )
         return
     try:
-        draft.checkpoint = checkpoints.read(_checkpoint_path(path))
+        draft.checkpoint = checkpoints.read(Path(path).expanduser())
         if draft.world is not None:
             draft.checkpoint.require_world(draft.world)
     except CheckpointUnusable as error:
         draft.block("parameters.checkpoint", str(error), ProblemCode.PARAMETER_INVALID)
-
-
-def _checkpoint_path(text: str) -> Path:
-    """A path as it is, or one that begins with a run's id, beside this run's own folder."""
-    return Path(os.environ.get(ENV_RUN_DIR, "")).parent / Path(text).expanduser()
 
 
 def _find_plan(spec: RunSpec, draft: Draft) -> None:
@@ -157,7 +152,7 @@ def _find_plan(spec: RunSpec, draft: Draft) -> None:
         return
     where = "parameters.plan" if given.plan is not None else "parameters.plan_file"
     try:
-        draft.plan = find_plan(given.plan, given.plan_file, evaluates=spec.kind is RunKind.EVALUATE)
+        draft.plan = find_plan(given.plan, given.plan_file, plays=spec.kind.plays)
         require_readable(draft.plan)
     except PlanInvalid as error:
         draft.block(where, str(error), ProblemCode.PARAMETER_INVALID)
@@ -191,12 +186,15 @@ def _measure(spec: RunSpec, draft: Draft) -> None:
             ProblemCode.PARAMETER_INVALID,
         )
     draft.total_steps = spec.steps or given.total_steps
-    if spec.kind is RunKind.EVALUATE and spec.steps is None and STEPS not in spec.parameters:
-        draft.total_steps = EVALUATION_STEPS
+    if spec.kind.plays and spec.steps is None and STEPS not in spec.parameters:
+        draft.total_steps = PLAY_STEPS
+        if draft.world is not None and spec.episodes is not None:
+            draft.total_steps = spec.episodes * draft.world.max_steps
+    draft.episodes = spec.episodes
     draft.checkpoint_every_steps = spec.checkpoint_every_steps or -(
         -draft.total_steps // DEFAULT_CHECKPOINTS
     )
-    if spec.kind is not RunKind.EVALUATE:
+    if not spec.kind.plays:
         draft.sampling = Sampling(given.record_gap, given.episode_gap, spec.replay_every)
     draft.env_seed = spec.seed if given.world_seed is None else given.world_seed
 

@@ -1,0 +1,73 @@
+"""Checkpoints of earlier runs that a run begins with, as its parameters name them: `RUN/PATH`.
+
+A property with `"x-checkpoint": true` in an algorithm's schema takes one. No room but the worker knows more of it.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from mosaic_contracts.ids import RUN_ID_PATTERN
+from mosaic_contracts.launch import INPUTS_DIR
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm, WorkerDescription
+
+_RUN_ID = re.compile(RUN_ID_PATTERN)
+
+
+@dataclass(frozen=True)
+class RunInput:
+    """One file of another run."""
+
+    parameter: str
+    run_id: str
+    path: str
+    """In that run's folder."""
+
+    @property
+    def place(self) -> str:
+        """Where the run finds its copy, relative to its own folder."""
+        return f"{INPUTS_DIR}/{self.parameter}/{PurePosixPath(self.path).name}"
+
+    @property
+    def reference(self) -> str:
+        """As a parameter names it."""
+        return f"{self.run_id}/{self.path}"
+
+
+def checkpoint_parameters(algorithm: Algorithm) -> list[str]:
+    """Names of the parameters that take a checkpoint."""
+    properties = algorithm.parameters.get("properties", {})
+    return [
+        name
+        for name, schema in properties.items()
+        if isinstance(schema, dict) and schema.get(CHECKPOINT_MARK) is True
+    ]
+
+
+def references(spec: RunSpec, description: WorkerDescription) -> dict[str, str]:
+    """What these parameters say, where it is no path of the machine itself."""
+    algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
+    given: dict[str, str] = {}
+    for name in checkpoint_parameters(algorithm) if algorithm is not None else []:
+        value = spec.parameters.get(name)
+        if isinstance(value, str) and not value.startswith(("/", "~")):
+            given[name] = value
+    return given
+
+
+def inputs_of(spec: RunSpec, description: WorkerDescription) -> list[RunInput]:
+    """What a run must be given; its references were found good when it was submitted."""
+    found = []
+    for name, value in references(spec, description).items():
+        run_id, _, path = value.partition("/")
+        if _RUN_ID.fullmatch(run_id) and path:
+            found.append(RunInput(name, run_id, path))
+    return found
+
+
+def given(spec: RunSpec, values: dict[str, str]) -> RunSpec:
+    """The spec with other values of these parameters."""
+    if not values:
+        return spec
+    return spec.model_copy(update={"parameters": {**spec.parameters, **values}})

@@ -1,0 +1,97 @@
+"""New runs that show what an earlier one has learned."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from mosaic_contracts.changes import PlayRequest
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import PlayOrder
+from mosaic_contracts.spec import RunKind
+from mosaic_contracts.worker import WORLD_MARK, Algorithm, Finding, WorkerDescription
+from mosaic_scheduler import problem
+from mosaic_scheduler.inputs.checkpoint import checkpoint_parameters
+from mosaic_scheduler.runs.copies import overridden, parsed
+from mosaic_scheduler.runs.idempotency import IdempotencyKey
+from mosaic_scheduler.runs.lookup import existing_record
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.runs.submission import RunSubmission
+from mosaic_scheduler.workers.catalogue import WorkerCatalogue
+from mosaic_servicekit.bus import Verb
+
+_SAME = ("worker", "algorithm", "environment", "seed", "cpus", "gpus", "gpu_memory_mb", "memory_mb")
+"""What a play takes over; its recording, priority and limits in time are its own."""
+
+
+class RunPlays:
+    """The verb `play`."""
+
+    def __init__(
+        self, store: RunStore, catalogue: WorkerCatalogue, submission: RunSubmission
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._submission = submission
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {"play": (PlayOrder, self.play)}
+
+    async def play(self, order: PlayOrder) -> RunRecord:
+        """Queue a play of a run, also of one that still trains: it takes what is saved by now."""
+        try:
+            asked = PlayRequest.model_validate(order.play)
+        except ValidationError as error:
+            raise problem.request_invalid("play", error) from error
+        key = IdempotencyKey.of(
+            order.idempotency_key, {"play": order.run_id, "asked": asked.model_dump()}
+        )
+        known = await self._submission.known(key)
+        if known is not None:
+            return known
+        record = await existing_record(self._store, order.run_id)
+        description = await self._catalogue.describe(self._catalogue.find(record.spec.worker))
+        spec = _spec(record, _playing(record, description), asked)
+        return await self._submission.queue(parsed(spec), key)
+
+
+def _playing(record: RunRecord, description: WorkerDescription) -> Algorithm:
+    """The run's algorithm. Raises ProblemError when it cannot play from a checkpoint."""
+    name = record.spec.algorithm
+    algorithm = next((a for a in description.algorithms if a.id == name), None)
+    if algorithm is None or not algorithm.play or not checkpoint_parameters(algorithm):
+        raise problem.refused(
+            [
+                Finding(
+                    level="blocking",
+                    where="algorithm",
+                    message=f"{record.spec.worker} {name} cannot play: its worker shows no trained policy. "
+                    "`./mosaic describe WORKER` says which algorithms can.",
+                    code=ProblemCode.SPEC_INVALID,
+                )
+            ]
+        )
+    return algorithm
+
+
+def _spec(record: RunRecord, algorithm: Algorithm, asked: PlayRequest) -> dict[str, Any]:
+    told = record.spec.model_dump(mode="json")
+    properties = algorithm.parameters.get("properties", {})
+    world = {
+        name: value
+        for name, value in record.spec.parameters.items()
+        if properties.get(name, {}).get(WORLD_MARK) is True
+    }
+    parameter = checkpoint_parameters(algorithm)[0]
+    run, start = record.run_id, record.run_id
+    if asked.checkpoint is not None:
+        start = f"{run}/{asked.checkpoint}"
+    elif record.spec.kind.plays:  # once more: it has no checkpoint but the one that it began with
+        run, start = record.spec.parent or run, str(record.spec.parameters.get(parameter, run))
+    spec = {
+        **{name: told[name] for name in _SAME},
+        "kind": RunKind.PLAY.value,
+        "parameters": {**world, parameter: start},
+    }
+    return {**overridden(spec, asked.overrides), "parent": run}
