@@ -41,6 +41,7 @@ def check_spec(
     else:
         findings += _check_algorithm(spec, algorithm)
         findings += _check_spaces(spec, algorithm, description)
+        findings += _check_play(spec, algorithm, description)
     return findings
 
 
@@ -87,13 +88,20 @@ def _check_environment(spec: RunSpec, description: WorkerDescription) -> list[Fi
 
 def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> list[Finding]:
     findings = check_parameters(algorithm, spec.parameters, spec.steps is not None)
-    if spec.kind.plays and not algorithm.play:
-        message = f"{algorithm.id} cannot show what it has learned: its worker does not play"
-        findings.append(_blocking("kind", message, ProblemCode.SPEC_INVALID))
     if spec.steps is not None and algorithm.steps_parameter is None:
         message = f"{algorithm.id} cannot be given a number of steps"
         findings.append(_blocking("steps", message, ProblemCode.SPEC_INVALID))
     return findings
+
+
+def _check_play(
+    spec: RunSpec, algorithm: Algorithm, description: WorkerDescription
+) -> list[Finding]:
+    """Of a worker that plays not every algorithm may."""
+    if not spec.kind.plays or algorithm.play or spec.kind not in description.modes:
+        return []
+    message = f"{algorithm.id} cannot play: its worker shows no policy that it has trained"
+    return [_blocking("kind", message, ProblemCode.SPEC_INVALID)]
 
 
 def _check_spaces(
