@@ -5,14 +5,20 @@ from typing import Any
 
 import pytest
 from tests.script_worker import SPEC, script_worker
-from tests.stack import Stack, file_exists
+from tests.stack import Stack, file_exists, until
 
 from mosaic_contracts.states import EndCause, RunState, StopStep
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
 
+GRACE_S, GONE_S = 1.0, 5.0
+"""What a worker is given, and what is promised after that."""
 IMPORTING = "pathlib.Path('importing').touch(); time.sleep(600)"
-DEAF = f"signal.signal(signal.SIGTERM, signal.SIG_IGN); {IMPORTING}"
+DEAF = (
+    "import subprocess; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    f"subprocess.Popen(['sleep', '600'], start_new_session=True); {IMPORTING}"
+)
+"""With a child in a session of its own, which inherits its deafness."""
 OBEYS = f"signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); {IMPORTING}"
 
 
@@ -28,11 +34,18 @@ OBEYS = f"signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); {IMPORTING}"
 async def test_the_run_says_which_step_ended_it(
     stack: Stack, train: str, step: StopStep, ends: dict[str, Any], words: str
 ) -> None:
-    """Also a worker that SIGTERM meets in its imports is `cancelled`, by request, and not crashed."""
+    """Also a worker that SIGTERM meets in its imports is `cancelled`, by request; nothing of it outlives its grace."""
     script_worker(stack, "slow", {"ok": True, "findings": [], "plan": {}}, train)
-    run = await stack.submit(**SPEC, worker="slow", grace_s=1.0)
+    run = await stack.submit(**SPEC, worker="slow", grace_s=GRACE_S)
     await file_exists(stack.worker_file(run.run_id, "importing"))
     await stack.stop(run.run_id)
+
+    async def is_gone() -> bool:
+        """Its whole tree: runner and shipper still have something to do."""
+        left = [p.argv for p in stack.processes(run.run_id)]
+        return all({"mosaic_workerkit.runner", "mosaic_workerkit.shipper"} & set(a) for a in left)
+
+    await until(is_gone, GRACE_S + GONE_S)
     ended = await stack.wait_end(run.run_id)
     assert ended.end is not None
     assert (ended.state, ended.end.cause) == (RunState.CANCELLED, EndCause.STOPPED_BY_USER)

@@ -179,12 +179,13 @@ def test_what_cannot_run_is_named(
     [
         ({"environment": "ALE/Pong-v5"}, "environment", "PongNoFrameskip-v4"),
         ({"record": "full"}, "record", "4,096 of 98 KiB, 0.4 GiB"),
+        ({"parameters": {"capture_video": True}}, "parameters.capture_video", "10,000 takes 1 GB"),
     ],
 )
 def test_what_is_hardly_meant_is_told(
     make_spec: Any, fields: dict[str, Any], where: str, says: str
 ) -> None:
-    """Frames skipped twice and frames recorded one by one may run, with a warning."""
+    """Frames skipped twice, recorded one by one, or kept for a video may be, with a warning."""
     given = {"algorithm": "ppo_atari", "environment": BREAKOUT, "steps": 1024, **fields}
     report = check_run(make_spec(**given))
     assert report.ok

@@ -32,3 +32,9 @@ def check_video(plan: Plan) -> None:
                 f"No picture of {probe.id} can be made here: {renderer.problem}. Or leave `capture_video` off.",
                 ProblemCode.WORKER_NOT_READY,
             )
+        elif probe.form == "atari":
+            plan.warn(
+                _WHERE,
+                "The frames of a game that is filmed stay in memory until it ends, 0.1 MB each: a long one of 10,000 "
+                "takes 1 GB beside what the training needs.",
+            )
