@@ -2,7 +2,7 @@ import pytest
 from tests.specimen import run
 
 from mosaic_contracts.runs import RunEnd
-from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.states import EndCause, RunState, StopStep
 from mosaic_gui.state.end_card import EndCard, end_card
 
 
@@ -66,3 +66,14 @@ def test_a_known_fix_is_a_button() -> None:
 def test_a_stop_by_the_user_is_no_alarm() -> None:
     """What was asked for is told quietly."""
     assert card(EndCause.STOPPED_BY_USER, RunState.CANCELLED).tone == "neutral"
+
+
+@pytest.mark.parametrize(
+    ("step", "word"),
+    [(StopStep.ASKED, "by itself"), (StopStep.TERMINATED, "SIGTERM"), (StopStep.KILLED, "SIGKILL")],
+)
+def test_a_stop_says_which_step_ended_the_run(step: StopStep, word: str) -> None:
+    """Whether it was enough to ask, or the signal or the kill had to end it; other ends say nothing of it."""
+    made = card(EndCause.STOPPED_BY_USER, RunState.CANCELLED, stop_step=step)
+    assert word in dict(made.facts)["Stopped by"]
+    assert "Stopped by" not in dict(card(EndCause.EXIT_CODE).facts)

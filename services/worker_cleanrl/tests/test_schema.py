@@ -30,6 +30,7 @@ def test_properties_carry_what_the_script_says() -> None:
     assert rate["x-group"] == "algorithm"
     assert properties["cuda"]["type"] == "boolean"
     assert properties["cuda"]["x-group"] == "run"
+    assert properties["capture_video"]["x-group"] == "outputs"
     assert properties["target_kl"]["type"] == ["number", "null"]
     assert properties["exp_name"]["default"] == "ppo"
 

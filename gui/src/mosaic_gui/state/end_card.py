@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mosaic_contracts.runs import RunEnd, RunView
-from mosaic_contracts.states import EndCause, RunState
+from mosaic_contracts.states import EndCause, RunState, StopStep
 
 _TITLES = {
     EndCause.STOPPED_BY_USER: "Stopped on request",
@@ -85,6 +85,13 @@ _PATTERNS = (
 )
 
 
+_STOP_STEPS = {
+    StopStep.ASKED: "asking: it saved, and ended by itself",
+    StopStep.TERMINATED: "SIGTERM, before it could listen",
+    StopStep.KILLED: "SIGKILL, when its grace time was over",
+}
+
+
 def end_card(run: RunView) -> EndCard | None:
     """The card of a run; None while it goes on or when it succeeded."""
     if not run.state.is_final or run.state is RunState.SUCCEEDED or run.end is None:
@@ -95,6 +102,8 @@ def end_card(run: RunView) -> EndCard | None:
         facts.append(("Exit code", str(end.exit_code)))
     if end.signal is not None:
         facts.append(("Signal", _signal_name(end.signal)))
+    if end.stop_step is not None:
+        facts.append(("Stopped by", _STOP_STEPS[end.stop_step]))
     if run.progress is not None:
         facts.append(("Last step", f"{run.progress.step:,}"))
     return EndCard(

@@ -15,6 +15,8 @@ _TRACKING = {
     "wandb_project_name": TrackingRole.PROJECT,
     "wandb_entity": TrackingRole.ENTITY,
 }
+_OUTPUTS = frozenset({"capture_video"})
+"""What a run makes beside training: a form shows it apart, with what it costs."""
 _TYPES = {int: "integer", float: "number", str: "string", None: "string"}
 
 
@@ -22,7 +24,7 @@ def parameter_schema(path: Path) -> dict[str, Any]:
     """Return the JSON Schema (object) of the arguments of the script at `path`.
 
     A property is named as the script's variable is (`learning_rate`); `x-flag` is the option on its command
-    line, `x-cli` how a value is written there, `x-group` is `run` or `algorithm`,
+    line, `x-cli` how a value is written there, `x-group` is `run`, `outputs` or `algorithm`,
     `x-tracking` what it is to W&B.
 
     Raises:
@@ -55,8 +57,14 @@ def _property(action: argparse.Action, source: ArgumentSource) -> dict[str, Any]
         result[X_TRACKING] = _TRACKING[action.dest].value
     result["x-flag"] = action.option_strings[-1]
     result["x-cli"] = "flag value"
-    result["x-group"] = "run" if action.dest in source.run_arguments else "algorithm"
+    result["x-group"] = _group_of(action.dest, source)
     return result
+
+
+def _group_of(name: str, source: ArgumentSource) -> str:
+    if name in _OUTPUTS:
+        return "outputs"
+    return "run" if name in source.run_arguments else "algorithm"
 
 
 def _type_of(action: argparse.Action, path: Path) -> str:
