@@ -85,7 +85,8 @@ def flood(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told
     wait(lambda: len(charts.charts) > 1 and charts.charts[0].curve_count == len(runs), "curves")
     pass_time(SETTLE_S)
     view = FrameView(client.window)
-    plot = charts.charts[0].plot.getViewWidget().viewport()
+    seen = [chart for chart in charts.charts if not chart.visibleRegion().isEmpty()]
+    plot = seen[-1].plot.getViewWidget().viewport()
     plot.setMouseTracking(True)
     mouse = InputProbe(plot, mouse_over(plot))
     keys = _key_probe(client)

@@ -33,6 +33,8 @@ class ChartGrid(QScrollArea):
         self.setWidget(self._inside)
         self.charts: list[Chart] = []
         self._queue = DrawQueue(self)
+        if (bar := self.verticalScrollBar()) is not None:
+            bar.valueChanged.connect(self.redraw_in_turn)
         model.charts_changed.connect(self.rebuild)
         model.curves_grown.connect(self.redraw_in_turn)
 
@@ -70,7 +72,8 @@ class ChartGrid(QScrollArea):
 
     def _drawing(self, chart: Chart) -> Callable[[], None]:
         def draw() -> None:
-            if chart in self.charts and self.isVisible():
+            # what is scrolled out of sight is drawn when it comes into it
+            if chart in self.charts and not chart.visibleRegion().isEmpty():
                 chart.redraw()
 
         return draw

@@ -46,6 +46,12 @@ class RunCurves:
             self._take_metrics({key: [e.get(key) for e in singles] for key in keys}, None)
         return grown or bool(singles)
 
+    def clear(self) -> None:
+        """Forget all points."""
+        self.series.clear()
+        self._ends.clear()
+        self.first_t = None
+
     def begin(self, curve: DrawnCurve, cursor: str) -> None:
         """Start a series from what the store has of it up to `cursor`; events up to there are not taken again.
 

@@ -146,7 +146,7 @@ class Store:
     def begin_anew(self, run_id: str) -> Follower:
         """Forget what was read: all of it comes again."""
         followed = self.followed[run_id]
-        followed.curves = RunCurves()
+        followed.curves.clear()
         followed.follower = Follower(run_id)
         return followed.follower
 
