@@ -109,10 +109,14 @@ class Store:
 
     def take_runs(self, runs: Iterable[RunView]) -> Changes:
         """Records from an answer; an older revision than the known one is left out."""
-        changes = NOTHING
+        changed: set[str] = set()
+        removed: set[str] = set()
         for run in runs:
-            changes = changes | self._take_run(run)
-        return changes
+            # one record after the other: sets that are joined thousands of times would be copied as often
+            changes = self._take_run(run)
+            changed |= changes.runs
+            removed |= changes.removed
+        return Changes(runs=frozenset(changed - removed), removed=frozenset(removed))
 
     def forget_runs(self, run_ids: Iterable[str]) -> Changes:
         """They were deleted."""
@@ -194,7 +198,7 @@ class Store:
         known = self.runs.get(run.run_id)
         if run.deleted_at is not None:
             return self.forget_runs([run.run_id])
-        if known is not None and known.revision > run.revision:
+        if known is run or (known is not None and known.revision > run.revision):
             return NOTHING
         self.runs[run.run_id] = run
         return Changes(runs=frozenset({run.run_id}))
