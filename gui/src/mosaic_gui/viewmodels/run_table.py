@@ -174,6 +174,8 @@ class RunTableModel(QAbstractTableModel):
         """Let elapsed times go on."""
         self._now = run_row.now()
         live = [row for row, run_id in enumerate(self._ids) if self._is_moving(run_id)]
+        for row in live:
+            self._sort_values.pop(self._ids[row], None)
         for first, last in stretches(live):
             for column in _MOVING:
                 self.dataChanged.emit(self.index(first, column), self.index(last, column))

@@ -1,5 +1,7 @@
 """The state of a run as a coloured word, and its progress as a bar."""
 
+from functools import cache
+
 from PyQt6.QtCore import QModelIndex, QRectF, QSize, Qt
 from PyQt6.QtGui import QColor, QFont, QFontMetrics, QPainter
 from PyQt6.QtWidgets import QLabel, QStyle, QStyledItemDelegate, QStyleOptionViewItem
@@ -76,8 +78,8 @@ class RunDelegate(RowDelegate):
         half = rect.height() // 2
         painter.save()
         lines = (
-            (ui_font(13, QFont.Weight.Medium), tokens.text, str(index.data() or "")),
-            (ui_font(12), tokens.muted, str(index.data(Role.SUBTITLE) or "")),
+            (_font(13, QFont.Weight.Medium), tokens.text, str(index.data() or "")),
+            (_font(12), tokens.muted, str(index.data(Role.SUBTITLE) or "")),
         )
         for n, (font, colour, text) in enumerate(lines):
             place = rect.adjusted(0, n * half, 0, (n - 1) * half)
@@ -101,7 +103,7 @@ class ProgressDelegate(RowDelegate):
         rect = QRectF(option.rect).adjusted(11, 0, -12, 0)
         fraction = index.data(Role.FRACTION)
         painter.save()
-        painter.setFont(ui_font(12))
+        painter.setFont(_font(12))
         painter.setPen(QColor(tokens.text))
         words = rect.adjusted(0, 0, 0, -9) if fraction is not None else rect
         painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, str(index.data() or ""))
@@ -121,7 +123,7 @@ def _draw_group(painter: QPainter, option: QStyleOptionViewItem, index: QModelIn
     painter.setFont(font)
     painter.setPen(QColor(tokens.text))
     painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, name)
-    painter.setFont(ui_font(12))
+    painter.setFont(_font(12))
     painter.setPen(QColor(tokens.muted))
     beside = place.adjusted(QFontMetrics(font).horizontalAdvance(name) + 14, 0, 0, 0)
     painter.drawText(beside, Qt.AlignmentFlag.AlignVCenter, about)
@@ -135,7 +137,7 @@ def draw_badge(painter: QPainter, rect: QRectF, word: str, tone: str) -> None:
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(mixed(colour, tokens.surface, 0.16)))
+    painter.setBrush(_tint(colour, tokens.surface, 0.16))
     painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
     painter.setBrush(QColor(colour))
     painter.drawEllipse(QRectF(rect.left() + 9, rect.center().y() - 3, 6, 6))
@@ -150,7 +152,7 @@ def draw_bar(painter: QPainter, rect: QRectF, fraction: float, tone: str) -> Non
     tokens = current()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(mixed(tokens.edge, tokens.surface, 0.35)))
+    painter.setBrush(_tint(tokens.edge, tokens.surface, 0.35))
     painter.drawRoundedRect(rect, 2, 2)
     painter.setBrush(QColor(tokens.tone(tone)))
     filled = QRectF(rect.left(), rect.top(), rect.width() * fraction, rect.height())
@@ -173,9 +175,21 @@ def _draw_ground(
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, empty, painter, widget)
 
 
+@cache
+def _font(size: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """A list paints some hundred texts a frame: their fonts and tints are made once."""
+    return ui_font(size, weight)
+
+
+@cache
+def _tint(colour: str, ground: str, part: float) -> QColor:
+    return QColor(mixed(colour, ground, part))
+
+
 def _badge_font() -> QFont:
-    return ui_font(12, QFont.Weight.Medium)
+    return _font(12, QFont.Weight.Medium)
 
 
+@cache
 def _badge_width(word: str) -> int:
     return QFontMetrics(_badge_font()).horizontalAdvance(word) + 32

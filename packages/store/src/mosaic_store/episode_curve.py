@@ -30,7 +30,9 @@ FROM episode WHERE {_ENDED} AND attempt=? AND env=? AND episode BETWEEN ? AND ?
 """  # noqa: S608
 # A number is finite when nothing is left of it taken from itself; NULL is NaN.
 _FINITE = "CASE WHEN {value} - {value} = 0 THEN {value} END"
-_POINTS = f"SELECT global_step, end_us, {{value}} FROM episode WHERE {_ENDED} ORDER BY attempt, end_seq"  # noqa: S608
+_POINTS = (
+    f"SELECT global_step, end_us, {{value}} FROM episode WHERE {_ENDED} ORDER BY attempt, end_seq"  # noqa: S608
+)
 _NEWEST = """
 SELECT {value} FROM (SELECT * FROM episode WHERE run=? ORDER BY attempt DESC, start_seq DESC LIMIT 1000)
 WHERE end_seq IS NOT NULL ORDER BY attempt DESC, end_seq DESC LIMIT 1
