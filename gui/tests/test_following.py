@@ -57,7 +57,7 @@ def mosaic(home: Path, *words: str) -> None:
 
 def ask(location: Location, path: str, body: dict[str, Any] | None = None) -> Any:
     """One request beside the client, for what it is compared with."""
-    request = urllib.request.Request(  # noqa: S310 - the test's own stack
+    request = urllib.request.Request(
         f"{location.url}/api/v1{path}",
         data=None if body is None else json.dumps(body).encode(),
         headers={
