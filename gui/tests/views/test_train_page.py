@@ -267,6 +267,9 @@ def test_another_run_fills_the_form_by_its_name(qtbot: QtBot, shown: Shown) -> N
     qtbot.mouseClick(shown.button("form.copy"), LEFT)
     picker = shown.page.findChild(Picker, "form.copy.picker")
     assert picker is not None
+    area = picker.screen().availableGeometry()  # type: ignore[union-attr]
+    picker.open_at(area.bottomRight())
+    assert area.contains(picker.geometry())
     qtbot.keyClicks(picker.field, "ppo__4")
     qtbot.keyClick(picker.field, Qt.Key.Key_Return)
     assert shown.field("parameters.gamma").text() == "0.7"

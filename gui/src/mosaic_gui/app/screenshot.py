@@ -1,6 +1,7 @@
 """Every view as a picture, rendered against the connected stack."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
@@ -10,6 +11,7 @@ from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import Client
 from mosaic_gui.viewmodels.frame_clock import TICK_MS
 from mosaic_gui.views.main_window import RUNS, TRAIN
+from mosaic_gui.views.preflight_panel import ABOUT, PLAN
 
 LOOK_MS = 100
 PATIENCE_MS = 30_000
@@ -77,6 +79,9 @@ class Screenshots(QObject):
         client = self._client
         runs = sorted(client.store.runs.values(), key=lambda run: run.run_id, reverse=True)
         self._views.append(("train", lambda: client.window.show_page(TRAIN), self._has_report))
+        beside = client.window.train.preflight.show_view
+        self._views.append(("train_plan", partial(beside, PLAN), self._has_report))
+        self._views.append(("train_about", partial(beside, ABOUT), self._has_report))
         live = _first(runs, lambda run: run.state is RunState.RUNNING and _has_points(run))
         good = _first(runs, lambda run: run.state is RunState.SUCCEEDED and _has_points(run))
         bad = _first(runs, lambda run: run.state in _FAILED) or _first(runs, _is_ended_badly)

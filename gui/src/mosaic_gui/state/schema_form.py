@@ -3,10 +3,9 @@
 from typing import Any
 
 from mosaic_contracts.tracking import X_TRACKING
+from mosaic_contracts.worker import CHECKPOINT_MARK
 from mosaic_gui.state.form_field import FieldKind, FormField, FormGroup, Value
 
-X_CHECKPOINT = "x-checkpoint"
-"""Of a parameter that takes a checkpoint of an earlier run."""
 _KINDS = {
     "boolean": FieldKind.BOOLEAN,
     "integer": FieldKind.INTEGER,
@@ -55,7 +54,7 @@ def _kind(part: dict[str, Any]) -> tuple[FieldKind, bool]:
     nullable = "null" in names
     if part.get("enum"):
         return FieldKind.CHOICE, nullable or None in part["enum"]
-    if part.get(X_CHECKPOINT):
+    if part.get(CHECKPOINT_MARK):
         return FieldKind.CHECKPOINT, nullable
     first = next((name for name in names if name != "null"), "string")
     if first == "boolean" and nullable:

@@ -69,7 +69,13 @@ class Picker(QWidget):
         self._filter("")
 
     def open_at(self, place: QPoint) -> None:
-        """Open with the field ready to type in."""
+        """Open with the field ready to type in; whole, also near the edge of the screen."""
+        screen = self.screen()
+        if screen is not None:
+            area = screen.availableGeometry()
+            x = min(place.x(), area.right() - self.width())
+            y = min(place.y(), area.bottom() - self.height())
+            place = QPoint(max(area.left(), x), max(area.top(), y))
         self.move(place)
         self.show()
         self.field.setFocus()
