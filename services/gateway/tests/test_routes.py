@@ -7,9 +7,12 @@ from functools import partial
 from typing import Any
 
 import httpx
+import msgspec
+import numpy as np
 import pytest
 import zstandard
 
+from mosaic_contracts.curve_set import EPISODE_RETURN, CurveSet
 from mosaic_contracts.wire import (
     ENCODING_ZSTD,
     BatchHead,
@@ -67,6 +70,28 @@ async def test_everything_of_a_run_can_be_asked_for(gateway: Any, peers: Any, re
     assert newest_page["episodes"][0]["episode"] == 99
     steps = strictly(await gateway.get(f"/runs/{RUN_ID}/episodes/1/0/3/steps"))
     assert [e["type"] for e in steps["events"]] == ["episode_start"] + ["step"] * 17
+
+
+async def test_curves_come_as_columns(gateway: Any, peers: Any, record: Any) -> None:
+    """Each asked curve as bytes of floats, the same as `curve` tells, with the cursor of their moment."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    await peers.commit(list(messages(2001, 100)))
+    query = {"name": [METRIC, EPISODE_RETURN, "no/such"], "buckets": 10}
+    reply = await gateway.get(f"/runs/{RUN_ID}/curves", params=query)
+    assert reply.headers["content-type"] == "application/msgpack"
+    found = CurveSet.model_validate(msgspec.msgpack.decode(reply.content))
+    assert found.cursor == "1.worker.2001"
+    assert {EPISODE_RETURN, METRIC} < set(found.names)
+    metric, returns = found.curves
+    last = strictly(
+        await gateway.get(f"/runs/{RUN_ID}/curve", params={"name": METRIC, "last": 100})
+    )
+    np.testing.assert_array_equal(
+        np.frombuffer(metric.columns["value"], "<f8"), [float(value) for value in last["values"]]
+    )
+    assert (metric.points, returns.points) == (100, 100)
+    refused = await gateway.get(f"/runs/{RUN_ID}/curves", params={"name": ["a"] * 17})
+    assert refused.status_code == 422
 
 
 async def test_events_are_read_page_by_page(gateway: Any, peers: Any, record: Any) -> None:

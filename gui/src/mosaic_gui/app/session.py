@@ -2,6 +2,7 @@
 
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
+from mosaic_contracts.live import Missed
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.runs import RunPage, RunView
 from mosaic_gui.app.opening import RunOpening
@@ -13,6 +14,8 @@ from mosaic_gui.state.store import Changes, Frame, Store
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 
 MACHINE_EVERY_MS = 3_000
+HEAL_MS = 10_000
+"""After something was skipped: the store has what could not be sent once its recorder is back."""
 MOST_RUNS = 10_000
 """Read into the list; older ones are found by the command line."""
 
@@ -40,6 +43,11 @@ class Session(QObject):
         self.stream = EventStream(location, self)
         self._reading: list[RunView] = []
         self._openings: dict[str, RunOpening] = {}
+        self._behind: set[str] = set()
+        self._healing = QTimer(self)
+        self._healing.setSingleShot(True)
+        self._healing.setInterval(HEAL_MS)
+        self._healing.timeout.connect(self._heal)
         self._look = QTimer(self)
         self._look.setInterval(MACHINE_EVERY_MS)
         self._look.timeout.connect(self._look_at_machine)
@@ -54,6 +62,7 @@ class Session(QObject):
     def close(self) -> None:
         """Leave; nothing is told after this."""
         self._look.stop()
+        self._healing.stop()
         for opening in self._openings.values():
             opening.stop()
         self.stream.stop()
@@ -62,6 +71,9 @@ class Session(QObject):
     def follow(self, run_id: str) -> None:
         """Keep what this run tells: its past as the store has it, and from there on live."""
         self.store.follow(run_id)
+        self._open(run_id)
+
+    def _open(self, run_id: str) -> None:
         opening = self._openings[run_id] = RunOpening(run_id, self.api, self.store, self)
         opening.noted.connect(self._clock.note)
         opening.ready.connect(self.stream.follow)
@@ -69,11 +81,21 @@ class Session(QObject):
 
     def unfollow(self, run_id: str) -> None:
         """Let go of it."""
+        self._shut(run_id)
+        self.store.unfollow(run_id)
+
+    def _shut(self, run_id: str) -> None:
         if (opening := self._openings.pop(run_id, None)) is not None:
             opening.stop()
             opening.deleteLater()
         self.stream.unfollow(run_id)
-        self.store.unfollow(run_id)
+
+    def _heal(self) -> None:
+        """Runs of which something was skipped are opened anew: by now the store has it."""
+        behind, self._behind = self._behind, set()
+        for run_id in behind & set(self.store.followed):
+            self._shut(run_id)
+            self._open(run_id)
 
     def note(self, changes: Changes) -> None:
         """Something became different by an answer."""
@@ -81,6 +103,9 @@ class Session(QObject):
 
     def _on_frame(self, frame: Frame) -> None:
         changes = self.store.apply(frame)
+        if isinstance(frame, Missed):
+            self._behind.add(frame.run_id)
+            self._healing.start()
         for run_id in changes.ended:
             self.stream.unfollow(run_id)
             self.ended.emit(run_id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mosaic_contracts.curve_set import DrawnCurve
 from mosaic_contracts.live import Ended, Hello, Missed, Pong, ProblemFrame, RunChanged, Snapshot
-from mosaic_contracts.problems import Problem
+from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.follow import EventBatch, Follower
@@ -184,7 +184,13 @@ class Store:
             case Missed():
                 if (followed := self.followed.get(frame.run_id)) is not None:
                     followed.follower.skip(frame.count, frame.to_cursor)
-                return Changes(events=frozenset({frame.run_id}))
+                told = Problem(
+                    code=ProblemCode.STORE_UNAVAILABLE,
+                    title=f"{frame.count:,} events could not be sent in time",
+                    status=503,
+                    detail="The curves have a gap there until they are read from the store, in a moment.",
+                )
+                return Changes(events=frozenset({frame.run_id}), problems=(told,))
             case Ended():
                 if (followed := self.followed.get(frame.run_id)) is not None:
                     followed.ended = True
