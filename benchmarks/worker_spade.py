@@ -3,6 +3,7 @@
     var/venvs/worker_spade/bin/python benchmarks/worker_spade.py speed     episodes/s, steps/s, mean length, by map
     var/venvs/worker_spade/bin/python benchmarks/worker_spade.py success   greedy success, bdi_q beside q_learning
     var/venvs/worker_spade/bin/python benchmarks/worker_spade.py told      what a scout's report is worth
+    var/venvs/worker_spade/bin/python benchmarks/worker_spade.py stop      from SIGTERM to the end of the process
 
 Speed is the CPU time of the training process from the first step to the last, all ways in turn within each round,
 medians of the rounds; the agents log in at a real ejabberd (apt-get install ejabberd) before. `on` writes the worker's
@@ -14,6 +15,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -25,6 +27,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "services/worker_spade"))
 
+from tests.run_folder import has, start, wait_for  # noqa: E402 - as the room's tests start runs
 from tests.xmpp_server import XmppServer  # noqa: E402 - the server of the room's tests
 
 from mosaic_contracts.runs import StoredSpec  # noqa: E402
@@ -293,10 +296,36 @@ def told(folder: Path, seeds: int) -> None:
         print(json.dumps(line), flush=True)
 
 
+def stop(folder: Path, rounds: int) -> None:
+    """A run in the middle of its learning is stopped politely, and saves its checkpoint."""
+    for algorithm in ("q_learning", "bdi_q"):
+        seconds = []
+        for _ in range(rounds):
+            place = Path(tempfile.mkdtemp(dir=folder)) / "run"
+            access = Path(os.environ[ENV_XMPP_FILE])
+            process = start(place, access, algorithm=algorithm, steps=10**9, record="episodes")
+            wait_for(place, process, has("episode"))
+            began = time.perf_counter()
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            seconds.append(time.perf_counter() - began)
+            if process.returncode or not (place / "checkpoints/stop.npz").exists():
+                raise RuntimeError(f"{algorithm} did not stop well: {process.returncode}")
+            process.communicate()
+        line = {
+            "algorithm": algorithm,
+            "SIGTERM to end, median s": round(statistics.median(seconds), 2),
+            "lowest": round(min(seconds), 2),
+            "highest": round(max(seconds), 2),
+            "rounds": rounds,
+        }
+        print(json.dumps(line), flush=True)
+
+
 def main() -> int:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["speed", "success", "told"])
+    parser.add_argument("what", choices=["speed", "success", "told", "stop"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=300_000)
     parser.add_argument("--way", action="append", choices=list(WAYS), help="of speed: only this")
@@ -314,6 +343,8 @@ def main() -> int:
                 speed(folder, options.rounds, options.steps, options.way or list(WAYS))
             elif options.what == "success":
                 success(folder, options.seeds)
+            elif options.what == "stop":
+                stop(folder, options.rounds)
             else:
                 told(folder, options.seeds)
     finally:

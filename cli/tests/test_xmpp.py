@@ -49,6 +49,7 @@ def test_the_server_comes_and_goes_with_the_stack_up(with_server: Layout, mosaic
     assert mosaic("xmpp", "down")[0] == 0
     assert not asyncio.run(xmpp.offers_login(facts["port"]))
     assert not (layout.home / "xmpp" / "server.json").exists()
+    assert xmpp.plan_xmpp(layout).port == facts["port"]  # and the next one is where this one was
     code, _, complaint = mosaic("xmpp", "status")
     assert (code, "mosaic xmpp up" in complaint) == (3, True)
     assert service(layout, "gateway").state == "up"

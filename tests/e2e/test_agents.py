@@ -75,6 +75,31 @@ def test_a_bdi_run_can_be_read_step_by_step(stack: StackUnderTest, xmpp: Xmpp) -
     assert not (stack.run_dir(run_id) / "control/xmpp").exists()
 
 
+def test_what_was_learned_is_played_and_explained(stack: StackUnderTest, xmpp: Xmpp) -> None:
+    """`play last` shows the newest checkpoint in the run's own map, and `beliefs` has every step of it."""
+    options = ("-p", "slippery=false", "-p", "map=SFF/FHF/FFG", "--steps", "3000", "-d")
+    trained = stack.cli("run", "spade", "bdi_q", "FrozenLake-v1", *options).stdout.strip()
+    assert stack.wait_final(trained).state is RunState.SUCCEEDED
+    done = stack.cli("play", "last", "--episodes", "2", "--pace", "50", "--json")
+    assert done.returncode == 0, done.stderr
+    view = stack.wait_final(str(last_json(done.stdout)["run_id"]))
+    assert (view.spec.parent, view.spec.kind) == (trained, "play")
+    assert view.spec.parameters["checkpoint"] == f"{trained}/checkpoints/final.npz"
+    assert view.spec.parameters["map"] == "SFF/FHF/FFG"
+    assert view.summary is not None
+    assert (view.summary.episodes, view.summary.best_return) == (2, 1.0)
+    told = stack.cli("beliefs", view.run_id, "--episode", "1", "--json")
+    assert {step["plan"] for step in last_json(told.stdout)["steps"]} <= {"sure", "unsure"}  # type: ignore[attr-defined]
+    again = ("-p", "checkpoint=last/checkpoints/final.npz")  # of the play, which saves none
+    refused = stack.cli("run", "spade", "q_learning", "FrozenLake-v1", *again)
+    assert refused.returncode == 2
+    assert f"Run {view.run_id}: checkpoints/final.npz is not there" in refused.stderr
+    other_map = ("-p", f"checkpoint={trained}")
+    refused = stack.cli("run", "spade", "q_learning", "FrozenLake-v1", *other_map)
+    assert refused.returncode == 2
+    assert "The checkpoint is of another world" in refused.stderr
+
+
 def test_a_lost_server_is_a_note_of_a_run_that_goes_on(stack: StackUnderTest, xmpp: Xmpp) -> None:
     """With the server away in the middle, the run view says degraded while steps go on; a stop ends it well."""
     view = stack.submit("spade", "bdi_q", "FrozenLake-v1", steps=10**9, record="metrics")

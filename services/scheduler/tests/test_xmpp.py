@@ -74,6 +74,27 @@ async def test_accounts_live_as_long_as_their_run(
     assert await ledger.all() == []
 
 
+async def test_accounts_of_a_lost_ledger_are_swept(
+    xmpp_server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
+) -> None:
+    """With the database gone, a run's folder still names its accounts: they go, and so do their passwords."""
+    before = accounts(xmpp_home, ledger, {RUN})
+    (xmpp_home / "runs" / RUN / "control").mkdir(parents=True)
+    deliver(xmpp_home / "runs" / RUN, await before.provision(RUN, 2))
+    await ledger.remove(Claim(RUN, 2, "localhost"))  # as a new database has it
+    (xmpp_home / "runs/no run/control/xmpp").mkdir(parents=True)
+    (xmpp_home / "runs/no run/control/xmpp/access.json").write_text("{}")
+    ours = accounts(xmpp_home, ledger, set())
+    await ours.sweep()
+    assert xmpp_server.has(f"{RUN.lower()}-2")
+    await ours.adopt()
+    await ours.sweep()
+    assert not xmpp_server.has(f"{RUN.lower()}-1")
+    assert not xmpp_server.has(f"{RUN.lower()}-2")
+    assert await ledger.all() == []
+    assert not (xmpp_home / "runs" / RUN / "control/xmpp").exists()
+
+
 async def test_a_server_that_is_away_keeps_no_account_for_ever(
     xmpp_server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
 ) -> None:

@@ -249,10 +249,14 @@ def test_a_stop_ends_within_a_second_with_a_checkpoint(
     folder = tmp_path / "run"
     process = start(folder, access, algorithm=algorithm, steps=10_000_000, record="episodes")
     wait_for(folder, process, has("episode"))
-    before = os.times()
+    began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     done = finish(process, folder)
-    assert os.times().elapsed - before.elapsed < 10  # a second, on a machine that is not shared
+    seconds = time.monotonic() - began
+    print(f"{algorithm}: {seconds:.2f} s from SIGTERM to the end")  # noqa: T201 - the figure of the run
+    assert (
+        seconds < 10
+    )  # a second on a machine that is not shared: `benchmarks/worker_spade.py stop`
     assert done.code == 0, done.stderr
     assert done.events[-1]["phase"] == "stopped"
     told = done.of_type("checkpoint")[-1]

@@ -15,6 +15,7 @@ from mosaic_contracts.xmpp import SERVER_FILE, XmppServer
 NAME = "xmpp"
 DOMAIN = "localhost"
 PACKAGES = "sudo apt-get install --no-install-recommends ejabberd openssl"
+_LAST_FILE = f"{SERVER_FILE}.last"
 _INSTALLED = "*/ejabberd-*/ebin"
 _MARK = "ejabberd@localhost"
 """In the server's command line, whatever program that is by then."""
@@ -50,8 +51,9 @@ def unwant(layout: Layout) -> bool:
 
 
 def forget_server(layout: Layout) -> None:
-    """Take away what tells the scheduler where it is; its accounts stay."""
-    (layout.home / SERVER_FILE).unlink(missing_ok=True)
+    """Take away what tells the scheduler where it is; its accounts stay, and its ports for the next time."""
+    if (layout.home / SERVER_FILE).exists():
+        (layout.home / SERVER_FILE).replace(layout.home / _LAST_FILE)
 
 
 def is_installed(libraries: Path = Path("/usr/lib")) -> bool:
@@ -71,15 +73,12 @@ def require_installed() -> None:
 
 def known_server(layout: Layout) -> XmppServer | None:
     """What its last start wrote; None when it cannot be read."""
-    try:
-        return XmppServer.model_validate_json((layout.home / SERVER_FILE).read_bytes())
-    except (OSError, ValidationError):
-        return None
+    return _read_server(layout.home / SERVER_FILE)
 
 
 def plan_xmpp(layout: Layout) -> ServicePlan:
     """How to start it: on the ports of the last time where they are free, else on others."""
-    known = known_server(layout)
+    known = known_server(layout) or _read_server(layout.home / _LAST_FILE)
     api_port = int(known.api_url.rpartition(":")[2].partition("/")[0]) if known else None
     port = free_port(known.port if known else None)
     return ServicePlan(
@@ -99,6 +98,13 @@ def plan_xmpp(layout: Layout) -> ServicePlan:
         port=port,
         mark=_MARK,
     )
+
+
+def _read_server(path: Path) -> XmppServer | None:
+    try:
+        return XmppServer.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
 
 
 async def offers_login(port: int) -> bool:

@@ -5,18 +5,22 @@ import secrets
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
-from mosaic_contracts.xmpp import XmppAccount
+from mosaic_contracts.ids import parse_run_id
+from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.xmpp import ACCESS_FILE, XmppAccess, XmppAccount
 from mosaic_scheduler.errors import XmppUnavailable
 from mosaic_scheduler.xmpp.account_api import AccountApi
-from mosaic_scheduler.xmpp.delivery import XmppLogin
+from mosaic_scheduler.xmpp.delivery import XmppLogin, withdraw
 from mosaic_scheduler.xmpp.ledger import AccountLedger, Claim
 from mosaic_scheduler.xmpp.server import read_server
 from mosaic_servicekit.logging import get_log
 
 SWEEP_EVERY_S = 60.0
 PASSWORD_BYTES = 24
+MOST_ADOPTED = 64
+"""Accounts of one run that are looked for on the word of its folder."""
 
 LivingRuns = Callable[[], Awaitable[set[str]]]
 """Ids of the runs that have not ended."""
@@ -58,6 +62,7 @@ class RunAccounts:
 
     async def run(self) -> None:
         """Take accounts of ended runs away, for ever: at the start, at each end, and now and then."""
+        await self.adopt()
         while True:
             self._wake.clear()
             await self.sweep()
@@ -66,6 +71,18 @@ class RunAccounts:
                     await self._wake.wait()
             except TimeoutError:
                 continue
+
+    async def adopt(self) -> None:
+        """Take over accounts of which only the run's folder still knows: the ledger was lost with the database.
+
+        The server lists no accounts to us, but their names follow from the run, and a run that has accounts has them
+        in its folder.
+        """
+        known = {claim.run_id for claim in await self._ledger.all()}
+        for claim in await asyncio.to_thread(_claims_in_folders, self._home / RUNS_DIR):
+            if claim.run_id not in known:
+                get_log().warning("xmpp.adopted", run_id=claim.run_id, accounts=claim.agents)
+                await self._ledger.add(claim)
 
     async def sweep(self) -> None:
         """Once. What cannot be taken away now stays in the ledger."""
@@ -88,6 +105,7 @@ class RunAccounts:
             api = AccountApi(server)
             for user in claim.users:
                 await api.unregister(user)
+        await asyncio.to_thread(withdraw, self._home / RUNS_DIR / claim.run_id)
         await self._ledger.remove(claim)
         get_log().info("xmpp.removed", run_id=claim.run_id, accounts=claim.agents)
 
@@ -96,3 +114,16 @@ class RunAccounts:
         if words != self._complaint:
             get_log().warning("xmpp.not_removed", error=words)
         self._complaint = words
+
+
+def _claims_in_folders(runs: Path) -> list[Claim]:
+    """What the folders of runs say of accounts; a worker may have written anything there, so only names of its own."""
+    found = []
+    for path in sorted(runs.glob(f"*/{ACCESS_FILE}")):
+        try:
+            run_id = parse_run_id(path.relative_to(runs).parts[0])
+            access = XmppAccess.model_validate_json(path.read_bytes())
+        except (OSError, ValueError, ValidationError):
+            continue
+        found.append(Claim(run_id, min(len(access.accounts), MOST_ADOPTED), access.domain))
+    return found
