@@ -112,10 +112,10 @@ def test_a_worker_that_is_not_ready_says_what_it_lacks(shown: Shown) -> None:
 def test_each_worker_says_its_lane(shown: Shown) -> None:
     """What its runs record is read before one is started."""
     shown.model.set_mode(Mode.AGENT)
-    assert "Telemetry: every step" in shown.texts()
+    assert "Telemetry lane" in shown.texts()
     manifest = worker().manifest.model_copy(update={"lane": "analytics"})
     shown.take(worker(manifest=manifest.model_dump()))
-    assert "Analytics: curves, files" in shown.texts()
+    assert "Analytics lane" in shown.texts()
 
 
 def test_the_dock_folds_to_icons(qtbot: QtBot, shown: Shown) -> None:

@@ -25,6 +25,7 @@ from mosaic_gui.net.location import Location, local_stack, named_stack
 from mosaic_gui.net.probe import Probe
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.diagnosis import Diagnosis, version_words
+from mosaic_gui.state.lane import ANALYTICS
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.state.store import Changes, Store
@@ -41,6 +42,7 @@ from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.trained import TrainedModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.connection_page import ConnectionPage
+from mosaic_gui.views.lane_banner import LaneBanner
 from mosaic_gui.views.main_window import PAGES, RUNS, TRAIN, WATCH, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
 from mosaic_gui.views.settings_page import SettingsPage
@@ -180,6 +182,9 @@ class Client(QObject):
     def open_runs(self, run_ids: list[str]) -> None:
         """Watch the first run with the others laid over it."""
         self.watching.watch(run_ids)
+        run = self.store.runs.get(run_ids[0]) if run_ids else None
+        is_analytics = run is not None and self.agents.lane(run.spec.worker) == ANALYTICS
+        self.window.watch.open_side("side.files" if is_analytics else "side.log")
         self.window.show_page(WATCH)
 
     def edit_copy(self, run_id: str) -> None:
@@ -191,6 +196,13 @@ class Client(QObject):
             self.window.show_page(TRAIN)
         else:
             self._say(f"This stack has no worker {run.spec.worker} with {run.spec.algorithm}.")
+
+    def record_more(self, run_id: str, level: str) -> None:
+        """Fill the form from a run, with another level of recording."""
+        self.edit_copy(run_id)
+        if self.launch.draft is not None and self.window.page == TRAIN:
+            self.launch.set_text("run", "record", level)
+            self.launch.typed_replaced.emit()
 
     def change_theme(self) -> None:
         """From dark to light, or back; the choice stays."""
@@ -233,6 +245,9 @@ class Client(QObject):
         watch = WatchPage(self.watch, self.feed, self.stage, self.mind)
         trained = TrainedPage(self.trained)
         trained.watch_wanted.connect(lambda run_id: self.open_runs([run_id]))
+        banner = LaneBanner(self.watch, self.agents)
+        banner.record_wanted.connect(self.record_more)
+        watch.add_banner(banner)
         settings = SettingsPage(self.memory.settings, str(self.memory.settings_path or ""))
         settings.changed.connect(self.memory.change)
         window = MainWindow(

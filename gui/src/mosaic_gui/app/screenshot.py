@@ -10,7 +10,8 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import Client
 from mosaic_gui.viewmodels.frame_clock import TICK_MS
-from mosaic_gui.views.main_window import RUNS, TRAIN
+from mosaic_gui.views.arrangement import COMPARE, HUMAN
+from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED
 from mosaic_gui.views.preflight_panel import ABOUT, PLAN
 
 LOOK_MS = 100
@@ -78,10 +79,15 @@ class Screenshots(QObject):
         """The views behind the list, as far as there are runs for them."""
         client = self._client
         runs = sorted(client.store.runs.values(), key=lambda run: run.run_id, reverse=True)
-        self._views.append(("train", lambda: client.window.show_page(TRAIN), self._has_report))
         beside = client.window.train.preflight.show_view
-        self._views.append(("train_plan", partial(beside, PLAN), self._has_report))
-        self._views.append(("train_about", partial(beside, ABOUT), self._has_report))
+        self._views += [
+            ("runs_grouped", lambda: client.window.runs.grouping.setChecked(True), self._has_list),
+            ("train", lambda: client.window.show_page(TRAIN), self._has_report),
+            ("train_plan", partial(beside, PLAN), self._has_report),
+            ("train_about", partial(beside, ABOUT), self._has_report),
+            ("trained", lambda: self._use_trained(runs), lambda: client.agents.key is not None),
+            ("settings", lambda: client.window.show_page(SETTINGS), lambda: True),
+        ]
         live = _first(runs, lambda run: run.state is RunState.RUNNING and _has_points(run))
         good = _first(runs, lambda run: run.state is RunState.SUCCEEDED and _has_points(run))
         bad = _first(runs, lambda run: run.state in _FAILED) or _first(runs, _is_ended_badly)
@@ -91,6 +97,16 @@ class Screenshots(QObject):
         pair = _pair(runs)
         if pair:
             self._add_watch("compare", pair)
+            layout = client.layouts
+            self._views.append(("layout_compare", lambda: layout.apply(COMPARE), lambda: True))
+            self._views.append(("layout_human", lambda: layout.apply(HUMAN), lambda: True))
+
+    def _use_trained(self, runs: list[RunView]) -> None:
+        """The page of the agent of the newest run that left a checkpoint."""
+        run = _first(runs, lambda run: run.summary is not None and run.summary.checkpoints > 0)
+        if run is not None:
+            self._client.agents.choose((run.spec.worker, run.spec.algorithm))
+        self._client.window.show_page(TRAINED)
 
     def _add_watch(self, name: str, run_ids: list[str]) -> None:
         client = self._client

@@ -56,6 +56,8 @@ class Member:
     reason: str
     """Why it is not ready, or what to know although it is."""
     modes: frozenset[str]
+    levels: tuple[str, ...]
+    """How much of a run it can record."""
     agents: tuple[Agent, ...]
 
 
@@ -80,6 +82,7 @@ def _member(worker: WorkerEntry) -> Member:
         ready=worker.ready,
         reason=reason or ("" if worker.ready else manifest.hint),
         modes=frozenset(description.modes if description else ()),
+        levels=tuple(description.record_levels if description else ()),
         agents=tuple(_agent(manifest.id, algorithm) for algorithm in algorithms),
     )
 

@@ -80,6 +80,10 @@ class AgentsModel(QObject):
         """The lane of a worker; empty where this stack does not know it."""
         return next((m.lane for m in self.members if m.worker == worker_id), "")
 
+    def levels(self, worker_id: str) -> tuple[str, ...]:
+        """The levels of recording that a worker has."""
+        return next((m.levels for m in self.members if m.worker == worker_id), ())
+
     def _on_catalogue(self) -> None:
         self.members = roster(self._launch.workers)
         self.roster_changed.emit()

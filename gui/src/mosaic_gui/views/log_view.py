@@ -135,7 +135,8 @@ class LogView(QWidget):
             marks.append(mark)
         self.text.setExtraSelections(marks)
         more = "+" if len(marks) == MOST_MARKS else ""
-        self._found.setText(f"{len(marks)}{more} found" if words else "")
+        found = self.tr("{0} found").format(f"{len(marks)}{more}")
+        self._found.setText(found if words else "")
 
     def _next(self) -> None:
         self.follow.setChecked(False)

@@ -21,6 +21,7 @@ from mosaic_gui.views.layout_menu import KEYS as LAYOUT_KEYS
 from mosaic_gui.views.notice_bar import NoticeBar
 from mosaic_gui.views.runs_page import RunsPage
 from mosaic_gui.views.settings_page import SettingsPage
+from mosaic_gui.views.text import restyle
 from mosaic_gui.views.train_page import TrainPage
 from mosaic_gui.views.trained_page import TrainedPage
 from mosaic_gui.views.watch_page import WatchPage
@@ -76,6 +77,7 @@ class MainWindow(QMainWindow):
         self.roster.mark_page(RUNS)
         self.roster.roster.set_dim(True)
         # Qt asked for the width of the edge between docks before this window had its name
+        restyle(self)
         QApplication.sendEvent(self, QEvent(QEvent.Type.StyleChange))
         connection.changed.connect(self._on_connection)
         agents.changed.connect(self._on_agents)

@@ -46,20 +46,20 @@ class Roster(QScrollArea):
         self._press()
 
     def _add_member(self, layout: QVBoxLayout, member: Member) -> None:
-        row = QHBoxLayout()
-        row.setContentsMargins(6, 6, 0, 0)
         name = ElidedLabel(member.title, "strong")
-        row.addWidget(name, 1)
+        name.setContentsMargins(6, 6, 0, 0)
+        layout.addWidget(name)
+        row = QHBoxLayout()
+        row.setContentsMargins(6, 0, 0, 2)
+        lane = label(self._lane_words(member.lane), "small")
+        lane.setToolTip(self._lane_tip(member.lane))
         badge = (
             Badge(self.tr("Ready"), "ok") if member.ready else Badge(self.tr("Not ready"), "warn")
         )
         badge.setToolTip(member.reason)
+        row.addWidget(lane, 1)
         row.addWidget(badge)
         layout.addLayout(row)
-        lane = label(self._lane_words(member.lane), "small")
-        lane.setContentsMargins(6, 0, 0, 2)
-        lane.setToolTip(self._lane_tip(member.lane))
-        layout.addWidget(lane)
         if not member.ready and member.reason:
             reason = label(member.reason, "small", wraps=True)
             reason.setContentsMargins(6, 0, 0, 0)
@@ -67,6 +67,7 @@ class Roster(QScrollArea):
         for agent in member.agents:
             made = ElidedButton(agent.title, "nav", f"catalogue.{'.'.join(agent.key)}")
             made.setCheckable(True)
+            made.setProperty("dense", True)
             made.setToolTip(f"{agent.title}\n{agent.summary}".strip())
             made.setEnabled(member.ready)
             made.clicked.connect(lambda _on, key=agent.key: self.chosen.emit(key))
@@ -83,7 +84,7 @@ class Roster(QScrollArea):
 
     def _lane_words(self, lane: str) -> str:
         is_live = lane == "telemetry"
-        return self.tr("Telemetry: every step") if is_live else self.tr("Analytics: curves, files")
+        return self.tr("Telemetry lane") if is_live else self.tr("Analytics lane")
 
     def _lane_tip(self, lane: str) -> str:
         if lane == "telemetry":

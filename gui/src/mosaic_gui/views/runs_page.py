@@ -64,7 +64,13 @@ class RunsPage(QWidget):
             icon("search", current().muted), QLineEdit.ActionPosition.LeadingPosition
         )
         self.groups = Segments(
-            {"all": "All", "live": "Live", "done": "Done", "failed": "Failed"}, "runs.groups"
+            {
+                "all": self.tr("All"),
+                "live": self.tr("Live"),
+                "done": self.tr("Done"),
+                "failed": self.tr("Failed"),
+            },
+            "runs.groups",
         )
         self.grouping = button("", "toggle", "runs.grouping")
         self.grouping.setIcon(icon("group", current().muted, current().accent))
@@ -196,7 +202,9 @@ class RunsPage(QWidget):
     def _on_rows(self) -> None:
         total, shown = self._model.rowCount(), self._shown.rowCount()
         self._count.setText(
-            plural(total, "run") if shown == total else f"{shown} of {plural(total, 'run')}"
+            plural(total, "run")
+            if shown == total
+            else self.tr("{0} of {1}").format(shown, plural(total, "run"))
         )
         self._stack.setCurrentIndex(0 if total else 1)
         self._on_selection()
@@ -217,7 +225,9 @@ class RunsPage(QWidget):
         self.delete_action.setEnabled(bool(ended))
         self.open_action.setText(self.tr("Compare") if len(runs) > 1 else self.tr("Open"))
         self._selection.setText(
-            plural(len(runs), "run") + " selected" if runs else "Double-click a run to watch it"
+            self.tr("{0} selected").format(plural(len(runs), "run"))
+            if runs
+            else self.tr("Double-click a run to watch it")
         )
         for action in (
             self.open_action,

@@ -48,6 +48,7 @@ class WatchPage(QWidget):
         self.setObjectName("page.watch")
         self._model = model
         self._stopping = ""
+        self._wanted_side = ""
         self._card_hidden_for = ""
         self._title = label("", "title")
         self._subtitle = ElidedLabel("", "muted")
@@ -85,6 +86,24 @@ class WatchPage(QWidget):
         """Name of the tab on the right that is chosen."""
         widget = self.tabs.currentWidget()
         return widget.objectName() if widget is not None else ""
+
+    def add_banner(self, banner: QWidget) -> None:
+        """Something to know of the run, between its numbers and its curves."""
+        layout = self.layout()
+        if isinstance(layout, QVBoxLayout):
+            layout.insertWidget(2, banner)
+
+    def open_side(self, name: str) -> None:
+        """Show a tab of the run's own panel as soon as it has something."""
+        self._wanted_side = name
+        for at in range(self.tabs.count()):
+            if self.tabs.isTabVisible(at):
+                self._take_wanted(self.tabs.widget(at))
+
+    def _take_wanted(self, page: QWidget | None) -> None:
+        if page is not None and page.objectName() == self._wanted_side:
+            self._wanted_side = ""
+            self.tabs.setCurrentWidget(page)
 
     def stop_asked(self, run_id: str) -> None:
         """The stop is on its way; nobody shall wonder whether the click was taken."""
@@ -235,6 +254,8 @@ class WatchPage(QWidget):
     def _show_tab(self, page: QWidget, rows: RowsModel) -> None:
         """A tab is there when the run has something for it."""
         self.tabs.setTabVisible(self.tabs.indexOf(page), rows.rowCount() > 0)
+        if rows.rowCount() > 0:
+            self._take_wanted(page)
 
     def _on_replaced(self) -> None:
         self._card_hidden_for = ""
