@@ -7,8 +7,10 @@ from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.app.client import Client
 from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.apply import current
 from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH
 
@@ -90,7 +92,7 @@ def test_a_notice_can_be_undone_and_goes_by_itself(qtbot: QtBot, client: Client)
 
 
 def test_the_theme_changes_in_place(qtbot: QtBot, client: Client) -> None:
-    """Light and dark are one key apart, and the page stays."""
+    """Light and dark are one key apart, the page stays, and nothing is told to the window of before."""
     client.connection.take(Connection(Link.LIVE, URL))
     client.window.show_page(TRAIN)
     before = current().name
@@ -98,6 +100,9 @@ def test_the_theme_changes_in_place(qtbot: QtBot, client: Client) -> None:
     qtbot.waitUntil(lambda: current().name != before)
     assert client.window.isVisible()
     assert client.window.page == TRAIN
+    client.watch.take_files([ArtifactRow(path="a.pt", kind="checkpoint", bytes=1)])
+    client.connection.machine_changed.emit()
+    client.agents.set_mode(Mode.HUMAN)
     client.change_theme()
     qtbot.waitUntil(lambda: current().name == before)
 

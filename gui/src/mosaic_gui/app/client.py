@@ -30,7 +30,7 @@ from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.theme.apply import apply_theme, current
-from mosaic_gui.theme.tokens import DARK, LIGHT
+from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
@@ -83,6 +83,8 @@ class Client(QObject):
         self.feed = LogFeed(self)
         self.session: Session | None = None
         self._is_closed = False
+        self.fixed_theme: Tokens | None = None
+        """Set where the command line names one."""
         self._named: KnownStack | None = None
         """The stack that the user named; None: this machine's own."""
         self._probe = Probe(self)
@@ -206,7 +208,13 @@ class Client(QObject):
 
     def change_theme(self) -> None:
         """From dark to light, or back; the choice stays."""
+        self.fixed_theme = None
         self.memory.change("theme", LIGHT.name if current().is_dark else DARK.name)
+
+    @property
+    def _tokens(self) -> Tokens:
+        """The theme that is to hold: the command line's, until another one is chosen in the window."""
+        return self.fixed_theme or tokens_for(self.memory.settings.theme)
 
     def _on_settings(self, settings: Settings) -> None:
         self.window.notices.stay_s = settings.notice_s
@@ -214,13 +222,13 @@ class Client(QObject):
 
     def _follow_scheme(self) -> None:
         """With the next turn of the loop, as the asking button goes with its window."""
-        if tokens_for(self.memory.settings.theme) is not current() and not self._is_closed:
+        if self._tokens is not current() and not self._is_closed:
             QTimer.singleShot(0, self._swap_theme)
 
     def _swap_theme(self) -> None:
         """Make the window anew, for colours are in its drawings; the old one first, so that nobody paints it again."""
         app = QApplication.instance()
-        tokens = tokens_for(self.memory.settings.theme)
+        tokens = self._tokens
         if not isinstance(app, QApplication) or tokens is current():
             return
         old, page = self.window, self.window.page

@@ -37,9 +37,10 @@ def run_program(arguments: Arguments) -> int:
     home = data_root()
     # a picture is of the client as it comes, whoever takes it
     memory = Remembering(None if arguments.screenshot else home / KEPT_IN)
-    chosen = THEMES.get(arguments.theme or "") or tokens_for(memory.settings.theme)
-    apply_theme(app, chosen)
+    fixed = THEMES.get(arguments.theme or "")
+    apply_theme(app, fixed or tokens_for(memory.settings.theme))
     client = Client(home, memory)
+    client.fixed_theme = fixed
     if arguments.size is not None or not client.layouts.restore_geometry():
         client.window.resize(*(arguments.size or FIRST_SIZE))
     sys.excepthook = _report

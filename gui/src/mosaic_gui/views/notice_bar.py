@@ -41,7 +41,7 @@ class NoticeBar(QFrame):
         row.addWidget(self.badge)
         self._act.clicked.connect(self._on_act)
         model.changed.connect(self._on_connection)
-        model.machine_changed.connect(lambda: self._machine.setText(model.machine_text))
+        model.machine_changed.connect(self._on_machine)
         self._on_connection()
 
     @property
@@ -69,6 +69,9 @@ class NoticeBar(QFrame):
         self.clear()
         if then is not None:
             then()
+
+    def _on_machine(self) -> None:
+        self._machine.setText(self._model.machine_text)
 
     def _on_connection(self) -> None:
         self.badge.set_state(self._model.word, self._model.tone)

@@ -1,5 +1,7 @@
 """Watching a run: its state and numbers, its curves, its output, and how it ended."""
 
+from functools import partial
+
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import (
     QAbstractItemView,
@@ -239,7 +241,8 @@ class WatchPage(QWidget):
         self._show_mind()
         self.tabs.currentChanged.connect(lambda _n: self.side_shown.emit(self.side))
         for rows, page in ((model.episodes, self._episodes), (model.files, self._files)):
-            rows.modelReset.connect(lambda rows=rows, page=page: self._show_tab(page, rows))
+            # a bound method: the models outlive the page when the theme changes
+            rows.modelReset.connect(partial(self._show_tab, page, rows))
             self._show_tab(page, rows)
 
     def _show_mind(self) -> None:
