@@ -216,6 +216,11 @@ class Client(QObject):
         """The theme that is to hold: the command line's, until another one is chosen in the window."""
         return self.fixed_theme or tokens_for(self.memory.settings.theme)
 
+    def _on_setting(self, name: str, value: object) -> None:
+        if name == "theme":
+            self.fixed_theme = None
+        self.memory.change(name, value)
+
     def _on_settings(self, settings: Settings) -> None:
         self.window.notices.stay_s = settings.notice_s
         self._follow_scheme()
@@ -257,7 +262,7 @@ class Client(QObject):
         banner.record_wanted.connect(self.record_more)
         watch.add_banner(banner)
         settings = SettingsPage(self.memory.settings, str(self.memory.settings_path or ""))
-        settings.changed.connect(self.memory.change)
+        settings.changed.connect(self._on_setting)
         window = MainWindow(
             self.connection, self.agents, start, runs, train, trained, watch, settings
         )

@@ -1,7 +1,5 @@
 """Watching a run: its state and numbers, its curves, its output, and how it ended."""
 
-from functools import partial
-
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import (
     QAbstractItemView,
@@ -240,10 +238,10 @@ class WatchPage(QWidget):
         self._mind.offered_changed.connect(self._show_mind)
         self._show_mind()
         self.tabs.currentChanged.connect(lambda _n: self.side_shown.emit(self.side))
-        for rows, page in ((model.episodes, self._episodes), (model.files, self._files)):
-            # a bound method: the models outlive the page when the theme changes
-            rows.modelReset.connect(partial(self._show_tab, page, rows))
-            self._show_tab(page, rows)
+        # bound methods, which Qt lets go of: the models outlive the page when the theme changes
+        model.episodes.modelReset.connect(self._show_tabs)
+        model.files.modelReset.connect(self._show_tabs)
+        self._show_tabs()
 
     def _show_mind(self) -> None:
         """There is a tab for beliefs while the run has some."""
@@ -253,6 +251,10 @@ class WatchPage(QWidget):
         elif not self._mind.is_offered and at >= 0:
             self.views.removeTab(at)
             self.mind.hide()
+
+    def _show_tabs(self) -> None:
+        self._show_tab(self._episodes, self._model.episodes)
+        self._show_tab(self._files, self._model.files)
 
     def _show_tab(self, page: QWidget, rows: RowsModel) -> None:
         """A tab is there when the run has something for it."""
