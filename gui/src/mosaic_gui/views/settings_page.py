@@ -48,7 +48,8 @@ class SettingsPage(QWidget):
         layout.setSpacing(12)
         layout.addWidget(label(self.tr("Settings"), "title"))
         layout.addWidget(panel)
-        layout.addWidget(label(self.tr("Kept in {0}").format(where), "small"))
+        if where:
+            layout.addWidget(label(self.tr("Kept in {0}").format(where), "small"))
         layout.addStretch(1)
 
     def _row(self, entry: Entry, value: object) -> QHBoxLayout:
