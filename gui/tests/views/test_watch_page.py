@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
-from PyQt6.QtGui import QTextDocumentFragment, QWheelEvent
+from PyQt6.QtGui import QTextCursor, QTextDocumentFragment, QWheelEvent
 from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
@@ -14,6 +14,7 @@ from mosaic_gui.plots.export import write_chart
 from mosaic_gui.plots.readout import distinct
 from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.state.store import Store
+from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.stage import StageModel
@@ -281,3 +282,24 @@ def test_what_all_share_is_left_out_beside_the_pointer() -> None:
     assert distinct(["ppo · A · seed 1", "dqn · A · seed 1"]) == ["ppo", "dqn"]
     assert distinct(["ppo · A", "ppo · A · 3 seeds"]) == ["ppo · A", "3 seeds"]
     assert distinct(["ppo · A"]) == ["ppo · A"]
+
+
+def test_colours_of_the_output_are_shown_or_left_out(shown: Shown) -> None:
+    """Red words are in the theme's colour of faults until colours are switched off; the text is the same either way."""
+    shown.feed.show_run("r")
+    shown.feed.take("r", "ok \x1b[31mfault\x1b[0m\n\x1b[1mopen", 1)
+    log = shown.page.log
+
+    def colour_at(place: int) -> str:
+        cursor = QTextCursor(log.text.document())
+        cursor.setPosition(place)
+        return cursor.charFormat().foreground().color().name()
+
+    assert log.text.toPlainText() == "ok fault\nopen"
+    assert colour_at(5) == current().bad
+    assert colour_at(1) != current().bad
+    log.colours.setChecked(False)
+    assert log.text.toPlainText() == "ok fault\nopen"
+    assert colour_at(5) != current().bad
+    shown.feed.take("r", " end\n", 2)
+    assert log.text.toPlainText() == "ok fault\nopen end"

@@ -4,13 +4,15 @@ import re
 from collections import deque
 from itertools import islice
 
+from mosaic_gui.state.ansi import SGR, plain
+
 MOST_LINES = 5_000
 MOST_COLUMNS = 2_000
 """Of one line; the rest is left out with a mark, for a view that wraps it would stand still."""
 MOST_OPEN = 65_536
 """Characters of a line that has not ended."""
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-9;:]*m)")
 
 
 class LogText:
@@ -24,9 +26,9 @@ class LogText:
 
     @property
     def lines(self) -> list[str]:
-        """All that is kept, with the unfinished last line."""
-        last = _shown(self._open)
-        return [*self._lines, last] if last else list(self._lines)
+        """All that is kept, with the unfinished last line, without colours."""
+        last = self.unfinished
+        return [plain(line) for line in ([*self._lines, last] if last else self._lines)]
 
     @property
     def total(self) -> int:
@@ -35,11 +37,11 @@ class LogText:
 
     @property
     def unfinished(self) -> str:
-        """The last line, which may still grow."""
+        """The last line, which may still grow, with its colours (`ansi.stretches`)."""
         return _shown(self._open)
 
     def finished_from(self, number: int) -> list[str]:
-        """Finished lines from the `number`-th on, counted from 0 over all ever."""
+        """Finished lines from the `number`-th on, counted from 0 over all ever, with their colours."""
         return list(islice(self._lines, max(0, number - self.dropped), None))
 
     def feed(self, text: str) -> None:
@@ -67,7 +69,12 @@ def _last_drawn(line: str) -> str:
 
 def _shown(line: str) -> str:
     drawn = line.rstrip("\r").rpartition("\r")[2]
-    plain = _UNSEEN.sub("", _ESCAPE.sub("", drawn)).expandtabs(4)
-    if len(plain) > MOST_COLUMNS:
-        return f"{plain[:MOST_COLUMNS]} … ({len(plain) - MOST_COLUMNS:,} characters more)"
-    return plain
+    kept = _UNSEEN.sub("", _ESCAPE.sub(_only_colour, drawn)).expandtabs(4)
+    words = plain(kept)
+    if len(words) > MOST_COLUMNS:
+        return f"{words[:MOST_COLUMNS]} … ({len(words) - MOST_COLUMNS:,} characters more)"
+    return kept if words else ""
+
+
+def _only_colour(escape: re.Match[str]) -> str:
+    return escape[0] if SGR.fullmatch(escape[0]) else ""

@@ -12,10 +12,12 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.state.ansi import plain, stretches
 from mosaic_gui.state.log_text import MOST_LINES
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.views.ansi_format import text_format
 from mosaic_gui.views.text import button, label
 
 MOST_MARKS = 500
@@ -45,12 +47,17 @@ class LogView(QWidget):
         self.follow = QCheckBox(self.tr("Follow"))
         self.follow.setObjectName("log.follow")
         self.follow.setChecked(True)
+        self.colours = QCheckBox(self.tr("Colours"))
+        self.colours.setObjectName("log.colours")
+        self.colours.setToolTip(self.tr("Show the colours that the program gave its output"))
+        self.colours.setChecked(True)
         self._found = label("", "small")
         self.copy = button(self.tr("Copy all"), "quiet", "log.copy")
         row = QHBoxLayout()
         row.setContentsMargins(10, 8, 10, 6)
         row.addWidget(self.search, 1)
         row.addWidget(self._found)
+        row.addWidget(self.colours)
         row.addWidget(self.follow)
         row.addWidget(self.copy)
         layout = QVBoxLayout(self)
@@ -69,11 +76,13 @@ class LogView(QWidget):
         self.shown.emit(False)
 
     def _connect(self, feed: LogFeed) -> None:
+        self._feed = feed
         feed.reset.connect(self._on_reset)
         feed.grown.connect(self._on_grown)
         self.search.textChanged.connect(self._mark)
         self.search.returnPressed.connect(self._next)
         self.follow.toggled.connect(self._on_follow)
+        self.colours.toggled.connect(self._fill_anew)
         self.copy.clicked.connect(self._copy)
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -95,14 +104,30 @@ class LogView(QWidget):
             cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
             cursor.removeSelectedText()
         parts = [*lines, unfinished] if unfinished else lines
-        if parts:
-            first = "" if self.text.document().isEmpty() else "\n"  # type: ignore[union-attr]
-            cursor.insertText(first + "\n".join(parts))
+        self._insert(cursor, parts)
         self._has_open_line = bool(unfinished)
         if bar is not None:
             bar.setValue(bar.maximum() if self.follow.isChecked() else place)
         if self.search.text():
             self._mark()
+
+    def _insert(self, cursor: QTextCursor, lines: list[str]) -> None:
+        document = self.text.document()
+        is_first = document is not None and document.isEmpty()
+        for n, line in enumerate(lines):
+            if n or not is_first:
+                cursor.insertText("\n", QTextCharFormat())
+            if "\x1b" not in line or not self.colours.isChecked():
+                cursor.insertText(plain(line), QTextCharFormat())
+                continue
+            for text, style in stretches(line):
+                cursor.insertText(text, text_format(style))
+
+    def _fill_anew(self) -> None:
+        """With or without colours."""
+        self._on_reset()
+        text = self._feed.text
+        self._on_grown(text.finished_from(0), text.unfinished)
 
     def _on_follow(self, on: bool) -> None:
         bar = self.text.verticalScrollBar()
