@@ -77,3 +77,70 @@ def test_a_stop_says_which_step_ended_the_run(step: StopStep, word: str) -> None
     made = card(EndCause.STOPPED_BY_USER, RunState.CANCELLED, stop_step=step)
     assert word in dict(made.facts)["Stopped by"]
     assert "Stopped by" not in dict(card(EndCause.EXIT_CODE).facts)
+
+
+REAL = {
+    "no cuda": "AssertionError: Torch not compiled with CUDA enabled",
+    "memory": "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 29.1 TiB for an array with shape (4,)",
+    "gone": "python3: can't open file '/a/workers.d/b/gone.py': [Errno 2] No such file or directory",
+    "rate": "ValueError: Invalid learning rate: -1.0",
+    "argument": "-c: error: argument --gamma: invalid int value: 'x0.9'",
+    "nan": "ValueError: Expected parameter logits (...) to satisfy Real, but found invalid values: tensor([[nan",
+}
+"""Last lines of real runs that were made to fail: torch and numpy of the CleanRL worker, Python and argparse."""
+
+
+@pytest.mark.parametrize(
+    ("end", "arguments", "label", "overrides", "where"),
+    [
+        ("no cuda", {"cuda": True}, "on the CPU", {"parameters": {"cuda": False}}, ""),
+        ("no cuda", {"device": "cuda"}, "on the CPU", {"parameters": {"device": "cpu"}}, ""),
+        ("memory", {"buffer_size": 4000}, "1,000", {"parameters": {"buffer_size": 1000}}, ""),
+        ("rate", {"learning_rate": -1, "rate": 1}, "Change learning_rate", {}, "learning_rate"),
+        ("argument", {"gamma": 0.9, "g": 1}, "Change gamma", {}, "gamma"),
+        ("nan", {"learning_rate": 0.5}, "0.05", {"parameters": {"learning_rate": 0.05}}, ""),
+    ],
+)
+def test_what_really_failed_has_its_button(
+    end: str, arguments: dict[str, object], label: str, overrides: dict[str, object], where: str
+) -> None:
+    """The argument at fault is changed in the new run, or the form is opened where it is."""
+    told = RunEnd(cause=EndCause.EXIT_CODE, message="Exit code 1.", last_lines=["x", REAL[end]])
+    made = end_card(run(0, RunState.FAILED, end=told), arguments)
+    assert made is not None
+    fix = made.fixes[0]
+    assert label in fix.label
+    assert fix.overrides == overrides
+    assert fix.where == (f"parameters.{where}" if where else "")
+
+
+def test_a_missing_script_is_named() -> None:
+    """The advice says which file is not there; the form opens at the script where there is such an argument."""
+    made = card(EndCause.EXIT_CODE, last_lines=[REAL["gone"]], spec={"parameters": {"script": "a"}})
+    assert "/a/workers.d/b/gone.py is not there" in made.advice[0]
+    assert [fix.where for fix in made.fixes] == ["parameters.script"]
+    assert card(EndCause.EXIT_CODE, last_lines=[REAL["gone"]]).fixes == []
+
+
+def test_out_of_memory_gets_more_of_it() -> None:
+    """Where a limit was set it is doubled; a large buffer may be made smaller instead."""
+    made = card(
+        EndCause.OUT_OF_MEMORY,
+        RunState.CRASHED,
+        spec={"memory_mb": 512, "parameters": {"buffer_size": 1000}},
+    )
+    assert [fix.overrides for fix in made.fixes] == [
+        {"memory_mb": 1024},
+        {"parameters": {"buffer_size": 250}},
+    ]
+
+
+def test_ordinary_last_lines_name_no_argument() -> None:
+    """A killed run whose last line happens to hold an argument's word is not said to have a wrong value."""
+    lines = ["global_step=40, learning_rate=0.1, invalid=0"]
+    assert card(EndCause.SIGNAL, RunState.CRASHED, signal=9, last_lines=lines).fixes == []
+
+
+def test_a_tensor_in_a_message_is_cut() -> None:
+    """The card stays a card."""
+    assert len(card(EndCause.EXIT_CODE, message="nan, " * 5000).message) < 400

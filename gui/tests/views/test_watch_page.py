@@ -216,6 +216,19 @@ def test_a_failed_run_opens_its_card(qtbot: QtBot, shown: Shown) -> None:
     assert again[0] == [run_id(0), {}]
 
 
+def test_a_wrong_argument_opens_the_form_at_it(qtbot: QtBot, shown: Shown) -> None:
+    """The card's button asks for the form and names the field."""
+    end = RunEnd(
+        cause=EndCause.EXIT_CODE,
+        message="Exit code 1.",
+        last_lines=["ValueError: Invalid learning rate: -1.0"],
+    )
+    shown.watch(RunState.FAILED, end=end, spec={"parameters": {"learning_rate": -1}})
+    wanted = QSignalSpy(shown.page.copy_wanted)
+    qtbot.mouseClick(shown.button("end_card.fix0"), LEFT)
+    assert wanted[0] == [run_id(0), "parameters.learning_rate"]
+
+
 def test_a_tab_is_there_when_the_run_has_something_for_it(shown: Shown) -> None:
     """No empty panels: episodes and files appear with the first one."""
     shown.watch()

@@ -189,13 +189,15 @@ class Client(QObject):
         self.window.watch.open_side("side.files" if is_analytics else "side.log")
         self.window.show_page(WATCH)
 
-    def edit_copy(self, run_id: str) -> None:
-        """Fill the form from a run."""
+    def edit_copy(self, run_id: str, where: str = "") -> None:
+        """Fill the form from a run, and open it at a field."""
         run = self.store.runs.get(run_id)
         if run is None:
             return
         if self.launch.copy_run(run_id):
             self.window.show_page(TRAIN)
+            if where:
+                self.window.train.form.show_field(where)
         else:
             self._say(f"This stack has no worker {run.spec.worker} with {run.spec.algorithm}.")
 

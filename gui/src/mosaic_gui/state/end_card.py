@@ -1,12 +1,24 @@
 """What to say of a run that did not succeed: cause, facts, last words, and what to try."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.states import EndCause, RunState, StopStep
+from mosaic_gui.state.end_fixes import (
+    NO_CUDA,
+    NO_FILE,
+    NO_MEMORY,
+    NO_NUMBER,
+    Fix,
+    faulty_parameter,
+    fixes,
+)
 
+MOST_MESSAGE = 320
+"""Characters of a cause in words."""
 _TITLES = {
     EndCause.STOPPED_BY_USER: "Stopped on request",
     EndCause.WALL_TIME: "Its time was over",
@@ -20,14 +32,6 @@ _TITLES = {
     EndCause.WORKER_NOT_READY: "The worker is not ready",
     EndCause.COMPLETED: "Completed",
 }
-
-
-@dataclass(frozen=True)
-class Fix:
-    """A change of the spec that may help, offered as a button."""
-
-    label: str
-    overrides: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class _Pattern:
 
 _PATTERNS = (
     _Pattern(
-        re.compile(r"CUDA.*(not available|unavailable|driver)|no CUDA|Found no NVIDIA", re.I),
+        NO_CUDA,
         "The script asked for CUDA, and there is none here. Train on the CPU: ask for 0 GPUs and switch its CUDA "
         "argument off.",
     ),
@@ -71,7 +75,7 @@ _PATTERNS = (
         "A file that it needs is not there: see the last lines for which one.",
     ),
     _Pattern(
-        re.compile(r"\bnan\b.*(loss|expected|invalid)|found invalid values|NaN", re.I),
+        NO_NUMBER,
         "Values became NaN: a lower learning rate or gradient clipping usually helps. The curves show where it began.",
     ),
     _Pattern(
@@ -79,7 +83,7 @@ _PATTERNS = (
         "The disk is full: delete old runs, then start it again.",
     ),
     _Pattern(
-        re.compile(r"Killed|Cannot allocate memory|MemoryError", re.I),
+        NO_MEMORY,
         "The machine's memory was not enough: fewer environments, a smaller replay buffer, or fewer runs at once.",
     ),
 )
@@ -92,8 +96,12 @@ _STOP_STEPS = {
 }
 
 
-def end_card(run: RunView) -> EndCard | None:
-    """The card of a run; None while it goes on or when it succeeded."""
+def end_card(run: RunView, arguments: Mapping[str, Any] | None = None) -> EndCard | None:
+    """The card of a run; None while it goes on or when it succeeded.
+
+    Args:
+        arguments: all parameters as the run had them; None: those that its spec names are all that is known.
+    """
     if not run.state.is_final or run.state is RunState.SUCCEEDED or run.end is None:
         return None
     end = run.end
@@ -108,18 +116,24 @@ def end_card(run: RunView) -> EndCard | None:
         facts.append(("Last step", f"{run.progress.step:,}"))
     return EndCard(
         title=_TITLES.get(end.cause, end.cause.value.replace("_", " ")),
-        message=end.message,
+        message=_short(end.message),
         facts=facts,
         last_lines=end.last_lines,
-        advice=_advice(end),
-        fixes=_fixes(run, end),
+        advice=_advice(end, arguments or run.spec.parameters),
+        fixes=fixes(run, end, arguments or run.spec.parameters),
         tone="neutral" if run.state is RunState.CANCELLED else "bad",
     )
 
 
-def _advice(end: RunEnd) -> list[str]:
+def _advice(end: RunEnd, arguments: Mapping[str, Any]) -> list[str]:
     text = "\n".join([end.message, *end.last_lines])
+    if (missing := NO_FILE.search(text)) is not None:
+        return [
+            f"The script {missing[1]} is not there: put it back, or name another one, then run it again."
+        ]
     found = [p.advice for p in _PATTERNS if p.expression.search(text)]
+    if not found and (name := faulty_parameter(end, arguments)):
+        found.append(f"The script refused the value of {name}. Choose another one in the form.")
     match end.cause:
         case EndCause.STOPPED_BY_USER:
             return [
@@ -138,7 +152,9 @@ def _advice(end: RunEnd) -> list[str]:
                 "The machine was restarted or the processes were killed from outside. Run it again."
             )
         case EndCause.OUT_OF_MEMORY:
-            found.append("Use fewer environments or a smaller replay buffer, or run fewer at once.")
+            found.append(
+                "Use fewer environments or a smaller replay buffer, more memory, or fewer runs at once."
+            )
         case EndCause.WORKER_NOT_READY:
             found.append("`./mosaic doctor` says what the worker lacks.")
         case _:
@@ -148,18 +164,9 @@ def _advice(end: RunEnd) -> list[str]:
     ]
 
 
-def _fixes(run: RunView, end: RunEnd) -> list[Fix]:
-    fixes = []
-    if run.spec.gpus and "cuda" in " ".join(end.last_lines).lower():
-        fixes.append(Fix("Run again on the CPU", {"gpus": 0}))
-    if end.cause is EndCause.START_DEADLINE:
-        longer = run.spec.start_deadline_s * 3
-        fixes.append(Fix(f"Run again with {longer:.0f} s to begin", {"start_deadline_s": longer}))
-    if end.cause is EndCause.WALL_TIME and run.spec.wall_time_s:
-        fixes.append(
-            Fix("Run again with twice the time", {"wall_time_s": run.spec.wall_time_s * 2})
-        )
-    return fixes
+def _short(message: str) -> str:
+    """A library's message may hold a whole tensor; the log has all of it."""
+    return message if len(message) <= MOST_MESSAGE else message[:MOST_MESSAGE].rstrip() + " …"
 
 
 def _signal_name(number: int) -> str:

@@ -36,7 +36,9 @@ class WatchModel(CurveModel):
     @property
     def card(self) -> EndCard | None:
         """What to say of a run that ended without success."""
-        return end_card(self.run) if self.run else None
+        followed = self._store.followed.get(self.run_id)
+        arguments = followed.config.get("arguments") if followed else None
+        return end_card(self.run, arguments) if self.run else None
 
     @property
     def missed(self) -> int:

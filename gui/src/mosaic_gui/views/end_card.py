@@ -4,6 +4,7 @@ from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QSizePolicy, QVBoxLayout
 
 from mosaic_gui.state.end_card import EndCard
+from mosaic_gui.state.end_fixes import Fix
 from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.views.text import button, label, restyle
 
@@ -15,7 +16,8 @@ class EndCardView(QFrame):
 
     again_wanted = pyqtSignal(dict)
     """Overrides of the spec; none for the same again."""
-    edit_wanted = pyqtSignal()
+    edit_wanted = pyqtSignal(str)
+    """The form, open at this field where one is named."""
     closed = pyqtSignal()
 
     def __init__(self) -> None:
@@ -74,18 +76,24 @@ class EndCardView(QFrame):
             bar.setValue(bar.maximum())
         self._fill_buttons(card)
 
+    def _use(self, fix: Fix) -> None:
+        if fix.where:
+            self.edit_wanted.emit(fix.where)
+        else:
+            self.again_wanted.emit(fix.overrides)
+
     def _fill_buttons(self, card: EndCard) -> None:
         while (item := self._buttons.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
                 old.deleteLater()
         for n, fix in enumerate(card.fixes):
             made = button(fix.label, "primary" if n == 0 else "", f"end_card.fix{n}")
-            made.clicked.connect(lambda _on, over=fix.overrides: self.again_wanted.emit(over))
+            made.clicked.connect(lambda _on, fix=fix: self._use(fix))
             self._buttons.addWidget(made)
         again = button(self.tr("Run again"), "" if card.fixes else "primary", "end_card.again")
         again.clicked.connect(lambda: self.again_wanted.emit({}))
         edit = button(self.tr("Clone and edit"), "", "end_card.edit")
-        edit.clicked.connect(self.edit_wanted)
+        edit.clicked.connect(lambda: self.edit_wanted.emit(""))
         self._buttons.addWidget(again)
         self._buttons.addWidget(edit)
         self._buttons.addStretch(1)

@@ -1,0 +1,113 @@
+"""What may help after a failure: the same run with something changed, or the form opened where the fault is."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mosaic_contracts.runs import RunEnd, RunView
+from mosaic_contracts.states import EndCause
+
+NO_CUDA = re.compile(
+    r"CUDA.*(not available|unavailable|driver)|no CUDA|Found no NVIDIA|not compiled with CUDA", re.I
+)
+NO_MEMORY = re.compile(
+    r"Killed\b|Cannot allocate memory|MemoryError|CUDA out of memory|OutOfMemoryError|Unable to allocate",
+    re.I,
+)
+NO_FILE = re.compile(r"can't open file ['\"]?([^'\"\n]+?)['\"]?(?:[:\s]|$)", re.I)
+NO_NUMBER = re.compile(r"\bnan\b.*(loss|expected|invalid)|found invalid values|\bNaN\b", re.I)
+_FAULTY = re.compile(r"(?:Value|Type|Assertion)?Error\b|error: argument|invalid|must be", re.I)
+SANE_RATE = 1e-3
+"""Of learning, where the one before was no rate at all."""
+SMALLER = 4
+"""A buffer is made so many times smaller."""
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A change of the spec that may help, offered as a button."""
+
+    label: str
+    overrides: dict[str, Any] = field(default_factory=dict)
+    where: str = ""
+    """The field of the form that is opened instead of a launch."""
+
+
+def fixes(run: RunView, end: RunEnd, arguments: Mapping[str, Any]) -> list[Fix]:
+    """Buttons for a run's end, the likeliest first.
+
+    Args:
+        arguments: all parameters as the run had them, with defaults.
+    """
+    text = "\n".join([end.message, *end.last_lines])
+    found: list[Fix] = []
+    if NO_CUDA.search(text):
+        found += _on_the_cpu(run, arguments)
+    if end.cause is EndCause.OUT_OF_MEMORY or NO_MEMORY.search(text):
+        found += _with_memory(run, end, arguments)
+    if end.cause is EndCause.START_DEADLINE:
+        longer = run.spec.start_deadline_s * 3
+        found.append(Fix(f"Run again with {longer:.0f} s to begin", {"start_deadline_s": longer}))
+    if end.cause is EndCause.WALL_TIME and run.spec.wall_time_s:
+        found.append(
+            Fix("Run again with twice the time", {"wall_time_s": run.spec.wall_time_s * 2})
+        )
+    if NO_NUMBER.search(text) and (rate := _number(arguments, "learning_rate")):
+        slower = float(f"{rate / 10:.3g}") if rate <= 1 else SANE_RATE
+        changed = {"parameters": {"learning_rate": slower}}
+        found.append(Fix(f"Run again with learning_rate {slower:g}", changed))
+        found.append(Fix("Change learning_rate", where="parameters.learning_rate"))
+    elif name := faulty_parameter(end, arguments):
+        found.append(Fix(f"Change {name}", where=f"parameters.{name}"))
+    if NO_FILE.search(text) and "script" in arguments:
+        found.append(Fix("Choose another script", where="parameters.script"))
+    return found
+
+
+def faulty_parameter(end: RunEnd, arguments: Mapping[str, Any]) -> str | None:
+    """The argument that the last line names, where that line is of a wrong value."""
+    last = next((line for line in reversed(end.last_lines) if line.strip()), "")
+    if end.cause is not EndCause.EXIT_CODE or not _FAULTY.search(last):
+        return None
+    words = re.sub(r"[-_\s]+", "_", last.lower())
+    named = [
+        name
+        for name in arguments
+        if re.search(rf"(?<![a-z0-9]){re.escape(name.lower())}(?![a-z0-9])", words)
+    ]
+    return max(named, key=len, default=None)
+
+
+def _on_the_cpu(run: RunView, arguments: Mapping[str, Any]) -> list[Fix]:
+    changed: dict[str, Any] = {"gpus": 0} if run.spec.gpus else {}
+    switched: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if value is True and "cuda" in name.lower():
+            switched[name] = False
+        elif isinstance(value, str) and value.lower().startswith("cuda"):
+            switched[name] = "cpu"
+    if switched:
+        changed["parameters"] = switched
+    return [Fix("Run again on the CPU", changed)] if changed else []
+
+
+def _with_memory(run: RunView, end: RunEnd, arguments: Mapping[str, Any]) -> list[Fix]:
+    found = []
+    if end.cause is EndCause.OUT_OF_MEMORY and run.spec.memory_mb:
+        more = run.spec.memory_mb * 2
+        found.append(Fix(f"Run again with {more:,} MiB", {"memory_mb": more}))
+    for name in ("buffer_size", "num_envs", "batch_size"):
+        size = _number(arguments, name)
+        if size and size >= 2:
+            smaller = max(1, int(size) // SMALLER)
+            changed = {"parameters": {name: smaller}}
+            found.append(Fix(f"Run again with {name} {smaller:,}", changed))
+            break
+    return found
+
+
+def _number(arguments: Mapping[str, Any], name: str) -> float | None:
+    value = arguments.get(name)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and value is not None else None
