@@ -35,6 +35,23 @@ ROUTES = """
 print(sum(line.split()[1] == "00000000" for line in open("/proc/net/route").readlines()[1:]))
 """
 """Run in a run's container: how many ways out there are."""
+BEGINS = """
+import json, os, pathlib, sys
+if sys.argv[1] == "describe":
+    schema = {"properties": {"start": {"type": "string", "x-checkpoint": True}}}
+    algorithm = {"id": "a", "title": "A", "parameters": schema, "play": True}
+    print(json.dumps({"worker": "begins", "version": "1", "title": "Begins", "record_levels": ["replay"],
+                      "modes": ["train", "play"], "algorithms": [algorithm], "environments": []}))
+    sys.exit()
+run = json.loads(pathlib.Path("spec.json").read_text())
+start = run["spec"]["parameters"].get("start")
+if start:
+    print(sys.argv[1], start, pathlib.Path(start).read_text(), oct(os.stat(start).st_mode), len(os.listdir("..")))
+pathlib.Path("model.bin").write_text("model of " + run["run_id"])
+entry = {"path": "model.bin", "kind": "checkpoint", "step": 1}
+pathlib.Path("manifest.json").write_text(json.dumps({"v": 1, "artifacts": [entry]}))
+"""
+"""A worker of a few lines that saves a checkpoint and says what it began with. It records nothing, so its runs fail."""
 
 
 def end_of(run: RunView) -> RunEnd:
@@ -200,3 +217,18 @@ def test_every_image_says_what_it_is(compose: ComposeStack) -> None:
         )
         version, lock = docker("image", "inspect", "-f", template, image).split()
         assert (version, lock in ("unknown", "none")) == ("0.1.0", True)
+
+
+def test_a_run_begins_with_a_checkpoint_of_another(compose: ComposeStack) -> None:
+    """In its container a run sees its own folder only, and in that a read-only copy of the other run's checkpoint."""
+    command = json.dumps(["{python}", "-c", BEGINS])
+    manifest = f'id = "begins"\ntitle = "Begins"\nimage = "{WORKER_IMAGE}"\ncommand = {command}\n'
+    write = "cat > workers.d/begins.toml"
+    compose.compose("exec", "-T", "scheduler", "sh", "-c", write, given=manifest)
+    first = compose.submit(worker="begins", algorithm="a", environment="E-v0").run_id
+    compose.wait_final(first)
+    with compose.client() as client:
+        played = client.play(first).run_id
+    run = compose.wait_final(played)
+    told = f"play inputs/start/model.bin model of {first} 0o100444 1"
+    assert told in end_of(run).last_lines
