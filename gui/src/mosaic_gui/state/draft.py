@@ -16,6 +16,10 @@ from mosaic_gui.state.schema_form import read_schema
 from mosaic_gui.state.tracking import part_tracking, write_tracking
 
 
+_AFTER = {"outputs": 1, "run": 2}
+"""Groups that stand behind the algorithm's own arguments: what it makes beside training, what every script has."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """The run that a draft was copied from."""
@@ -52,8 +56,7 @@ class Draft:
         )
         groups = read_schema(algorithm.parameters, frozenset(name for name in hidden if name))
         groups, tracking = part_tracking(worker, groups)
-        # the algorithm's own arguments before those of every script (names, devices)
-        groups.sort(key=lambda group: group.name == "run")
+        groups.sort(key=lambda group: _AFTER.get(group.name, 0))
         draft = cls(
             worker=worker,
             algorithm=algorithm,
