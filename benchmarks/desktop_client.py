@@ -82,7 +82,7 @@ def flood(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told
     """Four runs that stream: frames, input, the longest stall; then a stop."""
     client.open_runs(runs)
     charts = client.window.watch.charts
-    wait(lambda: len(charts.charts) > 1 and charts.charts[0].curve_count == len(runs), "curves")
+    wait(lambda: len(charts.charts) > 1 and charts.charts[0].curve_count >= len(runs), "curves")
     pass_time(SETTLE_S)
     view = FrameView(client.window)
     seen = [chart for chart in charts.charts if not chart.visibleRegion().isEmpty()]
