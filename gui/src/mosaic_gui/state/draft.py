@@ -15,7 +15,6 @@ from mosaic_gui.state.run_fields import run_groups
 from mosaic_gui.state.schema_form import read_schema
 from mosaic_gui.state.tracking import part_tracking, write_tracking
 
-
 _AFTER = {"outputs": 1, "run": 2}
 """Groups that stand behind the algorithm's own arguments: what it makes beside training, what every script has."""
 
