@@ -7,6 +7,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunView
 from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.end_card import EndCard, end_card
+from mosaic_gui.state.run_details import details, use_facts
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.viewmodels.rows import RowsModel
@@ -92,17 +93,7 @@ class WatchModel(CurveModel):
         run, followed = self.run, self._store.followed.get(self.run_id)
         if run is None:
             return
-        rows = [
-            ("Run", run.run_id),
-            ("Worker", f"{run.spec.worker} {run.worker_version or ''}".strip()),
-            ("Recording", run.spec.record.value),
-            ("Created", run.created_at.astimezone().strftime("%d %b %Y, %H:%M:%S")),
-        ]
-        config = followed.config if followed else {}
-        arguments = config.get("arguments") or run.spec.parameters
-        rows += [(str(key), _value_text(value)) for key, value in arguments.items()]
-        rows += [(f"{key} (package)", str(v)) for key, v in (config.get("packages") or {}).items()]
-        self.details.replace(rows)
+        self.details.replace(details(run, followed.config if followed else {}))
 
     @property
     def title(self) -> str:
@@ -142,6 +133,9 @@ class WatchModel(CurveModel):
                 ("Mean of 20", wording.number(summary.mean_return)),
                 ("Best", wording.number(summary.best_return)),
             ]
+        followed = self._store.followed.get(self.run_id)
+        if followed is not None and run.state.has_process:
+            facts += use_facts(followed.curves)
         return facts
 
 
@@ -158,9 +152,3 @@ def _episode_texts(row: EpisodeRow) -> tuple[str, ...]:
         ended,
         wording.count(row.global_step),
     )
-
-
-def _value_text(value: object) -> str:
-    if value is None:
-        return wording.NOTHING
-    return str(value).lower() if isinstance(value, bool) else str(value)
