@@ -5,12 +5,24 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run_folder import Event, Finished, finish, has, read_events, run, start, wait_for
+from tests.run_folder import (
+    TIMEOUT_S,
+    Event,
+    Finished,
+    finish,
+    has,
+    read_events,
+    run,
+    start,
+    wait_for,
+)
 from tests.xmpp_server import XmppServer
 
 pytestmark = [pytest.mark.xmpp, pytest.mark.timeout(240)]
@@ -270,6 +282,20 @@ def test_a_stop_ends_within_a_second_with_a_checkpoint(
     )
     assert on.code == 0, on.stderr
     assert on.of_type("config")[0]["data"]["continues_from_step"] == told["step"]
+
+
+def test_the_end_is_not_spent_on_collecting() -> None:
+    """Whatever the worker was asked, nothing is left for the garbage collector to look through when it ends."""
+    code = (
+        "import atexit, gc, runpy, sys\n"
+        "atexit.register(lambda: print(gc.get_freeze_count(), file=sys.stderr))\n"  # runs last
+        "sys.argv = ['mosaic_worker_spade', 'describe']\n"
+        "runpy.run_module('mosaic_worker_spade', run_name='__main__', alter_sys=True)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=TIMEOUT_S
+    )
+    assert int(done.stderr.split()[-1]) > 10_000
 
 
 def test_an_idle_agent_costs_nothing(access: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def _run(context: TrainContext, alone: Callable[[Session], None]) -> None:
         run_team(session)
     else:
         alone(session)
-    session.close()
+        session.close()
 
 
 def _learn(session: Session) -> None:

@@ -16,9 +16,6 @@ from mosaic_worker_spade.deliberation.trace import Trace
 from mosaic_worker_spade.deliberation.work import AgentWork
 from mosaic_worker_spade.xmpp.link import Link
 
-STOP_S = 0.4
-"""A run ends within a second of a stop, whatever the server does."""
-
 
 class Member(BDIAgent):  # type: ignore[misc] # spade is not typed
     """One agent."""
@@ -61,14 +58,10 @@ class Member(BDIAgent):  # type: ignore[misc] # spade is not typed
         )
 
     async def leave(self) -> None:
-        """Log out, in `STOP_S` at most."""
-        self._link.close()
-        self._mind.kill()
-        try:
-            async with asyncio.timeout(STOP_S):
-                await self.stop()
-        except TimeoutError:
-            self.client.abort()
+        """Log out."""
+        for behaviour in self.behaviours:
+            behaviour.kill()
+        await self._link.close()
 
     def _load_asl(self) -> None:
         self.bdi_agent = build_reasoner(self._plan, self.bdi_actions, str(self.jid))

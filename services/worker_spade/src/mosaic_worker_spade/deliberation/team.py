@@ -30,7 +30,7 @@ from mosaic_worker_spade.xmpp.probe import probe
 
 
 def run_team(session: Session) -> None:
-    """Let the agents work until the learner's plan has finished, or a stop.
+    """Let the agents work until the learner's plan has finished, or a stop; the session is closed before they log out.
 
     Raises:
         XmppUnusable: they cannot log in.
@@ -67,6 +67,7 @@ class Team:
                 await member.start(auto_register=False)
             await self._wait(learner)
             self._require_work()
+            self._session.close()
         finally:
             await asyncio.gather(*(member.leave() for member in self._members))
 

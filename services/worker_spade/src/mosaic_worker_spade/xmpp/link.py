@@ -57,11 +57,13 @@ class Link:
         if self._fault is not None:
             raise self._fault
 
-    def close(self) -> None:
-        """What happens from here on is meant."""
+    async def close(self) -> None:
+        """End the stream. A run ends within a second of a stop, whatever the server does: its answer is not waited for."""
         self._is_closing = True
         if self._return is not None:
             self._return.cancel()
+        if self._client is not None:
+            await self._client.disconnect(wait=0)
 
     @property
     def is_up(self) -> bool:
