@@ -58,7 +58,7 @@ class Link:
             raise self._fault
 
     async def close(self) -> None:
-        """End the stream. A run ends within a second of a stop, whatever the server does: its answer is not waited for."""
+        """End the stream. The server's answer is not waited for: a run ends within a second of a stop."""
         self._is_closing = True
         if self._return is not None:
             self._return.cancel()
