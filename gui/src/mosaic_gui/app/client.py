@@ -19,6 +19,7 @@ from mosaic_gui.app.run_acts import RunActs
 from mosaic_gui.app.scheme import tokens_for
 from mosaic_gui.app.session import Session
 from mosaic_gui.app.stack_start import StackStart
+from mosaic_gui.app.staging import Staging
 from mosaic_gui.app.watching import Watching
 from mosaic_gui.errors import GuiError, StackUnknown
 from mosaic_gui.net.location import Location, local_stack, named_stack
@@ -95,6 +96,7 @@ class Client(QObject):
         self.launching = Launching(self.launch, self)
         self.watching = Watching(self.watch, self.feed, self)
         self.minding = Minding(self.mind, self)
+        self.staging = Staging(self.stage, self.watch, self)
         self.launch.catalogue_changed.connect(
             lambda: self.minding.take_workers(self.launch.workers)
         )
@@ -163,7 +165,14 @@ class Client(QObject):
         session.machine_seen.connect(self.launch.take_machine)
         session.stream.joined.connect(self.launching.read_catalogue)
         session.runs_read.connect(self._on_list_read)
-        for part in (self.launching, self.watching, self.refining, self.minding, self.acts):
+        for part in (
+            self.launching,
+            self.watching,
+            self.refining,
+            self.minding,
+            self.staging,
+            self.acts,
+        ):
             part.session = session
         self.session = session
         self._second.start()
@@ -290,6 +299,7 @@ class Client(QObject):
         watch.back_wanted.connect(lambda: window.show_page(RUNS))
         watch.log.shown.connect(self.watching.show_log)
         watch.mind.shown.connect(self.minding.show)
+        watch.stage.shown.connect(self.staging.show)
         self.acts.stop_refused.connect(watch.stop_refused)
         window.theme_wanted.connect(self.change_theme)
         window.closing.connect(self.close)
@@ -301,6 +311,7 @@ class Client(QObject):
         session, self.session = self.session, None
         self.watching.stop()
         self.minding.stop()
+        self.staging.stop()
         self.refining.stop()
         for part in (self.launching, self.refining, self.acts):
             part.session = None
@@ -314,7 +325,7 @@ class Client(QObject):
         self.table.consume(changes)
         self.watching.consume(changes)
         self.minding.consume(changes)
-        self.stage.consume(changes)
+        self.staging.consume(changes)
         self.trained.consume(changes)
         for problem in changes.problems:
             self._say(f"{problem.title.rstrip('.')}. {problem.detail}".strip())
@@ -323,7 +334,8 @@ class Client(QObject):
         """The picture in the middle shows the step that is looked at."""
         look = self.mind.look
         if look is not None:
-            self.stage.take_place(self.mind.run_id, look.cell)
+            is_newest = self.mind.following and self.mind.at_end
+            self.stage.take_place(self.mind.run_id, look.cell, is_newest)
 
     def _on_list_read(self) -> None:
         self.list_read = True

@@ -9,6 +9,7 @@ from PyQt6.QtWebSockets import QWebSocket, QWebSocketHandshakeOptions, QWebSocke
 
 from mosaic_contracts import VERSION
 from mosaic_contracts.live import (
+    DEFAULT_TYPES,
     SUBPROTOCOL_MSGPACK,
     Hello,
     Subscribe,
@@ -21,6 +22,7 @@ from mosaic_gui.net.location import Location
 from mosaic_gui.net.trust import configuration, refusal
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.follow import Follower
+from mosaic_gui.state.steps import STEP_TYPES
 
 MAX_FRAME_BYTES = 64 * 2**20
 PING_EVERY_MS = 5_000
@@ -54,6 +56,7 @@ class EventStream(QObject):
         super().__init__(parent)
         self._location = location
         self._followers: dict[str, Follower] = {}
+        self._with_steps: set[str] = set()
         self._backoff = Backoff()
         self._was_live = False
         self.unreadable = 0
@@ -97,6 +100,14 @@ class EventStream(QObject):
         """Subscribe to it no longer."""
         if self._followers.pop(run_id, None) is not None:
             self._send(Unsubscribe(run_id=run_id))
+
+    def want_steps(self, run_id: str, on: bool) -> None:
+        """Have a run's steps told, too, from where its follower is; or no longer."""
+        if on is (run_id in self._with_steps):
+            return
+        (self._with_steps.add if on else self._with_steps.discard)(run_id)
+        if (follower := self._followers.get(run_id)) is not None:
+            self._subscribe(follower)
 
     def _open(self) -> None:
         link = Link.STALE if self._was_live else Link.CONNECTING
@@ -227,7 +238,10 @@ class EventStream(QObject):
         self._tell(Connection(Link.IDLE, self._location.url, words, refused=True))
 
     def _subscribe(self, follower: Follower) -> None:
-        self._send(Subscribe(run_id=follower.run_id, cursor=follower.cursor))
+        # what is subscribed once more takes the place of what was
+        has_steps = follower.run_id in self._with_steps
+        types = [*DEFAULT_TYPES, *STEP_TYPES] if has_steps else None
+        self._send(Subscribe(run_id=follower.run_id, cursor=follower.cursor, types=types))
 
     def _send(self, frame: Subscribe | SubscribeRuns | Unsubscribe) -> None:
         if self._socket is not None and self._socket.isValid():

@@ -10,6 +10,7 @@ from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.follow import EventBatch, Follower
+from mosaic_gui.state.steps import STEP_TYPES, newest_step
 
 Frame = Hello | Snapshot | EventBatch | RunChanged | Missed | Ended | Pong | ProblemFrame
 
@@ -28,6 +29,8 @@ class Changes:
     """Runs whose series grew."""
     events: frozenset[str] = frozenset()
     """Runs that told something else: configuration, artifacts, lifecycle, extras."""
+    steps: frozenset[str] = frozenset()
+    """Runs of which a newer step is known, where steps were asked for."""
     ended: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()
 
@@ -40,6 +43,7 @@ class Changes:
             removed=(self.removed - other.runs) | other.removed,
             curves=self.curves | other.curves,
             events=self.events | other.events,
+            steps=self.steps | other.steps,
             ended=self.ended | other.ended,
             problems=self.problems + other.problems,
         )
@@ -62,6 +66,8 @@ class Followed:
     """Types of the namespaced events that it has: panels for them appear with the first."""
     artifacts: int = 0
     """Announcements of files, also of those that went again; grows when there is a reason to ask for the list."""
+    newest_step: dict[str, Any] | None = None
+    """The newest step or episode's start of the first environment, where steps were asked for."""
     joint: str | None = None
     """Cursor of the run's newest event when the subscription began; None until the snapshot came."""
     ended: bool = False
@@ -77,7 +83,7 @@ class Followed:
         other = False
         for event in batch.events:
             kind = event["type"]
-            if kind in ("episode", "metric"):
+            if kind in ("episode", "metric", *STEP_TYPES):
                 continue
             other = True
             if kind == "config":
@@ -90,6 +96,13 @@ class Followed:
                 self.extras |= {kind}
         del self.told[:-MOST_LOG_EVENTS]
         return grown, other
+
+    def take_steps(self, batch: EventBatch) -> bool:
+        """Keep the newest step of a batch; False when it has none."""
+        newest = newest_step(batch)
+        if newest is not None:
+            self.newest_step = newest
+        return newest is not None
 
 
 class Store:
@@ -218,4 +231,9 @@ class Store:
             return NOTHING
         grown, other = followed.take(new)
         ids = frozenset({batch.run_id})
-        return Changes(curves=ids if grown else frozenset(), events=ids if other else frozenset())
+        none = frozenset[str]()
+        return Changes(
+            curves=ids if grown else none,
+            events=ids if other else none,
+            steps=ids if followed.take_steps(new) else none,
+        )

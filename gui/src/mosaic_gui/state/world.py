@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mosaic_contracts.grid import Grid
+from mosaic_contracts.mind import state_of
 
 
 def world_of(config: Mapping[str, Any]) -> Grid | None:
@@ -19,10 +20,12 @@ def world_of(config: Mapping[str, Any]) -> Grid | None:
         return None  # a newer worker's: the rest of its run is shown all the same
 
 
-def place_of(grid: Grid, event: Mapping[str, Any] | None) -> tuple[int, int] | None:
-    """Row and column of a step's or an episode's observation, where that is a state of the grid."""
-    state = event.get("observation") if event else None
-    if not isinstance(state, int):
+def place_of(
+    grid: Grid, config: Mapping[str, Any], event: Mapping[str, Any] | None
+) -> tuple[int, int] | None:
+    """Row and column to which a step, or an episode's start, led; None where that is no state of the grid."""
+    state = state_of(config, event) if event else None
+    if state is None:
         return None
     cell = state // grid.states_per_cell
     rows, columns = grid.shape

@@ -5,8 +5,11 @@ from PyQt6.QtGui import QImage
 
 from mosaic_contracts.grid import Grid
 from mosaic_gui.state.store import Changes, Store
-from mosaic_gui.state.world import world_of
+from mosaic_gui.state.world import place_of, world_of
 from mosaic_gui.viewmodels.watch import WatchModel
+
+MOST_PACE = 60.0
+"""Steps a second that somebody can look at; of a faster run the picture waits for a step that is looked at."""
 
 
 class StageModel(QObject):
@@ -21,6 +24,8 @@ class StageModel(QObject):
         self.grid: Grid | None = None
         self.place: tuple[int, int] | None = None
         """Row and column of the agent, where the run tells it."""
+        self.is_scrubbed = False
+        """Somebody looks at a step of the past: what happens now does not take it away."""
         watch.run_replaced.connect(self._on_replaced)
 
     @property
@@ -40,25 +45,57 @@ class StageModel(QObject):
         run = self._watch.run
         return run is not None and not run.state.is_final
 
+    @property
+    def wants_steps(self) -> bool:
+        """It is played at the pace of somebody who looks, in a world on which its steps have a place."""
+        run = self._watch.run
+        if run is None or not self.is_live or self.grid is None:
+            return False
+        return run.spec.kind.plays and run.spec.pace is not None and run.spec.pace <= MOST_PACE
+
+    @property
+    def is_told(self) -> bool:
+        """More may come of the run; its last steps come behind its end."""
+        followed = self._store.followed.get(self._watch.run_id)
+        return followed is not None and not followed.ended
+
     def take_frame(self, run_id: str, frame: QImage) -> None:
         """A frame of a run; of any other than the watched one nothing is kept."""
         if run_id == self._watch.run_id:
             self.frame = frame
             self.changed.emit()
 
-    def take_place(self, run_id: str, place: tuple[int, int] | None) -> None:
-        """Where the agent stands: row and column of the grid."""
-        if run_id == self._watch.run_id and place != self.place:
-            self.place = place
-            self.changed.emit()
+    def take_place(
+        self, run_id: str, place: tuple[int, int] | None, is_newest: bool = False
+    ) -> None:
+        """Where the agent stood at a step that is looked at: row and column. The newest of a run that is played gives
+        way to what happens now."""
+        if run_id != self._watch.run_id:
+            return
+        self.is_scrubbed = not is_newest
+        live = self._live_place() if is_newest and self.is_live else None
+        self._show_place(live or place)
 
     def consume(self, changes: Changes) -> None:
         """Take a tick's changes."""
         if self._watch.run_id in changes.events | changes.runs:
             self._look()
+        if self._watch.run_id in changes.steps and not self.is_scrubbed:
+            self._show_place(self._live_place())
+
+    def _live_place(self) -> tuple[int, int] | None:
+        followed = self._store.followed.get(self._watch.run_id)
+        if followed is None or self.grid is None:
+            return None
+        return place_of(self.grid, followed.config, followed.newest_step)
+
+    def _show_place(self, place: tuple[int, int] | None) -> None:
+        if place != self.place:
+            self.place = place
+            self.changed.emit()
 
     def _on_replaced(self) -> None:
-        self.frame, self.place = None, None
+        self.frame, self.place, self.is_scrubbed = None, None, False
         self._look()
 
     def _look(self) -> None:

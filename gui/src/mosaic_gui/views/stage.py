@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from PyQt6.QtCore import QRectF, QSize, Qt
+from PyQt6.QtCore import QRectF, QSize, Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
@@ -35,6 +35,9 @@ _TONES = {
 class Stage(QFrame):
     """Shows; nothing that trains is touched by it."""
 
+    shown = pyqtSignal(bool)
+    """It came into sight, or went: steps are asked for only while somebody sees them."""
+
     def __init__(self, model: StageModel) -> None:
         super().__init__()
         self.setProperty("kind", "panel")
@@ -52,6 +55,14 @@ class Stage(QFrame):
         layout.addWidget(self._parts)
         model.changed.connect(self.refresh)
         self.refresh()
+
+    def showEvent(self, event: object) -> None:
+        super().showEvent(event)  # type: ignore[arg-type]
+        self.shown.emit(True)
+
+    def hideEvent(self, event: object) -> None:
+        super().hideEvent(event)  # type: ignore[arg-type]
+        self.shown.emit(False)
 
     def set_large(self, on: bool) -> None:
         """Keep the room also while there is no picture."""

@@ -170,9 +170,7 @@ def _at(values: Sequence[Any] | None, place: int) -> Any:
 
 def _states(config: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> list[int | None]:
     """The state before each step: as recorded, or, where states are numbers, found by each event's hash."""
-    space = config.get("spaces", {}).get("observation", {})
-    count = int(space.get("n", 0)) if space.get("kind") == "discrete" else 0
-    seen = [_state(event, count if count <= MOST_STATES else 0) for event in events]
+    seen = [state_of(config, event) for event in events]
     return [
         seen[place - 1] if place else None
         for place, event in enumerate(events)
@@ -180,9 +178,13 @@ def _states(config: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> l
     ]
 
 
-def _state(event: Mapping[str, Any], count: int) -> int | None:
+def state_of(config: Mapping[str, Any], event: Mapping[str, Any]) -> int | None:
+    """The state that a step, or an episode's start, led to; None where it cannot be told. `hash` is hexadecimal."""
     if isinstance(event.get("observation"), int):
         return int(event["observation"])
+    space = config.get("spaces", {}).get("observation", {})
+    count = int(space.get("n", 0)) if space.get("kind") == "discrete" else 0
+    count = count if count <= MOST_STATES else 0
     reward, flags = float(event.get("reward", 0.0)), int(event.get("flags", 0))
     return _states_by_hash(count, reward, flags).get(event.get("hash", ""))
 
