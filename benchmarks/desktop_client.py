@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from desktop_meters import FrameView, InputProbe, Pulse, key_into, mouse_over, rss_mb, share
+from desktop_meters import FrameView, InputProbe, Pulse, key_into, mouse_over, private_mib, share
 from PyQt6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, Qt
 from PyQt6.QtGui import QWheelEvent
 from PyQt6.QtWidgets import QApplication, QLineEdit
@@ -26,6 +26,7 @@ from mosaic_gui.views.main_window import RUNS
 
 WAIT_S = 120.0
 SETTLE_S = 5.0
+LOOK_S = 5.0
 WHEEL_STEPS = 400
 Told = dict[str, Any]
 
@@ -103,7 +104,7 @@ def flood(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told
         "mouse_to_painted_p50_ms": share(mouse.lags, 0.5),
         "mouse_to_painted_p99_ms": share(mouse.lags, 0.99),
         "inputs": len(mouse.lags),
-        "rss_mb": round(rss_mb()),
+        "private_mib": round(private_mib()),
     }
     mouse.stop()
     if keys is not None:
@@ -177,7 +178,7 @@ def opening(client: Client, pulse: Pulse, runs: list[str], _seconds: float) -> T
         "first_curve_painted_ms": round(1000 * first),
         "all_curves_painted_ms": round(1000 * whole),
         **pulse.told(),
-        "rss_mb": round(rss_mb()),
+        "private_mib": round(private_mib()),
     }
 
 
@@ -234,23 +235,25 @@ def listing(client: Client, pulse: Pulse, _runs: list[str], _seconds: float) -> 
 
 
 def memory(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told:
-    """Memory while runs stream, a look every 5 s: the slope of its last two thirds."""
+    """Memory of its own while runs stream, a look every 5 s: over time, and the slope of the second half."""
+    pulse.stop()  # what it keeps would grow with time, too
     client.open_runs(runs)
     looks: list[tuple[float, float]] = []
     began = time.monotonic()
-    pulse.begin()
     while (now := time.monotonic() - began) < seconds:
-        looks.append((now, rss_mb()))
-        pass_time(5.0)
-    late = [(t, mb) for t, mb in looks if t > seconds / 3]
-    slope = _slope(late)
+        looks.append((now, private_mib()))
+        print(f"  {now:4.0f} s {looks[-1][1]:6.1f} MiB", file=sys.stderr)
+        pass_time(min(LOOK_S, seconds))
+    late = [(t, mib) for t, mib in looks if t >= seconds / 2]
     return {
         "seconds": round(seconds),
-        "rss_mb_at": {round(t): round(mb) for t, mb in looks[:: max(1, len(looks) // 10)]},
-        "rss_mb_last": round(looks[-1][1]),
-        "slope_mb_per_hour": round(3600 * slope, 1),
+        "private_mib_at": {
+            round(t): round(mib, 1) for t, mib in looks[:: max(1, len(looks) // 20)]
+        },
+        "private_mib_last": round(looks[-1][1], 1),
+        "slope_mib_per_hour": round(3600 * _slope(late), 1),
+        "slope_of_s": [round(late[0][0]), round(late[-1][0])] if late else [],
         "events": _count(client),
-        **pulse.told(),
     }
 
 

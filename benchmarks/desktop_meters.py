@@ -1,8 +1,6 @@
 """Meters inside the desktop client's process: stalls of its event loop, frames, and how late input is painted."""
 
-import os
 import random
-import resource
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +15,6 @@ PULSE_MS = 2
 FRAME_MS = 16
 """What a frame view aims at: 60 frames a second."""
 BETWEEN_INPUTS_S = (0.05, 0.15)
-_PAGE_BYTES = resource.getpagesize()
 
 
 def share(times: list[float], part: float) -> float:
@@ -179,7 +176,8 @@ def key_into(_widget: QWidget) -> Callable[[int], QEvent]:
     return press
 
 
-def rss_mb() -> float:
-    """Memory of this process."""
-    pages = int(Path(f"/proc/{os.getpid()}/statm").read_text().split()[1])
-    return pages * _PAGE_BYTES / 2**20
+def private_mib() -> float:
+    """Memory that this process alone has (USS), in MiB."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    own = (line for line in lines if line.startswith(("Private_Clean:", "Private_Dirty:")))
+    return sum(int(line.split()[1]) for line in own) / 1024

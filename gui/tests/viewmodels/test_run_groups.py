@@ -63,7 +63,6 @@ def test_a_group_says_what_is_in_it(groups: Groups) -> None:
     groups.model.consume(groups.store.take_runs([best]))
     first = groups.groups.index(0, 0)
     assert first.data(Role.SUBTITLE) == "3 runs  ·  1 live  ·  best 42"
-    assert first.data(Role.GROUP) is True
 
 
 def test_what_is_selected_stays_while_runs_come_and_go(groups: Groups) -> None:

@@ -1,16 +1,19 @@
 from dataclasses import dataclass
 
 import pytest
-from PyQt6.QtCore import QItemSelectionModel, Qt
-from PyQt6.QtTest import QSignalSpy
+from PyQt6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, Qt
+from PyQt6.QtGui import QPaintEvent
+from PyQt6.QtTest import QSignalSpy, QTest
 from PyQt6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import run, run_id
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Store
+from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTableModel
 from mosaic_gui.views.note_popup import NotePopup
+from mosaic_gui.views.run_rows import ROW_HEIGHT
 from mosaic_gui.views.runs_page import RunsPage
 from mosaic_gui.views.tag_popup import TagPopup
 
@@ -187,3 +190,49 @@ def test_a_note_is_read_and_written(qtbot: QtBot, shown: Shown) -> None:
     popup.field.setPlainText("fine")
     qtbot.keyClick(popup.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert wanted[0] == [run_id(1), "fine"]
+
+
+class _Painted(QObject):
+    """Heights of what a list paints."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heights: list[int] = []
+
+    def eventFilter(self, _target: QObject | None, event: QEvent | None) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.heights.append(event.region().boundingRect().height())
+        return False
+
+
+def test_only_what_scrolls_into_sight_is_painted(shown: Shown) -> None:
+    """A list that is scrolled moves the rows that it has painted."""
+    shown.take(*[RunState.RUNNING] * 100)
+    QApplication.processEvents()
+    viewport, bar = shown.page.table.viewport(), shown.page.table.verticalScrollBar()
+    assert viewport is not None
+    assert bar is not None
+    painted = _Painted()
+    bar.setValue(ROW_HEIGHT)
+    QApplication.processEvents()
+    viewport.installEventFilter(painted)
+    bar.setValue(4 * ROW_HEIGHT)
+    QApplication.processEvents()
+    assert painted.heights
+    assert max(painted.heights) <= 3 * ROW_HEIGHT
+
+
+def test_the_row_pointed_at_is_lit(shown: Shown) -> None:
+    """The row under the pointer has another ground, and only that one."""
+    shown.take(*[RunState.RUNNING] * 5)
+    viewport = shown.page.table.viewport()
+    assert viewport is not None
+    QTest.mouseMove(
+        viewport,  # type: ignore[call-overload]  # the stubs take it for a method
+        QPoint(300, ROW_HEIGHT + 10),
+    )
+    QApplication.processEvents()
+    image = viewport.grab().toImage()
+    grounds = [image.pixelColor(2, n * ROW_HEIGHT + 20).name() for n in range(4)]
+    tokens = current()
+    assert grounds == [tokens.surface, tokens.hover, tokens.surface, tokens.surface]

@@ -73,8 +73,6 @@ class RunGroupModel(QAbstractItemModel):
                 return " · ".join(key)
             case Role.SUBTITLE:
                 return _about(self.runs_of(index.row()))
-            case Role.GROUP:
-                return True
         return None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -84,6 +82,11 @@ class RunGroupModel(QAbstractItemModel):
         """The runs of a group, from top to bottom."""
         found = (self._shown.run_at(self._rows[run_id]) for run_id in self._members[group])
         return [run for run in found if run is not None]
+
+    def run_at(self, index: QModelIndex) -> RunView | None:
+        """The run of an index below a group."""
+        members = self._members[index.internalId() - 1]
+        return self._shown.run_at(self._rows[members[index.row()]])
 
     def index_of(self, run_id: str) -> QModelIndex:
         """Where a run is; invalid when it is not shown."""

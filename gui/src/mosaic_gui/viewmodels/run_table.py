@@ -37,11 +37,7 @@ class Role(IntEnum):
 
     SORT = Qt.ItemDataRole.UserRole + 1
     RUN_ID = Qt.ItemDataRole.UserRole + 2
-    TONE = Qt.ItemDataRole.UserRole + 3
-    FRACTION = Qt.ItemDataRole.UserRole + 4
-    SUBTITLE = Qt.ItemDataRole.UserRole + 5
-    GROUP = Qt.ItemDataRole.UserRole + 6
-    """True for the row of a group."""
+    SUBTITLE = Qt.ItemDataRole.UserRole + 3
 
 
 TITLES = {
@@ -93,7 +89,8 @@ class RunTableModel(QAbstractTableModel):
         self._sorted_by = -1
         self._sort_values: dict[str, Any] = {}
         self._rows: dict[str, int] = {}
-        self._now = run_row.now()
+        self.now = run_row.now()
+        """The moment of which elapsed times are told."""
 
     def rowCount(self, parent: QModelIndex = ROOT) -> int:
         return 0 if parent.isValid() else len(self._ids)
@@ -123,21 +120,17 @@ class RunTableModel(QAbstractTableModel):
         column = Column(index.column())
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return display_text(run, column, self._now)
+                return display_text(run, column, self.now)
             case Qt.ItemDataRole.ToolTipRole:
                 return tool_tip(run, column)
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _NUMBERS_RIGHT if column in NUMERIC else None
             case Role.SORT:
-                return sort_value(run, column, self._now)
+                return sort_value(run, column, self.now)
             case Role.RUN_ID:
                 return run.run_id
-            case Role.TONE:
-                return run_row.badge(run)[1]
             case Role.SUBTITLE:
                 return run_row.subtitle_with_note(run)
-            case Role.FRACTION:
-                return run_row.fraction(run)
         return None
 
     def run_at(self, row: int) -> RunView | None:
@@ -151,7 +144,7 @@ class RunTableModel(QAbstractTableModel):
         run_id = self._ids[row]
         if run_id not in self._sort_values:
             run = self._store.runs.get(run_id)
-            value = None if run is None else sort_value(run, Column(column), self._now)
+            value = None if run is None else sort_value(run, Column(column), self.now)
             self._sort_values[run_id] = value
         return self._sort_values[run_id]
 
@@ -161,7 +154,7 @@ class RunTableModel(QAbstractTableModel):
 
     def consume(self, changes: Changes) -> None:
         """Bring the rows up to date: removals, one insertion, one change for each stretch of rows."""
-        self._now = run_row.now()
+        self.now = run_row.now()
         for run_id in changes.runs | changes.removed:
             self._sort_values.pop(run_id, None)
         self._remove(changes.removed)
@@ -172,7 +165,7 @@ class RunTableModel(QAbstractTableModel):
 
     def pass_time(self) -> None:
         """Let elapsed times go on."""
-        self._now = run_row.now()
+        self.now = run_row.now()
         live = [row for row, run_id in enumerate(self._ids) if self._is_moving(run_id)]
         for row in live:
             self._sort_values.pop(self._ids[row], None)
@@ -224,6 +217,11 @@ class RunFilterModel(QSortFilterProxyModel):
         """Show only runs in these states."""
         self._states = frozenset(states)
         self.invalidate()
+
+    @property
+    def now(self) -> datetime:
+        """The moment of which elapsed times are told."""
+        return self._source.now
 
     def run_at(self, row: int) -> RunView | None:
         """The run of a row as it is shown."""

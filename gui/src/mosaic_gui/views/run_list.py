@@ -2,17 +2,29 @@
 
 from PyQt6.QtCore import (
     QAbstractItemModel,
+    QEvent,
     QItemSelectionModel,
     QModelIndex,
+    QPersistentModelIndex,
     QPoint,
+    QRect,
+    QSize,
     Qt,
     pyqtSignal,
 )
-from PyQt6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
+from PyQt6.QtGui import QCursor, QPainter, QPaintEvent
+from PyQt6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+)
 
 from mosaic_gui.viewmodels.run_groups import RunGroupModel
 from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel
-from mosaic_gui.views.badge import BadgeDelegate, ProgressDelegate, RowDelegate, RunDelegate
+from mosaic_gui.views.run_rows import ROW_HEIGHT, Cell, Look, RunRows
 
 _WIDTHS = {
     Column.STATE: 116,
@@ -33,6 +45,9 @@ _GROUP_INDENT = 14
 """Below a group a run stands two of these further to the right, and its badge must fit."""
 _HIDDEN_AT_FIRST = (Column.ALGORITHM, Column.ENVIRONMENT, Column.SEED, Column.SPS)
 """The run's name says the first three; the header's menu brings any back."""
+
+
+_POINTED = (QEvent.Type.HoverEnter, QEvent.Type.HoverMove, QEvent.Type.HoverLeave)
 
 
 class RunList(QTreeView):
@@ -57,12 +72,16 @@ class RunList(QTreeView):
         self.setWordWrap(False)
         self.setIndentation(_GROUP_INDENT)
         self.setExpandsOnDoubleClick(False)
-        self.setItemDelegate(RowDelegate(self))
-        self.setItemDelegateForColumn(Column.STATE, BadgeDelegate(self))
-        self.setItemDelegateForColumn(Column.RUN, RunDelegate(self))
-        self.setItemDelegateForColumn(Column.PROGRESS, ProgressDelegate(self))
+        self.setItemDelegate(_Heights(self))
+        self._rows = RunRows(self.devicePixelRatioF)
+        self._hovered = QPersistentModelIndex()
+        self._cells: list[Cell] = []
+        """Columns in sight and their places, of the paint event that goes on."""
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        if (viewport := self.viewport()) is not None:
+            # every pixel is painted here: what was painted is moved where the list is scrolled
+            viewport.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.doubleClicked.connect(self._on_double_click)
         self._take_model(shown)
         self._dress_header()
@@ -111,6 +130,86 @@ class RunList(QTreeView):
         index = self._mark(run_id, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         if index.isValid():
             self.scrollTo(index)
+
+    def paintEvent(self, event: QPaintEvent | None) -> None:
+        viewport = self.viewport()
+        if viewport is None or event is None:
+            return
+        painter = QPainter(viewport)
+        painter.fillRect(event.rect(), self._rows.ground)
+        painter.end()
+        self._cells = self._cells_in_sight(event.rect())
+        super().paintEvent(event)
+
+    def drawRow(
+        self, painter: QPainter | None, option: QStyleOptionViewItem, index: QModelIndex
+    ) -> None:
+        selection = self.selectionModel()
+        if painter is None or selection is None:
+            return
+        rect = option.rect
+        look = Look(
+            is_selected=selection.isSelected(index),
+            is_hovered=self._hovered == index,
+            is_current=self.hasFocus() and selection.currentIndex().siblingAtColumn(0) == index,
+        )
+        self._rows.paint_ground(painter, rect, look)
+        if self._groups is not None and not index.parent().isValid():
+            self._draw_group(painter, rect, index)
+            return
+        run = self._groups.run_at(index) if self._groups else self._shown.run_at(index.row())
+        if run is not None:
+            cells = [
+                (column, QRect(place.left(), rect.top(), place.width(), rect.height()))
+                for column, place in self._cells
+            ]
+            self._rows.paint_run(painter, cells, run, self._shown.now)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        viewport = self.viewport()
+        if viewport is not None and not dx and abs(dy) < viewport.height():
+            # Qt compares pixels with a number of rows here, and paints everything anew
+            self.scrollDirtyRegion(dx, dy)
+            viewport.scroll(dx, dy)
+        else:
+            super().scrollContentsBy(dx, dy)
+        if viewport is not None and viewport.underMouse():
+            self._hover(self.indexAt(viewport.mapFromGlobal(QCursor.pos())))
+
+    def viewportEvent(self, event: QEvent | None) -> bool:
+        if event is not None and event.type() in _POINTED:
+            is_there = event.type() != QEvent.Type.HoverLeave
+            at = event.position().toPoint()  # type: ignore[attr-defined]  # of hover events
+            self._hover(self.indexAt(at) if is_there else QModelIndex())
+        return super().viewportEvent(event)
+
+    def _hover(self, index: QModelIndex) -> None:
+        """Another row is pointed at."""
+        row = index.siblingAtColumn(0)
+        viewport = self.viewport()
+        if viewport is None or self._hovered == row:
+            return
+        before, self._hovered = QModelIndex(self._hovered), QPersistentModelIndex(row)
+        for one in (before, row):
+            place = self.visualRect(one)
+            viewport.update(0, place.top(), viewport.width(), place.height())
+
+    def _cells_in_sight(self, rect: QRect) -> list[Cell]:
+        header, cells = self.header(), []
+        for number in range(header.count() if header is not None else 0):
+            left, width = self.columnViewportPosition(number), self.columnWidth(number)
+            if width and left <= rect.right() and left + width > rect.left():
+                # a run below a group stands further to the right
+                inset = 2 * _GROUP_INDENT if self.is_grouped and number == 0 else 0
+                cells.append((Column(number), QRect(left + inset, 0, width - inset, ROW_HEIGHT)))
+        return cells
+
+    def _draw_group(self, painter: QPainter, rect: QRect, index: QModelIndex) -> None:
+        branch = QRect(self.columnViewportPosition(0), rect.top(), _GROUP_INDENT, rect.height())
+        self.drawBranches(painter, branch, index)
+        place = rect.adjusted(branch.right() + 1, 0, 0, 0)
+        name, about = str(index.data() or ""), str(index.data(Role.SUBTITLE) or "")
+        self._rows.paint_group(painter, place, name, about)
 
     def _mark(self, run_id: str, how: QItemSelectionModel.SelectionFlag) -> QModelIndex:
         selection = self.selectionModel()
@@ -173,3 +272,10 @@ class RunList(QTreeView):
             action.toggled.connect(lambda on, column=column: self.setColumnHidden(column, not on))
         if header is not None:
             menu.popup(header.mapToGlobal(place))
+
+
+class _Heights(QStyledItemDelegate):
+    """Rows of one height; the list paints them itself."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:
+        return QSize(super().sizeHint(option, index).width(), ROW_HEIGHT)
