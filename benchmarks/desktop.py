@@ -1,6 +1,7 @@
 """The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
 
-    var/venvs/tests/bin/python benchmarks/desktop.py [flood open list memory] [--platform offscreen xcb] [--seconds S]
+    var/venvs/tests/bin/python benchmarks/desktop.py [flood open list charts memory]
+        [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its Client, window, connection) in a process of its own, offscreen and in
 a virtual X screen (needs Xvfb). `flood`: four runs tell 10,000 events/s in all, once in the mix of a training (88 %
@@ -9,10 +10,11 @@ steps, which the window does not ask for) and once nothing but metrics; a pictur
 the widget is painted, a timer of 2 ms finds stalls of the event loop (by the wall clock and in the thread's CPU time,
 which other work on the machine does not disturb); then Stop is clicked. `open`: a run of 10 million events in the store
 is opened, until a curve is painted and until all charts reach its last step. `list`: 5,000 runs under the wheel.
-`memory`: ten minutes of the flood of metrics; memory that is the process's own (USS: no library pages that others share)
-over time, and the slope of its second half by least squares, extrapolated to an hour. One JSON object a line.
-`--seconds` is how long each flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000`
-takes some four minutes.
+`memory`: ten minutes of the flood of metrics; memory that is the process's own (USS: no library's pages that others
+share) over time, and the slope of its second half by least squares, extrapolated to an hour. `charts`: four curves of
+100,000 points in follow mode in a grid of 1000x600, each seed for itself and as a group; no stack. `--seconds` is how
+long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000` takes some four
+minutes. One JSON object a line.
 """
 
 import argparse
@@ -29,7 +31,7 @@ from many_runs import MANIFEST, running
 from past_runs import add_events, add_records
 from warm_stack import VENVS, WarmStack, warm_stack
 
-PARTS = ("flood", "open", "list", "memory")
+PARTS = ("flood", "open", "list", "charts", "memory")
 RUNS = 4
 RATE = 10_000.0
 MIXES = {"training": 0.1, "metrics": 1.0}
@@ -62,6 +64,9 @@ def main() -> None:
                 measure_flood(stack, "metrics", platforms[0], "memory", seconds["memory"])
     if {"open", "list"} & set(options.parts):
         measure_past(options.parts, platforms, options.events)
+    if "charts" in options.parts:
+        for platform in platforms:
+            tell(program("desktop_charts.py", [], platform, 60))
 
 
 def measure_flood(stack: WarmStack, mix: str, platform: str, part: str, seconds: float) -> None:
@@ -99,15 +104,20 @@ def measure_past(parts: list[str], platforms: list[str], events: int) -> None:
 def client(
     home: Path, platform: str, part: str, runs: list[str], seconds: float
 ) -> dict[str, object]:
-    """Run desktop_client.py and return what it told."""
-    program = Path(__file__).with_name("desktop_client.py")
-    argv = [VENVS / "gui" / "bin" / "python", program, part, "--home", home]
+    """The client itself, on one part."""
+    arguments = [part, "--home", str(home), "--runs", *runs, "--seconds", str(seconds)]
+    return program("desktop_client.py", arguments, platform, seconds + 900)
+
+
+def program(name: str, arguments: list[str], platform: str, timeout_s: float) -> dict[str, object]:
+    """Run one in the client's own environment and return what it told."""
+    argv = [VENVS / "gui" / "bin" / "python", Path(__file__).with_name(name), *arguments]
     with screen(platform) as environ:
         done = subprocess.run(
-            [*argv, "--runs", *runs, "--seconds", str(seconds)],
+            argv,
             env={**os.environ, **environ},
             stdout=subprocess.PIPE,
-            timeout=seconds + 900,
+            timeout=timeout_s,
             check=True,
         )
     return dict(json.loads(done.stdout))

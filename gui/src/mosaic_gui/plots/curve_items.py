@@ -30,6 +30,9 @@ class CurveItems:
         self._low, self._high = pg.PlotCurveItem(**options), pg.PlotCurveItem(**options)
         for edge in (self._low, self._high):
             edge.setPen(QPen(Qt.PenStyle.NoPen))
+            edge.setVisible(
+                False
+            )  # also what draws nothing costs a paint: the band knows their paths
         self.band = pg.FillBetweenItem(self._low, self._high)
         for depth, item in enumerate((self.raw, self.band, self.smooth, self.gaps)):
             item.setZValue(depth)  # what was measured lies beneath all means, whoever's it is
@@ -53,6 +56,7 @@ class CurveItems:
         raw, smooth = drawn.raw, drawn.smooth
         alone = smooth is None and not drawn.is_faint
         self.raw.setData(raw.x, raw.y, connect=raw.connect, pen=_pen(colour if alone else faint))
+        self.smooth.setVisible(smooth is not None)
         if smooth is None:
             self.smooth.setData([], [])
         else:
@@ -61,6 +65,7 @@ class CurveItems:
             self.smooth.setData(smooth.x, smooth.y, connect=smooth.connect, pen=pen)
         self._show_band(drawn, colour)
         gaps = raw.gaps_x
+        self.gaps.setVisible(len(gaps) > 0)
         self.gaps.setData(gaps, np.full(len(gaps), floor), pen=pg.mkPen(tokens.bad, width=1.5))
 
     def clear(self) -> None:

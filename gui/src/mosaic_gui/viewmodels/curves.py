@@ -17,6 +17,8 @@ from mosaic_gui.state.store import Followed, Store
 MOST_OVERLAID = 31
 """Beyond its eight colours a chart tells lines by their dashes."""
 FIRST_CHARTS = 4
+BUCKETS_A_PLACE = 2
+"""A mean has a place for so many buckets: it is smooth, and a wide line's cost grows with its points."""
 READ_BUCKETS = 600
 """Places at which a mean can be read off."""
 _LIKELY = ("return", "length", "loss", "q_value", "sps", "entropy")
@@ -250,7 +252,8 @@ class CurveModel(QObject):
         self, group: Sequence[str], name: str, low: float, high: float, buckets: int
     ) -> Drawn | None:
         """The mean of a group's smoothed curves with its band, in the colours of nobody yet."""
-        band = mean_band(self._smoothed(group, name, low, high), buckets)
+        places = max(2, buckets // BUCKETS_A_PLACE)
+        band = mean_band(self._smoothed(group, name, low, high), places)
         if band is None:
             return None
         last = float(band.mean[-1])
