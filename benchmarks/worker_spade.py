@@ -13,6 +13,7 @@ episodes are those of an earlier time: hence mean length and steps/s beside epis
 
 import argparse
 import asyncio
+import importlib
 import json
 import os
 import signal
@@ -123,8 +124,8 @@ def by_env_step(session: Session) -> Clock:
     return clock
 
 
-def by_list(session: Session) -> Clock:
-    """Plain Q-learning of this worker."""
+def by_options(session: Session) -> Clock:
+    """Plain Q-learning of this worker; which loop it runs in, its spec says."""
     with Clock() as clock:
         while session.left > 0:
             session.run_option(Option(2_000, session.last_step), NoWatch())
@@ -138,17 +139,24 @@ def by_agent(session: Session) -> Clock:
     return team.clock
 
 
+LISTS, COMPILED = {"parameters": {"loop": "list"}}, {"parameters": {"loop": "compiled"}}
 WAYS: dict[str, tuple[Callable[[Session], Clock], dict[str, Any], float]] = {
     "env.step loop": (by_env_step, {"algorithm": "q_learning"}, 1 / 3),
-    "list loop": (by_list, {"algorithm": "q_learning"}, 1),
-    "BDI per option": (by_agent, {"algorithm": "bdi_q"}, 1),
+    "list loop": (by_options, {"algorithm": "q_learning", **LISTS}, 1),
+    "compiled loop": (by_options, {"algorithm": "q_learning", **COMPILED}, 1),
+    "BDI per option": (by_agent, {"algorithm": "bdi_q", **LISTS}, 1),
+    "BDI per option, compiled": (by_agent, {"algorithm": "bdi_q", **COMPILED}, 1),
     "BDI per step": (by_agent, {"algorithm": "bdi_q", "parameters": {"plan": STEPWISE}}, 1 / 15),
 }
 """What runs, its spec, and its share of the steps: the slow ones would take minutes."""
 
 
 def speed(folder: Path, rounds: int, steps: int, ways: list[str]) -> None:
-    """These ways with telemetry on and off."""
+    """These ways with telemetry on and off; what compiling costs comes first, and is in none of them."""
+    if any(WAYS[way][1].get("parameters") == COMPILED["parameters"] for way in ways):
+        with Clock() as clock:
+            importlib.import_module("mosaic_worker_spade.learning.compiled")
+        print(json.dumps({"numba imported and loop compiled, CPU s": round(clock.cpu_s, 2)}))
     for title, wish in MAPS.items():
         found: dict[tuple[str, bool], list[tuple[float, float, Learner]]] = {}
         for number in range(rounds):
@@ -218,7 +226,7 @@ def success(folder: Path, seeds: int) -> None:
         ("FrozenLake 8x8, slippery", "FrozenLake8x8-v1", {}, 300_000),
     ]
     for title, name, wish, steps in worlds:
-        for algorithm, run in (("q_learning", by_list), ("bdi_q", by_agent)):
+        for algorithm, run in (("q_learning", by_options), ("bdi_q", by_agent)):
             rates = []
             for seed in range(1, seeds + 1):
                 place = Path(tempfile.mkdtemp(dir=folder)) / "run"

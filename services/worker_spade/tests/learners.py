@@ -3,6 +3,7 @@
 from typing import Any
 
 from mosaic_worker_spade.environment.catalog import Wish, find_world
+from mosaic_worker_spade.learning.choice import RunOption
 from mosaic_worker_spade.learning.learner import Learner
 from mosaic_worker_spade.learning.loop import Option, run_option
 from mosaic_worker_spade.learning.schedule import Rates
@@ -39,10 +40,14 @@ def fresh(name: str = "FrozenLake-v1", seed: int = 3, **wish: Any) -> Learner:
 
 
 def learn(
-    learner: Learner, steps: int, recorder: Silence | None = None, budget: int = 2000
+    learner: Learner,
+    steps: int,
+    recorder: Silence | None = None,
+    budget: int = 2000,
+    run: RunOption = run_option,
 ) -> None:
     """Learn for so many steps, option by option."""
     last = learner.counts.steps + steps
     silence = recorder or Silence()
-    while run_option(learner, Option(budget, last), silence, NoWatch()).reason != "end":
+    while run(learner, Option(budget, last), silence, NoWatch()).reason != "end":
         pass

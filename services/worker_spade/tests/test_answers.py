@@ -12,6 +12,7 @@ import pytest
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_worker_spade.description import describe_worker
+from mosaic_worker_spade.learning import choice
 from mosaic_worker_spade.request import check_run
 from mosaic_workerkit.conformance.candidate import read_candidate
 from mosaic_workerkit.conformance.judge import Limits, judge
@@ -30,6 +31,36 @@ def refusal(report: CheckReport) -> tuple[str, str]:
     blocking = [f for f in report.findings if f.level == "blocking"]
     assert not report.ok
     return blocking[0].where, blocking[0].message
+
+
+@pytest.mark.parametrize(
+    ("steps", "installed", "wish", "name", "reason"),
+    [
+        (4_999_999, True, "auto", "list", "compiling pays from 5,000,000 steps on"),
+        (5_000_000, True, "auto", "compiled", "5,000,000 steps"),
+        (5_000_000, False, "auto", "list", "sync worker_spade --bundle numba"),
+        (100, True, "compiled", "compiled", "asked for"),
+        (5_000_000, True, "list", "list", "asked for"),
+    ],
+)
+def test_check_says_which_loop_runs_and_why(
+    monkeypatch: pytest.MonkeyPatch, steps: int, installed: bool, wish: str, name: str, reason: str
+) -> None:
+    """The compiled loop is taken where it is installed and pays, or is asked for; the plan says so."""
+    if not installed:
+        monkeypatch.setattr(choice, "find_spec", lambda _name: None)
+    loop = check(steps=steps, parameters={"loop": wish}).plan["loop"]
+    assert loop["name"] == name
+    assert reason in loop["reason"]
+
+
+def test_a_loop_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without numba the compiled loop is no silent list loop: the refusal says how to have it. Nor is there a third."""
+    assert refusal(check(parameters={"loop": "fast"}))[1].startswith("loop must be one of auto,")
+    monkeypatch.setattr(choice, "find_spec", lambda _name: None)
+    where, words = refusal(check(parameters={"loop": "compiled"}))
+    assert where == "parameters.loop"
+    assert "./mosaic sync worker_spade --bundle numba" in words
 
 
 def test_description_is_enough_to_draw_a_grid() -> None:

@@ -1,14 +1,20 @@
 """The learning loop: the same numbers as the environment itself, whatever is recorded and however it is cut."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.learners import Silence, fresh, learn
+from tests.run_folder import run
 
 from mosaic_worker_spade.errors import CheckpointUnusable
 from mosaic_worker_spade.learning import checkpoint as checkpoints
+from mosaic_worker_spade.learning.choice import RunOption
+from mosaic_worker_spade.learning.compiled import CompiledLoop
 from mosaic_worker_spade.learning.draws import Draws
+from mosaic_worker_spade.learning.learner import Learner
+from mosaic_worker_spade.learning.loop import Option, Outcome, run_option
 from mosaic_worker_spade.learning.reference import run_reference
 from mosaic_worker_spade.learning.schedule import Rates
 from mosaic_worker_spade.learning.stepper import Stepper
@@ -36,6 +42,85 @@ def test_loop_is_bit_equal_to_the_environment(name: str, wish: dict[str, Any]) -
     assert silence.lengths == episodes
     assert ours.choice_draws.state() == reference.choice_draws.state()
     assert len(episodes) > 20
+
+
+@pytest.mark.parametrize(("name", "wish"), WORLDS)
+def test_compiled_loop_is_bit_equal_to_the_environment(name: str, wish: dict[str, Any]) -> None:
+    """In machine code too: values, visits, episodes and generators are those of `env.step`, and of the list loop."""
+    reference, listed, ours, silence = *(fresh(name, **wish) for _ in range(3)), Silence()
+    episodes = run_reference(reference, 3, 6_000)
+    learn(listed, 6_000)
+    learn(ours, 6_000, silence, run=CompiledLoop(ours.world))
+    assert ours.q == reference.q
+    assert ours.visits == reference.visits
+    assert silence.lengths == episodes
+    assert ours.epsilon == reference.epsilon
+    assert ours.choice_draws.state() == reference.choice_draws.state()
+    assert ours.world_draws.state() == listed.world_draws.state()
+    assert (ours.counts, ours.recent) == (listed.counts, listed.recent)
+    assert (ours.ends, ours.goals) == (listed.ends, listed.goals)
+
+
+class Moody(Silence):
+    """Wants the steps of some episodes, and as a watch ends an option now and then; keeps all that it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[Any] = []
+
+    def wants_steps(self, episode: int) -> bool:
+        return episode % 7 in (0, 3, 4)
+
+    def begin(self, _learner: Learner, *told: Any) -> None:
+        self.told.append(told)
+
+    def step(self, *told: Any) -> None:
+        self.told.append(told)
+
+    def end(self, learner: Learner, *told: Any) -> None:
+        self.told.append((replace(learner.counts), learner.epsilon, *told[:-1]))
+
+    def episode_ended(self, learner: Learner, state: int, success: bool) -> str | None:
+        self.told.append((state, success))
+        return "mood" if learner.counts.episodes % 11 == 0 else None
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.2])
+def test_compiled_loop_goes_back_to_where_it_should_have_halted(epsilon: float | None) -> None:
+    """Episodes recorded in between and options that a watch ends: told and learned exactly as by the list loop."""
+    told = []
+    for compiled in (False, True):
+        learner, moody = fresh(slippery=True), Moody()
+        go: RunOption = CompiledLoop(learner.world) if compiled else run_option
+        outcomes: list[Outcome] = []
+        while not outcomes or outcomes[-1].reason != "end":
+            outcomes.append(go(learner, Option(500, 8_000, epsilon), moody, moody))
+        states = learner.choice_draws.state(), learner.world_draws.state()
+        told.append((learner.q, learner.visits, states, learner.counts, outcomes, moody.told))
+    assert told[0] == told[1]
+    assert {"mood", "end"} <= {outcome.reason for outcome in told[1][4]}
+
+
+def test_a_run_in_the_compiled_loop_tells_the_same(tmp_path: Path) -> None:
+    """Two real runs of one seed, asked for either loop: the config says which, and all other events are the same."""
+    told = {}
+    for loop in ("list", "compiled"):
+        parameters = {"loop": loop, "record_gap": 1_500, "values_every": 1_000}
+        done = run(tmp_path / loop, steps=8_000, parameters=parameters)
+        assert done.code == 0, done.stderr
+        config = done.of_type("config")[0]["data"]
+        assert config["loop"] == {"name": loop, "reason": "asked for"}
+        told[loop] = [event for event in done.plain() if event["type"] != "config"]
+    assert told["compiled"] == told["list"]
+    assert sum(event["type"] == "step" for event in told["list"]) > 20
+
+
+def test_a_stop_halts_the_compiled_loop() -> None:
+    """Asked to stop, it ends the option before anything else is learned."""
+    learner, silence = fresh(), Silence()
+    silence.stop_requested = True
+    outcome = CompiledLoop(learner.world)(learner, Option(500, 8_000), silence, NoWatch())
+    assert (outcome.reason, outcome.steps) == ("stop", 0)
 
 
 def test_recording_and_options_change_nothing() -> None:

@@ -18,6 +18,10 @@ class MapInvalid(ValueError):
     """The text of a custom map is no map."""
 
 
+class LoopMissing(ValueError):
+    """The compiled loop is asked for where it cannot be made."""
+
+
 class PlanInvalid(ValueError):
     """An AgentSpeak plan cannot be read."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mosaic_contracts.spec import ParameterValue
 from mosaic_contracts.worker import CHECKPOINT_MARK, WORLD_MARK
+from mosaic_worker_spade.learning.choice import Loop
 from mosaic_worker_spade.learning.schedule import Rates
 
 STEPS = "total_steps"
@@ -80,6 +81,12 @@ class Parameters:
         2_000,
         {"type": "integer", "minimum": 1, "maximum": 50_000},
         "Budget of one option in steps: how long the agent learns before it deliberates again.",
+    )
+    loop: str = _one(
+        Loop.AUTO.value,
+        {"type": "string", "enum": [loop.value for loop in Loop]},
+        "What the learning runs in: plain lists, or machine code (needs the bundle numba). It learns the same, bit for "
+        "bit; auto takes the compiled one where it is installed and the run is long enough for compiling to pay.",
     )
     agents: int = _one(
         1,
@@ -198,6 +205,8 @@ def _fault(value: ParameterValue, schema: dict[str, Any]) -> str | None:
     }
     if not any(fits.get(kind, False) for kind in kinds):
         return f"must be of type {kinds[0]}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"must be one of {', '.join(schema['enum'])}"
     return _bound_fault(float(value), schema) if _is_number(value) else None
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from mosaic_worker_spade.environment.world import World
 from mosaic_worker_spade.errors import RunRefused
 from mosaic_worker_spade.learning import checkpoint as checkpoints
+from mosaic_worker_spade.learning.choice import RunOption
 from mosaic_worker_spade.learning.draws import Draws
 from mosaic_worker_spade.learning.learner import Learner
 from mosaic_worker_spade.learning.loop import Option, Outcome, Watch, run_option
@@ -33,6 +34,7 @@ class Session:
         self.plays = context.spec.kind.plays
         self.pace = Pace(context.spec.pace if self.plays else None, context.stop)
         self.learner = self._make_learner()
+        self.loop: RunOption = draft.loop.make(self.world) if draft.loop else run_option
         self.recorder = Recorder(
             context.telemetry,
             context.stop,
@@ -78,6 +80,7 @@ class Session:
             "map": self.world.map_text,
             "table_digest": self.world.digest,
             "packages": installed_packages(),
+            "loop": draft.told_loop,
             "record": spec.record.value,
             "sampling": vars(draft.sampling),
             "values_every": draft.parameters.values_every,
@@ -100,7 +103,7 @@ class Session:
 
     def run_option(self, option: Option, watch: Watch) -> Outcome:
         """Learn for a while, and tell and save what is due afterwards."""
-        outcome = run_option(self.learner, option, self.recorder, watch)
+        outcome = self.loop(self.learner, option, self.recorder, watch)
         self.tell_progress(outcome)
         return outcome
 

@@ -18,7 +18,7 @@ from mosaic_worker_spade.deliberation.trace import Trace
 from mosaic_worker_spade.deliberation.work import LEARNER, SCOUT, AgentWork
 from mosaic_worker_spade.errors import PlanStuck, RunRefused
 from mosaic_worker_spade.learning.learner import Learner
-from mosaic_worker_spade.learning.loop import Option, Outcome, Watch, run_option
+from mosaic_worker_spade.learning.loop import Option, Outcome, Watch
 from mosaic_worker_spade.learning.stepper import Stepper
 from mosaic_worker_spade.learning.surprise import SurpriseWatch
 from mosaic_worker_spade.recording import Recorder
@@ -148,7 +148,7 @@ class Team:
         watch = SurpriseWatch(given.surprise_threshold, set())
 
         def run(option: Option, watch: Watch) -> Outcome:
-            return run_option(learner, option, recorder, watch)
+            return session.loop(learner, option, recorder, watch)
 
         return AgentWork(
             SCOUT,

@@ -11,13 +11,14 @@ _BLOCK = 8192
 class Draws:
     """Numbers in [0, 1), the same and in the same order as `Generator.random()` gives them one by one.
 
-    The loop reads `block` from `place` on and writes `place` back; `reserve` first.
+    A loop reads `block`, or `array` which holds the same, from `place` on and writes `place` back; `reserve` first.
     """
 
     def __init__(self, bits: np.random.PCG64) -> None:
         self._bits = bits
         self._numbers = np.random.Generator(bits)
         self._spare = np.random.PCG64(0)
+        self.array = np.empty(0)
         self.block: list[float] = []
         self.place = 0
 
@@ -45,7 +46,8 @@ class Draws:
         left = len(self.block) - self.place
         if left < count:
             new = self._numbers.random(max(_BLOCK, count))
-            self.block = [*self.block[self.place :], *new.tolist()]
+            self.array = np.concatenate((self.array[self.place :], new))
+            self.block = self.array.tolist()
             self.place = 0
 
     def next(self) -> float:

@@ -7,6 +7,7 @@ from mosaic_contracts.worker import Finding
 from mosaic_worker_spade.deliberation.library import PlanSource
 from mosaic_worker_spade.environment.world import World
 from mosaic_worker_spade.learning.checkpoint import Checkpoint
+from mosaic_worker_spade.learning.choice import LoopChoice
 from mosaic_worker_spade.parameter import Parameters
 from mosaic_worker_spade.recording import Sampling
 
@@ -24,9 +25,16 @@ class Draft:
     episodes: int | None = None
     """Of a play: how many; then `total_steps` is the most that they can take."""
     checkpoint_every_steps: int = 0
+    loop: LoopChoice | None = None
+    """What the learning runs in; None: nothing is learned."""
     sampling: Sampling = field(default_factory=Sampling)
     env_seed: int = 0
     findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def told_loop(self) -> dict[str, str] | None:
+        """For `check` and the config event: which loop, and why this one."""
+        return None if self.loop is None else {"name": self.loop.loop, "reason": self.loop.reason}
 
     @property
     def is_blocked(self) -> bool:

@@ -16,11 +16,13 @@ from mosaic_worker_spade.environment.catalog import Wish, find_world
 from mosaic_worker_spade.errors import (
     CheckpointUnusable,
     EnvironmentUnusable,
+    LoopMissing,
     MapInvalid,
     PlanInvalid,
     XmppUnusable,
 )
 from mosaic_worker_spade.learning import checkpoint as checkpoints
+from mosaic_worker_spade.learning.choice import Loop, choose_loop
 from mosaic_worker_spade.packages import installed_packages
 from mosaic_worker_spade.parameter import STEPS, read_parameters
 from mosaic_worker_spade.recording import Sampling
@@ -52,6 +54,7 @@ def check_run(spec: RunSpec) -> CheckReport:
             "seed": spec.seed,
             "total_steps": draft.total_steps,
             "checkpoint_every_steps": draft.checkpoint_every_steps,
+            "loop": draft.told_loop,
             "record": spec.record.value,
             "sampling": vars(draft.sampling),
             "packages": installed_packages(),
@@ -196,7 +199,15 @@ def _measure(spec: RunSpec, draft: Draft) -> None:
     )
     if not spec.kind.plays:
         draft.sampling = Sampling(given.record_gap, given.episode_gap, spec.replay_every)
+        _find_loop(draft)
     draft.env_seed = spec.seed if given.world_seed is None else given.world_seed
+
+
+def _find_loop(draft: Draft) -> None:
+    try:
+        draft.loop = choose_loop(Loop(draft.parameters.loop), draft.total_steps)
+    except LoopMissing as error:
+        draft.block("parameters.loop", str(error), ProblemCode.PARAMETER_INVALID)
 
 
 def _check_xmpp(draft: Draft) -> None:
