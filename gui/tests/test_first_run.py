@@ -78,6 +78,22 @@ def click(qtbot: QtBot, client: Client, name: str) -> None:
     qtbot.mouseClick(found, LEFT)
 
 
+def fetch_checkpoint(qtbot: QtBot, client: Client, folder: Path) -> None:
+    """Bring what the watched run learned into a folder, and compare."""
+    client.fetching.folder = lambda: folder
+    panel = client.window.watch.files
+    qtbot.waitUntil(lambda: panel.file is not None, timeout=WAIT_MS)
+    client.window.watch.tabs.setCurrentWidget(panel)
+    file, run = panel.file, client.watch.run
+    assert file is not None
+    assert run is not None
+    assert file.kind == "checkpoint"
+    click(qtbot, client, "files.save")
+    qtbot.waitUntil(lambda: str(folder) in client.window.notices.text, timeout=WAIT_MS)
+    (fetched,) = folder.iterdir()
+    assert fetched.read_bytes() == (client.home / run.run_dir / file.path).read_bytes()
+
+
 def test_a_first_run_by_clicks(qtbot: QtBot, client: Client, tmp_path: Path) -> None:
     """From an empty list to the card of a stopped run, with nothing but clicks, and every view as a picture."""
     click(qtbot, client, "runs.first")
@@ -111,6 +127,7 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: Client, tmp_path: Path) -> 
     assert summary is not None
     qtbot.waitUntil(lambda: points() == client.store.runs[run_id].summary.episodes, timeout=WAIT_MS)  # type: ignore[union-attr]
     assert client.feed.text.lines
+    fetch_checkpoint(qtbot, client, tmp_path / "Downloads")
     pictures = Screenshots(client, tmp_path)
     with qtbot.waitSignal(pictures.done, timeout=WAIT_MS) as done:
         pictures.start()

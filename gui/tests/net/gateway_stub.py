@@ -92,6 +92,8 @@ class Answer:
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
+    length: int | None = None
+    """Bytes that it promises, where those are not the bytes that come before the line breaks."""
 
 
 @dataclass
@@ -124,7 +126,8 @@ class HttpStub:
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(data)))
+                length = len(data) if answer.length is None else answer.length
+                self.send_header("Content-Length", str(length))
                 self.end_headers()
                 self.wfile.write(data)
 

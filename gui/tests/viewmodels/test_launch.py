@@ -8,7 +8,7 @@ from tests.state.test_limits import sample
 
 from mosaic_contracts.machine import RunUse
 from mosaic_contracts.runs import ArtifactRow
-from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.services import WorkerEntries, WorkerEntry
 from mosaic_gui.viewmodels.launch import ARGUMENT, RUN, LaunchModel
 
 WAIT_MS = 5_000
@@ -283,3 +283,19 @@ def test_what_is_in_the_way_has_a_place(qtbot: QtBot, model: LaunchModel) -> Non
     bad.lines[1].where = "xmpp"
     model.take_report(spec, bad)
     assert model.obstacle_field == ""
+
+
+def test_a_run_goes_on_from_a_checkpoint(model: LaunchModel) -> None:
+    """The parameter that takes a checkpoint names it; where the algorithm begins with none, nothing is typed."""
+    assert model.begin_with(f"{run_id(0)}/a.pt") == ""
+    entry = worker().model_dump(mode="json")
+    algorithm = entry["description"]["algorithms"][0] | {"id": "warm", "warm_start": True}
+    properties = {"start": {"type": ["string", "null"], "default": None, "x-checkpoint": True}}
+    algorithm["parameters"] = {"type": "object", "properties": properties}
+    entry["description"]["algorithms"] = [algorithm]
+    model.take_catalogue(WorkerEntries(workers=[WorkerEntry.model_validate(entry)]))
+    model.choose("cleanrl", "warm")
+    assert model.begin_with(f"{run_id(0)}/a.pt") == "start"
+    assert model.draft is not None
+    assert model.draft.spec()["parameters"] == {"start": f"{run_id(0)}/a.pt"}
+    model._settle.stop()

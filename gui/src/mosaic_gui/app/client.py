@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from PyQt6.QtCore import QEvent, QObject, QTimer, pyqtSignal
-from PyQt6.QtGui import QGuiApplication
+from PyQt6.QtGui import QDesktopServices, QGuiApplication
 from PyQt6.QtWidgets import QApplication
 
 from mosaic_contracts import VERSION
 from mosaic_contracts.runs import RunView
+from mosaic_gui.app.fetching import Fetching
 from mosaic_gui.app.launching import Launching
 from mosaic_gui.app.layouts import Layouts
 from mosaic_gui.app.minding import Minding
@@ -35,7 +36,7 @@ from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
-from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.viewmodels.launch import ARGUMENT, LaunchModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
@@ -97,13 +98,12 @@ class Client(QObject):
         self.watching = Watching(self.watch, self.feed, self)
         self.minding = Minding(self.mind, self)
         self.staging = Staging(self.stage, self.watch, self)
-        self.launch.catalogue_changed.connect(
-            lambda: self.minding.take_workers(self.launch.workers)
-        )
+        self.launch.catalogue_changed.connect(self._on_catalogue)
         self.mind.place_changed.connect(self._on_mind_place)
         self.refining = Refining(self)
         self.watch.finer_wanted.connect(self.refining.want)
         self.acts = RunActs(self._say, self)
+        self.fetching = Fetching(self.watch.files, self._say, QDesktopServices.openUrl, self)
         self._second = QTimer(self)
         self._second.setInterval(SECOND_MS)
         self._second.timeout.connect(self._on_second)
@@ -165,6 +165,7 @@ class Client(QObject):
         session.machine_seen.connect(self.launch.take_machine)
         session.stream.joined.connect(self.launching.read_catalogue)
         session.runs_read.connect(self._on_list_read)
+        self.watch.files.root = self.home if self._named is None else None
         for part in (
             self.launching,
             self.watching,
@@ -172,6 +173,7 @@ class Client(QObject):
             self.minding,
             self.staging,
             self.acts,
+            self.fetching,
         ):
             part.session = session
         self.session = session
@@ -209,6 +211,12 @@ class Client(QObject):
                 self.window.train.form.show_field(where)
         else:
             self._say(f"This stack has no worker {run.spec.worker} with {run.spec.algorithm}.")
+
+    def train_on(self, run_id: str, path: str) -> None:
+        """Fill the form from a run, to begin with one of its checkpoints."""
+        self.edit_copy(run_id)
+        if self.window.page == TRAIN and (name := self.launch.begin_with(f"{run_id}/{path}")):
+            self.window.train.form.show_field(f"{ARGUMENT}.{name}")
 
     def record_more(self, run_id: str, level: str) -> None:
         """Fill the form from a run, with another level of recording."""
@@ -300,6 +308,11 @@ class Client(QObject):
         watch.log.shown.connect(self.watching.show_log)
         watch.mind.shown.connect(self.minding.show)
         watch.stage.shown.connect(self.staging.show)
+        watch.files.save_wanted.connect(self.fetching.fetch)
+        watch.files.cancel_wanted.connect(self.fetching.cancel)
+        watch.files.train_on_wanted.connect(self.train_on)
+        watch.files.play_wanted.connect(self.trained.play_now)
+        watch.files.said.connect(self._say)
         self.acts.stop_refused.connect(watch.stop_refused)
         window.theme_wanted.connect(self.change_theme)
         window.closing.connect(self.close)
@@ -313,7 +326,8 @@ class Client(QObject):
         self.minding.stop()
         self.staging.stop()
         self.refining.stop()
-        for part in (self.launching, self.refining, self.acts):
+        self.fetching.stop()
+        for part in (self.launching, self.refining, self.acts, self.fetching):
             part.session = None
         if session is not None:
             session.close()
@@ -329,6 +343,10 @@ class Client(QObject):
         self.trained.consume(changes)
         for problem in changes.problems:
             self._say(f"{problem.title.rstrip('.')}. {problem.detail}".strip())
+
+    def _on_catalogue(self) -> None:
+        self.minding.take_workers(self.launch.workers)
+        self.watch.take_workers(self.launch.workers)
 
     def _on_mind_place(self) -> None:
         """The picture in the middle shows the step that is looked at."""

@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -21,13 +22,13 @@ from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
-from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import ArtifactRow, EpisodePage, EventPage, RunPage, RunView
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.net.backoff import Backoff
+from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import Location
-from mosaic_gui.net.reply import ApiProblem, LogPiece, Reply
+from mosaic_gui.net.reply import ApiProblem, LogPiece, Reply, read_problem
 from mosaic_gui.net.trust import configuration, refusal
 
 TIMEOUT_MS = 20_000
@@ -59,6 +60,8 @@ class ApiClient(QObject):
         self._closed = True
         for reply in self.findChildren(Reply):
             reply.drop()
+        for download in self.findChildren(Download):
+            download.cancel()
         for network_reply in self._network.findChildren(QNetworkReply):
             network_reply.abort()
 
@@ -180,6 +183,11 @@ class ApiClient(QObject):
         """List of ArtifactRow."""
         return self._get(_run_path(run_id, "artifacts"), _read_artifacts)
 
+    def download(self, run_id: str, path: str, target: Path) -> Download:
+        """A file of a run into a file of this machine; raises OSError where that cannot be written."""
+        request = self.request(_run_path(run_id, f"artifacts/{quote(path)}"))
+        return Download(request, lambda one: self.start(one, b"GET", b""), target, self)
+
     def secrets(self) -> Reply:
         """SecretEntries: names, never values."""
         return self._get("/secrets", _model(SecretEntries))
@@ -202,11 +210,7 @@ class ApiClient(QObject):
         key: str | None = None,
         repeat: bool = False,
     ) -> Reply:
-        request = QNetworkRequest(QUrl(f"{self.location.url}/api/v1{path}"))
-        request.setTransferTimeout(TIMEOUT_MS)
-        request.setSslConfiguration(self._trust)
-        request.setRawHeader(b"Authorization", f"Bearer {self.location.token}".encode())
-        request.setRawHeader(b"User-Agent", f"mosaic-gui/{VERSION}".encode())
+        request = self.request(path)
         if key is not None:
             request.setRawHeader(b"Idempotency-Key", key.encode())
         payload = b""
@@ -216,6 +220,15 @@ class ApiClient(QObject):
         reply = Reply(self)
         _Attempt(self, reply, request, verb, payload, read, TRIES if repeat else 1).start()
         return reply
+
+    def request(self, path: str) -> QNetworkRequest:
+        """A request to this gateway, as all are."""
+        request = QNetworkRequest(QUrl(f"{self.location.url}/api/v1{path}"))
+        request.setTransferTimeout(TIMEOUT_MS)
+        request.setSslConfiguration(self._trust)
+        request.setRawHeader(b"Authorization", f"Bearer {self.location.token}".encode())
+        request.setRawHeader(b"User-Agent", f"mosaic-gui/{VERSION}".encode())
+        return request
 
     def start(self, request: QNetworkRequest, verb: bytes, payload: bytes) -> QNetworkReply | None:
         """Send one request; None after `close`."""
@@ -268,7 +281,7 @@ class _Attempt:
         self._reply.succeed(model)
 
     def _on_refusal(self, status: int, data: bytes) -> None:
-        problem = _read_problem(status, data)
+        problem = read_problem(status, data)
         if status == 503 and self._left > 0:
             wait_s = min(problem.retry_after_s or self._backoff.delay_s(), 5.0)
             self._start_later(wait_s)
@@ -292,17 +305,6 @@ class _Attempt:
         # a lambda keeps this attempt alive; Qt holds a bound method only weakly
         timer.timeout.connect(lambda: self.start())
         timer.start(round(wait_s * 1000))
-
-
-def _read_problem(status: int, data: bytes) -> Problem:
-    try:
-        return Problem.model_validate_json(data)
-    except ValueError:
-        return Problem(
-            code=ProblemCode.INTERNAL,
-            title=f"Status {status} from something that is no MOSAIC gateway",
-            status=status,
-        )
 
 
 def _read_log(data: bytes, network_reply: QNetworkReply) -> LogPiece:

@@ -5,7 +5,7 @@ from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from mosaic_contracts.problems import Problem
+from mosaic_contracts.problems import Problem, ProblemCode
 
 
 @dataclass(frozen=True)
@@ -57,3 +57,15 @@ class Reply(QObject):
     def drop(self) -> None:
         """Nobody waits for it any more."""
         self._dropped = True
+
+
+def read_problem(status: int, data: bytes) -> Problem:
+    """What a refusal says."""
+    try:
+        return Problem.model_validate_json(data)
+    except ValueError:
+        return Problem(
+            code=ProblemCode.INTERNAL,
+            title=f"Status {status} from something that is no MOSAIC gateway",
+            status=status,
+        )

@@ -14,6 +14,7 @@ from mosaic_gui.state.edit_history import EditHistory, Snapshot
 from mosaic_gui.state.form_field import FormField, FormGroup
 from mosaic_gui.state.inputs import Inputs
 from mosaic_gui.state.limits import UNKNOWN, Limits
+from mosaic_gui.state.run_files import start_parameter
 from mosaic_gui.state.store import Store
 
 RUN, ARGUMENT = "run", "parameters"
@@ -107,6 +108,14 @@ class DraftModel(QObject):
         return run is not None and self.copy_from(
             run.spec.model_dump(mode="json"), run_id, run.name
         )
+
+    def begin_with(self, checkpoint: str) -> str:
+        """Let the draft go on from a checkpoint (RUN/PATH); the field that names it, empty where there is none."""
+        name = start_parameter(self.draft.algorithm) if self.draft is not None else ""
+        if name:
+            self.set_text(ARGUMENT, name, checkpoint)
+            self.typed_replaced.emit()
+        return name
 
     def forget_origin(self) -> None:
         """What was copied stays, and is a run of its own."""

@@ -6,11 +6,13 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_gui.state import run_row, wording
+from mosaic_gui.state.run_files import CHECKPOINT
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.rows import RowsModel
 
-CHECKPOINT = "checkpoint"
+HOW_IT_ACTS = {"episodes": 10, "pace": 4, "seed": 1}
+"""Until something else is chosen: slow enough to be looked at."""
 
 
 class TrainedModel(QObject):
@@ -99,6 +101,12 @@ class TrainedModel(QObject):
                 found, key=lambda row: (row.step or 0, row.t or 0), reverse=True
             )
             self.checkpoints_changed.emit()
+
+    def play_now(self, run: RunView, checkpoint: str) -> None:
+        """Let a run's checkpoint act as its agent was let act last."""
+        chosen = self.presets.get((run.spec.worker, run.spec.algorithm)) or HOW_IT_ACTS
+        fields = {name: chosen[name] for name in HOW_IT_ACTS if name in chosen}
+        self.play_wanted.emit(run.run_id, checkpoint, fields)
 
     def play(self, checkpoint: str, fields: dict[str, Any]) -> None:
         """Let it act; what was chosen is this agent's preset from here on."""

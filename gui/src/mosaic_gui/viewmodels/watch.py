@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunView
+from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.end_card import EndCard, end_card
 from mosaic_gui.state.run_details import details, use_facts
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import CurveModel
+from mosaic_gui.viewmodels.files import FilesModel
 from mosaic_gui.viewmodels.rows import RowsModel
 
 
@@ -27,12 +30,32 @@ class WatchModel(CurveModel):
             numeric=(0, 1, 2, 3, 5),
             parent=self,
         )
-        self.files = RowsModel(("File", "Kind", "Size", "At step"), numeric=(2, 3), parent=self)
+        self.files = FilesModel(self)
+        self._workers: list[WorkerEntry] = []
         self.details = RowsModel(("Argument", "Value"), parent=self)
 
     @property
     def run(self) -> RunView | None:
         return self._store.runs.get(self.run_id)
+
+    @property
+    def worker(self) -> WorkerEntry | None:
+        """The run's worker as this stack knows it; None: it does not."""
+        run = self.run
+        found = (w for w in self._workers if run and w.manifest.id == run.spec.worker)
+        return next(found, None)
+
+    @property
+    def algorithm(self) -> Algorithm | None:
+        """What the run's worker says of its algorithm."""
+        worker, run = self.worker, self.run
+        offered = worker.description.algorithms if worker and worker.description else []
+        return next((a for a in offered if run and a.id == run.spec.algorithm), None)
+
+    def take_workers(self, workers: Sequence[WorkerEntry]) -> None:
+        """The catalogue of this stack: what can be done with a run depends on its worker."""
+        self._workers = list(workers)
+        self.run_changed.emit()
 
     @property
     def card(self) -> EndCard | None:
@@ -56,8 +79,9 @@ class WatchModel(CurveModel):
     def watch(self, run_id: str, overlaid: Sequence[str] = ()) -> None:
         """Show a run, with others laid over it."""
         self.show_runs(run_id, overlaid)
-        for rows in (self.episodes, self.files, self.details):
+        for rows in (self.episodes, self.details):
             rows.replace([])
+        self.files.take("", [])
         self.run_replaced.emit()
         self._look_for_names()
         self.charts_changed.emit()
@@ -81,13 +105,7 @@ class WatchModel(CurveModel):
 
     def take_files(self, rows: Sequence[ArtifactRow]) -> None:
         """The files that the run announced."""
-        self.files.replace(
-            [
-                (r.path, r.kind, wording.bytes_text(r.bytes), wording.count(r.step))
-                for r in rows
-                if r.exists
-            ]
-        )
+        self.files.take(self.run_id, rows)
 
     def _fill_details(self) -> None:
         run, followed = self.run, self._store.followed.get(self.run_id)

@@ -12,7 +12,7 @@ from PyQt6.QtWidgets import (
 
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
-from mosaic_gui.viewmodels.trained import TrainedModel
+from mosaic_gui.viewmodels.trained import HOW_IT_ACTS, TrainedModel
 from mosaic_gui.views.form_field import CalmCombo
 from mosaic_gui.views.plain_table import PlainTable
 from mosaic_gui.views.text import button, frame, label
@@ -80,8 +80,9 @@ class TrainedPage(QWidget):
     def _side(self) -> QWidget:
         self.checkpoint = CalmCombo()
         self.checkpoint.setObjectName("trained.checkpoint")
-        self.episodes, self.pace = _number("trained.episodes", 10), _number("trained.pace", 4)
-        self.seed = _number("trained.seed", 1)
+        self.episodes, self.pace, self.seed = (
+            _number(f"trained.{name}", HOW_IT_ACTS[name]) for name in ("episodes", "pace", "seed")
+        )
         self.pace.setSuffix(self.tr(" steps/s"))
         self.pace.setSpecialValueText(self.tr("as fast as it goes"))
         self.pace.setMinimum(0)

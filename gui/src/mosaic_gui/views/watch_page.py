@@ -24,6 +24,7 @@ from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.chart_bar import ChartBar
 from mosaic_gui.views.dock_area import DockArea
 from mosaic_gui.views.end_card import EndCardView
+from mosaic_gui.views.files_panel import FilesPanel
 from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.log_view import LogView
 from mosaic_gui.views.mind_panel import MindPanel
@@ -213,12 +214,12 @@ class WatchPage(QWidget):
         self.tabs.setDocumentMode(True)
         self._details = _table(self._model.details, "side.details")
         self._episodes = _table(self._model.episodes, "side.episodes")
-        self._files = _table(self._model.files, "side.files")
+        self.files = FilesPanel(self._model)
         self.log.setObjectName("side.log")
         self.tabs.addTab(self.log, self.tr("Log"))
         self.tabs.addTab(self._details, self.tr("Details"))
         self.tabs.addTab(self._episodes, self.tr("Episodes"))
-        self.tabs.addTab(self._files, self.tr("Files"))
+        self.tabs.addTab(self.files, self.tr("Files"))
         layout = QVBoxLayout(side)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.addWidget(self.tabs)
@@ -255,7 +256,7 @@ class WatchPage(QWidget):
 
     def _show_tabs(self) -> None:
         self._show_tab(self._episodes, self._model.episodes)
-        self._show_tab(self._files, self._model.files)
+        self._show_tab(self.files, self._model.files)
 
     def _show_tab(self, page: QWidget, rows: RowsModel) -> None:
         """A tab is there when the run has something for it."""

@@ -1,0 +1,182 @@
+"""A file of the stack on its way into a file of this machine: as it comes, over as many connections as it takes."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from PyQt6.QtCore import QObject, QTimer, pyqtSignal
+from PyQt6.QtNetwork import QNetworkReply, QNetworkRequest
+
+from mosaic_gui.net.backoff import Backoff
+from mosaic_gui.net.reply import ApiProblem, read_problem
+
+TRIES = 3
+"""Connections in a row that bring nothing."""
+BUFFER_BYTES = 2**20
+"""Unread bytes at which the gateway is made to wait."""
+_RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
+
+Send = Callable[[QNetworkRequest], QNetworkReply | None]
+
+
+class Download(QObject):
+    """Writes to a file beside `target`; only a whole file gets its name, and nothing half-written is left.
+
+    It goes on where a connection broke while the file is the same one by its `ETag`, and begins anew otherwise.
+    Exactly one of `done` and `failed` comes, or neither after `cancel`.
+    """
+
+    progressed = pyqtSignal(object, object)
+    """Bytes that are here, and bytes of the whole file (None: not told)."""
+    done = pyqtSignal(object)
+    """The file's Path."""
+    failed = pyqtSignal(object)
+    """ApiProblem."""
+
+    def __init__(
+        self, request: QNetworkRequest, send: Send, target: Path, parent: QObject | None = None
+    ) -> None:
+        """Begin. Raises OSError: nothing can be written beside the target."""
+        super().__init__()
+        self.target = target
+        self._plain, self._send = request, send
+        # a range is one of the bytes that are counted here, so they must not be compressed on the way
+        self._plain.setRawHeader(b"Accept-Encoding", b"identity")
+        self._part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        self._file = self._part.open("wb")
+        self.setParent(parent)  # one that could not begin is nobody's child
+        self._tag = b""
+        self._whole: int | None = None
+        self._left, self._backoff = TRIES, Backoff()
+        self._reply: QNetworkReply | None = None
+        self._is_begun = False
+        """The head of the present answer has been read, and it brings bytes of the file."""
+        self._is_over = False
+        self._ask()
+
+    def cancel(self) -> None:
+        """Nobody wants it any more."""
+        if not self._is_over:
+            self._end()
+
+    def _ask(self) -> None:
+        self._left -= 1
+        request = QNetworkRequest(self._plain)
+        if self._tag and self._file.tell():
+            request.setRawHeader(b"Range", f"bytes={self._file.tell()}-".encode())
+            request.setRawHeader(b"If-Range", self._tag)
+        reply = self._send(request)
+        if reply is None:
+            self.cancel()
+            return
+        self._reply, self._is_begun = reply, False
+        reply.setReadBufferSize(BUFFER_BYTES)
+        reply.readyRead.connect(lambda: self._take(reply))
+        reply.finished.connect(lambda: self._on_finished(reply))
+
+    def _take(self, reply: QNetworkReply) -> None:
+        """Write what has come."""
+        if self._is_over or reply is not self._reply:
+            return
+        status = _status(reply)
+        if status not in (200, 206):
+            return
+        if not self._is_begun and not self._begin(reply, status):
+            self._fail(ApiProblem("The stack gave another part of the file than was asked."))
+            return
+        data = reply.readAll().data() if reply.isOpen() else b""
+        try:
+            self._file.write(data)
+        except OSError as error:
+            self._fail(unwritable(self.target, error))
+            return
+        if data:
+            self._left = TRIES
+            self._backoff.reset()
+        self.progressed.emit(self._file.tell(), self._whole)
+
+    def _begin(self, reply: QNetworkReply, status: int) -> bool:
+        start, length = 0, _header(reply, b"Content-Length")
+        self._whole = int(length) if length.isdigit() else None
+        if status == 206:
+            found = _RANGE.fullmatch(_header(reply, b"Content-Range"))
+            if found is None or int(found[1]) != self._file.tell():
+                return False
+            start, self._whole = int(found[1]), int(found[3])
+        self._file.seek(start)
+        self._file.truncate()
+        tag = _header(reply, b"ETag")
+        self._tag = tag.encode() if tag.startswith('"') else b""  # a weak one names no exact bytes
+        self._is_begun = True
+        return True
+
+    def _on_finished(self, reply: QNetworkReply) -> None:
+        reply.deleteLater()
+        self._take(reply)
+        if self._is_over or reply is not self._reply:
+            return
+        status, is_broken = _status(reply), reply.error() != QNetworkReply.NetworkError.NoError
+        if self._is_begun and not is_broken and self._whole in (None, self._file.tell()):
+            self._finish()
+        elif status is None or self._is_begun or status == 503:
+            self._try_again(reply, status)
+        else:
+            problem = read_problem(status, reply.readAll().data() if reply.isOpen() else b"")
+            self._fail(
+                ApiProblem(f"{problem.title.rstrip('.')}. {problem.detail}".strip(), problem)
+            )
+
+    def _try_again(self, reply: QNetworkReply, status: int | None) -> None:
+        distrusted = reply.error() == QNetworkReply.NetworkError.SslHandshakeFailedError
+        if self._left <= 0 or distrusted:
+            why = f"status {status}" if status == 503 else reply.errorString().rstrip(".")
+            self._fail(ApiProblem(f"{self.target.name} did not come whole: {why}. Try it again."))
+            return
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.timeout.connect(self._ask)
+        timer.timeout.connect(timer.deleteLater)
+        timer.start(round(self._backoff.delay_s() * 1_000))
+
+    def _finish(self) -> None:
+        try:
+            self._file.close()
+            self._part.replace(self.target)
+        except OSError as error:
+            self._fail(unwritable(self.target, error))
+            return
+        self._end()
+        self.done.emit(self.target)
+
+    def _fail(self, problem: ApiProblem) -> None:
+        self._end()
+        self.failed.emit(problem)
+
+    def _end(self) -> None:
+        self._is_over = True
+        for timer in self.findChildren(QTimer):
+            timer.stop()
+        if self._reply is not None and self._reply.isRunning():
+            self._reply.abort()
+        try:
+            self._file.close()
+        except OSError:
+            pass  # a full disk refuses the last bytes once more; the file goes anyway
+        self._part.unlink(missing_ok=True)
+        self.deleteLater()
+
+
+def unwritable(target: Path, error: OSError) -> ApiProblem:
+    """Why a file is not there, and what to do."""
+    why = error.strerror or str(error)
+    return ApiProblem(f"{target} cannot be written: {why}. Choose another place.")
+
+
+def _status(reply: QNetworkReply) -> int | None:
+    found = reply.attribute(QNetworkRequest.Attribute.HttpStatusCodeAttribute)
+    return int(found) if found is not None else None
+
+
+def _header(reply: QNetworkReply, name: bytes) -> str:
+    return reply.rawHeader(name).data().decode("latin-1")

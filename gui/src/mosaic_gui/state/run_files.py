@@ -1,0 +1,68 @@
+"""The files of a run: what can be done with each, and under which name one is kept here."""
+
+import re
+from collections.abc import Container
+from pathlib import Path
+
+from mosaic_contracts.runs import ArtifactRow, RunView
+from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm
+
+CHECKPOINT = "checkpoint"
+_UNFIT = re.compile(r"[^\w.+-]+", re.ASCII)
+_MOST_NAME = 90
+"""Characters of each half: file systems take 255 bytes."""
+
+
+def start_parameter(algorithm: Algorithm | None) -> str:
+    """The parameter that takes a checkpoint to begin with; empty where there is none."""
+    if algorithm is None or not algorithm.warm_start:
+        return ""
+    properties = algorithm.parameters.get("properties")
+    parts = properties.items() if isinstance(properties, dict) else ()
+    return next((n for n, p in parts if isinstance(p, dict) and p.get(CHECKPOINT_MARK)), "")
+
+
+def start_obstacle(file: ArtifactRow | None, algorithm: Algorithm | None) -> str:
+    """Why nothing can be trained on from it, in words; empty when it can."""
+    if words := _no_checkpoint(file, algorithm):
+        return words
+    if not start_parameter(algorithm):
+        return f"The worker does not say that {_title(algorithm)} can begin with a checkpoint."
+    return ""
+
+
+def play_obstacle(file: ArtifactRow | None, algorithm: Algorithm | None) -> str:
+    """Why it cannot act without learning, in words; empty when it can."""
+    if words := _no_checkpoint(file, algorithm):
+        return words
+    if algorithm is None or not algorithm.play:
+        return f"The worker does not say that checkpoints of {_title(algorithm)} can act without learning."
+    return ""
+
+
+def local_name(run: RunView, file: ArtifactRow) -> str:
+    """A name in a folder of files from many runs: the run's, then the file's own."""
+    stem = _UNFIT.sub("-", run.name).strip("-.")[:_MOST_NAME] or run.run_id
+    name = _UNFIT.sub("-", file.path.rpartition("/")[2])[-_MOST_NAME:]
+    return f"{stem}-{name}"
+
+
+def free_place(folder: Path, name: str, taken: Container[Path] = ()) -> Path:
+    """A file that is not there yet and not about to be: `name`, or with a number before its suffix."""
+    place, n = folder / name, 1
+    while place.exists() or place in taken:
+        n += 1
+        place = folder / f"{Path(name).stem} ({n}){Path(name).suffix}"
+    return place
+
+
+def _no_checkpoint(file: ArtifactRow | None, algorithm: Algorithm | None) -> str:
+    if file is None:
+        return "Choose a file."
+    if file.kind != CHECKPOINT:
+        return "It is no checkpoint."
+    return "" if algorithm else "This stack does not know the run's algorithm."
+
+
+def _title(algorithm: Algorithm | None) -> str:
+    return algorithm.title if algorithm else ""

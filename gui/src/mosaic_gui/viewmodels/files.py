@@ -1,0 +1,75 @@
+"""The files of the watched run, and which of them are on their way here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_contracts.runs import ArtifactRow
+from mosaic_gui.state import wording
+from mosaic_gui.state.run_files import CHECKPOINT
+from mosaic_gui.viewmodels.rows import RowsModel
+
+
+class FilesModel(RowsModel):
+    """A row for each file that is there."""
+
+    transfers_changed = pyqtSignal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(("File", "Kind", "Size", "At step"), numeric=(2, 3), parent=parent)
+        self.run_id = ""
+        self.files: list[ArtifactRow] = []
+        self.root: Path | None = None
+        """Data root of the stack where it lies on this machine: files need not be fetched to be opened."""
+        self._under_way: dict[str, tuple[int, int]] = {}
+
+    def take(self, run_id: str, files: Sequence[ArtifactRow]) -> None:
+        """The files that a run announced; those that are gone again are left out."""
+        self.run_id, self.files = run_id, [file for file in files if file.exists]
+        self.replace(
+            [
+                (f.path, f.kind, wording.bytes_text(f.bytes), wording.count(f.step))
+                for f in self.files
+            ]
+        )
+
+    def file(self, path: str) -> ArtifactRow | None:
+        """The file of that path."""
+        return next((file for file in self.files if file.path == path), None)
+
+    @property
+    def newest(self) -> ArtifactRow | None:
+        """The checkpoint of the latest step, else the first file."""
+        checkpoints = [file for file in self.files if file.kind == CHECKPOINT]
+        return max(checkpoints or self.files[:1], key=lambda f: f.step or 0, default=None)
+
+    def place(self, run_dir: str, path: str) -> str:
+        """Where a file is: its path on this machine, or as the stack takes it (RUN/PATH) elsewhere."""
+        return str(self.root / run_dir / path) if self.root else f"{self.run_id}/{path}"
+
+    @property
+    def under_way(self) -> str:
+        """What is being fetched, in words; empty when nothing is."""
+        if not self._under_way:
+            return ""
+        names = list(self._under_way)
+        what = names[0] if len(names) == 1 else wording.plural(len(names), "file")
+        got, whole = (sum(pair[n] for pair in self._under_way.values()) for n in (0, 1))
+        return f"{what}  ·  {wording.bytes_text(got)} of {wording.bytes_text(whole)}"
+
+    @property
+    def share(self) -> float:
+        """How much of it is here, 0 to 1."""
+        got, whole = (sum(pair[n] for pair in self._under_way.values()) for n in (0, 1))
+        return min(1.0, got / whole) if whole else 0.0
+
+    def take_progress(self, name: str, got: int, whole: int) -> None:
+        """So many bytes of a file are here."""
+        self._under_way[name] = (got, whole)
+        self.transfers_changed.emit()
+
+    def take_end(self, name: str) -> None:
+        """It is here, or will not come."""
+        if self._under_way.pop(name, None) is not None:
+            self.transfers_changed.emit()

@@ -1,0 +1,189 @@
+"""The files of a run: fetched, named elsewhere, and for checkpoints what can be done with what was learned."""
+
+from PyQt6.QtCore import QModelIndex, QStandardPaths, Qt, pyqtSignal
+from PyQt6.QtGui import QGuiApplication
+from PyQt6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic_contracts.runs import ArtifactRow
+from mosaic_gui.state.run_files import local_name, play_obstacle, start_obstacle
+from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.plain_table import PlainTable
+from mosaic_gui.views.text import ElidedLabel, button
+
+_TICKS = 1_000
+ROW_HEIGHT = 28
+
+
+class FilesPanel(QWidget):
+    """A table, what can be done with the chosen file above it, and what is under way between them."""
+
+    save_wanted = pyqtSignal(object, object, str)
+    """RunView, ArtifactRow, and the place on this machine; an empty one: the folder of downloads."""
+    cancel_wanted = pyqtSignal()
+    train_on_wanted = pyqtSignal(str, str)
+    """Run and path of its checkpoint."""
+    play_wanted = pyqtSignal(object, str)
+    """RunView, and path of its checkpoint."""
+    said = pyqtSignal(str)
+
+    def __init__(self, model: WatchModel) -> None:
+        super().__init__()
+        self.setObjectName("side.files")
+        self._model = model
+        self._path = ""
+        self.table = PlainTable(model.files, "files.table")
+        self.table.setAccessibleName(self.tr("Files of the run"))
+        rows = self.table.verticalHeader()
+        if rows is not None:
+            rows.setDefaultSectionSize(ROW_HEIGHT)
+        self._words = ElidedLabel("", "small")
+        self._bar = QProgressBar()
+        self._strip = self._make_strip()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(self._make_acts())
+        layout.addWidget(self._strip)
+        layout.addWidget(self.table, 1)
+        self.table.row_chosen.connect(self._on_row)
+        self.table.activated.connect(self._on_activated)
+        # bound methods, which Qt lets go of: the models outlive the panel when the theme changes
+        model.files.modelReset.connect(self._on_reset)
+        model.files.transfers_changed.connect(self._show_transfers)
+        model.run_changed.connect(self.refresh)
+        self._on_reset()
+        self._show_transfers()
+
+    @property
+    def file(self) -> ArtifactRow | None:
+        """The chosen file."""
+        return self._model.files.file(self._path)
+
+    def refresh(self) -> None:
+        """What can be done with the chosen file, and why not."""
+        file, algorithm = self.file, self._model.algorithm
+        tips = {
+            self.save: self.tr("Into the folder of downloads (Return)"),
+            self.save_as: self.tr("Save as …"),
+            self.copy: self.tr("Copy where it is"),
+        }
+        for made, tip in tips.items():
+            made.setEnabled(file is not None)
+            made.setToolTip(tip if file is not None else self.tr("Choose a file."))
+        _allow(
+            self.train_on,
+            start_obstacle(file, algorithm),
+            self.tr("Open the form with this run's values, to begin with this checkpoint"),
+        )
+        _allow(
+            self.play,
+            play_obstacle(file, algorithm),
+            self.tr("A run that acts with it and learns nothing, as chosen last under Use trained"),
+        )
+
+    def _make_acts(self) -> QHBoxLayout:
+        self.save = _act(self.tr("Download"), "download", "files.save")
+        self.save_as = _act("", "folder", "files.save_as", self.tr("Save as"))
+        self.copy = _act("", "copy", "files.copy", self.tr("Copy where it is"))
+        self.train_on = _act(self.tr("Train on from here"), "train", "files.train_on")
+        self.play = _act(self.tr("Play"), "watch", "files.play")
+        row = QHBoxLayout()
+        row.setContentsMargins(6, 4, 6, 4)
+        row.setSpacing(2)
+        for made in (self.save, self.save_as, self.copy):
+            row.addWidget(made)
+        row.addStretch(1)
+        row.addWidget(self.train_on)
+        row.addWidget(self.play)
+        self.save.clicked.connect(lambda: self._save(""))
+        self.save_as.clicked.connect(self._ask_where)
+        self.copy.clicked.connect(self._copy)
+        self.train_on.clicked.connect(
+            lambda: self.train_on_wanted.emit(self._model.run_id, self._path)
+        )
+        self.play.clicked.connect(lambda: self.play_wanted.emit(self._model.run, self._path))
+        return row
+
+    def _make_strip(self) -> QWidget:
+        self._bar.setObjectName("files.progress")
+        self._bar.setRange(0, _TICKS)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedHeight(6)
+        cancel = button(self.tr("Cancel"), "quiet", "files.cancel")
+        cancel.clicked.connect(self.cancel_wanted)
+        strip = QWidget()
+        row = QHBoxLayout(strip)
+        row.setContentsMargins(12, 0, 6, 4)
+        row.setSpacing(10)
+        row.addWidget(self._words, 1)
+        row.addWidget(self._bar, 1)
+        row.addWidget(cancel)
+        return strip
+
+    def _show_transfers(self) -> None:
+        files = self._model.files
+        self._strip.setVisible(bool(files.under_way))
+        self._words.set_whole(files.under_way)
+        self._bar.setValue(round(files.share * _TICKS))
+
+    def _on_reset(self) -> None:
+        """Other files: the chosen one stays chosen while it is there; before that, what was learned last."""
+        files = self._model.files
+        file = files.file(self._path) or files.newest
+        self._path = file.path if file is not None else ""
+        if file is not None:
+            self.table.mark(files.files.index(file))
+        self.refresh()
+
+    def _on_row(self, row: int) -> None:
+        self._path = self._model.files.files[row].path
+        self.refresh()
+
+    def _on_activated(self, index: QModelIndex) -> None:
+        self._on_row(index.row())
+        self._save("")
+
+    def _save(self, place: str) -> None:
+        if self._model.run is not None and self.file is not None:
+            self.save_wanted.emit(self._model.run, self.file, place)
+
+    def _ask_where(self) -> None:
+        run, file = self._model.run, self.file
+        if run is None or file is None:
+            return
+        where = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DownloadLocation)
+        dialog = QFileDialog(self, self.tr("Save {0}").format(file.path))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDirectory(where)
+        dialog.selectFile(local_name(run, file))
+        dialog.fileSelected.connect(lambda place: self.save_wanted.emit(run, file, place))
+        dialog.open()
+
+    def _copy(self) -> None:
+        clipboard, run = QGuiApplication.clipboard(), self._model.run
+        if clipboard is not None and run is not None:
+            place = self._model.files.place(run.run_dir, self._path)
+            clipboard.setText(place)
+            self.said.emit(self.tr("Copied: {0}").format(place))
+
+
+def _act(text: str, picture: str, name: str, accessible: str = "") -> QPushButton:
+    made = button(text, "quiet", name)
+    made.setIcon(icon(picture, current().muted))
+    made.setAccessibleName(accessible or text)
+    return made
+
+
+def _allow(made: QPushButton, obstacle: str, tip: str) -> None:
+    made.setEnabled(not obstacle)
+    made.setToolTip(obstacle or tip)
