@@ -82,12 +82,13 @@ def fetch_checkpoint(qtbot: QtBot, client: Client, folder: Path) -> None:
     """Bring what the watched run learned into a folder, and compare."""
     client.fetching.folder = lambda: folder
     panel = client.window.watch.files
-    qtbot.waitUntil(lambda: panel.file is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(
+        lambda: panel.file is not None and panel.file.kind == "checkpoint", timeout=WAIT_MS
+    )
     client.window.watch.tabs.setCurrentWidget(panel)
     file, run = panel.file, client.watch.run
     assert file is not None
     assert run is not None
-    assert file.kind == "checkpoint"
     click(qtbot, client, "files.save")
     qtbot.waitUntil(lambda: str(folder) in client.window.notices.text, timeout=WAIT_MS)
     (fetched,) = folder.iterdir()

@@ -1,23 +1,24 @@
 """Details of a run: what it comes from and may use is told, and what it uses now."""
 
-from tests.specimen import metrics, run, run_id
+from tests.specimen import metrics, run
 
 from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.run_details import details, use_facts
 
 
-def test_details_hold_origin_resources_and_arguments() -> None:
-    """Parent, image, resources, notes, arguments with defaults and packages; what is not there has no row."""
-    spec = {"parent": run_id(7), "cpus": 2, "gpus": 1, "gpu_memory_mb": 2048, "memory_mb": 512}
-    known = run(0, spec=spec, image="sha256:abc", note="try", notes=["waits"], tags=["a", "b"])
+def test_details_hold_image_resources_and_arguments() -> None:
+    """Image, resources, notes, arguments with defaults and packages; what is not there has no row."""
+    spec = {"cpus": 2, "gpus": 1, "gpu_memory_mb": 2048, "memory_mb": 512}
+    known = run(
+        0, spec=spec, image="sha256:abc", note="try\n\nDry run", notes=["waits"], tags=["a", "b"]
+    )
     config = {"arguments": {"gamma": 0.9, "cuda": True}, "packages": {"torch": "2.1"}}
     rows = dict(details(known, config))
-    assert rows["Parent"] == run_id(7)
     assert rows["Image"] == "sha256:abc"
     assert rows["Resources"] == "2 cores, 1 GPU (2,048 MiB each), 512 MiB"
     assert (rows["Your note"], rows["What it says"], rows["Tags"]) == ("try", "waits", "a, b")
     assert (rows["gamma"], rows["cuda"], rows["torch (package)"]) == ("0.9", "true", "2.1")
-    assert "Parent" not in dict(details(run(1), {}))
+    assert "Image" not in dict(details(run(1), {}))
 
 
 def test_what_it_uses_is_the_newest_measure() -> None:

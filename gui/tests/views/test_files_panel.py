@@ -58,8 +58,11 @@ def shown(qtbot: QtBot) -> Shown:
 
 
 def test_what_was_learned_last_is_chosen_at_first(shown: Shown) -> None:
-    """Its buttons can be used at once; without files all are grey and say why."""
+    """Its buttons can be used at once, and are about the next one once that is there; without files all are grey."""
     assert shown.panel.file == CHECKPOINT
+    newer = CHECKPOINT.model_copy(update={"path": "checkpoints/b.pt", "step": 200})
+    shown.model.take_files([CHECKPOINT, newer])
+    assert shown.panel.file == newer
     assert shown.button("save").isEnabled()
     shown.model.take_files([])
     for name in ("save", "save_as", "copy", "train_on", "play"):

@@ -1,15 +1,17 @@
 """The whole client: builds every part, and ends them in order."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PyQt6.QtCore import QEvent, QObject, QTimer, pyqtSignal
+from PyQt6.QtCore import QEvent, QObject, QTimer, QUrl, pyqtSignal
 from PyQt6.QtGui import QDesktopServices, QGuiApplication
 from PyQt6.QtWidgets import QApplication
 
 from mosaic_contracts import VERSION
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.stack import StackStatus
 from mosaic_gui.app.fetching import Fetching
 from mosaic_gui.app.launching import Launching
 from mosaic_gui.app.layouts import Layouts
@@ -103,7 +105,10 @@ class Client(QObject):
         self.refining = Refining(self)
         self.watch.finer_wanted.connect(self.refining.want)
         self.acts = RunActs(self._say, self)
-        self.fetching = Fetching(self.watch.files, self._say, QDesktopServices.openUrl, self)
+        self.open_outside: Callable[[QUrl], bool] = QDesktopServices.openUrl
+        self.fetching = Fetching(
+            self.watch.files, self._say, lambda url: self.open_outside(url), self
+        )
         self._second = QTimer(self)
         self._second.setInterval(SECOND_MS)
         self._second.timeout.connect(self._on_second)
@@ -112,6 +117,7 @@ class Client(QObject):
         self.stack_start.ended.connect(self._on_start_ended)
         self.launching.launched.connect(self._on_launched)
         self.launching.said.connect(self._say)
+        self.launching.stack_read.connect(self._on_stack)
         self.acts.made.connect(self._on_made)
         self.trained.play_wanted.connect(self.acts.play)
         self.trained.checkpoints_wanted.connect(self._on_checkpoints_wanted)
@@ -308,6 +314,8 @@ class Client(QObject):
         watch.log.shown.connect(self.watching.show_log)
         watch.mind.shown.connect(self.minding.show)
         watch.stage.shown.connect(self.staging.show)
+        watch.details.open_wanted.connect(lambda run_id: self.open_runs([run_id]))
+        watch.outside.open_wanted.connect(self._on_outside_wanted)
         watch.files.save_wanted.connect(self.fetching.fetch)
         watch.files.cancel_wanted.connect(self.fetching.cancel)
         watch.files.train_on_wanted.connect(self.train_on)
@@ -347,6 +355,14 @@ class Client(QObject):
     def _on_catalogue(self) -> None:
         self.minding.take_workers(self.launch.workers)
         self.watch.take_workers(self.launch.workers)
+
+    def _on_stack(self, status: StackStatus) -> None:
+        if self.session is not None:
+            self.watch.take_stack(self.session.location.url, status)
+
+    def _on_outside_wanted(self, url: str) -> None:
+        if not self.open_outside(QUrl(url)):
+            self._say(f"No program here opens web pages. The address: {url}")
 
     def _on_mind_place(self) -> None:
         """The picture in the middle shows the step that is looked at."""

@@ -22,6 +22,9 @@ class Launching(QObject):
     said = pyqtSignal(str)
     """Something for the bar below."""
 
+    stack_read = pyqtSignal(object)
+    """StackStatus."""
+
     def __init__(self, model: LaunchModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._model = model
@@ -42,6 +45,7 @@ class Launching(QObject):
     def _on_stack(self, status: StackStatus) -> None:
         limit = (status.scheduler or {}).get("cpu_limit")
         self._model.cpu_limit = limit if isinstance(limit, int) else None
+        self.stack_read.emit(status)
 
     def _on_secrets(self, entries: SecretEntries) -> None:
         self._model.take_secrets(frozenset(entry.name for entry in entries.secrets))

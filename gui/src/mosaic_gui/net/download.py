@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
@@ -159,10 +160,10 @@ class Download(QObject):
             timer.stop()
         if self._reply is not None and self._reply.isRunning():
             self._reply.abort()
-        try:
+        with suppress(
+            OSError
+        ):  # a full disk refuses the last bytes once more; the file goes anyway
             self._file.close()
-        except OSError:
-            pass  # a full disk refuses the last bytes once more; the file goes anyway
         self._part.unlink(missing_ok=True)
         self.deleteLater()
 

@@ -24,10 +24,9 @@ def details(run: RunView, config: Mapping[str, Any]) -> list[Row]:
     ]
     told = {
         "Image": run.image,
-        "Parent": spec.parent,
         "Attempt": str(run.attempt) if run.attempt > 1 else None,
         "Tags": ", ".join(run.tags),
-        "Your note": run.note,
+        "Your note": run.note.strip().split("\n", 1)[0],
         "What it says": " · ".join(run.notes),
     }
     rows += [(name, value) for name, value in told.items() if value]

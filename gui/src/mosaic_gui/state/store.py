@@ -1,13 +1,17 @@
 """All that the client knows, and what each message changes of it. Replaying messages into `apply` rebuilds it."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import ValidationError
 
 from mosaic_contracts.curve_set import DrawnCurve
 from mosaic_contracts.live import Ended, Hello, Missed, Pong, ProblemFrame, RunChanged, Snapshot
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
 from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.follow import EventBatch, Follower
 from mosaic_gui.state.steps import STEP_TYPES, newest_step
@@ -64,6 +68,8 @@ class Followed:
     """Lifecycle and log events, the newest last."""
     extras: frozenset[str] = frozenset()
     """Types of the namespaced events that it has: panels for them appear with the first."""
+    tracked: TrackedRun | None = None
+    """What it is to the tracker that it told of last."""
     artifacts: int = 0
     """Announcements of files, also of those that went again; grows when there is a reason to ask for the list."""
     newest_step: dict[str, Any] | None = None
@@ -94,6 +100,8 @@ class Followed:
                 self.artifacts += 1
             elif "." in kind:
                 self.extras |= {kind}
+                if kind == TRACKING_RUN:
+                    self._take_tracked(event["data"])
         del self.told[:-MOST_LOG_EVENTS]
         return grown, other
 
@@ -103,6 +111,11 @@ class Followed:
         if newest is not None:
             self.newest_step = newest
         return newest is not None
+
+    def _take_tracked(self, data: dict[str, Any]) -> None:
+        # a worker's own extra may be anything: one that is no TrackedRun names no page
+        with suppress(ValidationError):
+            self.tracked = TrackedRun.model_validate(data)
 
 
 class Store:

@@ -6,9 +6,12 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunView
 from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.end_card import EndCard, end_card
+from mosaic_gui.state.family import Family, family
+from mosaic_gui.state.outside import Outside, tensorboard, tracker
 from mosaic_gui.state.run_details import details, use_facts
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import CurveModel
@@ -22,6 +25,9 @@ class WatchModel(CurveModel):
     run_replaced = pyqtSignal()
     """Another run is watched."""
     run_changed = pyqtSignal()
+    family_changed = pyqtSignal()
+    outside_changed = pyqtSignal()
+    """Where it can be looked at outside the window."""
 
     def __init__(self, store: Store, parent: QObject | None = None) -> None:
         super().__init__(store, parent)
@@ -32,6 +38,8 @@ class WatchModel(CurveModel):
         )
         self.files = FilesModel(self)
         self._workers: list[WorkerEntry] = []
+        self._gateway = ""
+        self._tensorboard: str | None = None
         self.details = RowsModel(("Argument", "Value"), parent=self)
 
     @property
@@ -56,6 +64,36 @@ class WatchModel(CurveModel):
         """The catalogue of this stack: what can be done with a run depends on its worker."""
         self._workers = list(workers)
         self.run_changed.emit()
+
+    def take_stack(self, gateway: str, status: StackStatus) -> None:
+        """What the stack at that address offers beside the runs themselves."""
+        self._gateway, self._tensorboard = gateway, status.tensorboard_url
+        self.outside_changed.emit()
+
+    @property
+    def family(self) -> Family:
+        """Which runs of the list it comes from, and which come from it."""
+        run = self.run
+        return family(run, self._store.runs) if run is not None else Family()
+
+    def _is_relative(self, run_id: str) -> bool:
+        run, other = self.run, self._store.runs.get(run_id)
+        if run is None or other is None:
+            return False
+        return run_id == run.spec.parent or other.spec.parent == self.run_id
+
+    @property
+    def tensorboard(self) -> Outside:
+        """The stack's TensorBoard with the runs that are shown."""
+        return tensorboard(self._tensorboard, self._gateway, (self.run_id, *self.overlaid))
+
+    @property
+    def tracker(self) -> Outside:
+        """The run's page at its tracker."""
+        run, followed = self.run, self._store.followed.get(self.run_id)
+        if run is None:
+            return Outside(obstacle="Choose a run.")
+        return tracker(run, self.worker, self.algorithm, followed.tracked if followed else None)
 
     @property
     def card(self) -> EndCard | None:
@@ -93,8 +131,12 @@ class WatchModel(CurveModel):
         shown = {self.run_id, *self.overlaid}
         if self.run_id in changes.runs:
             self.run_changed.emit()
+            self._fill_details()
+        if changes.removed or any(self._is_relative(run_id) for run_id in changes.runs):
+            self.family_changed.emit()
         if shown & changes.events:
             self._fill_details()
+            self.outside_changed.emit()
         if shown & (changes.curves | changes.ended):
             self._look_for_names()
             self.curves_grown.emit()

@@ -40,6 +40,8 @@ class FilesPanel(QWidget):
         self.setObjectName("side.files")
         self._model = model
         self._path = ""
+        self._is_own = False
+        """The user chose it."""
         self.table = PlainTable(model.files, "files.table")
         self.table.setAccessibleName(self.tr("Files of the run"))
         rows = self.table.verticalHeader()
@@ -136,16 +138,18 @@ class FilesPanel(QWidget):
         self._bar.setValue(round(files.share * _TICKS))
 
     def _on_reset(self) -> None:
-        """Other files: the chosen one stays chosen while it is there; before that, what was learned last."""
+        """Other files: the one that the user chose stays chosen while it is there; else what was learned last."""
         files = self._model.files
-        file = files.file(self._path) or files.newest
+        own = files.file(self._path) if self._is_own else None
+        self._is_own = own is not None
+        file = own or files.newest
         self._path = file.path if file is not None else ""
         if file is not None:
             self.table.mark(files.files.index(file))
         self.refresh()
 
     def _on_row(self, row: int) -> None:
-        self._path = self._model.files.files[row].path
+        self._path, self._is_own = self._model.files.files[row].path, True
         self.refresh()
 
     def _on_activated(self, index: QModelIndex) -> None:

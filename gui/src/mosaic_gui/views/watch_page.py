@@ -22,12 +22,14 @@ from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.chart_bar import ChartBar
+from mosaic_gui.views.details_panel import DetailsPanel
 from mosaic_gui.views.dock_area import DockArea
 from mosaic_gui.views.end_card import EndCardView
 from mosaic_gui.views.files_panel import FilesPanel
 from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.log_view import LogView
 from mosaic_gui.views.mind_panel import MindPanel
+from mosaic_gui.views.outside_links import OutsideLinks
 from mosaic_gui.views.stage import Stage
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
@@ -57,6 +59,7 @@ class WatchPage(QWidget):
         self.badge = Badge()
         self.stop = button(self.tr("Stop"), "stop", "watch.stop")
         self.copy = button(self.tr("Clone and edit"), "", "watch.copy")
+        self.outside = OutsideLinks(model)
         self.card = EndCardView()
         self.charts = ChartGrid(model)
         self.stage = Stage(stage)
@@ -170,6 +173,7 @@ class WatchPage(QWidget):
         row.addWidget(self._subtitle, 1)
         row.addWidget(self.badge)
         row.addSpacing(4)
+        row.addWidget(self.outside)
         row.addWidget(self.copy)
         row.addWidget(self.stop)
         return row
@@ -212,12 +216,12 @@ class WatchPage(QWidget):
     def _sides(self) -> QWidget:
         side = frame("panel")
         self.tabs.setDocumentMode(True)
-        self._details = _table(self._model.details, "side.details")
+        self.details = DetailsPanel(self._model, _table(self._model.details, "details.table"))
         self._episodes = _table(self._model.episodes, "side.episodes")
         self.files = FilesPanel(self._model)
         self.log.setObjectName("side.log")
         self.tabs.addTab(self.log, self.tr("Log"))
-        self.tabs.addTab(self._details, self.tr("Details"))
+        self.tabs.addTab(self.details, self.tr("Details"))
         self.tabs.addTab(self._episodes, self.tr("Episodes"))
         self.tabs.addTab(self.files, self.tr("Files"))
         layout = QVBoxLayout(side)

@@ -49,3 +49,6 @@ class StackStatus(PeerModel):
     recorder: dict[str, object] | None = None
     findings: list[str] = Field(default_factory=list)
     """In words, what is wrong and what to do."""
+    tensorboard_url: str | None = None
+    """The stack's TensorBoard: absolute, or relative to the gateway's address. `{runs}` in it stands for the ids of
+    the runs to show, joined by `|`. None: it offers none."""

@@ -6,11 +6,31 @@ its key, and the internet unless it is offline.
 """
 
 from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from mosaic_contracts.models import PeerModel
 
 X_TRACKING = "x-tracking"
 WANDB = "wandb"
 WANDB_SECRET = "WANDB_API_KEY"
 """Name under which the stack keeps the key; also the variable from which wandb itself takes one."""
+
+TRACKING_RUN = "tracking.run"
+"""Namespaced event: a worker tells it once its tracker has begun. Its data is a `TrackedRun`."""
+
+
+class TrackedRun(PeerModel):
+    """What a run is to a tracker outside the stack."""
+
+    tracker: str
+    """`wandb`, ..."""
+    mode: Literal["online", "offline"]
+    url: str | None = Field(default=None, pattern=r"^https?://")
+    """Its page there; None: none (yet), as always offline."""
+    folder: str | None = None
+    """Offline: where it is written, relative to the run folder."""
 
 
 class TrackingRole(StrEnum):

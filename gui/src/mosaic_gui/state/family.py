@@ -1,0 +1,48 @@
+"""Which runs a run comes from, and which come from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mosaic_contracts.runs import RunView
+from mosaic_gui.state import run_row
+
+MOST_CHILDREN = 12
+"""Named; of more the number is told."""
+
+
+@dataclass(frozen=True)
+class Relative:
+    """A run to go to."""
+
+    run_id: str
+    words: str
+    is_known: bool = True
+    """It is in the list."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """The relatives of a run, children newest first."""
+
+    parent: Relative | None = None
+    children: tuple[Relative, ...] = ()
+    more: int = 0
+    """Children that are not named."""
+
+
+def family(run: RunView, runs: Mapping[str, RunView]) -> Family:
+    """Of the runs in the list."""
+    parent, parent_id = None, run.spec.parent
+    if parent_id:
+        found = runs.get(parent_id)
+        words = _words(found) if found is not None else f"{parent_id} (not in the list)"
+        parent = Relative(parent_id, words, is_known=found is not None)
+    children = [one for one in runs.values() if one.spec.parent == run.run_id]
+    children.sort(key=lambda one: one.run_id, reverse=True)
+    named = tuple(Relative(one.run_id, _words(one)) for one in children[:MOST_CHILDREN])
+    return Family(parent, named, max(0, len(children) - MOST_CHILDREN))
+
+
+def _words(run: RunView) -> str:
+    kind = "" if run.spec.kind.value == "train" else f"{run.spec.kind.value}: "
+    return f"{kind}{run_row.title(run)} · {run_row.subtitle(run)}"

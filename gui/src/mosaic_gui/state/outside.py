@@ -1,0 +1,93 @@
+"""Where a run can be looked at outside this window: TensorBoard of the stack, the page of its tracker."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote, urljoin, urlsplit
+
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.tracking import X_TRACKING, TrackedRun, TrackingRole
+from mosaic_contracts.worker import Algorithm
+from mosaic_gui.state import wording
+from mosaic_gui.state.tracking import hindrance
+
+RUNS_MARK = "{runs}"
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A way out, or why there is none."""
+
+    url: str = ""
+    obstacle: str = ""
+    summary: tuple[tuple[str, str], ...] = ()
+    """What is known here of a page that nobody can open; empty where there is a page or nothing."""
+
+
+def tensorboard(offered: str | None, gateway: str, run_ids: Iterable[str]) -> Outside:
+    """TensorBoard with these runs. `offered`: what the stack said; None: nothing."""
+    if not offered:
+        return Outside(obstacle="This stack offers no TensorBoard.")
+    url = urljoin(gateway + "/", offered.replace(RUNS_MARK, quote("|".join(run_ids), safe="")))
+    if urlsplit(url).scheme not in ("http", "https"):
+        return Outside(obstacle="The stack names an address of TensorBoard that no browser opens.")
+    return Outside(url=url)
+
+
+def tracker(
+    run: RunView,
+    worker: WorkerEntry | None,
+    algorithm: Algorithm | None,
+    told: TrackedRun | None,
+) -> Outside:
+    """The run's page at its tracker. `told`: what the run told of it, None before that."""
+    if told is not None and told.url:
+        return Outside(url=told.url)
+    if told is not None and told.mode == "offline":
+        return Outside(summary=_summary(run, algorithm, told))
+    if told is not None:
+        return Outside(obstacle="W&B has named no page of this run.")
+    if not _is_tracked(run, algorithm):
+        cannot = hindrance(worker) if worker is not None else ""
+        return Outside(obstacle=cannot or "This run is not tracked with W&B.")
+    if run.state.is_final:
+        return Outside(obstacle="The run ended before W&B had a page of it.")
+    return Outside(obstacle="The run has not told yet where it is at W&B.")
+
+
+def _summary(
+    run: RunView, algorithm: Algorithm | None, told: TrackedRun
+) -> tuple[tuple[str, str], ...]:
+    names = _roles(algorithm)
+    chosen = {
+        title: run.spec.parameters.get(names.get(role, ""))
+        for title, role in (
+            ("Project", TrackingRole.PROJECT),
+            ("Entity", TrackingRole.ENTITY),
+            ("Group", TrackingRole.GROUP),
+        )
+    }
+    rows = [(title, str(value)) for title, value in chosen.items() if value]
+    if (counted := run.summary) is not None:
+        rows += [
+            ("Episodes", wording.count(counted.episodes)),
+            ("Mean of 20", wording.number(counted.mean_return)),
+            ("Best", wording.number(counted.best_return)),
+        ]
+    where = f"{run.run_dir}/{told.folder}" if told.folder else run.run_dir
+    rows.append(("Kept in", where))
+    if told.folder:
+        rows.append(("To send it", f"wandb sync {where}"))
+    return tuple(rows)
+
+
+def _is_tracked(run: RunView, algorithm: Algorithm | None) -> bool:
+    name = _roles(algorithm).get(TrackingRole.TRACK, "")
+    return bool(run.spec.parameters.get(name))
+
+
+def _roles(algorithm: Algorithm | None) -> dict[str, str]:
+    """The parameter of each role."""
+    properties = algorithm.parameters.get("properties") if algorithm is not None else None
+    parts = properties.items() if isinstance(properties, dict) else ()
+    return {str(p[X_TRACKING]): n for n, p in parts if isinstance(p, dict) and X_TRACKING in p}

@@ -1,0 +1,80 @@
+"""What a run is beside its curves: relatives to go to, its values, and all of its note."""
+
+from html import escape
+
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+
+from mosaic_gui.state.family import Family, Relative
+from mosaic_gui.theme.apply import current, mono_font
+from mosaic_gui.viewmodels.watch import WatchModel
+
+
+class DetailsPanel(QWidget):
+    """The table, relatives above it, and beside it a note that has more than one line."""
+
+    open_wanted = pyqtSignal(str)
+    """A run by its id."""
+
+    def __init__(self, model: WatchModel, table: QWidget) -> None:
+        super().__init__()
+        self.setObjectName("side.details")
+        self._model = model
+        self.relatives = QLabel()
+        self.relatives.setObjectName("details.relatives")
+        self.relatives.setTextFormat(Qt.TextFormat.RichText)
+        self.relatives.setWordWrap(True)
+        self.relatives.setContentsMargins(12, 8, 12, 6)
+        flags = Qt.TextInteractionFlag
+        self.relatives.setTextInteractionFlags(
+            flags.LinksAccessibleByMouse | flags.LinksAccessibleByKeyboard
+        )
+        self.note = QPlainTextEdit()
+        self.note.setObjectName("details.note")
+        self.note.setAccessibleName(self.tr("Note of the run"))
+        self.note.setReadOnly(True)
+        self.note.setFont(mono_font())
+        self.note.setTabChangesFocus(True)
+        beside = QHBoxLayout()
+        beside.setSpacing(1)
+        beside.addWidget(table, 3)
+        beside.addWidget(self.note, 2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.relatives)
+        layout.addLayout(beside, 1)
+        self.relatives.linkActivated.connect(self.open_wanted)
+        # bound methods, which Qt lets go of: the model outlives the panel when the theme changes
+        for signal in (model.run_replaced, model.run_changed, model.family_changed):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """The run as it is; what is the same disturbs nobody who reads or marks it."""
+        run = self._model.run
+        words = self._family_words(self._model.family)
+        if words != self.relatives.text():
+            self.relatives.setText(words)
+        self.relatives.setVisible(bool(words))
+        note = run.note.strip() if run is not None else ""
+        self.note.setVisible("\n" in note)
+        if note != self.note.toPlainText():
+            self.note.setPlainText(note)
+
+    def _family_words(self, family: Family) -> str:
+        lines = []
+        if family.parent is not None:
+            lines.append(f"{self.tr('Comes from')} {_link(family.parent)}")
+        if family.children:
+            named = ", ".join(_link(child) for child in family.children)
+            more = self.tr(" and {0} more").format(family.more) if family.more else ""
+            lines.append(f"{self.tr('Went on in')} {named}{more}")
+        return "<br>".join(lines)
+
+
+def _link(relative: Relative) -> str:
+    words = escape(relative.words)
+    if not relative.is_known:
+        return words
+    return f'<a href="{escape(relative.run_id)}" style="color:{current().accent}">{words}</a>'

@@ -1,0 +1,78 @@
+"""The ways out of the window: TensorBoard and the tracker's page, in the user's browser."""
+
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from mosaic_gui.state.outside import Outside
+from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.text import button, frame, label
+
+
+class OutsideLinks(QWidget):
+    """Two buttons; one that leads nowhere is grey and says why."""
+
+    open_wanted = pyqtSignal(str)
+    """An address."""
+
+    def __init__(self, model: WatchModel) -> None:
+        super().__init__()
+        self._model = model
+        self.tensorboard = button(self.tr("TensorBoard"), "quiet", "watch.tensorboard")
+        self.tracker = button(self.tr("W&&B"), "quiet", "watch.tracker")
+        self.tracker.setAccessibleName(self.tr("W&B"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.tensorboard)
+        row.addWidget(self.tracker)
+        self.tensorboard.clicked.connect(lambda: self._go(self._model.tensorboard))
+        self.tracker.clicked.connect(lambda: self._go(self._model.tracker))
+        # a bound method, which Qt lets go of: the model outlives the page when the theme changes
+        for signal in (model.run_replaced, model.run_changed, model.outside_changed):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """The ways of the watched run as they are."""
+        self._show(self.tensorboard, self._model.tensorboard)
+        self._show(self.tracker, self._model.tracker)
+
+    def _show(self, made: QPushButton, way: Outside) -> None:
+        made.setEnabled(not way.obstacle)
+        offline = self.tr("Tracked offline: what is known of it here")
+        made.setToolTip(way.obstacle or way.url or offline)
+
+    def _go(self, way: Outside) -> None:
+        if way.url:
+            self.open_wanted.emit(way.url)
+        elif way.summary:
+            popup = OfflineSummary(self, way)
+            popup.show_at(self.mapToGlobal(QPoint(self.width(), self.height() + 4)))
+
+
+class OfflineSummary(QWidget):
+    """What a page at the tracker would begin with; closes with Escape or a click beside it."""
+
+    def __init__(self, parent: QWidget, way: Outside) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setObjectName("offline_summary")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        panel = frame("panel")
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(panel)
+        layout = QVBoxLayout(panel)
+        layout.setContentsMargins(14, 12, 14, 14)
+        layout.addWidget(label(self.tr("Tracked offline"), "heading"))
+        rows = QFormLayout()
+        for name, value in way.summary:
+            words = label(value)
+            words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            rows.addRow(label(name, "muted"), words)
+        layout.addLayout(rows)
+
+    def show_at(self, place: QPoint) -> None:
+        """Open with its right upper corner there."""
+        self.adjustSize()
+        self.move(place.x() - self.width(), place.y())
+        self.show()

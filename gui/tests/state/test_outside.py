@@ -1,0 +1,90 @@
+from typing import Any
+
+import pytest
+from tests.specimen import run, run_id, summary, worker
+
+from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.states import RunState
+from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
+from mosaic_contracts.worker import Algorithm
+from mosaic_gui.state.follow import EventBatch
+from mosaic_gui.state.outside import tensorboard, tracker
+from mosaic_gui.state.store import Store
+
+GATEWAY = "http://127.0.0.1:8420"
+
+
+def tracking(**fields: Any) -> tuple[WorkerEntry, Algorithm]:
+    """A worker that can be tracked, and its first algorithm."""
+    entry = worker().model_dump(mode="json")
+    entry["description"] |= {"tracking": ["wandb"]} | fields
+    properties = entry["description"]["algorithms"][0]["parameters"]["properties"]
+    properties["track"] = {"type": "boolean", "default": False, "x-tracking": "track"}
+    properties["where"] = {"type": "string", "default": "p", "x-tracking": "project"}
+    made = WorkerEntry.model_validate(entry)
+    assert made.description is not None
+    return made, made.description.algorithms[0]
+
+
+def test_a_stack_without_tensorboard_says_so() -> None:
+    """There is no way, and the reason is told."""
+    assert tensorboard(None, GATEWAY, ["a"]).obstacle == "This stack offers no TensorBoard."
+
+
+@pytest.mark.parametrize(
+    ("offered", "url"),
+    [
+        ("/tensorboard/#?runs={runs}", f"{GATEWAY}/tensorboard/#?runs=a%7Cb"),
+        ("http://127.0.0.1:6006", "http://127.0.0.1:6006"),
+    ],
+)
+def test_tensorboard_opens_with_the_runs_that_are_shown(offered: str, url: str) -> None:
+    """An address of the gateway's own is made whole, and the runs stand where it wants them."""
+    assert tensorboard(offered, GATEWAY, ["a", "b"]).url == url
+
+
+def test_no_other_program_is_started() -> None:
+    """An address that is no page of the web opens nothing."""
+    assert tensorboard("file:///bin/sh", GATEWAY, []).url == ""
+
+
+def test_a_run_that_is_not_tracked_says_so() -> None:
+    """As does one whose worker cannot be tracked at all, in other words."""
+    assert tracker(run(0), *tracking(), None).obstacle == "This run is not tracked with W&B."
+    assert "does not offer W&B yet" in tracker(run(0), *tracking(tracking=[]), None).obstacle
+
+
+def test_a_tracked_run_has_a_page_once_it_told_it() -> None:
+    """Before that it is waited for, or was in vain."""
+    spec = {"parameters": {"track": True}}
+    assert "not told yet" in tracker(run(0, spec=spec), *tracking(), None).obstacle
+    ended = run(0, RunState.FAILED, spec=spec)
+    assert "ended before" in tracker(ended, *tracking(), None).obstacle
+    told = TrackedRun(tracker="wandb", mode="online", url="https://wandb.ai/a/b/runs/c")
+    assert tracker(ended, *tracking(), told).url == "https://wandb.ai/a/b/runs/c"
+
+
+def test_what_is_tracked_offline_is_summed_up() -> None:
+    """Where it belongs, how it went, where it is kept and how it is sent."""
+    spec = {"parameters": {"track": True, "where": "cart"}}
+    shown = run(0, RunState.SUCCEEDED, spec=spec, summary=summary(0, best_return=9.5))
+    told = TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-run-1")
+    found = tracker(shown, *tracking(), told)
+    assert (found.url, found.obstacle) == ("", "")
+    rows = dict(found.summary)
+    assert (rows["Project"], rows["Best"]) == ("cart", "9.5")
+    assert rows["To send it"] == f"wandb sync runs/{run_id(0)}/wandb/offline-run-1"
+
+
+def test_the_run_tells_its_page() -> None:
+    """From its event; one that names no page of the web is left out."""
+    store = Store()
+    store.follow(run_id(0))
+    url = "https://wandb.ai/a/b/runs/c"
+    for seq, address in enumerate((url, "javascript:alert(1)"), start=1):
+        data = {"tracker": "wandb", "mode": "online", "url": address}
+        told = {"type": TRACKING_RUN, "attempt": 1, "source": "worker", "seq": seq, "t": 1.0}
+        store.apply(EventBatch(run_id(0), [{**told, "data": data}], {}, f"1.worker.{seq}"))
+    tracked = store.followed[run_id(0)].tracked
+    assert tracked is not None
+    assert tracked.url == url

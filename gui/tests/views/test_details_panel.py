@@ -1,0 +1,84 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+from tests.specimen import report, run, run_id
+
+from mosaic_contracts.states import RunState
+from mosaic_gui.app.client import Client
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.dry_run import noted
+from mosaic_gui.state.family import MOST_CHILDREN, family
+from mosaic_gui.views.main_window import WATCH
+
+
+@pytest.fixture
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
+    """The window of a run with a parent and a child that plays."""
+    made = Client(tmp_path)
+    made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    made.window.show()
+    parent = {"parent": run_id(0)}
+    child = {"parent": run_id(1), "kind": "play"}
+    made.store.replace_runs(
+        [run(0, RunState.SUCCEEDED), run(1, spec=parent), run(2, spec=child), run(3)]
+    )
+    made.watch.watch(run_id(1))
+    made.window.show_page(WATCH)
+    made.window.watch.tabs.setCurrentWidget(made.window.watch.details)
+    yield made
+    made.window.close()
+    made.window.deleteLater()
+
+
+def test_relatives_are_links(client: Client) -> None:
+    """Where it comes from and what came of it, each one click away; a run alone has no line for it."""
+    relatives = client.window.watch.details.relatives
+    assert f'Comes from <a href="{run_id(0)}"' in relatives.text()
+    assert f'Went on in <a href="{run_id(2)}"' in relatives.text()
+    assert "play: CartPole-v1" in relatives.text()
+    relatives.linkActivated.emit(run_id(2))
+    client.watch.watch(run_id(3))
+    assert not relatives.isVisible()
+
+
+def test_a_new_child_and_a_parent_that_goes_are_seen(client: Client) -> None:
+    """The line follows the list; who is not in it is named, and no link."""
+    relatives = client.window.watch.details.relatives
+    client.watch.consume(client.store.take_runs([run(4, spec={"parent": run_id(1)})]))
+    assert f'href="{run_id(4)}"' in relatives.text()
+    client.watch.consume(client.store.forget_runs([run_id(0)]))
+    assert f"Comes from {run_id(0)} (not in the list)" in relatives.text()
+    assert f'href="{run_id(0)}"' not in relatives.text()
+
+
+def test_a_name_is_no_markup(client: Client) -> None:
+    """What a person calls a run is shown as it is."""
+    spec = {"parent": run_id(1), "name": "<b>&x"}
+    client.watch.consume(client.store.take_runs([run(5, spec=spec)]))
+    assert "&lt;b&gt;&amp;x" in client.window.watch.details.relatives.text()
+
+
+def test_of_many_children_the_newest_are_named() -> None:
+    """Of a sweep's hundred not all can be read: the number of the rest is told."""
+    runs = {run_id(n): run(n, spec={"parent": run_id(0)}) for n in range(1, 101)}
+    found = family(run(0), runs)
+    assert len(found.children) == MOST_CHILDREN
+    assert found.children[0].run_id == run_id(100)
+    assert found.more == 100 - MOST_CHILDREN
+
+
+def test_a_dry_run_is_read_in_the_details(client: Client) -> None:
+    """The plan that was looked at stands in the note; all of it can be read, beneath the user's own words."""
+    note = noted("try it", report())
+    assert not client.window.watch.details.note.isVisible()
+    spec = {"parent": run_id(0)}
+    client.watch.consume(client.store.take_runs([run(1, revision=2, spec=spec, note=note)]))
+    shown = client.window.watch.details.note
+    assert shown.isVisible()
+    assert shown.toPlainText() == note
+    assert "mosaic_worker_cleanrl train" in shown.toPlainText().replace("\\\n  ", "")
+    rows = client.watch.details
+    texts = {rows._rows[n][0]: rows._rows[n][1] for n in range(rows.rowCount())}
+    assert texts["Your note"] == "try it"

@@ -1,0 +1,96 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PyQt6.QtCore import QUrl
+from PyQt6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+from tests.specimen import run, run_id
+from tests.state.test_outside import GATEWAY, tracking
+
+from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.stack import StackStatus
+from mosaic_contracts.tracking import TrackedRun
+from mosaic_gui.app.client import Client
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.store import Changes
+from mosaic_gui.views.main_window import WATCH
+from mosaic_gui.views.outside_links import OfflineSummary
+
+
+class Shown:
+    """The window of a tracked run, and what it opened."""
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.links = client, client.window.watch.outside
+        self.opened: list[str] = []
+        self.has_browser = True
+        client.open_outside = self._open
+
+    def _open(self, url: QUrl) -> bool:
+        self.opened.append(url.toString())
+        return self.has_browser
+
+    def tell(self, told: TrackedRun) -> None:
+        """The run tells of its tracker."""
+        self.client.store.followed[run_id(0)].tracked = told
+        self.client.watch.consume(Changes(events=frozenset({run_id(0)})))
+
+
+@pytest.fixture
+def shown(qtbot: QtBot, tmp_path: Path) -> Iterator[Shown]:
+    """Connected to a stack that offers nothing of the kind."""
+    client = Client(tmp_path)
+    client.connection.take(Connection(Link.LIVE, GATEWAY))
+    client.window.show()
+    client.launch.take_catalogue(WorkerEntries(workers=[tracking()[0]]))
+    client.store.replace_runs([run(0, spec={"parameters": {"track": True}})])
+    client.store.follow(run_id(0))
+    client.watch.watch(run_id(0))
+    client.window.show_page(WATCH)
+    yield Shown(client)
+    client.launch._settle.stop()
+    client.window.close()
+    client.window.deleteLater()
+
+
+def test_ways_that_lead_nowhere_are_grey_and_say_why(shown: Shown) -> None:
+    """Neither is hidden: what is missing can be read."""
+    for made, why in (
+        (shown.links.tensorboard, "This stack offers no TensorBoard."),
+        (shown.links.tracker, "The run has not told yet where it is at W&B."),
+    ):
+        assert made.isVisible()
+        assert not made.isEnabled()
+        assert made.toolTip() == why
+
+
+def test_tensorboard_opens_in_the_browser(shown: Shown) -> None:
+    """As soon as the stack offers it; without a browser the address is told."""
+    offer = StackStatus(version="1", ready=True, broker=True, tensorboard_url="/tb?r={runs}")
+    shown.client.watch.take_stack(GATEWAY, offer)
+    shown.links.tensorboard.click()
+    shown.has_browser = False
+    shown.links.tensorboard.click()
+    assert shown.opened == [f"{GATEWAY}/tb?r={run_id(0)}"] * 2
+    assert shown.opened[0] in shown.client.window.notices.text
+
+
+def test_the_tracker_opens_in_the_browser(shown: Shown) -> None:
+    """As soon as the run has told its page."""
+    url = "https://wandb.ai/a/b/runs/c"
+    shown.tell(TrackedRun(tracker="wandb", mode="online", url=url))
+    shown.links.tracker.click()
+    assert shown.opened == [url]
+
+
+def test_offline_there_is_a_summary(shown: Shown) -> None:
+    """Nothing is opened outside: what is known is shown here."""
+    shown.tell(TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-run-1"))
+    shown.links.tracker.click()
+    popup = shown.links.findChild(OfflineSummary)
+    assert popup is not None
+    texts = [words.text() for words in popup.findChildren(QLabel)]
+    assert f"wandb sync runs/{run_id(0)}/wandb/offline-run-1" in texts
+    assert shown.opened == []
+    popup.close()
