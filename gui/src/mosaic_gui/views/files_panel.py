@@ -96,10 +96,12 @@ class FilesPanel(QWidget):
         self.save = _act(self.tr("Download"), "download", "files.save")
         self.save_as = _act("", "folder", "files.save_as", self.tr("Save as"))
         self.copy = _act("", "copy", "files.copy", self.tr("Copy where it is"))
-        self.train_on = _act(self.tr("Train on from here"), "train", "files.train_on")
+        self.train_on = _act(
+            self.tr("Train on"), "train", "files.train_on", self.tr("Train on from here")
+        )
         self.play = _act(self.tr("Play"), "watch", "files.play")
         row = QHBoxLayout()
-        row.setContentsMargins(6, 4, 6, 4)
+        row.setContentsMargins(4, 4, 4, 4)
         row.setSpacing(2)
         for made in (self.save, self.save_as, self.copy):
             row.addWidget(made)
