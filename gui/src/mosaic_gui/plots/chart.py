@@ -51,6 +51,7 @@ class Chart(QFrame):
         self._plot = pg.PlotWidget(
             axisItems={"left": self._value_axis, "bottom": _bottom_axis(model.axis)}
         )
+        self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys; its menu does
         self._item = self._plot.getPlotItem()
         self.readout = Readout(self._plot)
         self._last = QLabel()

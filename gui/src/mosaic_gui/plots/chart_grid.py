@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PyQt6.QtCore import pyqtSignal
+from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from mosaic_gui.plots.chart import Chart, chart_key
@@ -24,6 +24,7 @@ class ChartGrid(QScrollArea):
         self.setObjectName("charts")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # menus of charts have it
         self._model = model
         self._inside = QWidget()
         self._inside.setProperty("kind", "inside")

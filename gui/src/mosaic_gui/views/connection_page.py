@@ -127,6 +127,7 @@ class ConnectionPage(QWidget):
 
     def _lay_out(self) -> None:
         area = QScrollArea()
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidgetResizable(True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         inside = inside_of_scroll()

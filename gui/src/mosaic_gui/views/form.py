@@ -48,6 +48,7 @@ class RunForm(QFrame):
         self.bar = FormBar(model, self)
         self._origin = OriginStrip(model)
         self._area = QScrollArea()
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._picker: Picker | None = None
         self._dress()
         model.draft_replaced.connect(self.rebuild)

@@ -21,6 +21,7 @@ class FormBar(QWidget):
         self._model = model
         self.search = QLineEdit()
         self.search.setObjectName("form.search")
+        self.search.setAccessibleName(self.tr("Search arguments"))
         self.search.setPlaceholderText(self.tr("Search arguments …"))
         self.search.setToolTip(self.tr("By name or by what is said of it (Ctrl+L)"))
         self.search.setClearButtonEnabled(True)

@@ -42,6 +42,7 @@ class LogView(QWidget):
         self.text.setAccessibleName(self.tr("Output of the run"))
         self.search = QLineEdit()
         self.search.setObjectName("log.search")
+        self.search.setAccessibleName(self.tr("Search the output"))
         self.search.setPlaceholderText(self.tr("Search …"))
         self.search.setClearButtonEnabled(True)
         self.follow = QCheckBox(self.tr("Follow"))

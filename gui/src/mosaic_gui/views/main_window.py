@@ -172,6 +172,7 @@ class MainWindow(QMainWindow):
     def _action(self, text: str, keys: str) -> QAction:
         action = QAction(text, self)
         action.setShortcut(QKeySequence(keys))
+        action.setToolTip(f"{text} ({action.shortcut().toString()})")
         self.addAction(action)
         return action
 

@@ -43,6 +43,7 @@ class PreflightPanel(QFrame):
         }
         self.views = Segments(choices, "preflight.view")
         self._area = QScrollArea()
+        self._area.setAccessibleName(self.tr("Checks before the launch"))
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

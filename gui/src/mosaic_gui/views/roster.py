@@ -21,6 +21,9 @@ class Roster(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(
+            Qt.FocusPolicy.NoFocus
+        )  # its buttons have it, and come into sight with it
         self._model = model
         self._dim = False
         self._group = QButtonGroup(self)

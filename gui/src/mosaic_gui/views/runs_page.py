@@ -179,6 +179,8 @@ class RunsPage(QWidget):
         action = QAction(text, self)
         action.setObjectName(name)
         action.setShortcut(QKeySequence(shortcut))
+        if shortcut:
+            action.setToolTip(f"{text} ({action.shortcut().toString()})")
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         action.triggered.connect(act)  # type: ignore[arg-type]
         self.table.addAction(action)

@@ -192,6 +192,7 @@ class WatchPage(QWidget):
         views.setDocumentMode(True)
         views.setTabBarAutoHide(True)
         views.addTab(self._curves(), self.tr("Curves"))
+        _hand_focus_to_bar(views, self.tr("Views of the run"))
         return views
 
     def _curves(self) -> QWidget:
@@ -224,6 +225,7 @@ class WatchPage(QWidget):
         self.tabs.addTab(self.details, self.tr("Details"))
         self.tabs.addTab(self._episodes, self.tr("Episodes"))
         self.tabs.addTab(self.files, self.tr("Files"))
+        _hand_focus_to_bar(self.tabs, self.tr("About the run"))
         layout = QVBoxLayout(side)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.addWidget(self.tabs)
@@ -305,6 +307,15 @@ class _Fact(QWidget):
         self._value.setText(value)
         # it keeps its widest width, so that what stands beside it does not dance
         self.setMinimumWidth(max(self.minimumWidth(), self.sizeHint().width()))
+
+
+def _hand_focus_to_bar(tabs: QTabWidget, name: str) -> None:
+    """Only the bar is a stop of Tab: a widget that hands the focus to a hidden bar would catch Tab for good."""
+    tabs.setFocusProxy(None)
+    tabs.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    if (bar := tabs.tabBar()) is not None:
+        bar.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        bar.setAccessibleName(name)
 
 
 def _table(model: RowsModel, name: str) -> QTableView:
