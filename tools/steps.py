@@ -90,7 +90,7 @@ class Judgement:
 
 
 def _timed(title: str, act: Callable[[], ToldOutcome]) -> tuple[ToldOutcome, float]:
-    print(f".. {title}: begun", flush=True)
+    print(f".. {title}: begun\n", end="", flush=True)  # in one write, for another may begin now
     began = time.monotonic()
     told = act()
     return told, time.monotonic() - began

@@ -100,8 +100,7 @@ def test_only_loopback_is_published(compose: ComposeStack) -> None:
 
 def test_agents_over_xmpp_in_their_container(compose: ComposeStack) -> None:
     """A BDI run with two agents logs in at the stack's own XMPP server, talks there, and ends well."""
-    if not docker("images", "-q", "mosaic/worker_spade:0.1.0"):
-        pytest.skip("mosaic/worker_spade is not built here; `./mosaic images build` does it")
+    compose.build_worker("worker_spade")
     fields = {"worker": "spade", "algorithm": "bdi_q", "environment": "FrozenLake-v1"}
     parameters = {"agents": 2, "scout_steps": 2_000}
     run = compose.wait_final(compose.submit(**fields, steps=5_000, parameters=parameters).run_id)
