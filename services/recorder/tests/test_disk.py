@@ -111,7 +111,7 @@ async def test_failing_writes_roll_back_and_are_tried_again(
 
 
 @pytest.mark.broker
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 async def test_a_broker_whose_disk_was_full_is_healed(small_disk: Path, tmp_path: Path) -> None:
     """A broker refuses for good after one write that its full disk refused: the stream is made anew, none is lost."""
     with TestBroker(small_disk / "broker") as broker:
@@ -130,7 +130,7 @@ async def test_a_broker_whose_disk_was_full_is_healed(small_disk: Path, tmp_path
             shipping = asyncio.ensure_future(publisher.ship(batches))
             await wait_status(bus, lambda status: status.healed > 0 or not status.accepting)
             ballast.unlink()
-            await asyncio.wait_for(shipping, 60)
+            await asyncio.wait_for(shipping, 150)
             with recorder.reader() as reader:
                 check_values(reader, 40_000)
             status = await wait_status(bus, lambda status: status.accepting)
