@@ -52,19 +52,9 @@ def test_a_link_is_whole(mosaic: Mosaic, answers: Answers) -> None:
     """The address of the stack that is spoken to, with the ticket; its time is asked for in seconds."""
     ticket = f"{OF_RUN}/artifacts/videos/1%20a.mp4?ticket=1.ab"
     answers["/api/v1/tickets"] = {"url": ticket, "expires_at": "2026-01-01T00:00:00Z"}
-    answers[f"{OF_RUN}/artifacts"] = [ROW | {"path": "videos/1 a.mp4"}]
     code, out, _ = mosaic("link", RUN_ID, "videos/1 a.mp4", "--for", "1h")
     assert (code, out.strip()) == (0, answers.url + ticket)
     asked = answers.last("POST").body
     assert asked == {"path": f"/runs/{RUN_ID}/artifacts/videos/1%20a.mp4", "ttl_s": 3600}
     _, out, _ = mosaic("link", RUN_ID, "videos/1 a.mp4", "--json")
     assert strict(out) == {"url": answers.url + ticket}
-
-
-def test_no_link_to_a_file_that_is_not_there(mosaic: Mosaic, answers: Answers) -> None:
-    """An address that opens nothing is not printed, but the nearest file named; a file within a folder has one."""
-    answers[f"{OF_RUN}/artifacts"] = [ROW, ROW | {"path": "tensorboard"}]
-    code, out, err = mosaic("link", RUN_ID, "checkpoint/final.pt")
-    assert (code, out, f"Did you mean {ROW['path']}?" in err) == (4, "", True)
-    answers["/api/v1/tickets"] = {"url": "/x?ticket=1.ab", "expires_at": "2026-01-01T00:00:00Z"}
-    assert mosaic("link", RUN_ID, "tensorboard/events.1")[0] == 0

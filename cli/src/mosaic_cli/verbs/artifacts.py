@@ -95,9 +95,6 @@ def link(
     ttl_s = parse_duration(last)
     with connect() as client:
         run_id = find_run(client, run).run_id
-        known = [row.path.rstrip("/") for row in client.artifacts(run_id) if row.exists]
-        if not any(path == one or path.startswith(f"{one}/") for one in known):
-            raise _unknown(client, run_id, path)  # an address that opens nothing is of no use
         url = client.artifact_link(run_id, path, ttl_s)
     emit({"url": url}) if json else out.print(url, markup=False, soft_wrap=True)
 
