@@ -71,8 +71,9 @@ def runs_in_every_state() -> list[RunView]:
 
 
 def picture(client: Client, name: str) -> QImage:
-    """The window as it is seen."""
+    """The window as it is seen once all charts have had their turn."""
     QApplication.processEvents()
+    client.window.watch.charts.redraw()
     image = client.window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
     if PICTURES:
         folder = Path(PICTURES)

@@ -92,6 +92,16 @@ def test_curves_grow_as_events_come(qtbot: QtBot, shown: Shown) -> None:
     qtbot.waitUntil(lambda: chart.plot.viewRange()[0][1] > before)
 
 
+def test_charts_open_one_by_one(qtbot: QtBot, shown: Shown) -> None:
+    """The first chart is drawn at once, each other in a turn of its own: a long opening keeps no click waiting."""
+    shown.watch()
+    shown.model.consume(shown.store.apply(episodes(1, [1.0] * 20)))
+    shown.model.consume(shown.store.apply(metrics(50, "losses/a", [1.0] * 20)))
+    charts = shown.page.charts.charts
+    assert [chart.curve_count for chart in charts] == [1, 0, 0]
+    qtbot.waitUntil(lambda: all(chart.curve_count == 1 for chart in charts))
+
+
 def test_moving_a_chart_lets_go_of_the_newest(shown: Shown) -> None:
     """Who looks at a place is not torn away from it; one press follows again."""
     shown.watch()

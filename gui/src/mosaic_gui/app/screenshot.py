@@ -11,7 +11,7 @@ from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import Client
 from mosaic_gui.viewmodels.frame_clock import TICK_MS
 from mosaic_gui.views.arrangement import COMPARE, HUMAN
-from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED
+from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 from mosaic_gui.views.preflight_panel import ABOUT, PLAN
 
 LOOK_MS = 100
@@ -129,6 +129,8 @@ class Screenshots(QObject):
 
     def _take(self, name: str) -> None:
         path = self._folder / f"{name}.png"
+        if self._client.window.page == WATCH:
+            self._client.window.watch.charts.redraw()
         self._client.window.grab().save(str(path), "PNG")
         self.taken.append(path)
 

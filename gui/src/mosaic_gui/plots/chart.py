@@ -33,7 +33,10 @@ _AXIS_WORDS = {
 
 
 class Chart(QFrame):
-    """A panel with one metric. Its x range follows the newest point until the user moves it."""
+    """A panel with one metric. Its x range follows the newest point until the user moves it.
+
+    What it draws in is made with the first drawing: that takes longer than drawing, and nobody waits for all charts.
+    """
 
     removed = pyqtSignal(str)
 
@@ -47,22 +50,16 @@ class Chart(QFrame):
         self._model = model
         self._curves: list[CurveItems] = []
         self._drawing = False
-        self._value_axis = ValueAxis(orientation="left")
-        self._plot = pg.PlotWidget(
-            axisItems={"left": self._value_axis, "bottom": _bottom_axis(model.axis)}
-        )
-        self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys; its menu does
-        self._item = self._plot.getPlotItem()
-        self.readout = Readout(self._plot)
+        self._is_made = False
         self._last = QLabel()
         self._last.setTextFormat(Qt.TextFormat.RichText)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 8, 6)
         layout.setSpacing(2)
-        layout.addLayout(self._heading())
-        layout.addWidget(self._plot, 1)
-        self._dress()
-        self._connect()
+        heading = self._heading()
+        layout.addLayout(heading)
+        layout.setAlignment(heading, Qt.AlignmentFlag.AlignTop)
+        self._body = layout
 
     @property
     def curve_count(self) -> int:
@@ -72,6 +69,7 @@ class Chart(QFrame):
     @property
     def plot(self) -> pg.PlotItem:
         """For export and tests."""
+        self._make()
         return self._item
 
     def redraw(self) -> None:
@@ -79,6 +77,7 @@ class Chart(QFrame):
         extent = self._model.extent(self.name)
         if extent is None or self._drawing:
             return
+        self._make()
         self._drawing = True
         if self._model.following:
             first, last = extent
@@ -92,6 +91,24 @@ class Chart(QFrame):
         self._show(drawn, floor + 0.03 * (self._item.viewRange()[1][1] - floor))
         self._say_last(drawn)
         self._drawing = False
+
+    def _make(self) -> None:
+        if self._is_made:
+            return
+        self._is_made = True
+        self._value_axis = ValueAxis(orientation="left")
+        self._plot = pg.PlotWidget(
+            axisItems={"left": self._value_axis, "bottom": _bottom_axis(self._model.axis)}
+        )
+        self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys; its menu does
+        self._item = self._plot.getPlotItem()
+        self.readout = Readout(self._plot)
+        self._body.addWidget(self._plot, 1)
+        self._plot.show()
+        self._dress()
+        self._connect()
+        # its width is known before the layout's turn, or it would be drawn twice
+        self._body.activate()
 
     def _show(self, drawn: Sequence[Drawn], floor: float) -> None:
         while len(self._curves) < len(drawn):

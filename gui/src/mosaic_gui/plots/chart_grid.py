@@ -49,7 +49,7 @@ class ChartGrid(QScrollArea):
             chart.hide()
             chart.deleteLater()
         self._place()
-        self.redraw(hidden=True)
+        self._draw_one_by_one()
 
     def redraw_in_turn(self) -> None:
         """Draw what has grown, one chart after the other, so that no frame and no click waits for all of them."""
@@ -57,19 +57,30 @@ class ChartGrid(QScrollArea):
             for chart in self.charts:
                 self._queue.ask(chart.key, self._drawing(chart))
 
-    def redraw(self, hidden: bool = False) -> None:
-        """Draw what has grown; nobody sees what is hidden."""
-        if hidden or self.isVisible():
-            for chart in self.charts:
-                chart.redraw()
+    def redraw(self) -> None:
+        """Draw all of them at once: for a picture."""
+        self._queue.stop()
+        for chart in self.charts:
+            chart.redraw()
 
     def showEvent(self, event: object) -> None:
         super().showEvent(event)  # type: ignore[arg-type]
-        self.redraw()
+        self._draw_one_by_one()
+
+    def hideEvent(self, event: object) -> None:
+        super().hideEvent(event)  # type: ignore[arg-type]
+        self._queue.stop()
 
     def resizeEvent(self, event: object) -> None:
         super().resizeEvent(event)  # type: ignore[arg-type]
         self._place()
+        self.redraw_in_turn()
+
+    def _draw_one_by_one(self) -> None:
+        """The first is there at once, the others when it is their turn."""
+        if self.charts:
+            self.charts[0].redraw()
+        self.redraw_in_turn()
 
     def _drawing(self, chart: Chart) -> Callable[[], None]:
         def draw() -> None:
@@ -91,5 +102,9 @@ class ChartGrid(QScrollArea):
         for n, chart in enumerate(self.charts):
             self._layout.addWidget(chart, n // columns, n % columns)
             chart.show()  # at once: what is drawn before the layout's turn would be drawn twice
+        rows = -(-len(self.charts) // columns)
+        for row in range(max(rows, self._layout.rowCount())):
+            # alike from the start, also where a chart has not been drawn yet
+            self._layout.setRowStretch(row, 1 if row < rows else 0)
         for column in range(2):
             self._layout.setColumnStretch(column, 1 if column < columns else 0)
