@@ -138,7 +138,10 @@ def test_an_environment_without_its_stamp_is_not_taken_for_made(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("worker_cleanrl --bundle mujocco", "no bundle 'mujocco'. It has: atari, box2d, mujoco, video"),
+        (
+            "worker_cleanrl --bundle mujocco",
+            "no bundle 'mujocco'. It has: atari, box2d, mujoco, video",
+        ),
         ("contracts --bundle mujoco", "no bundle 'mujoco'. It has: none"),
         ("--bundle mujoco", "goes with one room"),
         ("worker_cleanrl --bundle", "needs a name"),
