@@ -20,6 +20,7 @@ from PyQt6.QtWidgets import QApplication, QLineEdit
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import Client
+from mosaic_gui.app.collector import settle_collector
 from mosaic_gui.theme.apply import apply_theme, load_fonts
 from mosaic_gui.theme.tokens import DARK
 from mosaic_gui.views.main_window import RUNS
@@ -46,6 +47,7 @@ def main() -> None:
     client = Client(options.home)
     client.window.resize(1280, 800)
     client.window.show()
+    settle_collector()  # as the program does
     client.connect_local()
     wait(lambda: client.list_read, "the list is read")
     pulse = Pulse()

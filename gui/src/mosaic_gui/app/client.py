@@ -63,6 +63,8 @@ class Client(QObject):
     """Models, session and window of one program."""
 
     closed = pyqtSignal()
+    remade = pyqtSignal()
+    """The window was made anew, in another theme."""
     """The user closed the window."""
 
     def __init__(
@@ -273,6 +275,7 @@ class Client(QObject):
         if page in PAGES:
             self.window.show_page(page)
         self.window.setVisible(was_visible)
+        self.remade.emit()
 
     def _make_window(self) -> MainWindow:
         start = ConnectionPage(

@@ -12,6 +12,7 @@ from PyQt6.QtWidgets import QApplication
 
 from mosaic_gui.app.arguments import Arguments
 from mosaic_gui.app.client import KEPT_IN, Client
+from mosaic_gui.app.collector import settle_collector
 from mosaic_gui.app.remembering import Remembering
 from mosaic_gui.app.scheme import tokens_for
 from mosaic_gui.app.screenshot import Screenshots
@@ -46,6 +47,8 @@ def run_program(arguments: Arguments) -> int:
     sys.excepthook = _report
     heed = _heed_signals(app)
     client.window.show()
+    settle_collector()
+    client.remade.connect(settle_collector)
     if arguments.screenshot is not None:
         return _take_screenshots(app, client, arguments, arguments.screenshot)
     client.closed.connect(app.quit)
