@@ -63,7 +63,9 @@ class ApiClient(QObject):
         for download in self.findChildren(Download):
             download.cancel()
         for network_reply in self._network.findChildren(QNetworkReply):
-            network_reply.abort()
+            # one that has failed already ends by itself; to abort it as well makes Qt complain
+            if network_reply.error() is QNetworkReply.NetworkError.NoError:
+                network_reply.abort()
 
     @property
     def is_closed(self) -> bool:
