@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-from mosaic_cli.wording import duration, number, plural, step_and_total, steps_text, what
+from mosaic_cli.wording import duration, number, plural, steps_text, what
 from mosaic_client import Client, ConnectionLost, LiveItem
 from mosaic_contracts.live import Ended, Events, Missed, RunChanged, Snapshot
 from mosaic_contracts.runs import RunView
@@ -81,7 +81,7 @@ class RunFollower:
     @property
     def is_moving(self) -> bool:
         """Whether a step was taken."""
-        return step_and_total(self.run)[0] > 0
+        return self.run.step > 0
 
     def figures(self) -> list[str]:
         """Steps, return, speed and time left, as far as they are known."""
@@ -158,7 +158,7 @@ class Display:
             self._show_plain(follower, now_s)
 
     def _show_bar(self, bar: Progress, follower: RunFollower) -> None:
-        step, total = step_and_total(follower.run)
+        step, total = follower.run.step, follower.run.total_steps
         moving = follower.is_moving
         assert self._task is not None  # noqa: S101  # made together with the bar
         if follower.headline != self._headline:

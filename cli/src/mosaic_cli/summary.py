@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from mosaic_cli.place import is_elsewhere
-from mosaic_cli.wording import STATE_STYLE, duration, number, run_duration, step_and_total, what
+from mosaic_cli.wording import STATE_STYLE, duration, number, run_duration, what
 from mosaic_contracts.runs import ArtifactRow, RunSummary, RunView
 from mosaic_contracts.states import RunState
 
@@ -22,7 +22,7 @@ def run_result(run: RunView) -> dict[str, Any]:
         "run_id": run.run_id,
         "state": run.state.value,
         "cause": run.end.cause.value if run.end else None,
-        "steps": step_and_total(run)[0],
+        "steps": run.step,
         "episodes": summary.episodes,
         "best_return": summary.best_return,
         "telemetry": {
@@ -58,7 +58,7 @@ def rows(run: RunView, artifacts: list[ArtifactRow], home: Path) -> list[tuple[s
         ("what", Text(what(run))),
         ("state", ended),
         ("took", Text(f"{run_duration(run)}{_speed(run)}")),
-        ("steps", Text(f"{step_and_total(run)[0]:,}")),
+        ("steps", Text(f"{run.step:,}")),
         ("episodes", Text(_returns(summary))),
         ("stored", Text(_stored(run, summary))),
     ]

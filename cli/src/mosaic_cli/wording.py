@@ -108,18 +108,10 @@ def named(run: RunView) -> str:
     return f"{run.spec.name}: {what(run)}" if run.spec.name else what(run)
 
 
-def step_and_total(run: RunView) -> tuple[int, int | None]:
-    """Environment steps done, the trainer's word or the store's, and how many there will be."""
-    told = run.progress.step if run.progress else 0
-    stored = run.summary.global_step if run.summary else 0
-    total = run.progress.total if run.progress and run.progress.total else run.spec.steps
-    return max(told, stored), total
-
-
 def steps_text(run: RunView) -> str:
     """`20,480/50,000`."""
-    step, total = step_and_total(run)
-    return f"{step:,}/{total:,}" if total else f"{step:,}"
+    total = run.total_steps
+    return f"{run.step:,}/{total:,}" if total else f"{run.step:,}"
 
 
 def plural(count: int, noun: str) -> str:

@@ -13,7 +13,7 @@ from mosaic_cli import option
 from mosaic_cli.errors import NothingFound
 from mosaic_cli.output import emit, out
 from mosaic_cli.sparkline import sparkline
-from mosaic_cli.wording import number, size, step_and_total, what
+from mosaic_cli.wording import number, size, what
 from mosaic_client import Client, MosaicProblem, connect
 from mosaic_contracts.machine import GpuSample, MachineHistory, MachineSample, RunUse
 from mosaic_contracts.runs import RunView
@@ -147,7 +147,7 @@ def _run_table(used: list[RunUse], runs: dict[str, RunView]) -> Table:
             size(use.rss_bytes),
             "-" if use.gpu_memory_bytes is None else size(use.gpu_memory_bytes),
             str(use.processes),
-            f"{step_and_total(run)[0]:,}" if run else "-",
+            f"{run.step:,}" if run else "-",
             number(run.sps, 0) if run else "-",
         )
     return table

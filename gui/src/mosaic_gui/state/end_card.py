@@ -113,7 +113,7 @@ def end_card(run: RunView, arguments: Mapping[str, Any] | None = None) -> EndCar
     if end.stop_step is not None:
         facts.append(("Stopped by", _STOP_STEPS[end.stop_step]))
     if run.progress is not None:
-        facts.append(("Last step", f"{run.progress.step:,}"))
+        facts.append(("Last step", f"{run.step:,}"))
     return EndCard(
         title=_TITLES.get(end.cause, end.cause.value.replace("_", " ")),
         message=_short(end.message),

@@ -69,19 +69,17 @@ def fraction(run: RunView) -> float | None:
     """How far it is, 0 to 1; None where nobody knows the end."""
     if run.state is RunState.SUCCEEDED:
         return 1.0
-    progress = run.progress
-    if progress is None or not progress.total:
+    if run.progress is None or not run.total_steps:
         return None
-    return min(1.0, progress.step / progress.total)
+    return min(1.0, run.step / run.total_steps)
 
 
 def steps_text(run: RunView) -> str:
     """`12.5k of 500k`."""
-    progress = run.progress
-    if progress is None:
+    if run.progress is None:
         return wording.NOTHING
-    done = wording.short_count(progress.step)
-    return f"{done} of {wording.short_count(progress.total)}" if progress.total else done
+    done = wording.short_count(run.step)
+    return f"{done} of {wording.short_count(run.total_steps)}" if run.total_steps else done
 
 
 def remaining_text(run: RunView) -> str:

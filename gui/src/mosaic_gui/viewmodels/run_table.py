@@ -314,8 +314,8 @@ def tool_tip(run: RunView, column: Column) -> str | None:
             return "\n".join([*run.notes, run.end.message if run.end else ""]).strip() or None
         case Column.RUN:
             return f"{run.name}\n{run.run_id}" + (f"\n\n{run.note}" if run.note else "")
-        case Column.PROGRESS if run.progress and run.progress.total:
-            return f"{run.progress.step:,} of {run.progress.total:,} environment steps"
+        case Column.PROGRESS if run.progress and run.total_steps:
+            return f"{run.step:,} of {run.total_steps:,} environment steps"
         case Column.REMAINING:
             return run_row.remaining_text(run) or None
         case Column.CREATED:

@@ -40,6 +40,7 @@ class LogView(QWidget):
         self.text.setMaximumBlockCount(MOST_LINES)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setAccessibleName(self.tr("Output of the run"))
+        self.text.setPlaceholderText(self.tr("Nothing was printed."))
         self.search = QLineEdit()
         self.search.setObjectName("log.search")
         self.search.setAccessibleName(self.tr("Search the output"))
@@ -53,9 +54,12 @@ class LogView(QWidget):
         self.colours.setToolTip(self.tr("Show the colours that the program gave its output"))
         self.colours.setChecked(True)
         self._found = label("", "small")
-        self.copy = button(self.tr("Copy all"), "quiet", "log.copy")
+        self._found.hide()
+        self.copy = button(self.tr("Copy"), "quiet", "log.copy")
         row = QHBoxLayout()
         row.setContentsMargins(10, 8, 10, 6)
+        row.setSpacing(8)
+        self.search.setMinimumWidth(70)
         row.addWidget(self.search, 1)
         row.addWidget(self._found)
         row.addWidget(self.colours)
@@ -162,7 +166,8 @@ class LogView(QWidget):
         self.text.setExtraSelections(marks)
         more = "+" if len(marks) == MOST_MARKS else ""
         found = self.tr("{0} found").format(f"{len(marks)}{more}")
-        self._found.setText(found if words else "")
+        self._found.setText(found)
+        self._found.setVisible(bool(words))
 
     def _next(self) -> None:
         self.follow.setChecked(False)

@@ -132,6 +132,18 @@ class RunView(RunRecord):
     """Environment steps per second, recent while the run lives, overall when it has ended."""
     eta_s: float | None = None
 
+    @property
+    def step(self) -> int:
+        """Environment steps done: the trainer's word, or the store's where that has more."""
+        told = self.progress.step if self.progress else 0
+        return max(told, self.summary.global_step if self.summary else 0)
+
+    @property
+    def total_steps(self) -> int | None:
+        """How many there will be, as the trainer says or else as was asked for; None where nobody knows."""
+        told = self.progress.total if self.progress else None
+        return told or self.spec.steps
+
 
 class RunPage(PeerModel):
     """One page of the run list, newest first."""
