@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic_gui.state.decimation import line, min_max, visible
+from mosaic_gui.state.decimation import line, visible
 
 FLOATS = st.floats(-1e9, 1e9)
 
@@ -11,7 +11,8 @@ FLOATS = st.floats(-1e9, 1e9)
 def test_no_spike_is_lost(values: list[float], buckets: int) -> None:
     """However few points are drawn, the lowest and the highest are among them, and so are both ends."""
     y = np.array(values)
-    x, kept = min_max(np.arange(len(y), dtype=float), y, buckets)
+    drawn = line(np.arange(len(y), dtype=float), y, buckets)
+    x, kept = drawn.x, drawn.y
     assert kept.min() == y.min()
     assert kept.max() == y.max()
     assert x[0] == 0

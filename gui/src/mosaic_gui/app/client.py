@@ -63,9 +63,9 @@ class Client(QObject):
     """Models, session and window of one program."""
 
     closed = pyqtSignal()
+    """The user closed the window."""
     remade = pyqtSignal()
     """The window was made anew, in another theme."""
-    """The user closed the window."""
 
     def __init__(
         self, home: Path, memory: Remembering | None = None, parent: QObject | None = None

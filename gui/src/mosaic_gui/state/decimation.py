@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-MOST_POINTS = 20_000
-"""More than that a curve is never given (measured: beyond, a frame takes longer than its tick)."""
 HIGHEST = 1e300
 """What is higher is drawn there: the difference of two such numbers is none any more, and no axis could be made."""
 MOST_GAPS = 120
@@ -59,12 +57,6 @@ def line(x: Floats, y: Floats, buckets: int) -> Line:
         size = _size(len(y), buckets)
         joined[:-1] |= kept[1:] // size == kept[:-1] // size
     return Line(x[kept], y[kept], joined, gaps)
-
-
-def min_max(x: Floats, y: Floats, buckets: int) -> tuple[Floats, Floats]:
-    """Lowest and highest of each bucket in the order in which they came; few points stay as they are."""
-    kept = _picked(y, buckets)
-    return x[kept], y[kept]
 
 
 def _picked(y: Floats, buckets: int) -> NDArray[np.intp]:

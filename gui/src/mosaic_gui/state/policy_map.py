@@ -16,10 +16,8 @@ class CellPolicy:
 
     values: list[float]
     """By action."""
-    worth: float
-    """The best of them."""
     share: float
-    """`worth` between the lowest (0) and the highest (1) of all cells that are known."""
+    """The best of them, between the lowest (0) and the highest (1) of all cells that are known."""
     best: tuple[int, ...]
     """Actions with that value; empty: the values of all actions are equal, so nothing was learned here."""
 
@@ -45,7 +43,6 @@ def policy_map(
     cells = [
         CellPolicy(
             values=table[n].tolist(),
-            worth=float(top[n]),
             share=float(np.clip((top[n] - low) / span, 0, 1)) if known[n] else 0.0,
             best=tuple(np.flatnonzero(table[n] == top[n]).tolist()) if known[n] else (),
         )

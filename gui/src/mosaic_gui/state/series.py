@@ -56,11 +56,6 @@ class Series:
         return self._data[2, : self._size]
 
     @property
-    def coarse_size(self) -> int:
-        """So many of the first points stand for more than themselves."""
-        return len(self._coarse)
-
-    @property
     def thinned(self) -> bool:
         """Not every point of it is here."""
         return len(self._coarse) > 0

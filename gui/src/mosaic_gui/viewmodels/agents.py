@@ -26,11 +26,6 @@ class AgentsModel(QObject):
         launch.draft_replaced.connect(self.changed)
 
     @property
-    def is_read(self) -> bool:
-        """The stack has told its workers."""
-        return bool(self.members)
-
-    @property
     def key(self) -> AgentKey | None:
         """Worker and algorithm that are chosen."""
         draft = self._launch.draft

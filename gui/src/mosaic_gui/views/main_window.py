@@ -36,7 +36,6 @@ class MainWindow(QMainWindow):
 
     closing = pyqtSignal()
     theme_wanted = pyqtSignal()
-    page_shown = pyqtSignal(str)
     layout_wanted = pyqtSignal(str)
     layout_menu_wanted = pyqtSignal(QPoint)
     """Where it is to open."""
@@ -99,7 +98,6 @@ class MainWindow(QMainWindow):
         self.roster.roster.set_dim(name not in (TRAIN, TRAINED))
         if self._connection.shows_data:
             self._stack.setCurrentWidget(self._pages[name])
-            self.page_shown.emit(name)
 
     def show_connection(self) -> None:
         """Go to the page on which a stack is chosen; what goes on in this one goes on."""
@@ -125,8 +123,6 @@ class MainWindow(QMainWindow):
         target = self._pages[self._page] if has_data else self.start
         if self._stack.currentWidget() is not target:
             self._stack.setCurrentWidget(target)
-            if has_data:
-                self.page_shown.emit(self._page)
 
     def _on_agents(self) -> None:
         """Where the mode has no agents, nothing that trains is shown."""

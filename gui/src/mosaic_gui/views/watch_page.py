@@ -42,8 +42,6 @@ class WatchPage(QWidget):
     copy_wanted = pyqtSignal(str, str)
     """A run for the form, and the field that is looked for, if any."""
     back_wanted = pyqtSignal()
-    side_shown = pyqtSignal(str)
-    """The tab on the right that is looked at."""
 
     def __init__(
         self, model: WatchModel, feed: LogFeed, stage: StageModel, mind: MindModel
@@ -245,7 +243,6 @@ class WatchPage(QWidget):
         self.charts.chart_removed.connect(lambda name: model.set_chart(name, False))
         self._mind.offered_changed.connect(self._show_mind)
         self._show_mind()
-        self.tabs.currentChanged.connect(lambda _n: self.side_shown.emit(self.side))
         # bound methods, which Qt lets go of: the models outlive the page when the theme changes
         model.episodes.modelReset.connect(self._show_tabs)
         model.files.modelReset.connect(self._show_tabs)
