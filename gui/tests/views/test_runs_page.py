@@ -15,7 +15,7 @@ from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTab
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_rows import ROW_HEIGHT
 from mosaic_gui.views.runs_page import RunsPage
-from mosaic_gui.views.tag_popup import TagPopup
+from mosaic_gui.views.word_popup import WordPopup
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -125,7 +125,7 @@ def test_tags_are_given_without_a_dialog(qtbot: QtBot, shown: Shown) -> None:
     shown.select(0)
     wanted = QSignalSpy(shown.page.tags_wanted)
     qtbot.mouseClick(shown.button("runs.tag"), LEFT)
-    popup = next(w for w in QApplication.topLevelWidgets() if isinstance(w, TagPopup))
+    popup = next(w for w in QApplication.topLevelWidgets() if isinstance(w, WordPopup))
     popup.field.setText("a, b,")
     qtbot.keyClick(popup.field, Qt.Key.Key_Return)
     assert wanted[0] == [[run_id(1)], ["a", "b"]]

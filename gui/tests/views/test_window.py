@@ -115,3 +115,18 @@ def test_an_address_is_tried_or_explained(qtbot: QtBot, client: Client) -> None:
     qtbot.mouseClick(button(client, "connection.connect"), LEFT)
     assert wanted[0] == ["http://gpu-box:8420", "", ""]
     assert "another machine" in start._detail.text()
+
+
+def test_any_sign_can_be_typed_into_the_palette(client: Client, qtbot: QtBot) -> None:
+    """What is typed is looked for as it stands: a sign of patterns finds what has it, or nothing."""
+    palette = client.window.open_palette()
+    everything = palette.list.model()
+    assert everything is not None
+    before = everything.rowCount()
+    qtbot.keyClicks(palette.field, "(")
+    assert everything.rowCount() == 0
+    palette.field.setText("light dark")
+    nothing_in_that_order = everything.rowCount()
+    palette.field.clear()
+    assert everything.rowCount() == before > nothing_in_that_order
+    palette.close()

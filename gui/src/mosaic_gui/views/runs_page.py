@@ -21,8 +21,8 @@ from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_list import RunList
 from mosaic_gui.views.segments import Segments
-from mosaic_gui.views.tag_popup import TagPopup
 from mosaic_gui.views.text import button, frame, label
+from mosaic_gui.views.word_popup import WordPopup
 
 _LIVE = frozenset(state for state in RunState if not state.is_final)
 _FAILED = frozenset({RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT})
@@ -265,10 +265,19 @@ class RunsPage(QWidget):
         run_ids = [run.run_id for run in self.selected]
         if not run_ids:
             return
-        popup = TagPopup(self)
-        popup.tags_given.connect(lambda tags: self.tags_wanted.emit(run_ids, tags))
+        popup = WordPopup(
+            self,
+            self.tr("Add tags, with commas between them"),
+            self.tr("baseline, ablation"),
+            self.tr("Add"),
+        )
+        popup.given.connect(lambda words: self._add_tags(run_ids, words))
         anchor = self.bar_buttons["tag"]
         popup.show_at(anchor.mapToGlobal(QPoint(0, anchor.height() + 4)))
+
+    def _add_tags(self, run_ids: list[str], words: str) -> None:
+        if tags := [tag.strip() for tag in words.split(",") if tag.strip()]:
+            self.tags_wanted.emit(run_ids, tags)
 
     def _note(self) -> None:
         if len(runs := self.selected) != 1:

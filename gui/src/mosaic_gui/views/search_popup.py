@@ -1,0 +1,45 @@
+"""What popups share that find one of many by a few letters."""
+
+from PyQt6.QtCore import QRegularExpression, QSortFilterProxyModel, Qt
+from PyQt6.QtGui import QKeyEvent, QStandardItemModel
+from PyQt6.QtWidgets import QLineEdit, QListView, QVBoxLayout, QWidget
+
+from mosaic_gui.views.text import frame
+
+
+class SearchPopup(QWidget):
+    """A field and a list below it: words narrow the list in their order, up and down choose. Lays out itself."""
+
+    def __init__(self, parent: QWidget, name: str, width: int, height: int) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setObjectName(name)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setFixedSize(width, height)
+        self._items = QStandardItemModel(self)
+        self._shown = QSortFilterProxyModel(self)
+        self._shown.setSourceModel(self._items)
+        self._shown.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.field = QLineEdit()
+        self.list = QListView()
+        self.list.setModel(self._shown)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        panel = frame("panel")
+        outer, self._inner = QVBoxLayout(self), QVBoxLayout(panel)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(panel)
+        self._inner.addWidget(self.field)
+        self._inner.addWidget(self.list, 1)
+        self.field.textChanged.connect(self._filter)
+
+    def keyPressEvent(self, event: QKeyEvent | None) -> None:
+        if event is not None and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            step = 1 if event.key() == Qt.Key.Key_Down else -1
+            row = (self.list.currentIndex().row() + step) % max(1, self._shown.rowCount())
+            self.list.setCurrentIndex(self._shown.index(row, 0))
+        else:
+            super().keyPressEvent(event)
+
+    def _filter(self, words: str) -> None:
+        escaped = [QRegularExpression.escape(word) for word in words.split()]
+        self._shown.setFilterRegularExpression(".*".join(escaped))
+        self.list.setCurrentIndex(self._shown.index(0, 0))
