@@ -11,6 +11,7 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.app.session import Session
 from mosaic_gui.net.reply import ApiProblem
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.launch import LaunchModel
 
 
@@ -58,7 +59,7 @@ class Launching(QObject):
 
     def _on_secret_kept(self, entry: SecretEntry) -> None:
         self._model.take_secrets(self._model.secrets | {entry.name})
-        self.said.emit(self.tr("The stack keeps {0} now.").format(entry.name))
+        self.said.emit(tr("The stack keeps {0} now.").format(entry.name))
 
     def _on_checkpoints_wanted(self, run_id: str) -> None:
         if self.session is not None:

@@ -6,6 +6,7 @@ from urllib.parse import quote, unquote
 
 from PyQt6.QtCore import QByteArray, QObject, QPoint, QSettings
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.views.arrangement import BUILT_IN, TRAIN, Layout
 from mosaic_gui.views.layout_menu import LayoutMenu
 from mosaic_gui.views.main_window import WATCH, MainWindow
@@ -110,7 +111,7 @@ class Layouts(QObject):
         panels = {
             name: (dock.windowTitle(), not dock.isHidden()) for name, dock in area.docks.items()
         }
-        panels["stage"] = (self.tr("Environment"), area.shows_middle)
+        panels["stage"] = (tr("Environment"), area.shows_middle)
         menu = LayoutMenu(window, self.own, panels, movable=area.movable)
         menu.chosen.connect(self.apply)
         menu.saved.connect(self.save)

@@ -15,6 +15,7 @@ from mosaic_gui.plots.readout import Readout
 from mosaic_gui.state import wording
 from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.decimation import Floats
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.curves import CurveModel, Drawn
@@ -126,21 +127,21 @@ class Chart(QFrame):
         title.setProperty("kind", "section")
         menu = QMenu(self)
         for export in EXPORTS:
-            save = QAction(self.tr("Save as {0} …").format(export.upper()), menu)
+            save = QAction(tr("Save as {0} …").format(export.upper()), menu)
             save.triggered.connect(
                 lambda _on, kind=export: export_chart(self, self._model, self.name, kind)
             )
             menu.addAction(save)
         menu.addSeparator()
-        hide = QAction(self.tr("Hide this chart"), menu)
+        hide = QAction(tr("Hide this chart"), menu)
         hide.triggered.connect(lambda: self.removed.emit(self.name))
         menu.addAction(hide)
         more = QToolButton()
         more.setIcon(icon("more", current().muted))
         more.setMenu(menu)
         more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        more.setToolTip(self.tr("Save or hide this chart"))
-        more.setAccessibleName(self.tr("Menu of {0}").format(self.name))
+        more.setToolTip(tr("Save or hide this chart"))
+        more.setAccessibleName(tr("Menu of {0}").format(self.name))
         row = QHBoxLayout()
         row.addWidget(title)
         row.addStretch(1)

@@ -8,6 +8,7 @@ from mosaic_contracts.machine import MachineSample
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.services import WorkerEntries
 from mosaic_gui.state.dry_run import noted
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.limits import standing
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.draft import ARGUMENT, RUN, DraftModel
@@ -117,19 +118,19 @@ class LaunchModel(DraftModel):
     def obstacle(self) -> str:
         """Why it cannot be launched now, in words; empty when it can."""
         if self.draft is None:
-            return self.tr("Choose an algorithm.")
+            return tr("Choose an algorithm.")
         if self.faults:
             where, fault = next(iter(self.faults.items()))
             return f"{self._label(where)}: {fault}"
         if self.launching:
-            return self.tr("Launching …")
+            return tr("Launching …")
         if self.refusal:
             return self.refusal
         if self.report is None or (self.is_checking and not self._is_again):
-            return self.tr("Checking …")
+            return tr("Checking …")
         if not self.report.ok and (blocking := self._blocking()) is not None:
             return f"{blocking.title}: {blocking.message}"
-        return self.tr("It needs your consent.") if self.needs else ""
+        return tr("It needs your consent.") if self.needs else ""
 
     @property
     def obstacle_field(self) -> str:
@@ -250,8 +251,8 @@ class LaunchModel(DraftModel):
         if line.id != "consent" or line.level == "ok" or self.report is None:
             return line
         if not self.needs:
-            return line.model_copy(update={"level": "ok", "message": self.tr("You agreed.")})
-        said = {"message": "; ".join(self.report.needs), "todo": self.tr("Agree below.")}
+            return line.model_copy(update={"level": "ok", "message": tr("You agreed.")})
+        said = {"message": "; ".join(self.report.needs), "todo": tr("Agree below.")}
         return line.model_copy(update=said)
 
     def _blocking(self) -> PreflightLine | None:

@@ -14,6 +14,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.roster import Mode, Way
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon, pixmap
@@ -91,7 +92,7 @@ class AgentsDock(QFrame):
         for made, words in self._words.items():
             made.setText("" if folded else words)
         self.fold.setIcon(icon("expand" if folded else "collapse", current().muted))
-        text = self.tr("Unfold the roster") if folded else self.tr("Fold the roster")
+        text = tr("Unfold the roster") if folded else tr("Fold the roster")
         self.fold.setToolTip(f"{text} ({FOLD_KEYS})")
         self.fold.setAccessibleName(text)
         self.folded_changed.emit(folded)
@@ -155,9 +156,9 @@ class AgentsDock(QFrame):
     def _make_body(self) -> QWidget:
         self.mode = Segments(
             {
-                Mode.HUMAN.value: self.tr("Human"),
-                Mode.HYBRID.value: self.tr("Hybrid"),
-                Mode.AGENT.value: self.tr("Agent"),
+                Mode.HUMAN.value: tr("Human"),
+                Mode.HYBRID.value: tr("Hybrid"),
+                Mode.AGENT.value: tr("Agent"),
             },
             "agents.mode",
             fills=True,
@@ -181,13 +182,13 @@ class AgentsDock(QFrame):
 
     def _make_agents(self) -> QWidget:
         self.way = Segments(
-            {Way.NEW.value: self.tr("Train new"), Way.TRAINED.value: self.tr("Use trained")},
+            {Way.NEW.value: tr("Train new"), Way.TRAINED.value: tr("Use trained")},
             "agents.way",
             fills=True,
         )
         self.way.chosen.connect(lambda key: self.way_wanted.emit(Way(key)))
         self._alone = label(
-            self.tr(
+            tr(
                 "No worker here offers hybrid play yet; one that lists it in its modes appears here. "
                 "Agents can be trained meanwhile."
             ),

@@ -6,6 +6,7 @@ from PyQt6.QtCore import QPoint, Qt
 from PyQt6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from mosaic_gui.state.axis import XAxis
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.segments import Segments
@@ -23,10 +24,10 @@ class ChartBar(QWidget):
         self._model = model
         self.axis = Segments(
             {
-                XAxis.STEP.value: self.tr("Step"),
-                XAxis.EPISODE.value: self.tr("Episode"),
-                XAxis.RELATIVE.value: self.tr("Time"),
-                XAxis.WALL.value: self.tr("Clock"),
+                XAxis.STEP.value: tr("Step"),
+                XAxis.EPISODE.value: tr("Episode"),
+                XAxis.RELATIVE.value: tr("Time"),
+                XAxis.WALL.value: tr("Clock"),
             },
             "charts.axis",
         )
@@ -35,30 +36,30 @@ class ChartBar(QWidget):
         self.smoothing.setRange(0, _TICKS)
         self.smoothing.setMinimumWidth(44)
         self.smoothing.setMaximumWidth(96)
-        self.smoothing.setAccessibleName(self.tr("Smoothing"))
+        self.smoothing.setAccessibleName(tr("Smoothing"))
         self._factor = label("", "small")
         self._factor.setFixedWidth(34)
-        self.log = button(self.tr("Log"), "segment", "charts.log")
+        self.log = button(tr("Log"), "segment", "charts.log")
         self.log.setCheckable(True)
-        self.log.setToolTip(self.tr("Values on a logarithmic scale"))
-        self.seeds = button(self.tr("Seeds"), "segment", "charts.seeds")
+        self.log.setToolTip(tr("Values on a logarithmic scale"))
+        self.seeds = button(tr("Seeds"), "segment", "charts.seeds")
         self.seeds.setCheckable(True)
         self.seeds.setToolTip(
-            self.tr("Runs that differ in their seed alone as one: mean ± one standard deviation")
+            tr("Runs that differ in their seed alone as one: mean ± one standard deviation")
         )
-        self.follow = button(self.tr("Follow"), "segment", "charts.follow")
+        self.follow = button(tr("Follow"), "segment", "charts.follow")
         self.follow.setCheckable(True)
         self.follow.setToolTip(
-            self.tr("Keep the newest points in sight (F or a double click); moving a chart lets go")
+            tr("Keep the newest points in sight (F or a double click); moving a chart lets go")
         )
         self.follow.setShortcut("F")
-        self.choose = button(self.tr("Curves"), "quiet", "charts.choose")
+        self.choose = button(tr("Curves"), "quiet", "charts.choose")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         row.addWidget(self.axis)
         row.addSpacing(4)
-        row.addWidget(label(self.tr("Smooth"), "small"))
+        row.addWidget(label(tr("Smooth"), "small"))
         row.addWidget(self.smoothing, 1)
         row.addWidget(self._factor)
         row.addWidget(self.seeds)
@@ -76,12 +77,12 @@ class ChartBar(QWidget):
         self.smoothing.blockSignals(True)
         self.smoothing.setValue(ticks_of(model.smoothing))
         self.smoothing.blockSignals(False)
-        self._factor.setText(f"{model.smoothing:.3g}" if model.smoothing else self.tr("off"))
+        self._factor.setText(f"{model.smoothing:.3g}" if model.smoothing else tr("off"))
         self.log.setChecked(model.log_scale)
         self.seeds.setVisible(model.has_seeds)
         self.seeds.setChecked(model.grouping)
         self.follow.setChecked(model.following)
-        self.choose.setText(self.tr("Curves") + f"  {len(model.charts)} / {len(model.names)}  ▾")
+        self.choose.setText(tr("Curves") + f"  {len(model.charts)} / {len(model.names)}  ▾")
 
     def _connect(self) -> None:
         model = self._model

@@ -4,6 +4,7 @@ from PyQt6.QtCore import QModelIndex, Qt
 from PyQt6.QtGui import QAction, QStandardItem
 from PyQt6.QtWidgets import QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.views.search_popup import SearchPopup
 
 WIDTH, HEIGHT = 520, 340
@@ -17,7 +18,7 @@ class CommandPalette(SearchPopup):
         super().__init__(parent, "palette", WIDTH, HEIGHT)
         for action in actions:
             self._add(action)
-        self.field.setPlaceholderText(self.tr("What do you want to do?"))
+        self.field.setPlaceholderText(tr("What do you want to do?"))
         self.field.returnPressed.connect(self._act)
         self.list.clicked.connect(self._on_clicked)
         self._filter("")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PyQt6.QtCore import QEvent, QObject, Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.theme.icon import pixmap
@@ -36,12 +37,10 @@ class ConnectionPage(QWidget):
         self._picture = label()
         self._title = label("", "hero")
         self._detail = label("", "muted", wraps=True)
-        self.start = button(
-            self.tr("Start the stack on this machine"), "primary", "connection.start"
-        )
-        self.retry = button(self.tr("Try again now"), "", "connection.retry")
-        self.local = button(self.tr("Use this machine's stack"), "", "connection.local")
-        self.back = button(self.tr("Back"), "quiet", "connection.back")
+        self.start = button(tr("Start the stack on this machine"), "primary", "connection.start")
+        self.retry = button(tr("Try again now"), "", "connection.retry")
+        self.local = button(tr("Use this machine's stack"), "", "connection.local")
+        self.back = button(tr("Back"), "quiet", "connection.back")
         self._output = QPlainTextEdit()
         self._output.setReadOnly(True)
         self._output.setProperty("kind", "quote")
@@ -72,7 +71,7 @@ class ConnectionPage(QWidget):
         self.start.setVisible(is_offered and not self._is_first_try)
         self.start.setEnabled(not model.starting)
         self.start.setText(
-            self.tr("Starting …") if model.starting else self.tr("Start the stack on this machine")
+            tr("Starting …") if model.starting else tr("Start the stack on this machine")
         )
         self.retry.setVisible(bool(connection.url) and not model.starting and not model.shows_data)
         self.local.setVisible(not model.is_local and not model.starting)
@@ -101,27 +100,25 @@ class ConnectionPage(QWidget):
 
     def _words(self) -> str:
         if self._model.starting:
-            return self.tr("Starting the stack")
+            return tr("Starting the stack")
         if self._model.shows_data:
-            return self.tr("Connected to a stack")
+            return tr("Connected to a stack")
         if self._model.diagnosis.headline:
             return self._model.diagnosis.headline
         if self._model.connection.refused:
-            return self.tr("The stack refused the connection")
+            return tr("The stack refused the connection")
         if self._is_first_try:
-            return self.tr("Connecting …")
-        return self.tr("No stack is connected")
+            return tr("Connecting …")
+        return tr("No stack is connected")
 
     def _hint(self) -> str:
         model = self._model
         if model.starting:
-            return self.tr(
-                "Broker, recorder, scheduler and gateway come up; this takes a few seconds."
-            )
+            return tr("Broker, recorder, scheduler and gateway come up; this takes a few seconds.")
         if model.shows_data:
             return model.connection.url
         said = model.diagnosis.todo or model.connection.reason or model.connection.url
-        return said or self.tr(
+        return said or tr(
             "The stack does the work: it starts runs, keeps what they do, and serves this window."
         )
 

@@ -6,6 +6,7 @@ from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from mosaic_gui.state.family import Family, Relative
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.viewmodels.watch import WatchModel
 
@@ -31,7 +32,7 @@ class DetailsPanel(QWidget):
         )
         self.note = QPlainTextEdit()
         self.note.setObjectName("details.note")
-        self.note.setAccessibleName(self.tr("Note of the run"))
+        self.note.setAccessibleName(tr("Note of the run"))
         self.note.setReadOnly(True)
         self.note.setFont(mono_font())
         self.note.setTabChangesFocus(True)
@@ -65,11 +66,11 @@ class DetailsPanel(QWidget):
     def _family_words(self, family: Family) -> str:
         lines = []
         if family.parent is not None:
-            lines.append(f"{self.tr('Comes from')} {_link(family.parent)}")
+            lines.append(f"{tr('Comes from')} {_link(family.parent)}")
         if family.children:
             named = ", ".join(_link(child) for child in family.children)
-            more = self.tr(" and {0} more").format(family.more) if family.more else ""
-            lines.append(f"{self.tr('Went on in')} {named}{more}")
+            more = tr(" and {0} more").format(family.more) if family.more else ""
+            lines.append(f"{tr('Went on in')} {named}{more}")
         return "<br>".join(lines)
 
 

@@ -16,6 +16,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
@@ -36,24 +37,22 @@ class Elsewhere(QFrame):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(16, 12, 16, 14)
         self._layout.setSpacing(8)
-        self.url = self._field(
-            "url", "http://127.0.0.1:8420", self.tr("Address of a stack elsewhere")
-        )
+        self.url = self._field("url", "http://127.0.0.1:8420", tr("Address of a stack elsewhere"))
         self.token = self._field(
-            "token", self.tr("a copy of its secrets/gateway.token"), self.tr("File with its token")
+            "token", tr("a copy of its secrets/gateway.token"), tr("File with its token")
         )
         self.ca = self._field(
             "ca",
-            self.tr("a copy of its secrets/gateway.crt, for https"),
-            self.tr("File with its certificate"),
+            tr("a copy of its secrets/gateway.crt, for https"),
+            tr("File with its certificate"),
         )
-        self.connect_button = button(self.tr("Connect"), "", "connection.connect")
+        self.connect_button = button(tr("Connect"), "", "connection.connect")
         self._known = QWidget()
         known = QVBoxLayout(self._known)
         known.setContentsMargins(0, 0, 0, 4)
         known.setSpacing(2)
         self._layout.addWidget(
-            label(self.tr("A stack elsewhere, for example through an SSH tunnel"), "section")
+            label(tr("A stack elsewhere, for example through an SSH tunnel"), "section")
         )
         self._layout.addWidget(self._known)
         self._layout.addLayout(self._grid())
@@ -82,14 +81,14 @@ class Elsewhere(QFrame):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
         use = button(stack.url, "nav", f"connection.known.{n}")
-        use.setToolTip(self.tr("Connect to it (token: {0})").format(stack.token_file or "–"))
+        use.setToolTip(tr("Connect to it (token: {0})").format(stack.token_file or "–"))
         use.clicked.connect(partial(self._use, stack))
         where = ElidedLabel(stack.token_file, "small")
         forget = QToolButton()
         forget.setObjectName(f"connection.forget.{n}")
         forget.setIcon(icon("trash", current().muted))
-        forget.setToolTip(self.tr("Forget {0}").format(stack.url))
-        forget.setAccessibleName(self.tr("Forget {0}").format(stack.url))
+        forget.setToolTip(tr("Forget {0}").format(stack.url))
+        forget.setAccessibleName(tr("Forget {0}").format(stack.url))
         forget.clicked.connect(lambda: self.forget_wanted.emit(stack.url))
         row.addWidget(use)
         row.addWidget(where, 1)
@@ -102,9 +101,9 @@ class Elsewhere(QFrame):
         grid.setVerticalSpacing(7)
         for n, (words, field) in enumerate(
             (
-                (self.tr("Address"), self.url),
-                (self.tr("Token file"), self.token),
-                (self.tr("Certificate"), self.ca),
+                (tr("Address"), self.url),
+                (tr("Token file"), self.token),
+                (tr("Certificate"), self.ca),
             )
         ):
             name = label(words)
@@ -125,7 +124,7 @@ class Elsewhere(QFrame):
                 icon("folder", current().muted), QLineEdit.ActionPosition.TrailingPosition
             )
             if look is not None:
-                look.setToolTip(self.tr("Look for the file"))
+                look.setToolTip(tr("Look for the file"))
                 look.triggered.connect(lambda: self._browse(made))
         return made
 

@@ -5,6 +5,7 @@ from PyQt6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QSizePolicy, QV
 
 from mosaic_gui.state.end_card import EndCard
 from mosaic_gui.state.end_fixes import Fix
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.views.text import button, label, restyle
 
@@ -34,7 +35,7 @@ class EndCardView(QFrame):
         self._lines.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._lines.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._buttons = QHBoxLayout()
-        self._hide = button(self.tr("Hide"), "quiet")
+        self._hide = button(tr("Hide"), "quiet")
         self._hide.clicked.connect(self.closed)
         top = QHBoxLayout()
         top.addWidget(self._title)
@@ -90,9 +91,9 @@ class EndCardView(QFrame):
             made = button(fix.label, "primary" if n == 0 else "", f"end_card.fix{n}")
             made.clicked.connect(lambda _on, fix=fix: self._use(fix))
             self._buttons.addWidget(made)
-        again = button(self.tr("Run again"), "" if card.fixes else "primary", "end_card.again")
+        again = button(tr("Run again"), "" if card.fixes else "primary", "end_card.again")
         again.clicked.connect(lambda: self.again_wanted.emit({}))
-        edit = button(self.tr("Clone and edit"), "", "end_card.edit")
+        edit = button(tr("Clone and edit"), "", "end_card.edit")
         edit.clicked.connect(lambda: self.edit_wanted.emit(""))
         self._buttons.addWidget(again)
         self._buttons.addWidget(edit)

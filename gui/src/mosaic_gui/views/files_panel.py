@@ -12,6 +12,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_contracts.runs import ArtifactRow
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.run_files import local_name, play_obstacle, start_obstacle
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
@@ -43,7 +44,7 @@ class FilesPanel(QWidget):
         self._is_own = False
         """The user chose it."""
         self.table = PlainTable(model.files, "files.table")
-        self.table.setAccessibleName(self.tr("Files of the run"))
+        self.table.setAccessibleName(tr("Files of the run"))
         rows = self.table.verticalHeader()
         if rows is not None:
             rows.setDefaultSectionSize(ROW_HEIGHT)
@@ -74,32 +75,30 @@ class FilesPanel(QWidget):
         """What can be done with the chosen file, and why not."""
         file, algorithm = self.file, self._model.algorithm
         tips = {
-            self.save: self.tr("Into the folder of downloads (Return)"),
-            self.save_as: self.tr("Save as …"),
-            self.copy: self.tr("Copy where it is"),
+            self.save: tr("Into the folder of downloads (Return)"),
+            self.save_as: tr("Save as …"),
+            self.copy: tr("Copy where it is"),
         }
         for made, tip in tips.items():
             made.setEnabled(file is not None)
-            made.setToolTip(tip if file is not None else self.tr("Choose a file."))
+            made.setToolTip(tip if file is not None else tr("Choose a file."))
         _allow(
             self.train_on,
             start_obstacle(file, algorithm),
-            self.tr("Open the form with this run's values, to begin with this checkpoint"),
+            tr("Open the form with this run's values, to begin with this checkpoint"),
         )
         _allow(
             self.play,
             play_obstacle(file, algorithm),
-            self.tr("A run that acts with it and learns nothing, as chosen last under Use trained"),
+            tr("A run that acts with it and learns nothing, as chosen last under Use trained"),
         )
 
     def _make_acts(self) -> QHBoxLayout:
-        self.save = _act(self.tr("Download"), "download", "files.save")
-        self.save_as = _act("", "folder", "files.save_as", self.tr("Save as"))
-        self.copy = _act("", "copy", "files.copy", self.tr("Copy where it is"))
-        self.train_on = _act(
-            self.tr("Train on"), "train", "files.train_on", self.tr("Train on from here")
-        )
-        self.play = _act(self.tr("Play"), "watch", "files.play")
+        self.save = _act(tr("Download"), "download", "files.save")
+        self.save_as = _act("", "folder", "files.save_as", tr("Save as"))
+        self.copy = _act("", "copy", "files.copy", tr("Copy where it is"))
+        self.train_on = _act(tr("Train on"), "train", "files.train_on", tr("Train on from here"))
+        self.play = _act(tr("Play"), "watch", "files.play")
         row = QHBoxLayout()
         row.setContentsMargins(4, 4, 4, 4)
         row.setSpacing(2)
@@ -122,7 +121,7 @@ class FilesPanel(QWidget):
         self._bar.setRange(0, _TICKS)
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)
-        cancel = button(self.tr("Cancel"), "quiet", "files.cancel")
+        cancel = button(tr("Cancel"), "quiet", "files.cancel")
         cancel.clicked.connect(self.cancel_wanted)
         strip = QWidget()
         row = QHBoxLayout(strip)
@@ -167,7 +166,7 @@ class FilesPanel(QWidget):
         if run is None or file is None:
             return
         where = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DownloadLocation)
-        dialog = QFileDialog(self, self.tr("Save {0}").format(file.path))
+        dialog = QFileDialog(self, tr("Save {0}").format(file.path))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDirectory(where)
@@ -180,7 +179,7 @@ class FilesPanel(QWidget):
         if clipboard is not None and run is not None:
             place = self._model.files.place(run.run_dir, self._path)
             clipboard.setText(place)
-            self.said.emit(self.tr("Copied: {0}").format(place))
+            self.said.emit(tr("Copied: {0}").format(place))
 
 
 def _act(text: str, picture: str, name: str, accessible: str = "") -> QPushButton:

@@ -13,6 +13,7 @@ from PyQt6.QtWidgets import (
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.state import wording
 from mosaic_gui.state.form_field import FormGroup
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.tracking import GROUP as TRACKING
 from mosaic_gui.viewmodels.launch import ARGUMENT, RUN, LaunchModel
 from mosaic_gui.views.form_bar import FormBar
@@ -123,7 +124,7 @@ class RunForm(QFrame):
         if (edit := self.environment.lineEdit()) is not None:
             edit.installEventFilter(LeaveUndo(edit))
         self.environment.setFixedWidth(ENVIRONMENT_WIDTH)
-        self.environment.setAccessibleName(self.tr("Environment"))
+        self.environment.setAccessibleName(tr("Environment"))
         self.environment.currentTextChanged.connect(self._model.set_environment)
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
@@ -141,7 +142,7 @@ class RunForm(QFrame):
         first.addWidget(self._title)
         first.addSpacing(6)
         first.addWidget(self._summary, 1)
-        where = label(self.tr("environment"))
+        where = label(tr("environment"))
         where.setFixedWidth(LABEL_WIDTH)
         where.setBuddy(self.environment)
         second.setSpacing(6)
@@ -180,10 +181,10 @@ class RunForm(QFrame):
 
     def _group_title(self, part: str, group: FormGroup) -> str:
         if part == RUN:
-            return self.tr("Resources") if group.name == "resources" else self.tr("This run")
+            return tr("Resources") if group.name == "resources" else tr("This run")
         if group.name == TRACKING:
-            return self.tr("Weights && Biases")
-        return self.tr("Script") if group.name == _SCRIPT else group.title
+            return tr("Weights && Biases")
+        return tr("Script") if group.name == _SCRIPT else group.title
 
     def _filter(self) -> None:
         words, only = self.bar.search.text(), self.bar.only_changed.isChecked()
@@ -217,7 +218,7 @@ class RunForm(QFrame):
 
     def _pick_run(self, row: FieldRow) -> None:
         """First the run, then which of its checkpoints."""
-        picker = Picker(self, self.tr("Go on from a run"), "form.checkpoint.picker")
+        picker = Picker(self, tr("Go on from a run"), "form.checkpoint.picker")
         entries = [
             Entry(
                 run.run_id, f"{run.name}   {wording.plural(run.summary.checkpoints, 'checkpoint')}"
@@ -225,7 +226,7 @@ class RunForm(QFrame):
             for run in self._model.continuable
             if run.summary is not None
         ]
-        none = self.tr("No run of this algorithm has left a checkpoint yet.")
+        none = tr("No run of this algorithm has left a checkpoint yet.")
         picker.offer(entries, none)
         picker.chosen.connect(lambda key: self._on_picked(row, key))
         picker.destroyed.connect(self._forget_picker)
@@ -238,8 +239,8 @@ class RunForm(QFrame):
     def _on_picked(self, row: FieldRow, key: str) -> None:
         run_id, _, path = key.partition("/")
         if not path and self._picker is not None:
-            self._picker.title.setText(self.tr("Which checkpoint"))
-            self._picker.offer([], self.tr("Reading …"))
+            self._picker.title.setText(tr("Which checkpoint"))
+            self._picker.offer([], tr("Reading …"))
             self._model.checkpoints_wanted.emit(run_id)
         elif self._picker is not None:
             self._picker.close()
@@ -255,7 +256,7 @@ class RunForm(QFrame):
                 )
                 for one in found
             ]
-            self._picker.offer(entries, self.tr("Its checkpoints are gone."))
+            self._picker.offer(entries, tr("Its checkpoints are gone."))
 
     def _about_environment(self) -> str:
         draft = self._model.draft
@@ -266,7 +267,7 @@ class RunForm(QFrame):
             return ""
         parts = [f"{known.observation_space} → {known.action_space}"] if known.action_space else []
         if known.max_steps:
-            parts.append(self.tr("at most {0} steps an episode").format(f"{known.max_steps:,}"))
+            parts.append(tr("at most {0} steps an episode").format(f"{known.max_steps:,}"))
         if known.bundle:
-            parts.append(self.tr("needs the bundle {0}").format(known.bundle))
+            parts.append(tr("needs the bundle {0}").format(known.bundle))
         return ", ".join(parts)

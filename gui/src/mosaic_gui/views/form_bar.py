@@ -4,6 +4,7 @@ from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QKeySequence, QShortcut
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QToolButton, QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.draft import DraftModel
@@ -21,22 +22,22 @@ class FormBar(QWidget):
         self._model = model
         self.search = QLineEdit()
         self.search.setObjectName("form.search")
-        self.search.setAccessibleName(self.tr("Search arguments"))
-        self.search.setPlaceholderText(self.tr("Search arguments …"))
-        self.search.setToolTip(self.tr("By name or by what is said of it (Ctrl+L)"))
+        self.search.setAccessibleName(tr("Search arguments"))
+        self.search.setPlaceholderText(tr("Search arguments …"))
+        self.search.setToolTip(tr("By name or by what is said of it (Ctrl+L)"))
         self.search.setClearButtonEnabled(True)
         self.search.setMinimumWidth(140)
         self.search.setMaximumWidth(220)
         self.search.addAction(
             icon("search", current().muted), QLineEdit.ActionPosition.LeadingPosition
         )
-        self.only_changed = QCheckBox(self.tr("Only changed"))
-        self.undo = self._tool("undo", self.tr("Undo"))
-        self.redo = self._tool("redo", self.tr("Redo"))
-        self.copy = button(self.tr("Copy from …"), "quiet", "form.copy")
-        self.copy.setToolTip(self.tr("Fill the form with an earlier run's values"))
-        self.reset = button(self.tr("Defaults"), "quiet", "form.reset")
-        self.reset.setToolTip(self.tr("Take every default back; Undo brings your values back"))
+        self.only_changed = QCheckBox(tr("Only changed"))
+        self.undo = self._tool("undo", tr("Undo"))
+        self.redo = self._tool("redo", tr("Redo"))
+        self.copy = button(tr("Copy from …"), "quiet", "form.copy")
+        self.copy.setToolTip(tr("Fill the form with an earlier run's values"))
+        self.reset = button(tr("Defaults"), "quiet", "form.reset")
+        self.reset.setToolTip(tr("Take every default back; Undo brings your values back"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
@@ -73,18 +74,16 @@ class FormBar(QWidget):
         undoes = draft.history.undoes if draft else ""
         redoes = draft.history.redoes if draft else ""
         self.undo.setEnabled(bool(undoes))
-        self.undo.setToolTip(f"{self.tr('Undo')}: {undoes} (Ctrl+Z)" if undoes else self.tr("Undo"))
+        self.undo.setToolTip(f"{tr('Undo')}: {undoes} (Ctrl+Z)" if undoes else tr("Undo"))
         self.redo.setEnabled(bool(redoes))
-        self.redo.setToolTip(
-            f"{self.tr('Redo')}: {redoes} (Ctrl+Shift+Z)" if redoes else self.tr("Redo")
-        )
+        self.redo.setToolTip(f"{tr('Redo')}: {redoes} (Ctrl+Shift+Z)" if redoes else tr("Redo"))
 
     def _pick(self) -> None:
-        picker = Picker(self, self.tr("Copy the values of a run"), "form.copy.picker")
+        picker = Picker(self, tr("Copy the values of a run"), "form.copy.picker")
         entries = [
             Entry(run.run_id, f"{run.name}   {run.state.value}") for run in self._model.copyable
         ]
-        picker.offer(entries, self.tr("There is no run yet whose algorithm this stack has."))
+        picker.offer(entries, tr("There is no run yet whose algorithm this stack has."))
         picker.chosen.connect(lambda run_id: (self._model.copy_run(run_id), picker.close()))
         corner = self.copy.rect().bottomRight()
         picker.open_at(self.copy.mapToGlobal(corner - QPoint(picker.width(), -4)))

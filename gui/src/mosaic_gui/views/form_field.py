@@ -13,6 +13,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.state.form_field import FieldKind, FormField, Value
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.views.help_label import HelpLabel
@@ -123,7 +124,7 @@ class FieldRow(QWidget):
         unit = f"{self.field.unit}. " if self.field.unit else ""
         hint = f"{unit.capitalize() if unit.islower() else unit}{self.field.help}"
         if self.field.fixed:
-            hint = f"{self.tr('Fixed by the worker.')} {hint}"
+            hint = f"{tr('Fixed by the worker.')} {hint}"
         self._beside.set_help(fault or hint.strip(), is_fault=bool(fault))
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
@@ -141,9 +142,9 @@ class FieldRow(QWidget):
         made.setFixedSize(_RESET_WIDTH, _RESET_WIDTH)
         made.setStyleSheet("padding: 0;")
         made.setIcon(icon("reset", current().muted))
-        default = self.field.text(self.field.default) or self.tr("empty")
-        made.setToolTip(self.tr("Back to its default: {0}").format(default))
-        made.setAccessibleName(self.tr("{0}: back to its default").format(self.field.label))
+        default = self.field.text(self.field.default) or tr("empty")
+        made.setToolTip(tr("Back to its default: {0}").format(default))
+        made.setAccessibleName(tr("{0}: back to its default").format(self.field.label))
         policy = made.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         made.setSizePolicy(policy)
@@ -160,7 +161,7 @@ class FieldRow(QWidget):
         made.installEventFilter(LeaveUndo(made))
         made.setFixedWidth(INPUT_WIDTH)
         if self.field.nullable:
-            made.setPlaceholderText(self.field.placeholder or self.tr("none"))
+            made.setPlaceholderText(self.field.placeholder or tr("none"))
         if self.field.kind in (FieldKind.INTEGER, FieldKind.NUMBER):
             made.setAlignment(Qt.AlignmentFlag.AlignRight)
         if self.field.kind is FieldKind.CHECKPOINT:
@@ -169,12 +170,12 @@ class FieldRow(QWidget):
         return made
 
     def _offer_choice(self, edit: QLineEdit) -> None:
-        edit.setPlaceholderText(self.tr("from nothing"))
+        edit.setPlaceholderText(tr("from nothing"))
         action = edit.addAction(
             icon("folder", current().muted), QLineEdit.ActionPosition.TrailingPosition
         )
         if action is not None:
-            action.setToolTip(self.tr("Choose a checkpoint of an earlier run (Alt+Down)"))
+            action.setToolTip(tr("Choose a checkpoint of an earlier run (Alt+Down)"))
             action.setShortcut(QKeySequence("Alt+Down"))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.triggered.connect(self.choice_wanted)
@@ -197,8 +198,8 @@ class FieldRow(QWidget):
 
     def _choice_word(self, choice: Value) -> str:
         if isinstance(choice, bool):
-            return self.tr("yes") if choice else self.tr("no")
-        return self.tr("default") if choice is None else self.field.text(choice)
+            return tr("yes") if choice else tr("no")
+        return tr("default") if choice is None else self.field.text(choice)
 
 
 def _is_redo(event: QKeyEvent) -> bool:

@@ -4,6 +4,7 @@ from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.state.lane import unrecorded
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.text import ElidedLabel, button, frame
@@ -21,9 +22,9 @@ class LaneBanner(QWidget):
         self._watch, self._agents = watch, agents
         self._level = ""
         self.words = ElidedLabel()
-        self.record = button(self.tr("Record steps …"), "quiet", "lane_banner.record")
+        self.record = button(tr("Record steps …"), "quiet", "lane_banner.record")
         self.record.setToolTip(
-            self.tr("Open the form with this run's values and a level that keeps steps")
+            tr("Open the form with this run's values and a level that keeps steps")
         )
         self.record.clicked.connect(lambda: self.record_wanted.emit(watch.run_id, self._level))
         panel = frame("note_warn")
@@ -50,6 +51,6 @@ class LaneBanner(QWidget):
         self._level = missing.level
         things = ", ".join(missing.things)
         self.words.set_whole(
-            self.tr("Analytics lane: curves and files are recorded, not {0}.").format(things)
+            tr("Analytics lane: curves and files are recorded, not {0}.").format(things)
         )
         self.record.setVisible(bool(missing.level))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import QMenu, QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.views.arrangement import BUILT_IN
 from mosaic_gui.views.word_popup import WordPopup
 
@@ -40,26 +41,26 @@ class LayoutMenu(QMenu):
                 self._add(name, name)
         self.addSeparator()
         self._add_panels(panels)
-        move = self.addAction(self.tr("Move panels"))
+        move = self.addAction(tr("Move panels"))
         if move is not None:
             move.setCheckable(True)
             move.setChecked(movable)
             move.toggled.connect(self.movable_wanted)
         self.addSeparator()
-        keep = self.addAction(self.tr("Save as …"))
+        keep = self.addAction(tr("Save as …"))
         if keep is not None:
             keep.triggered.connect(self._ask_name)
         self._add_removals(own)
-        reset = self.addAction(self.tr("As it was at first"))
+        reset = self.addAction(tr("As it was at first"))
         if reset is not None:
             reset.triggered.connect(self.reset_wanted)
 
     def _title(self, name: str) -> str:
         return {
-            "Human": self.tr("Human"),
-            "Train": self.tr("Train"),
-            "Replay": self.tr("Replay"),
-            "Compare": self.tr("Compare"),
+            "Human": tr("Human"),
+            "Train": tr("Train"),
+            "Replay": tr("Replay"),
+            "Compare": tr("Compare"),
         }[name]
 
     def _add(self, text: str, name: str) -> None:
@@ -76,7 +77,7 @@ class LayoutMenu(QMenu):
                 action.toggled.connect(lambda on, name=name: self.panel_wanted.emit(name, on))
 
     def _add_removals(self, own: Sequence[str]) -> None:
-        submenu = self.addMenu(self.tr("Remove")) if own else None
+        submenu = self.addMenu(tr("Remove")) if own else None
         for name in own if submenu is not None else ():
             action = submenu.addAction(name) if submenu is not None else None
             if action is not None:
@@ -85,9 +86,9 @@ class LayoutMenu(QMenu):
     def _ask_name(self) -> None:
         popup = WordPopup(
             self.parentWidget() or self,
-            self.tr("Name of this layout"),
-            self.tr("Two monitors"),
-            self.tr("Save"),
+            tr("Name of this layout"),
+            tr("Two monitors"),
+            tr("Save"),
         )
         popup.given.connect(self.saved)
         popup.show_at(self.mapToGlobal(QPoint(0, 0)))

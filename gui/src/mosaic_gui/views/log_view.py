@@ -13,6 +13,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.state.ansi import plain, stretches
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.log_text import MOST_LINES
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.theme.tokens import mixed
@@ -39,23 +40,23 @@ class LogView(QWidget):
         self.text.setFont(mono_font(11))
         self.text.setMaximumBlockCount(MOST_LINES)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.text.setAccessibleName(self.tr("Output of the run"))
-        self.text.setPlaceholderText(self.tr("Nothing was printed."))
+        self.text.setAccessibleName(tr("Output of the run"))
+        self.text.setPlaceholderText(tr("Nothing was printed."))
         self.search = QLineEdit()
         self.search.setObjectName("log.search")
-        self.search.setAccessibleName(self.tr("Search the output"))
-        self.search.setPlaceholderText(self.tr("Search …"))
+        self.search.setAccessibleName(tr("Search the output"))
+        self.search.setPlaceholderText(tr("Search …"))
         self.search.setClearButtonEnabled(True)
-        self.follow = QCheckBox(self.tr("Follow"))
+        self.follow = QCheckBox(tr("Follow"))
         self.follow.setObjectName("log.follow")
         self.follow.setChecked(True)
-        self.colours = QCheckBox(self.tr("Colours"))
+        self.colours = QCheckBox(tr("Colours"))
         self.colours.setObjectName("log.colours")
-        self.colours.setToolTip(self.tr("Show the colours that the program gave its output"))
+        self.colours.setToolTip(tr("Show the colours that the program gave its output"))
         self.colours.setChecked(True)
         self._found = label("", "small")
         self._found.hide()
-        self.copy = button(self.tr("Copy"), "quiet", "log.copy")
+        self.copy = button(tr("Copy"), "quiet", "log.copy")
         row = QHBoxLayout()
         row.setContentsMargins(10, 8, 10, 6)
         row.setSpacing(8)
@@ -165,7 +166,7 @@ class LogView(QWidget):
             marks.append(mark)
         self.text.setExtraSelections(marks)
         more = "+" if len(marks) == MOST_MARKS else ""
-        found = self.tr("{0} found").format(f"{len(marks)}{more}")
+        found = tr("{0} found").format(f"{len(marks)}{more}")
         self._found.setText(found)
         self._found.setVisible(bool(words))
 

@@ -11,6 +11,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.roster import AgentKey, Way
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
@@ -136,33 +137,33 @@ class MainWindow(QMainWindow):
 
     def _make_actions(self) -> None:
         for name, text, keys in (
-            (RUNS, self.tr("Runs"), "Ctrl+1"),
-            (WATCH, self.tr("Watch"), "Ctrl+2"),
-            (TRAIN, self.tr("Train new"), "Ctrl+N"),
-            (TRAINED, self.tr("Use trained"), "Ctrl+U"),
-            (SETTINGS, self.tr("Settings"), "Ctrl+,"),
+            (RUNS, tr("Runs"), "Ctrl+1"),
+            (WATCH, tr("Watch"), "Ctrl+2"),
+            (TRAIN, tr("Train new"), "Ctrl+N"),
+            (TRAINED, tr("Use trained"), "Ctrl+U"),
+            (SETTINGS, tr("Settings"), "Ctrl+,"),
         ):
             action = self._action(text, keys)
             action.triggered.connect(lambda _on, name=name: self.show_page(name))
-        elsewhere = self._action(self.tr("Connect to another stack"), "Ctrl+Shift+O")
+        elsewhere = self._action(tr("Connect to another stack"), "Ctrl+Shift+O")
         elsewhere.triggered.connect(self.show_connection)
         self.start.back_wanted.connect(lambda: self.show_page(self._page))
-        back = self._action(self.tr("Back to the runs"), "Alt+Left")
+        back = self._action(tr("Back to the runs"), "Alt+Left")
         back.triggered.connect(lambda: self.show_page(RUNS))
-        stop = self._action(self.tr("Stop the watched run"), "Ctrl+Shift+.")
+        stop = self._action(tr("Stop the watched run"), "Ctrl+Shift+.")
         stop.triggered.connect(self.watch.stop.click)
         for name, keys in LAYOUT_KEYS.items():
-            action = self._action(self.tr("Layout {0}").format(name), keys)
+            action = self._action(tr("Layout {0}").format(name), keys)
             action.triggered.connect(lambda _on, name=name: self.layout_wanted.emit(name))
-        theme = self._action(self.tr("Light or dark"), "Ctrl+Shift+L")
+        theme = self._action(tr("Light or dark"), "Ctrl+Shift+L")
         theme.triggered.connect(self.theme_wanted)
-        find = self._action(self.tr("Search the runs"), "Ctrl+F")
+        find = self._action(tr("Search the runs"), "Ctrl+F")
         find.triggered.connect(self._search)
-        fold = self._action(self.tr("Fold or unfold the roster"), FOLD_KEYS)
+        fold = self._action(tr("Fold or unfold the roster"), FOLD_KEYS)
         fold.triggered.connect(lambda: self.roster.fold.click())
-        palette = self._action(self.tr("All commands"), "Ctrl+K")
+        palette = self._action(tr("All commands"), "Ctrl+K")
         palette.triggered.connect(self.open_palette)
-        leave = self._action(self.tr("Quit"), "Ctrl+Q")
+        leave = self._action(tr("Quit"), "Ctrl+Q")
         leave.triggered.connect(self.close)
 
     def _action(self, text: str, keys: str) -> QAction:
@@ -191,18 +192,18 @@ class MainWindow(QMainWindow):
         return made
 
     def _make_roster(self) -> AgentsDock:
-        pages = {RUNS: (self.tr("Runs"), "Ctrl+1"), WATCH: (self.tr("Watch"), "Ctrl+2")}
+        pages = {RUNS: (tr("Runs"), "Ctrl+1"), WATCH: (tr("Watch"), "Ctrl+2")}
         roster = AgentsDock(self._agents, pages)
         roster.page_wanted.connect(self.show_page)
         roster.way_wanted.connect(lambda way: self.show_page(TRAIN if way is Way.NEW else TRAINED))
         roster.agent_wanted.connect(self._on_agent_wanted)
-        roster.add_tool("command", self.tr("All commands"), "Ctrl+K", self.open_palette)
+        roster.add_tool("command", tr("All commands"), "Ctrl+K", self.open_palette)
         roster.layout_button = roster.add_tool(
-            "layout", self.tr("Layouts"), "Alt+1 … Alt+4", self._open_layouts
+            "layout", tr("Layouts"), "Alt+1 … Alt+4", self._open_layouts
         )
-        roster.add_tool("theme", self.tr("Light or dark"), "Ctrl+Shift+L", self.theme_wanted.emit)
-        roster.add_tool("settings", self.tr("Settings"), "Ctrl+,", lambda: self.show_page(SETTINGS))
-        dock = QDockWidget(self.tr("Roster"), self)
+        roster.add_tool("theme", tr("Light or dark"), "Ctrl+Shift+L", self.theme_wanted.emit)
+        roster.add_tool("settings", tr("Settings"), "Ctrl+,", lambda: self.show_page(SETTINGS))
+        dock = QDockWidget(tr("Roster"), self)
         dock.setObjectName("dock.roster")
         dock.setTitleBarWidget(QWidget())
         dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)

@@ -7,6 +7,7 @@ from PyQt6.QtWidgets import QFrame, QTextBrowser
 
 from mosaic_contracts.mind import Look
 from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.mind import MindModel
 
@@ -22,7 +23,7 @@ class MindFacts(QTextBrowser):
         self._model = model
         self._said = ""
         self.setObjectName("mind.facts")
-        self.setAccessibleName(self.tr("What was held at this step"))
+        self.setAccessibleName(tr("What was held at this step"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -48,11 +49,9 @@ class MindFacts(QTextBrowser):
         parts = [self._head(look)]
         has_agent = "bdi" in self._model.families
         if has_agent:
-            parts += [
-                _section(self.tr("Plan"), [_strong(look.plan) if look.plan else wording.NOTHING])
-            ]
+            parts += [_section(tr("Plan"), [_strong(look.plan) if look.plan else wording.NOTHING])]
             goals = [_stack(text) for text in look.intentions] or [wording.NOTHING]
-            parts += [_section(self.tr("Intentions"), goals)]
+            parts += [_section(tr("Intentions"), goals)]
             gone = [_coloured(f"− {b}", tokens.bad, struck=True) for b in look.removed]
             fresh = set(look.added) if look.step > 1 else set()
             held = sorted(look.beliefs, key=lambda belief: belief not in fresh)
@@ -60,12 +59,12 @@ class MindFacts(QTextBrowser):
                 _coloured(f"+ {b}", tokens.ok) if b in fresh else escape(b)
                 for b in held[:MOST_BELIEFS]
             ]
-            title = self.tr("Beliefs") + f" · {len(held)}"
+            title = tr("Beliefs") + f" · {len(held)}"
             parts += [_section(title, gone + shown or [wording.NOTHING])]
         parts += self._values(look)
         if not self._model.is_kept:
             parts.append(
-                _muted(self.tr("What was believed this long ago is no longer kept here in full."))
+                _muted(tr("What was believed this long ago is no longer kept here in full."))
             )
         return "".join(parts)
 
@@ -79,21 +78,19 @@ class MindFacts(QTextBrowser):
         for n, action in enumerate(grid.actions):
             text = f"{action.name}  {wording.number(cell.values[n])}"
             lines.append(_strong(text) if n in cell.best else escape(text))
-        return [_section(self.tr("Values here"), lines)]
+        return [_section(tr("Values here"), lines)]
 
     def _head(self, look: Look) -> str:
         tokens = current()
         where = ""
         if look.cell is not None:
-            where = self.tr("at {0},{1} {2}").format(*look.cell, look.kind or "")
-        sure = (
-            "" if look.confidence is None else self.tr("{0} sure").format(f"{look.confidence:.0%}")
-        )
-        chance = _coloured(self.tr("explored"), tokens.warn) if look.explored else ""
-        reward = self.tr("reward {0}").format(wording.number(look.reward))
+            where = tr("at {0},{1} {2}").format(*look.cell, look.kind or "")
+        sure = "" if look.confidence is None else tr("{0} sure").format(f"{look.confidence:.0%}")
+        chance = _coloured(tr("explored"), tokens.warn) if look.explored else ""
+        reward = tr("reward {0}").format(wording.number(look.reward))
         who = escape(look.agent) if look.agent else ""
         told = " · ".join(part for part in (who, escape(where), sure, chance, reward) if part)
-        title = self.tr("Step {0}").format(f"{look.step:,}")
+        title = tr("Step {0}").format(f"{look.step:,}")
         return (
             f"<p style='margin:2px 0 0 0; font-size:15px'><b>{title} → "
             f"{escape(look.action_name)}</b></p>{_muted(told)}"

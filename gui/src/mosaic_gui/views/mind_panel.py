@@ -11,6 +11,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.views.mind_facts import MindFacts
 from mosaic_gui.views.mind_timeline import MindTimeline
@@ -30,12 +31,12 @@ class MindPanel(QWidget):
         self._model = model
         self.episodes = QComboBox()
         self.episodes.setObjectName("mind.episodes")
-        self.episodes.setAccessibleName(self.tr("Episode"))
+        self.episodes.setAccessibleName(tr("Episode"))
         self.episodes.setMinimumContentsLength(18)
         self.episodes.setMaxVisibleItems(20)
         self.earlier = button("‹", "quiet", "mind.earlier")
         self.later = button("›", "quiet", "mind.later")
-        self.follow = button(self.tr("Follow"), "segment", "mind.follow")
+        self.follow = button(tr("Follow"), "segment", "mind.follow")
         self.timeline = MindTimeline(model)
         self.policy = PolicyView(model)
         self.facts = MindFacts(model)
@@ -60,13 +61,13 @@ class MindPanel(QWidget):
         self.shown.emit(False)
 
     def _bar(self) -> QHBoxLayout:
-        self.earlier.setToolTip(self.tr("The recorded episode before this one"))
-        self.later.setToolTip(self.tr("The recorded episode after this one"))
-        self.earlier.setAccessibleName(self.tr("Earlier episode"))
-        self.later.setAccessibleName(self.tr("Later episode"))
+        self.earlier.setToolTip(tr("The recorded episode before this one"))
+        self.later.setToolTip(tr("The recorded episode after this one"))
+        self.earlier.setAccessibleName(tr("Earlier episode"))
+        self.later.setAccessibleName(tr("Later episode"))
         self.follow.setCheckable(True)
         self.follow.setToolTip(
-            self.tr("Keep the newest recorded episode in sight; choosing another lets go")
+            tr("Keep the newest recorded episode in sight; choosing another lets go")
         )
         row = QHBoxLayout()
         row.setSpacing(4)
@@ -128,15 +129,15 @@ class MindPanel(QWidget):
         again = len({key.attempt for key in model.episodes}) > 1
         for key in model.episodes:
             row = model.rows[key]
-            text = self.tr("Episode {0}").format(f"{key.episode:,}")
+            text = tr("Episode {0}").format(f"{key.episode:,}")
             if several:
-                text += self.tr(" · env {0}").format(key.env)
+                text += tr(" · env {0}").format(key.env)
             if again:
-                text += self.tr(" · attempt {0}").format(key.attempt)
+                text += tr(" · attempt {0}").format(key.attempt)
             if row.length is None:
-                text += self.tr("  —  goes on")
+                text += tr("  —  goes on")
             else:
-                text += self.tr("  —  return {0}, {1} steps").format(
+                text += tr("  —  return {0}, {1} steps").format(
                     wording.number(row.episode_return), f"{row.length:,}"
                 )
             self.episodes.addItem(text)
@@ -158,25 +159,23 @@ class MindPanel(QWidget):
         self._world.setVisible(model.grid is not None)
         if not model.episodes:
             self._words.setText(
-                self.tr(
-                    "No episode has been recorded step by step yet: the first one appears here."
-                )
+                tr("No episode has been recorded step by step yet: the first one appears here.")
                 if model.is_live
-                else self.tr("No episode of this run was recorded step by step.")
+                else tr("No episode of this run was recorded step by step.")
             )
         else:
-            self._words.setText(self.tr("Reading the episode …"))
+            self._words.setText(tr("Reading the episode …"))
         self._on_place()
 
     def _on_place(self) -> None:
         model = self._model
         values, grid = model.values, model.grid
         if values is None:
-            self._under.set_whole(self.tr("No values were told before this step."))
+            self._under.set_whole(tr("No values were told before this step."))
             return
-        words = self.tr("Values as told at the run's step {0}").format(f"{values.step:,}")
+        words = tr("Values as told at the run's step {0}").format(f"{values.step:,}")
         if values.epsilon is not None:
-            words += self.tr(" · epsilon {0}").format(wording.number(values.epsilon, 3))
+            words += tr(" · epsilon {0}").format(wording.number(values.epsilon, 3))
         if grid is not None and grid.states_per_cell > 1:
-            words += self.tr(" · of the states that differ from this one in their place alone")
+            words += tr(" · of the states that differ from this one in their place alone")
         self._under.set_whole(words)

@@ -8,6 +8,7 @@ from PyQt6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from mosaic_contracts.mind import Look
 from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.mind import MindModel
@@ -27,7 +28,7 @@ class MindTimeline(QWidget):
         self._model = model
         self._lanes: list[tuple[str, Callable[[QPainter, QRectF], None]]] = []
         self.setObjectName("mind.timeline")
-        self.setAccessibleName(self.tr("Steps of the episode"))
+        self.setAccessibleName(tr("Steps of the episode"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -53,14 +54,14 @@ class MindTimeline(QWidget):
         looks = self._model.looks
         lanes: list[tuple[str, Callable[[QPainter, QRectF], None]]] = []
         if any(look.plan for look in looks):
-            lanes.append((self.tr("Plan"), self._draw_plans))
+            lanes.append((tr("Plan"), self._draw_plans))
         if any(look.intentions for look in looks):
-            lanes.append((self.tr("Intention"), self._draw_goals))
+            lanes.append((tr("Intention"), self._draw_goals))
         if any(look.added or look.removed for look in looks):
-            lanes.append((self.tr("Beliefs"), self._draw_beliefs))
+            lanes.append((tr("Beliefs"), self._draw_beliefs))
         if any(look.confidence is not None for look in looks):
-            lanes.append((self.tr("Sure"), self._draw_confidence))
-        lanes.append((self.tr("Reward"), self._draw_rewards))
+            lanes.append((tr("Sure"), self._draw_confidence))
+        lanes.append((tr("Reward"), self._draw_rewards))
         self._lanes = lanes
         self.setFixedHeight(self.sizeHint().height())
         self.update()
@@ -215,13 +216,13 @@ class MindTimeline(QWidget):
         if not 0 <= place < len(self._model.looks) or point.x() < _NAMES:
             return ""
         look = self._model.looks[place]
-        lines = [self.tr("Step {0}: {1}").format(look.step, look.action_name)]
+        lines = [tr("Step {0}: {1}").format(look.step, look.action_name)]
         if look.plan:
-            lines.append(self.tr("Plan {0}").format(look.plan))
+            lines.append(tr("Plan {0}").format(look.plan))
         lines += look.intentions
         lines += [f"+ {belief}" for belief in look.added[:8]]
         lines += [f"− {belief}" for belief in look.removed[:8]]
-        lines.append(self.tr("Reward {0}").format(wording.number(look.reward)))
+        lines.append(tr("Reward {0}").format(wording.number(look.reward)))
         return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 from PyQt6.QtCore import QSize, Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
@@ -21,11 +22,11 @@ class ModeCards(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.setSpacing(10)
-        layout.addWidget(label(self.tr("Who acts?"), "section"))
+        layout.addWidget(label(tr("Who acts?"), "section"))
         for mode, title, words in (
-            (Mode.AGENT, self.tr("Agent"), self.tr("Algorithms act and learn; you watch.")),
-            (Mode.HYBRID, self.tr("Hybrid"), self.tr("You and an agent act in turn.")),
-            (Mode.HUMAN, self.tr("Human"), self.tr("You act yourself.")),
+            (Mode.AGENT, tr("Agent"), tr("Algorithms act and learn; you watch.")),
+            (Mode.HYBRID, tr("Hybrid"), tr("You and an agent act in turn.")),
+            (Mode.HUMAN, tr("Human"), tr("You act yourself.")),
         ):
             made = button(title, "", f"agents.card.{mode.value}")
             made.setIcon(icon(mode.value, current().accent))
@@ -46,7 +47,7 @@ class HumanOnly(QWidget):
         self._words = label("", "small", wraps=True)
         head = QHBoxLayout()
         head.setContentsMargins(4, 0, 0, 0)
-        head.addWidget(label(self.tr("Human-Only"), "heading"))
+        head.addWidget(label(tr("Human-Only"), "heading"))
         head.addStretch(1)
         head.addWidget(self._badge)
         layout = QVBoxLayout(self)
@@ -64,12 +65,12 @@ class HumanOnly(QWidget):
         """Who offers it, or what is missing."""
         able = [m.title for m in self._model.members if Mode.HUMAN.value in m.modes]
         if able:
-            self._badge.set_state(self.tr("Ready"), "ok")
-            self._words.setText(self.tr("Played through {0}.").format(", ".join(able)))
+            self._badge.set_state(tr("Ready"), "ok")
+            self._words.setText(tr("Played through {0}.").format(", ".join(able)))
             return
-        self._badge.set_state(self.tr("Not ready"), "warn")
+        self._badge.set_state(tr("Not ready"), "warn")
         self._words.setText(
-            self.tr(
+            tr(
                 "Playing yourself needs a worker that lists human play in its modes. None of this "
                 "stack's does; one that does appears here by itself.\n\nUntil then: Agent trains, and "
                 "Watch shows what an agent does."

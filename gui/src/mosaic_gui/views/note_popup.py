@@ -4,6 +4,7 @@ from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QKeySequence, QShortcut, QTextCursor
 from PyQt6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.views.text import button, frame, label
 
 WIDTH, HEIGHT = 360, 130
@@ -24,17 +25,17 @@ class NotePopup(QWidget):
         self.field = QPlainTextEdit(note)
         self.field.setObjectName("note.field")
         self.field.setProperty("kind", "field")
-        self.field.setAccessibleName(self.tr("Note"))
+        self.field.setAccessibleName(tr("Note"))
         self.field.setTabChangesFocus(True)
         self.field.setFixedSize(WIDTH, HEIGHT)
-        keep = button(self.tr("Keep"), "primary", "note.keep")
-        keep.setToolTip(self.tr("Keep the note (Ctrl+Return)"))
+        keep = button(tr("Keep"), "primary", "note.keep")
+        keep.setToolTip(tr("Keep the note (Ctrl+Return)"))
         foot = QHBoxLayout()
         foot.addStretch(1)
         foot.addWidget(keep)
         layout = QVBoxLayout(panel)
         layout.setContentsMargins(12, 10, 12, 12)
-        layout.addWidget(label(self.tr("Your own words on this run"), "small"))
+        layout.addWidget(label(tr("Your own words on this run"), "small"))
         layout.addWidget(self.field)
         layout.addLayout(foot)
         keep.clicked.connect(self._give)

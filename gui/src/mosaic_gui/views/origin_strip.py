@@ -3,6 +3,7 @@
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.state.difference import Difference
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.draft import DraftModel
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
@@ -18,9 +19,9 @@ class OriginStrip(QWidget):
         self._model = model
         self._title = ElidedLabel()
         self._words = label("", "small", wraps=True)
-        self.forget = button(self.tr("Detach"), "quiet", "form.origin.forget")
+        self.forget = button(tr("Detach"), "quiet", "form.origin.forget")
         self.forget.setToolTip(
-            self.tr("Keep the values; the new run is not shown as a variation of that one")
+            tr("Keep the values; the new run is not shown as a variation of that one")
         )
         self.forget.clicked.connect(model.forget_origin)
         panel = frame("card_neutral")
@@ -44,15 +45,15 @@ class OriginStrip(QWidget):
         self.setVisible(origin is not None)
         if origin is None:
             return
-        self._title.set_whole(self.tr("Copy of {0}").format(origin.name or origin.run_id))
+        self._title.set_whole(tr("Copy of {0}").format(origin.name or origin.run_id))
         found = self._model.differences
         words = " · ".join(self._word(one) for one in found[:MOST_SHOWN])
         if len(found) > MOST_SHOWN:
-            words += self.tr(" · and {0} more").format(len(found) - MOST_SHOWN)
+            words += tr(" · and {0} more").format(len(found) - MOST_SHOWN)
         if origin.lost:
-            words += self.tr("\nNot known here any more: {0}").format(", ".join(origin.lost))
-        self._words.setText(words or self.tr("Nothing differs yet: the same run again."))
+            words += tr("\nNot known here any more: {0}").format(", ".join(origin.lost))
+        self._words.setText(words or tr("Nothing differs yet: the same run again."))
 
     def _word(self, one: Difference) -> str:
-        empty = self.tr("none")
+        empty = tr("none")
         return f"{one.label} {one.before or empty} → {one.now or empty}"

@@ -3,6 +3,7 @@
 from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.outside import Outside
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.text import button, frame, label
@@ -17,9 +18,9 @@ class OutsideLinks(QWidget):
     def __init__(self, model: WatchModel) -> None:
         super().__init__()
         self._model = model
-        self.tensorboard = button(self.tr("TensorBoard"), "quiet", "watch.tensorboard")
-        self.tracker = button(self.tr("W&&B"), "quiet", "watch.tracker")
-        self.tracker.setAccessibleName(self.tr("W&B"))
+        self.tensorboard = button(tr("TensorBoard"), "quiet", "watch.tensorboard")
+        self.tracker = button(tr("W&&B"), "quiet", "watch.tracker")
+        self.tracker.setAccessibleName(tr("W&B"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
@@ -39,7 +40,7 @@ class OutsideLinks(QWidget):
 
     def _show(self, made: QPushButton, way: Outside) -> None:
         made.setEnabled(not way.obstacle)
-        offline = self.tr("Tracked offline: what is known of it here")
+        offline = tr("Tracked offline: what is known of it here")
         made.setToolTip(way.obstacle or way.url or offline)
 
     def _go(self, way: Outside) -> None:
@@ -63,7 +64,7 @@ class OfflineSummary(QWidget):
         outer.addWidget(panel)
         layout = QVBoxLayout(panel)
         layout.setContentsMargins(14, 12, 14, 14)
-        layout.addWidget(label(self.tr("Tracked offline"), "heading"))
+        layout.addWidget(label(tr("Tracked offline"), "heading"))
         rows = QFormLayout()
         for name, value in way.summary:
             words = label(value)

@@ -7,6 +7,7 @@ from PyQt6.QtCore import QModelIndex, QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QStandardItem
 from PyQt6.QtWidgets import QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.views.search_popup import SearchPopup
 from mosaic_gui.views.text import label
 
@@ -33,10 +34,10 @@ class Picker(SearchPopup):
         self._empty = label("", "muted", wraps=True)
         self._inner.insertWidget(0, self.title)
         self._inner.insertWidget(2, self._empty)
-        self.field.setPlaceholderText(self.tr("Search …"))
+        self.field.setPlaceholderText(tr("Search …"))
         self.field.returnPressed.connect(lambda: self._choose(self.list.currentIndex()))
         self.list.clicked.connect(self._choose)
-        self.offer([], self.tr("Reading …"))
+        self.offer([], tr("Reading …"))
 
     def offer(self, entries: Sequence[Entry], words_if_none: str) -> None:
         """Fill the list."""

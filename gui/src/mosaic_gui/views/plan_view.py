@@ -6,6 +6,7 @@ from PyQt6.QtGui import QGuiApplication
 from PyQt6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QTextEdit, QVBoxLayout, QWidget
 
 from mosaic_gui.state.dry_run import plan_sections, plan_text
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.text import button
@@ -26,10 +27,10 @@ class PlanView(QWidget):
         self.text.setTabChangesFocus(True)
         if (document := self.text.document()) is not None:
             document.setDocumentMargin(12)
-        self.keep = QCheckBox(self.tr("Keep it in the run's note"))
+        self.keep = QCheckBox(tr("Keep it in the run's note"))
         self.keep.setObjectName("plan.keep")
         self.keep.setChecked(model.keeps_plan)
-        self.copy = button(self.tr("Copy"), "quiet", "plan.copy")
+        self.copy = button(tr("Copy"), "quiet", "plan.copy")
         foot = QHBoxLayout()
         foot.setContentsMargins(14, 0, 10, 0)
         foot.addWidget(self.keep)
@@ -66,10 +67,10 @@ class PlanView(QWidget):
 
     def _why_none(self) -> str:
         if self._model.faults:
-            return self.tr("The plan is made when the form is right.")
+            return tr("The plan is made when the form is right.")
         if self._model.is_checking:
-            return self.tr("Asking the worker for its plan …")
-        return self.tr("There is no plan: see what the preflight says.")
+            return tr("Asking the worker for its plan …")
+        return tr("There is no plan: see what the preflight says.")
 
     def _copy(self) -> None:
         clipboard = QGuiApplication.clipboard()

@@ -6,6 +6,7 @@ from PyQt6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from mosaic_contracts.grid import Grid
 from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.policy_map import CellPolicy, Move, move_of
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.tokens import mixed
@@ -27,7 +28,7 @@ class PolicyView(QWidget):
         self._model = model
         self._whole = QRectF()
         self.setObjectName("mind.policy")
-        self.setAccessibleName(self.tr("Values and policy over the grid"))
+        self.setAccessibleName(tr("Values and policy over the grid"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(180, 150)
         model.place_changed.connect(self.update)

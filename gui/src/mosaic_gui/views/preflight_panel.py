@@ -13,6 +13,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_contracts.preflight import PreflightLine
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import pixmap
 from mosaic_gui.viewmodels.launch import LaunchModel
@@ -37,13 +38,13 @@ class PreflightPanel(QFrame):
         self.setFixedWidth(WIDTH)
         self._model = model
         choices = {
-            LINES: self.tr("Preflight"),
-            PLAN: self.tr("Dry run"),
-            ABOUT: self.tr("About"),
+            LINES: tr("Preflight"),
+            PLAN: tr("Dry run"),
+            ABOUT: tr("About"),
         }
         self.views = Segments(choices, "preflight.view")
         self._area = QScrollArea()
-        self._area.setAccessibleName(self.tr("Checks before the launch"))
+        self._area.setAccessibleName(tr("Checks before the launch"))
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -52,15 +53,15 @@ class PreflightPanel(QFrame):
         self._stack = QStackedWidget()
         for part in (self._area, self.plan, self.about):
             self._stack.addWidget(part)
-        self.launch = button(self.tr("Launch"), "primary", "preflight.launch")
-        self.launch.setToolTip(self.tr("Start the run (Ctrl+Return)"))
-        self.agree = button(self.tr("I agree"), "", "preflight.agree")
-        self.disagree = button(self.tr("Ask me again"), "quiet", "preflight.disagree")
+        self.launch = button(tr("Launch"), "primary", "preflight.launch")
+        self.launch.setToolTip(tr("Start the run (Ctrl+Return)"))
+        self.agree = button(tr("I agree"), "", "preflight.agree")
+        self.disagree = button(tr("Ask me again"), "quiet", "preflight.disagree")
         self._needs = label("", wraps=True)
         self._agreed = label("", "small", wraps=True)
         self._obstacle = label("", "small", wraps=True)
-        self.show_field = button(self.tr("Show"), "quiet", "preflight.show")
-        self.show_field.setToolTip(self.tr("Go to the field that is in the way"))
+        self.show_field = button(tr("Show"), "quiet", "preflight.show")
+        self.show_field.setToolTip(tr("Go to the field that is in the way"))
         self._drawn: tuple[object, ...] = ()
         self._lay_out()
         model.checked.connect(self.refresh)
@@ -90,7 +91,7 @@ class PreflightPanel(QFrame):
         self._needs.setText("\n".join(f"•  {need}" for need in model.needs))
         self._agreement.setVisible(bool(model.agreed))
         self._agreed.setText(
-            self.tr("You agreed to: {0}").format("; ".join(model.agreed)) if model.agreed else ""
+            tr("You agreed to: {0}").format("; ".join(model.agreed)) if model.agreed else ""
         )
         self.plan.refresh()
         self._fill_lines()
@@ -99,14 +100,12 @@ class PreflightPanel(QFrame):
         draft = self._model.draft
         if draft is not None:
             text = draft.algorithm.documentation or draft.algorithm.summary
-            none = self.tr("Its worker says nothing more of it.")
+            none = tr("Its worker says nothing more of it.")
             self.about.show_markdown(draft.algorithm.title, text or none)
 
     def _fill_lines(self) -> None:
         lines = sorted(self._model.lines, key=lambda line: _ORDER[line.level])
-        words = self._model.refusal or self.tr(
-            "What the run needs is checked when the form is right."
-        )
+        words = self._model.refusal or tr("What the run needs is checked when the form is right.")
         shown = (*(line.model_dump_json() for line in lines), "" if lines else words)
         if shown == self._drawn:
             return  # typing asks for this with every key
@@ -126,7 +125,7 @@ class PreflightPanel(QFrame):
         self._consent = frame("note_warn")
         consent = QVBoxLayout(self._consent)
         consent.setContentsMargins(10, 8, 10, 8)
-        consent.addWidget(label(self.tr("This run needs your consent to"), "section"))
+        consent.addWidget(label(tr("This run needs your consent to"), "section"))
         consent.addWidget(self._needs)
         consent.addWidget(self.agree, 0, Qt.AlignmentFlag.AlignLeft)
         self._agreement = QWidget()

@@ -3,6 +3,7 @@
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.roster import Member
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.views.badge import Badge
@@ -41,7 +42,7 @@ class Roster(QScrollArea):
         for member in self._model.members:
             self._add_member(layout, member)
         if not self._model.members:
-            words = self.tr("Asking the stack for its workers …")
+            words = tr("Asking the stack for its workers …")
             layout.addWidget(label(words, "muted", wraps=True))
         layout.addStretch(1)
         self.setWidget(inside)
@@ -56,9 +57,7 @@ class Roster(QScrollArea):
         row.setContentsMargins(6, 0, 0, 2)
         lane = label(self._lane_words(member.lane), "small")
         lane.setToolTip(self._lane_tip(member.lane))
-        badge = (
-            Badge(self.tr("Ready"), "ok") if member.ready else Badge(self.tr("Not ready"), "warn")
-        )
+        badge = Badge(tr("Ready"), "ok") if member.ready else Badge(tr("Not ready"), "warn")
         badge.setToolTip(member.reason)
         row.addWidget(lane, 1)
         row.addWidget(badge)
@@ -87,12 +86,12 @@ class Roster(QScrollArea):
 
     def _lane_words(self, lane: str) -> str:
         is_live = lane == "telemetry"
-        return self.tr("Telemetry lane") if is_live else self.tr("Analytics lane")
+        return tr("Telemetry lane") if is_live else tr("Analytics lane")
 
     def _lane_tip(self, lane: str) -> str:
         if lane == "telemetry":
-            return self.tr("Its runs record episodes and steps, and open on the live view.")
-        return self.tr("Its runs record curves and files, no steps, and open on those.")
+            return tr("Its runs record episodes and steps, and open on the live view.")
+        return tr("Its runs record curves and files, no steps, and open on those.")
 
     def _press(self) -> None:
         key = self._model.key

@@ -22,6 +22,7 @@ from PyQt6.QtWidgets import (
     QTreeView,
 )
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.run_groups import RunGroupModel
 from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel
 from mosaic_gui.views.run_rows import ROW_HEIGHT, Cell, Look, RunRows
@@ -62,7 +63,7 @@ class RunList(QTreeView):
         super().__init__()
         self.setObjectName("runs.table")
         self.setProperty("kind", "rows")
-        self.setAccessibleName(self.tr("Runs"))
+        self.setAccessibleName(tr("Runs"))
         self._shown = shown
         self._groups: RunGroupModel | None = None
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

@@ -14,6 +14,7 @@ from PyQt6.QtWidgets import (
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.wording import plural
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
@@ -56,27 +57,27 @@ class RunsPage(QWidget):
         self._count = label("", "muted")
         self.search = QLineEdit()
         self.search.setObjectName("runs.search")
-        self.search.setPlaceholderText(self.tr("Search name, tag, note …"))
+        self.search.setPlaceholderText(tr("Search name, tag, note …"))
         self.search.setClearButtonEnabled(True)
         self.search.setFixedWidth(240)
-        self.search.setAccessibleName(self.tr("Search runs"))
+        self.search.setAccessibleName(tr("Search runs"))
         self.search.addAction(
             icon("search", current().muted), QLineEdit.ActionPosition.LeadingPosition
         )
         self.groups = Segments(
             {
-                "all": self.tr("All"),
-                "live": self.tr("Live"),
-                "done": self.tr("Done"),
-                "failed": self.tr("Failed"),
+                "all": tr("All"),
+                "live": tr("Live"),
+                "done": tr("Done"),
+                "failed": tr("Failed"),
             },
             "runs.groups",
         )
         self.grouping = button("", "toggle", "runs.grouping")
         self.grouping.setIcon(icon("group", current().muted, current().accent))
         self.grouping.setCheckable(True)
-        self.grouping.setAccessibleName(self.tr("Group"))
-        self.grouping.setToolTip(self.tr("Group by environment and algorithm (Ctrl+G)"))
+        self.grouping.setAccessibleName(tr("Group"))
+        self.grouping.setToolTip(tr("Group by environment and algorithm (Ctrl+G)"))
         self.grouping.setShortcut("Ctrl+G")
         self.grouping.toggled.connect(self.table.set_grouped)
         self._make_actions()
@@ -103,11 +104,11 @@ class RunsPage(QWidget):
         self.table.select_run(run_id)
 
     def _top(self) -> QHBoxLayout:
-        self.train = button(self.tr("Train new"), "primary", "runs.train")
+        self.train = button(tr("Train new"), "primary", "runs.train")
         self.train.setIcon(icon("train", current().on_accent))
         row = QHBoxLayout()
         row.setSpacing(10)
-        row.addWidget(label(self.tr("Runs"), "title"))
+        row.addWidget(label(tr("Runs"), "title"))
         row.addWidget(self._count)
         row.addStretch(1)
         row.addWidget(self.search)
@@ -154,12 +155,12 @@ class RunsPage(QWidget):
         panel = frame("panel")
         layout = QVBoxLayout(panel)
         layout.addStretch(2)
-        self._hero = label(self.tr("Nothing has run here yet"), "hero")
+        self._hero = label(tr("Nothing has run here yet"), "hero")
         self._hint = label(
-            self.tr("Train an agent: choose an algorithm, keep its defaults, press Launch."),
+            tr("Train an agent: choose an algorithm, keep its defaults, press Launch."),
             "muted",
         )
-        self.first = button(self.tr("Train your first agent"), "primary", "runs.first")
+        self.first = button(tr("Train your first agent"), "primary", "runs.first")
         for part in (self._hero, self._hint):
             layout.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addSpacing(10)
@@ -168,12 +169,12 @@ class RunsPage(QWidget):
         return panel
 
     def _make_actions(self) -> None:
-        self.open_action = self._action("open", self.tr("Open"), "Return", self._open)
-        self.copy_action = self._action("copy", self.tr("Clone and edit"), "Ctrl+D", self._copy)
-        self.tag_action = self._action("tag", self.tr("Tag"), "Ctrl+T", self._tag)
-        self.note_action = self._action("note", self.tr("Note"), "Ctrl+E", self._note)
-        self.delete_action = self._action("delete", self.tr("Delete"), "Del", self._delete)
-        self.stop_action = self._action("stop", self.tr("Stop"), "Ctrl+.", self._stop)
+        self.open_action = self._action("open", tr("Open"), "Return", self._open)
+        self.copy_action = self._action("copy", tr("Clone and edit"), "Ctrl+D", self._copy)
+        self.tag_action = self._action("tag", tr("Tag"), "Ctrl+T", self._tag)
+        self.note_action = self._action("note", tr("Note"), "Ctrl+E", self._note)
+        self.delete_action = self._action("delete", tr("Delete"), "Del", self._delete)
+        self.stop_action = self._action("stop", tr("Stop"), "Ctrl+.", self._stop)
 
     def _action(self, name: str, text: str, shortcut: str, act: object) -> QAction:
         action = QAction(text, self)
@@ -206,7 +207,7 @@ class RunsPage(QWidget):
         self._count.setText(
             plural(total, "run")
             if shown == total
-            else self.tr("{0} of {1}").format(shown, plural(total, "run"))
+            else tr("{0} of {1}").format(shown, plural(total, "run"))
         )
         self._stack.setCurrentIndex(0 if total else 1)
         self._on_selection()
@@ -225,11 +226,11 @@ class RunsPage(QWidget):
         self.note_action.setEnabled(len(runs) == 1)
         self.stop_action.setEnabled(bool(live))
         self.delete_action.setEnabled(bool(ended))
-        self.open_action.setText(self.tr("Compare") if len(runs) > 1 else self.tr("Open"))
+        self.open_action.setText(tr("Compare") if len(runs) > 1 else tr("Open"))
         self._selection.setText(
-            self.tr("{0} selected").format(plural(len(runs), "run"))
+            tr("{0} selected").format(plural(len(runs), "run"))
             if runs
-            else self.tr("Double-click a run to watch it")
+            else tr("Double-click a run to watch it")
         )
         for action in (
             self.open_action,
@@ -267,9 +268,9 @@ class RunsPage(QWidget):
             return
         popup = WordPopup(
             self,
-            self.tr("Add tags, with commas between them"),
-            self.tr("baseline, ablation"),
-            self.tr("Add"),
+            tr("Add tags, with commas between them"),
+            tr("baseline, ablation"),
+            tr("Add"),
         )
         popup.given.connect(lambda words: self._add_tags(run_ids, words))
         anchor = self.bar_buttons["tag"]

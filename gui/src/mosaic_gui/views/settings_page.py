@@ -12,6 +12,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.settings import Entry, Settings, entries
 from mosaic_gui.views.form_field import CalmCombo
 from mosaic_gui.views.text import frame, label
@@ -46,10 +47,10 @@ class SettingsPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
         layout.setSpacing(12)
-        layout.addWidget(label(self.tr("Settings"), "title"))
+        layout.addWidget(label(tr("Settings"), "title"))
         layout.addWidget(panel)
         if where:
-            layout.addWidget(label(self.tr("Kept in {0}").format(where), "small"))
+            layout.addWidget(label(tr("Kept in {0}").format(where), "small"))
         layout.addStretch(1)
 
     def _row(self, entry: Entry, value: object) -> QHBoxLayout:

@@ -7,6 +7,7 @@ from PyQt6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from mosaic_contracts.grid import Grid
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.icon import pixmap
 from mosaic_gui.theme.tokens import Tokens, mixed
@@ -111,16 +112,16 @@ class Stage(QFrame):
     def _explain(self) -> None:
         name = self._model.environment
         if not name:
-            short, how = self.tr("Choose a run to see its environment."), ""
+            short, how = tr("Choose a run to see its environment."), ""
         else:
-            short = self.tr("No picture of {0}: the run sends no frames.").format(name)
-            how = self.tr(
+            short = tr("No picture of {0}: the run sends no frames.").format(name)
+            how = tr(
                 "The picture appears here with the first frame that the run sends. Worlds on a grid are drawn from "
                 "what the run says of itself; it has not said so."
             )
         self._why.set_whole(short)
         self._why.setToolTip(f"{short}\n{how}".strip())
-        self._name.setText(name or self.tr("No run is chosen"))
+        self._name.setText(name or tr("No run is chosen"))
         self._how.setText(how or short)
 
 
@@ -131,7 +132,7 @@ class Picture(QWidget):
         super().__init__()
         self._model = model
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName(self.tr("Environment"))
+        self.setAccessibleName(tr("Environment"))
 
     def sizeHint(self) -> QSize:
         return QSize(360, 300)

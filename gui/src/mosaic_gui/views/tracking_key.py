@@ -5,6 +5,7 @@ import os
 from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
 from mosaic_contracts.tracking import WANDB_SECRET
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.form_field import INPUT_WIDTH, LABEL_WIDTH
 from mosaic_gui.views.text import button, label
@@ -18,15 +19,13 @@ class TrackingKey(QWidget):
         self._model = model
         self.field = QLineEdit()
         self.field.setObjectName("tracking.key")
-        self.field.setAccessibleName(self.tr("Key of W&B"))
+        self.field.setAccessibleName(tr("Key of W&B"))
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setFixedWidth(INPUT_WIDTH)
-        self.take = button(self.tr("From my environment"), "quiet", "tracking.environment")
-        self.take.setToolTip(
-            self.tr("Hands ${0} of this program to the stack").format(WANDB_SECRET)
-        )
+        self.take = button(tr("From my environment"), "quiet", "tracking.environment")
+        self.take.setToolTip(tr("Hands ${0} of this program to the stack").format(WANDB_SECRET))
         self._state = label("", "small", wraps=True)
-        name = label(self.tr("key"))
+        name = label(tr("key"))
         name.setFixedWidth(LABEL_WIDTH)
         name.setBuddy(self.field)
         row = QHBoxLayout(self)
@@ -46,11 +45,11 @@ class TrackingKey(QWidget):
     def refresh(self) -> None:
         """Whether the stack keeps one."""
         has = WANDB_SECRET in self._model.secrets
-        self.field.setPlaceholderText(self.tr("kept by the stack") if has else self.tr("none"))
+        self.field.setPlaceholderText(tr("kept by the stack") if has else tr("none"))
         self._state.setText(
-            self.tr("The stack keeps it; runs get it as a file.")
+            tr("The stack keeps it; runs get it as a file.")
             if has
-            else self.tr("Paste it: the stack keeps it, no run's spec does.")
+            else tr("Paste it: the stack keeps it, no run's spec does.")
         )
         self.take.setVisible(not has and bool(os.environ.get(WANDB_SECRET)))
 

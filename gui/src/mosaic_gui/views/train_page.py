@@ -3,6 +3,7 @@
 from PyQt6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.form import RunForm
 from mosaic_gui.views.preflight_panel import PreflightPanel
@@ -28,7 +29,7 @@ class TrainPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
         layout.setSpacing(12)
-        layout.addWidget(label(self.tr("Train new"), "title"))
+        layout.addWidget(label(tr("Train new"), "title"))
         layout.addLayout(columns, 1)
         for keys in ("Ctrl+Return", "Ctrl+Enter"):
             QShortcut(QKeySequence(keys), self).activated.connect(model.launch)

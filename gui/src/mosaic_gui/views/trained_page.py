@@ -10,6 +10,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.trained import HOW_IT_ACTS, TrainedModel
@@ -33,13 +34,13 @@ class TrainedPage(QWidget):
         self._model = model
         self._about = label("", "muted")
         self.table = PlainTable(model.rows, "trained.runs")
-        self.table.setAccessibleName(self.tr("Trained runs"))
+        self.table.setAccessibleName(tr("Trained runs"))
         self._parts = QStackedWidget()
         self._parts.addWidget(self._filled())
         self._parts.addWidget(self._empty())
         head = QHBoxLayout()
         head.setSpacing(10)
-        head.addWidget(label(self.tr("Use trained"), "title"))
+        head.addWidget(label(tr("Use trained"), "title"))
         head.addWidget(self._about, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
@@ -57,8 +58,8 @@ class TrainedPage(QWidget):
         model, agent = self._model, self._model.agents.agent
         self._about.setText(agent.title if agent else "")
         self._parts.setCurrentIndex(0 if model.runs else 1)
-        name = agent.title if agent else self.tr("an agent")
-        self._hero.setText(self.tr("{0} has not been trained here yet").format(name))
+        name = agent.title if agent else tr("an agent")
+        self._hero.setText(tr("{0} has not been trained here yet").format(name))
         row = next((n for n, run in enumerate(model.runs) if run.run_id == model.run_id), None)
         if row is not None:
             self.table.mark(row)
@@ -83,27 +84,27 @@ class TrainedPage(QWidget):
         self.episodes, self.pace, self.seed = (
             _number(f"trained.{name}", HOW_IT_ACTS[name]) for name in ("episodes", "pace", "seed")
         )
-        self.pace.setSuffix(self.tr(" steps/s"))
-        self.pace.setSpecialValueText(self.tr("as fast as it goes"))
+        self.pace.setSuffix(tr(" steps/s"))
+        self.pace.setSpecialValueText(tr("as fast as it goes"))
         self.pace.setMinimum(0)
         fields = QFormLayout()
         fields.setSpacing(10)
-        fields.addRow(self.tr("Checkpoint"), self.checkpoint)
-        fields.addRow(self.tr("Episodes"), self.episodes)
-        fields.addRow(self.tr("Pace"), self.pace)
-        fields.addRow(self.tr("Seed"), self.seed)
+        fields.addRow(tr("Checkpoint"), self.checkpoint)
+        fields.addRow(tr("Episodes"), self.episodes)
+        fields.addRow(tr("Pace"), self.pace)
+        fields.addRow(tr("Seed"), self.seed)
         self._why = label("", "small", wraps=True)
-        self.play = button(self.tr("Play"), "primary", "trained.play")
+        self.play = button(tr("Play"), "primary", "trained.play")
         self.play.setIcon(icon("watch", current().on_accent))
         self.play.clicked.connect(self._play)
-        watch = button(self.tr("Watch its training"), "", "trained.watch")
+        watch = button(tr("Watch its training"), "", "trained.watch")
         watch.clicked.connect(lambda: self.watch_wanted.emit(self._model.run_id))
         side = frame("panel")
         side.setFixedWidth(SIDE_WIDTH)
         layout = QVBoxLayout(side)
         layout.setContentsMargins(16, 14, 16, 14)
         layout.setSpacing(10)
-        layout.addWidget(label(self.tr("How it acts"), "heading"))
+        layout.addWidget(label(tr("How it acts"), "heading"))
         layout.addLayout(fields)
         layout.addStretch(1)
         layout.addWidget(self._why)
@@ -116,10 +117,10 @@ class TrainedPage(QWidget):
         layout = QVBoxLayout(panel)
         self._hero = label("", "hero")
         words = label(
-            self.tr("A finished run that left a checkpoint appears here and can act again."),
+            tr("A finished run that left a checkpoint appears here and can act again."),
             "muted",
         )
-        train = button(self.tr("Train new"), "primary", "trained.train")
+        train = button(tr("Train new"), "primary", "trained.train")
         train.clicked.connect(self.train_wanted)
         layout.addStretch(2)
         for part in (self._hero, words):
@@ -149,7 +150,7 @@ class TrainedPage(QWidget):
         why = self._model.obstacle
         self._why.setText(why)
         self.play.setEnabled(not why)
-        self.play.setToolTip(why or self.tr("A run that acts and learns nothing (Ctrl+Return)"))
+        self.play.setToolTip(why or tr("A run that acts and learns nothing (Ctrl+Return)"))
 
     def _play(self) -> None:
         fields = {"episodes": self.episodes.value(), "seed": self.seed.value()}

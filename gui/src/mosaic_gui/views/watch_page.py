@@ -13,6 +13,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.plots.chart_grid import ChartGrid
+from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.log_feed import LogFeed
@@ -55,8 +56,8 @@ class WatchPage(QWidget):
         self._title = label("", "title")
         self._subtitle = ElidedLabel("", "muted")
         self.badge = Badge()
-        self.stop = button(self.tr("Stop"), "stop", "watch.stop")
-        self.copy = button(self.tr("Clone and edit"), "", "watch.copy")
+        self.stop = button(tr("Stop"), "stop", "watch.stop")
+        self.copy = button(tr("Clone and edit"), "", "watch.copy")
         self.outside = OutsideLinks(model)
         self.card = EndCardView()
         self.charts = ChartGrid(model)
@@ -129,7 +130,7 @@ class WatchPage(QWidget):
         asked = run is not None and self._stopping == run.run_id
         self.stop.setVisible(live)
         self.stop.setEnabled(live and not asked)
-        self.stop.setText(self.tr("Stopping …") if asked else self.tr("Stop"))
+        self.stop.setText(tr("Stopping …") if asked else tr("Stop"))
         self.copy.setEnabled(run is not None)
         self._fill_facts()
         self._show_card()
@@ -140,13 +141,13 @@ class WatchPage(QWidget):
         self.legend.show_runs(model.legend)
         self._charts_or_words.setCurrentIndex(0 if model.charts else 1)
         if run is None:
-            words = self.tr("Choose a run in the list.")
+            words = tr("Choose a run in the list.")
         elif run.state.value == "queued":
-            words = self.tr("It waits: {0}").format(run.waiting_reason or self.tr("its turn comes"))
+            words = tr("It waits: {0}").format(run.waiting_reason or tr("its turn comes"))
         elif run.state.is_final and not model.is_loading:
-            words = self.tr("It ended before it had anything to draw.")
+            words = tr("It ended before it had anything to draw.")
         else:
-            words = self.tr("The first points come in a moment …")
+            words = tr("The first points come in a moment …")
         self._waiting.setText(words)
 
     def _show_card(self) -> None:
@@ -157,13 +158,13 @@ class WatchPage(QWidget):
             self.card.show_card(card)
 
     def _head(self) -> QHBoxLayout:
-        back = button(self.tr("Runs"), "quiet", "watch.back")
+        back = button(tr("Runs"), "quiet", "watch.back")
         back.setIcon(icon("arrow_left", current().muted))
-        back.setToolTip(self.tr("Back to the list (Alt+Left)"))
+        back.setToolTip(tr("Back to the list (Alt+Left)"))
         back.clicked.connect(self.back_wanted)
         self.copy.setIcon(icon("copy", current().text))
         self.stop.setIcon(icon("stop", current().bad))
-        self.stop.setToolTip(self.tr("Stop at the next safe point and save a checkpoint (Ctrl+.)"))
+        self.stop.setToolTip(tr("Stop at the next safe point and save a checkpoint (Ctrl+.)"))
         row = QHBoxLayout()
         row.setSpacing(10)
         row.addWidget(back)
@@ -180,8 +181,8 @@ class WatchPage(QWidget):
         """The environment in the middle, curves on its right, what the run wrote below it."""
         area = self.area
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        area.add("curves", self.tr("Curves"), self._views(), right)
-        area.add("run", self.tr("Run"), self._sides(), below)
+        area.add("curves", tr("Curves"), self._views(), right)
+        area.add("run", tr("Run"), self._sides(), below)
         return area
 
     def _views(self) -> QTabWidget:
@@ -189,8 +190,8 @@ class WatchPage(QWidget):
         views = self.views
         views.setDocumentMode(True)
         views.setTabBarAutoHide(True)
-        views.addTab(self._curves(), self.tr("Curves"))
-        _hand_focus_to_bar(views, self.tr("Views of the run"))
+        views.addTab(self._curves(), tr("Curves"))
+        _hand_focus_to_bar(views, tr("Views of the run"))
         return views
 
     def _curves(self) -> QWidget:
@@ -219,11 +220,11 @@ class WatchPage(QWidget):
         self._episodes = _table(self._model.episodes, "side.episodes")
         self.files = FilesPanel(self._model)
         self.log.setObjectName("side.log")
-        self.tabs.addTab(self.log, self.tr("Log"))
-        self.tabs.addTab(self.details, self.tr("Details"))
-        self.tabs.addTab(self._episodes, self.tr("Episodes"))
-        self.tabs.addTab(self.files, self.tr("Files"))
-        _hand_focus_to_bar(self.tabs, self.tr("About the run"))
+        self.tabs.addTab(self.log, tr("Log"))
+        self.tabs.addTab(self.details, tr("Details"))
+        self.tabs.addTab(self._episodes, tr("Episodes"))
+        self.tabs.addTab(self.files, tr("Files"))
+        _hand_focus_to_bar(self.tabs, tr("About the run"))
         layout = QVBoxLayout(side)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.addWidget(self.tabs)
@@ -252,7 +253,7 @@ class WatchPage(QWidget):
         """There is a tab for beliefs while the run has some."""
         at = self.views.indexOf(self.mind)
         if self._mind.is_offered and at < 0:
-            self.views.addTab(self.mind, self.tr("Beliefs"))
+            self.views.addTab(self.mind, tr("Beliefs"))
         elif not self._mind.is_offered and at >= 0:
             self.views.removeTab(at)
             self.mind.hide()

@@ -1,0 +1,57 @@
+"""The language of the window: every text that is made here goes through one of these functions.
+
+Texts are whole sentences, found by `./mosaic words`; what varies in them is named in braces and filled in after the
+translation, so that a translator may move it. What the stack, a worker or a run tells is data and stays as it came.
+"""
+
+import gettext
+from typing import NewType
+
+Mark = NewType("Mark", str)
+"""A text that is shown later, in the language of that moment."""
+
+NONE = gettext.NullTranslations()
+"""English, as it stands in the code."""
+_used = NONE
+
+
+def use(translations: gettext.NullTranslations) -> None:
+    """What is said from now on is said in this language."""
+    global _used
+    _used = translations
+
+
+def tr(text: str, **values: object) -> str:
+    """A text in the user's language. The literal stands in the call, else it is not found by who translates."""
+    return _filled(_used.gettext(text), text, values)
+
+
+def tr_n(one: str, many: str, n: int, **values: object) -> str:
+    """As `tr`, in the form that the language has for `n` things; `{n}` is the number, with separators."""
+    values["n"] = f"{n:,}"
+    return _filled(_used.ngettext(one, many, n), one if n == 1 else many, values)
+
+
+def tr_as(meaning: str, text: str, **values: object) -> str:
+    """As `tr`, for a word with several meanings: `meaning` says which, to the translator alone."""
+    return _filled(_used.pgettext(meaning, text), text, values)
+
+
+def mark(text: str) -> Mark:
+    """The text as it is, found by who translates: for tables that are made before the language is known."""
+    return Mark(text)
+
+
+def tr_mark(text: Mark, **values: object) -> str:
+    """As `tr`, for a text that was marked where it stands."""
+    return _filled(_used.gettext(text), text, values)
+
+
+def _filled(said: str, english: str, values: dict[str, object]) -> str:
+    if not values:
+        return said
+    try:
+        return said.format(**values)
+    except (KeyError, IndexError, ValueError):
+        # a translation that names what is not there; `./mosaic words` refuses it, and a file from elsewhere may have it
+        return english.format(**values)
