@@ -21,9 +21,9 @@ from websockets.typing import Subprotocol
 
 from mosaic_contracts import subjects
 from mosaic_contracts.access import SecretEntries, SecretEntry
-from mosaic_contracts.gpus import DeviceState, ForeignUser, GpuDevice, GpuReport, GpuState
+from mosaic_contracts.gpus import DeviceState, ForeignUser, GpuDevice, GpuReport
 from mosaic_contracts.live import SUBPROTOCOL_JSON
-from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.machine import GpuState, MachineHistory
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord

@@ -13,7 +13,7 @@ import pytest
 from tests.fake_gpus import FakeMachine
 from tests.fake_nvml import GIB, FakeGpu, FakeNvml
 
-from mosaic_contracts.gpus import GpuState
+from mosaic_contracts.machine import GpuState
 from mosaic_scheduler.gpus.nvml import NvmlLooker, serve
 from mosaic_scheduler.gpus.reading import GpuReading, parse
 from mosaic_scheduler.gpus.watch import GpuWatch
@@ -52,6 +52,7 @@ def test_every_field_of_a_gpu_is_told() -> None:
     assert second.sample.memory_used_bytes == 3 * GIB
     assert reading.memory_of == {
         7: {"GPU-a": GIB, "GPU-b": 2 * GIB},
+        8: {"GPU-b": None},
         9: {"GPU-a": GIB // 2},
     }
 

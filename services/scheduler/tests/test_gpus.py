@@ -13,11 +13,12 @@ from tests.script_worker import SPEC as SCRIPT
 from tests.script_worker import script_worker
 from tests.stack import Stack, until
 
-from mosaic_contracts.gpus import DeviceState, GpuReport, GpuState
+from mosaic_contracts.gpus import DeviceState, GpuReport
+from mosaic_contracts.machine import GpuState, MachineHistory, RunGpu
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import SubmitRequest
+from mosaic_contracts.services import MachineRequest, SubmitRequest
 from mosaic_contracts.stack import SCHEDULER_DB
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.placement import proc
@@ -100,6 +101,9 @@ async def test_a_run_gets_its_devices_and_gives_them_back(gpus: Stack) -> None:
     (taken,) = [uuid for uuid, runs in (await holders(gpus)).items() if runs]
     assert visible(gpus, one.run_id) == taken
     assert visible(gpus, cpu.run_id) == ""
+    await until(lambda: _is_seen_on(gpus, one.run_id, taken), PATIENCE_S)
+    sample = (await history(gpus)).samples[-1]
+    assert {use.run_id: use.gpus for use in sample.runs}[cpu.run_id] == []
     both = await gpus.submit(gpus=2, parameters={"events": 10})
     told = await waits(gpus, both.run_id, "needs 2 GPUs; 1 of 2 free")
     assert f"is used by run {one.run_id}" in (told.waiting_reason or "")
@@ -121,6 +125,19 @@ async def test_foreign_users_are_waited_for_and_named(gpus: Stack, machine: Fake
     machine.set("GPU-b", processes=[])
     await gpus.wait_state(run.run_id, RunState.RUNNING, deadline_s=PATIENCE_S)
     assert await holders(gpus) == {"GPU-a": [shared.run_id], "GPU-b": [run.run_id]}
+
+
+async def history(stack: Stack) -> MachineHistory:
+    """The newest look at the machine."""
+    return await stack.bus.request("scheduler", "machine", MachineRequest(last=1), MachineHistory)
+
+
+async def _is_seen_on(stack: Stack, run_id: str, uuid: str) -> bool:
+    """Whether the machine's own look has the run on that device alone, with what its worker holds there."""
+    told = await history(stack)
+    uses = {use.run_id: use for sample in told.samples for use in sample.runs}
+    held = [RunGpu(uuid=uuid, memory_bytes=GIB // 2)]
+    return told.gpu_state is GpuState.OK and run_id in uses and uses[run_id].gpus == held
 
 
 async def _all_are(stack: Stack, state: DeviceState) -> bool:

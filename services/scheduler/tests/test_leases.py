@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 from tests.records import RUN_ID, make_record
 
-from mosaic_contracts.gpus import DeviceState, GpuState
-from mosaic_contracts.machine import GpuSample
+from mosaic_contracts.gpus import DeviceState
+from mosaic_contracts.machine import GpuSample, GpuState
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.gpus import ledger as ledger_module

@@ -10,8 +10,7 @@ import psutil
 import pytest
 from tests.stack import Stack, until
 
-from mosaic_contracts.gpus import GpuState
-from mosaic_contracts.machine import GpuSample, MachineHistory
+from mosaic_contracts.machine import GpuSample, GpuState, MachineHistory
 from mosaic_contracts.services import MachineRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.gpus.reading import DeviceProcess, DeviceReading, GpuReading
@@ -45,23 +44,24 @@ def test_a_tree_is_measured_as_a_whole(tmp_path: Path) -> None:
         reading = _reading(child.pid)
         sampler = MachineSampler(tmp_path, lambda: reading)
         runners = {"busy": parent.pid, "gone": 2**22 + 1}
-        sampler.take(runners)
+        sampler.take(runners, {"busy": ["GPU-2"]})
         used_s = child.cpu_times().user
         while child.cpu_times().user < used_s + 0.3:  # on a busy machine that takes a while
             time.sleep(0.05)
-        look = sampler.take(runners)
-        sights = {run.use.run_id: run for run in look.runs}
+        sample = sampler.take(runners, {"busy": ["GPU-2"]})
+        uses = {use.run_id: use for use in sample.runs}
         child.kill()
         parent.kill()
-    use = sights["busy"].use
+    use = uses["busy"]
     assert use.processes == 2
     assert use.cpu_percent > 0  # the parent sleeps
     assert use.rss_bytes > 64 * 2**20
-    assert (use.gpu_memory_bytes, sights["busy"].gpu_percent) == (GIB, 41.0)
-    assert (sights["gone"].use.processes, sights["gone"].use.gpu_memory_bytes) == (0, None)
-    assert 0 < look.sample.memory_used_bytes < look.sample.memory_total_bytes
-    assert 0 < look.sample.disk_free_bytes <= look.sample.disk_total_bytes
-    assert look.sample.cores == os.cpu_count()
+    assert (use.gpu_memory_bytes, use.gpu_percent) == (GIB, 41.0)
+    assert {one.uuid: one.memory_bytes for one in use.gpus} == {"GPU-1": GIB, "GPU-2": None}
+    assert (uses["gone"].processes, uses["gone"].gpu_memory_bytes) == (0, None)
+    assert 0 < sample.memory_used_bytes < sample.memory_total_bytes
+    assert 0 < sample.disk_free_bytes <= sample.disk_total_bytes
+    assert sample.cores == os.cpu_count()
 
 
 def test_a_process_that_ended_counts_no_more() -> None:
@@ -69,10 +69,10 @@ def test_a_process_that_ended_counts_no_more() -> None:
     trees = ProcessTrees()
     with subprocess.Popen(["sleep", "60"]) as process:
         runners = {"r": process.pid}
-        assert trees.look(runners, GpuReading())[0].use.processes == 1
+        assert trees.look(runners, {}, GpuReading())[0].processes == 1
         process.kill()
-    assert trees.look(runners, GpuReading())[0].use.processes == 0
-    assert trees.look({}, GpuReading()) == []
+    assert trees.look(runners, {}, GpuReading())[0].processes == 0
+    assert trees.look({}, {}, GpuReading()) == []
 
 
 @pytest.mark.broker

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
-from mosaic_contracts.machine import GpuSample
+from mosaic_contracts.machine import GpuSample, GpuState
 from mosaic_contracts.models import PeerModel
 
 
@@ -18,20 +18,6 @@ class GpuGrant(PeerModel):
     """UUIDs of GPUs or MIG slices."""
     memory_mb: int | None = None
     """Reserved on each of them; None: they are its own."""
-
-
-class GpuState(StrEnum):
-    """Whether the GPUs can be seen. Each of them is a state of the machine, and none an error."""
-
-    UNKNOWN = "unknown"
-    """Not looked at yet."""
-    OK = "ok"
-    PARTIAL = "partial"
-    """Some devices cannot be read; `note` says which."""
-    ABSENT = "absent"
-    """No NVIDIA driver, or no device."""
-    SILENT = "silent"
-    """The driver is there and does not answer, or only with errors: no lease is given, and none is taken away."""
 
 
 class DeviceState(StrEnum):

@@ -1,5 +1,7 @@
 """How busy the machine is: of the host, and of each run's process tree."""
 
+from enum import StrEnum
+
 from pydantic import Field
 
 from mosaic_contracts.models import PeerModel
@@ -7,6 +9,20 @@ from mosaic_contracts.models import PeerModel
 RESOURCE_METRICS = "system/"
 """Prefix of the metric names under which a run's own use is kept in its stream (source `supervisor`):
 `system/cpu_percent`, `system/rss_bytes`, `system/gpu_percent`, `system/gpu_memory_bytes`."""
+
+
+class GpuState(StrEnum):
+    """Whether the GPUs can be seen. Each of them is a state of the machine, and none an error."""
+
+    UNKNOWN = "unknown"
+    """Not looked at yet."""
+    OK = "ok"
+    PARTIAL = "partial"
+    """Some devices cannot be read; `note` says which."""
+    ABSENT = "absent"
+    """No NVIDIA driver, or no device."""
+    SILENT = "silent"
+    """The driver is there and does not answer, or only with errors: no lease is given, and none is taken away."""
 
 
 class GpuSample(PeerModel):
@@ -22,6 +38,14 @@ class GpuSample(PeerModel):
     power_w: float | None = None
 
 
+class RunGpu(PeerModel):
+    """A run on one GPU or slice."""
+
+    uuid: str
+    memory_bytes: int | None = None
+    """What its own processes hold there; None: the driver does not tell."""
+
+
 class RunUse(PeerModel):
     """What a run's processes use together."""
 
@@ -31,6 +55,11 @@ class RunUse(PeerModel):
     rss_bytes: int
     processes: int
     gpu_memory_bytes: int | None = None
+    """Of its own processes on all of `gpus`; None: on none of them, or the driver does not tell."""
+    gpu_percent: float | None = None
+    """Mean over `gpus`: of the whole GPU, whoever else uses it."""
+    gpus: list[RunGpu] = Field(default_factory=list)
+    """Those that it has leased, and any other that its processes are on."""
 
 
 class MachineSample(PeerModel):
@@ -56,5 +85,8 @@ class MachineHistory(PeerModel):
 
     interval_s: float
     samples: list[MachineSample]
+    age_s: float | None = None
+    """Since the newest sample was taken, by the clock of who took it; None: there is none."""
+    gpu_state: GpuState = GpuState.UNKNOWN
     gpu_note: str = ""
-    """Why there is no GPU in it, when that is worth knowing (driver missing, library missing)."""
+    """Why there is no GPU in it, or not all of them, and what to do."""

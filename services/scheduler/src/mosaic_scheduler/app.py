@@ -150,6 +150,8 @@ class SchedulerApp:
             MachineSampler(settings.home, lambda: self._gpu_watch.reading),
             # A container's processes have other pids in it, and its engine counts them.
             self._placement.runners if isinstance(self._placement, ProcessPlacement) else dict,
+            self._ledger.devices_of_runs,
+            lambda: self._gpu_watch.reading,
             self._heartbeats.step,
             self._database,
             self._publisher.wake,

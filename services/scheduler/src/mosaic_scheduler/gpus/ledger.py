@@ -8,7 +8,8 @@ memory is seen as a foreign user.
 import time
 from collections.abc import Collection, Mapping
 
-from mosaic_contracts.gpus import ForeignUser, GpuGrant, GpuState
+from mosaic_contracts.gpus import ForeignUser, GpuGrant
+from mosaic_contracts.machine import GpuState
 from mosaic_scheduler.gpus.foreign import (
     UNEXPLAINED_BYTES,
     OwnerOf,
@@ -84,6 +85,10 @@ class LeaseLedger:
     def on(self, uuid: str) -> list[Lease]:
         """The leases on a device."""
         return [lease for lease in self.leases if uuid in lease.grant.devices]
+
+    def devices_of_runs(self) -> dict[str, list[str]]:
+        """What each run has leased."""
+        return {lease.ref.run_id: lease.grant.devices for lease in self.leases}
 
     def foreign(self, device: DeviceReading) -> list[ForeignUser]:
         """Who uses a device without a lease on it."""

@@ -4,8 +4,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from mosaic_contracts.gpus import GpuState
-from mosaic_contracts.machine import GpuSample
+from mosaic_contracts.machine import GpuSample, GpuState
 
 
 @dataclass(frozen=True)
@@ -67,13 +66,12 @@ class GpuReading:
         return [device.sample for device in self.devices] if self.is_current else []
 
     @property
-    def memory_of(self) -> dict[int, dict[str, int]]:
-        """By process id: bytes by the device's uuid."""
-        found: dict[int, dict[str, int]] = {}
-        for device in self.devices:
+    def memory_of(self) -> dict[int, dict[str, int | None]]:
+        """By process id, while the devices can be seen: bytes by the device's uuid, None where it does not tell."""
+        found: dict[int, dict[str, int | None]] = {}
+        for device in self.devices if self.is_current else ():
             for process in device.processes:
-                if process.memory_bytes is not None:
-                    found.setdefault(process.pid, {})[device.sample.uuid] = process.memory_bytes
+                found.setdefault(process.pid, {})[device.sample.uuid] = process.memory_bytes
         return found
 
 

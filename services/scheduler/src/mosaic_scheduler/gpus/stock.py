@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mosaic_contracts.gpus import GpuState
+from mosaic_contracts.machine import GpuState
 from mosaic_scheduler.gpus.reading import GpuReading
 
 MIB = 2**20

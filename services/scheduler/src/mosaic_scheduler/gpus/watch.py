@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from mosaic_contracts.gpus import GpuState
+from mosaic_contracts.machine import GpuState
 from mosaic_scheduler.gpus.reading import GpuReading, parse
 from mosaic_servicekit.logging import get_log
 

@@ -1,24 +1,14 @@
 """One look at the whole machine."""
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
 
 from mosaic_contracts.machine import MachineSample
 from mosaic_scheduler.gpus.reading import GpuReading
-from mosaic_scheduler.machine.trees import ProcessTrees, RunSight
-
-
-@dataclass(frozen=True)
-class Look:
-    """What was seen."""
-
-    sample: MachineSample
-    runs: list[RunSight]
-    gpu_note: str
+from mosaic_scheduler.machine.trees import ProcessTrees
 
 
 class MachineSampler:
@@ -31,13 +21,14 @@ class MachineSampler:
         self._cores = psutil.cpu_count() or 1
         psutil.cpu_percent()  # the first word is about nothing: it counts from here
 
-    def take(self, runners: Mapping[str, int]) -> Look:
-        """What the machine does now; percentages are since the last look. `runners`: pid by run id."""
+    def take(
+        self, runners: Mapping[str, int], leases: Mapping[str, Sequence[str]]
+    ) -> MachineSample:
+        """What the machine does now; percentages are since the last look. By run id: pid of its runner, devices."""
         gpu = self._newest()
-        runs = self._trees.look(runners, gpu)
         memory = psutil.virtual_memory()
         disk = psutil.disk_usage(str(self._home))
-        sample = MachineSample(
+        return MachineSample(
             t=time.time(),
             cpu_percent=psutil.cpu_percent(),
             cores=self._cores,
@@ -48,6 +39,5 @@ class MachineSampler:
             disk_free_bytes=disk.free,
             disk_total_bytes=disk.total,
             gpus=gpu.samples,
-            runs=[run.use for run in runs],
+            runs=self._trees.look(runners, leases, gpu),
         )
-        return Look(sample, runs, gpu.note)

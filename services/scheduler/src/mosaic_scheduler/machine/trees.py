@@ -1,25 +1,15 @@
 """What each run's processes use together."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 import psutil
 
-from mosaic_contracts.machine import RunUse
+from mosaic_contracts.machine import RunGpu, RunUse
 from mosaic_scheduler.gpus.reading import GpuReading
 
 LOOK_AROUND_S = 10.0
 """How often children are looked for: that reads every process of the machine, and is most of the cost."""
-
-
-@dataclass(frozen=True)
-class RunSight:
-    """One look at one run."""
-
-    use: RunUse
-    gpu_percent: float | None
-    """Mean over the GPUs on which it holds memory: of the whole GPU, whoever else uses it."""
 
 
 class ProcessTrees:
@@ -30,15 +20,17 @@ class ProcessTrees:
         self._runners: dict[str, int] = {}
         self._looked_at = 0.0
 
-    def look(self, runners: Mapping[str, int], gpu: GpuReading) -> list[RunSight]:
-        """What the runs use whose runners have these pids, since the last look."""
+    def look(
+        self, runners: Mapping[str, int], leases: Mapping[str, Sequence[str]], gpu: GpuReading
+    ) -> list[RunUse]:
+        """What the runs use whose runners have these pids, since the last look. `leases`: devices by run."""
         is_due = time.monotonic() - self._looked_at >= LOOK_AROUND_S
         if runners and (is_due or runners != self._runners):
             self._look_around(runners)
         elif not runners:
             self._trees = {}
         self._runners = dict(runners)
-        return [_use(run_id, tree, gpu) for run_id, tree in self._trees.items()]
+        return [_use(run, tree, leases.get(run, ()), gpu) for run, tree in self._trees.items()]
 
     def _look_around(self, runners: Mapping[str, int]) -> None:
         self._looked_at = time.monotonic()
@@ -59,10 +51,10 @@ class ProcessTrees:
         self._trees = trees
 
 
-def _use(run_id: str, tree: dict[int, psutil.Process], gpu: GpuReading) -> RunSight:
-    memory_of = gpu.memory_of
+def _use(
+    run_id: str, tree: dict[int, psutil.Process], leased: Sequence[str], gpu: GpuReading
+) -> RunUse:
     cpu_percent, rss_bytes, alive = 0.0, 0, 0
-    gpu_bytes: dict[str, int] = {}
     for pid, process in list(tree.items()):
         try:
             with process.oneshot():
@@ -74,15 +66,31 @@ def _use(run_id: str, tree: dict[int, psutil.Process], gpu: GpuReading) -> RunSi
         except psutil.AccessDenied:
             continue
         alive += 1
-        for uuid, used in memory_of.get(pid, {}).items():
-            gpu_bytes[uuid] = gpu_bytes.get(uuid, 0) + used
-    rates = [g.utilization_percent for g in gpu.samples if g.uuid in gpu_bytes]
-    known = [rate for rate in rates if rate is not None]
-    use = RunUse(
+    gpus = gpus_of(tree, leased, gpu)
+    told = [one.memory_bytes for one in gpus if one.memory_bytes is not None]
+    return RunUse(
         run_id=run_id,
         cpu_percent=round(cpu_percent, 1),
         rss_bytes=rss_bytes,
         processes=alive,
-        gpu_memory_bytes=sum(gpu_bytes.values()) if gpu_bytes else None,
+        gpu_memory_bytes=sum(told) if told else None,
+        gpu_percent=_mean_rate(gpus, gpu),
+        gpus=gpus,
     )
-    return RunSight(use, sum(known) / len(known) if known else None)
+
+
+def gpus_of(pids: Iterable[int], leased: Sequence[str], gpu: GpuReading) -> list[RunGpu]:
+    """The devices that a run has leased and those that its processes are on, with what they hold there."""
+    held: dict[str, int | None] = dict.fromkeys(leased)
+    for pid in pids:
+        for uuid, used in gpu.memory_of.get(pid, {}).items():
+            before = held.get(uuid)
+            held[uuid] = before if used is None else (before or 0) + used
+    return [RunGpu(uuid=uuid, memory_bytes=used) for uuid, used in held.items()]
+
+
+def _mean_rate(gpus: Sequence[RunGpu], gpu: GpuReading) -> float | None:
+    mine = {one.uuid for one in gpus}
+    rates = [one.utilization_percent for one in gpu.samples if one.uuid in mine]
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) / len(known) if known else None

@@ -3,15 +3,15 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from mosaic_contracts.machine import RESOURCE_METRICS, MachineHistory, MachineSample
+from mosaic_contracts.machine import RESOURCE_METRICS, MachineHistory, MachineSample, RunUse
 from mosaic_contracts.services import MachineRequest
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.events import outbox
 from mosaic_scheduler.events.outbox import MetricEvent
-from mosaic_scheduler.machine.sampler import Look, MachineSampler
-from mosaic_scheduler.machine.trees import RunSight
+from mosaic_scheduler.gpus.reading import GpuReading
+from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_servicekit.bus import Verb
 
 INTERVAL_S = 2.0
@@ -29,17 +29,22 @@ class MachineWatch:
         self,
         sampler: MachineSampler,
         runners: Callable[[], Mapping[str, int]],
+        leases: Callable[[], Mapping[str, Sequence[str]]],
+        newest: Callable[[], GpuReading],
         step_of: Callable[[str], int | None],
         database: Database,
         publish: Callable[[], None],
     ) -> None:
         self._sampler = sampler
         self._runners = runners
+        self._leases = leases
+        self._newest = newest
         self._step_of = step_of
         self._database = database
         self._publish = publish
         self._samples: deque[MachineSample] = deque(maxlen=int(KEPT_S / INTERVAL_S))
-        self._gpu_note = ""
+        self._taken_at = 0.0
+        """The newest of them (monotonic)."""
         self._told: dict[str, float] = {}
         """By run: when it was last told of, or first seen (monotonic)."""
 
@@ -50,10 +55,10 @@ class MachineWatch:
     async def run(self) -> None:
         """Look for ever."""
         while True:
-            look = await asyncio.to_thread(self._sampler.take, self._runners())
-            self._samples.append(look.sample)
-            self._gpu_note = look.gpu_note
-            await self._tell(look)
+            sample = await asyncio.to_thread(self._sampler.take, self._runners(), self._leases())
+            self._samples.append(sample)
+            self._taken_at = time.monotonic()
+            await self._tell(sample.runs)
             await asyncio.sleep(INTERVAL_S)
 
     async def machine(self, request: MachineRequest) -> MachineHistory:
@@ -66,29 +71,36 @@ class MachineWatch:
             if room < 0:
                 break
             samples.append(sample)
-        return MachineHistory(interval_s=INTERVAL_S, samples=samples[::-1], gpu_note=self._gpu_note)
+        gpu = self._newest()
+        return MachineHistory(
+            interval_s=INTERVAL_S,
+            samples=samples[::-1],
+            age_s=time.monotonic() - self._taken_at if samples else None,
+            gpu_state=gpu.state,
+            gpu_note=gpu.note,
+        )
 
-    async def _tell(self, look: Look) -> None:
+    async def _tell(self, runs: Sequence[RunUse]) -> None:
         now = time.monotonic()
-        self._told = {run.use.run_id: self._told.get(run.use.run_id, now) for run in look.runs}
-        due = [run for run in look.runs if now - self._told[run.use.run_id] >= EVENT_EVERY_S]
+        self._told = {use.run_id: self._told.get(use.run_id, now) for use in runs}
+        due = [use for use in runs if now - self._told[use.run_id] >= EVENT_EVERY_S]
         if not due:
             return
-        events = [event for run in due for event in self._events(run)]
+        events = [event for use in due for event in self._events(use)]
         await self._database.call(outbox.append_metrics, events)
-        self._told |= {run.use.run_id: now for run in due}
+        self._told |= {use.run_id: now for use in due}
         self._publish()
 
-    def _events(self, run: RunSight) -> list[MetricEvent]:
+    def _events(self, use: RunUse) -> list[MetricEvent]:
         values = {
-            "cpu_percent": run.use.cpu_percent,
-            "rss_bytes": run.use.rss_bytes,
-            "gpu_percent": run.gpu_percent,
-            "gpu_memory_bytes": run.use.gpu_memory_bytes,
+            "cpu_percent": use.cpu_percent,
+            "rss_bytes": use.rss_bytes,
+            "gpu_percent": use.gpu_percent,
+            "gpu_memory_bytes": use.gpu_memory_bytes,
         }
-        step = self._step_of(run.use.run_id)
+        step = self._step_of(use.run_id)
         return [
-            MetricEvent(run.use.run_id, f"{RESOURCE_METRICS}{name}", step, float(value))
+            MetricEvent(use.run_id, f"{RESOURCE_METRICS}{name}", step, float(value))
             for name, value in values.items()
             if value is not None
         ]
