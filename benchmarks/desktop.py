@@ -10,8 +10,8 @@ steps, which the window does not ask for) and once nothing but metrics; a pictur
 the widget is painted, a timer of 2 ms finds stalls of the event loop (by the wall clock and in the thread's CPU time,
 which other work on the machine does not disturb); then Stop is clicked. `open`: a run of 10 million events in the store
 is opened, until a curve is painted and until all charts reach its last step. `list`: 5,000 runs under the wheel.
-`memory`: ten minutes of the flood of metrics; memory that is the process's own (USS: no library's pages that others
-share) over time, and the slope of its second half by least squares, extrapolated to an hour. `charts`: four curves of
+`memory`: ten minutes of the flood of metrics; what the process has allocated (its anonymous pages) over time, and the
+slope of its second half by least squares, extrapolated to an hour. `charts`: four curves of
 100,000 points in follow mode in a grid of 1000x600, each seed for itself and as a group; no stack. `--seconds` is how
 long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000` takes some four
 minutes. One JSON object a line.

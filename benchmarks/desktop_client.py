@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from desktop_meters import FrameView, InputProbe, Pulse, key_into, mouse_over, private_mib, share
+from desktop_meters import FrameView, InputProbe, Pulse, key_into, mouse_over, allocated_mib, share
 from PyQt6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, Qt
 from PyQt6.QtGui import QWheelEvent
 from PyQt6.QtWidgets import QApplication, QLineEdit
@@ -106,7 +106,7 @@ def flood(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told
         "mouse_to_painted_p50_ms": share(mouse.lags, 0.5),
         "mouse_to_painted_p99_ms": share(mouse.lags, 0.99),
         "inputs": len(mouse.lags),
-        "private_mib": round(private_mib()),
+        "allocated_mib": round(allocated_mib()),
     }
     mouse.stop()
     if keys is not None:
@@ -180,7 +180,7 @@ def opening(client: Client, pulse: Pulse, runs: list[str], _seconds: float) -> T
         "first_curve_painted_ms": round(1000 * first),
         "all_curves_painted_ms": round(1000 * whole),
         **pulse.told(),
-        "private_mib": round(private_mib()),
+        "allocated_mib": round(allocated_mib()),
     }
 
 
@@ -243,16 +243,16 @@ def memory(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Tol
     looks: list[tuple[float, float]] = []
     began = time.monotonic()
     while (now := time.monotonic() - began) < seconds:
-        looks.append((now, private_mib()))
+        looks.append((now, allocated_mib()))
         print(f"  {now:4.0f} s {looks[-1][1]:6.1f} MiB", file=sys.stderr)
         pass_time(min(LOOK_S, seconds))
     late = [(t, mib) for t, mib in looks if t >= seconds / 2]
     return {
         "seconds": round(seconds),
-        "private_mib_at": {
+        "allocated_mib_at": {
             round(t): round(mib, 1) for t, mib in looks[:: max(1, len(looks) // 20)]
         },
-        "private_mib_last": round(looks[-1][1], 1),
+        "allocated_mib_last": round(looks[-1][1], 1),
         "slope_mib_per_hour": round(3600 * _slope(late), 1),
         "slope_of_s": [round(late[0][0]), round(late[-1][0])] if late else [],
         "events": _count(client),

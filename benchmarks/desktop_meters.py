@@ -176,8 +176,11 @@ def key_into(_widget: QWidget) -> Callable[[int], QEvent]:
     return press
 
 
-def private_mib() -> float:
-    """Memory that this process alone has (USS), in MiB."""
+def allocated_mib() -> float:
+    """Memory that this process has allocated: its anonymous pages, in MiB.
+
+    Pages of libraries are not counted: they become private and shared again as other processes come and go.
+    """
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-    own = (line for line in lines if line.startswith(("Private_Clean:", "Private_Dirty:")))
-    return sum(int(line.split()[1]) for line in own) / 1024
+    (anonymous,) = (line for line in lines if line.startswith("Anonymous:"))
+    return int(anonymous.split()[1]) / 1024

@@ -48,3 +48,20 @@ def test_memory_is_bounded_and_spikes_survive(monkeypatch: pytest.MonkeyPatch) -
     assert len(series) <= 4_000
     assert series.thinned
     assert series.values.max() == 99.0
+
+
+def test_what_is_smooth_stays_so_when_its_past_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thinning keeps the smoothed value of each point that it keeps, and goes on as if all points were still here."""
+    steps = np.arange(10_000.0)
+    values = np.random.default_rng(5).normal(size=10_000)
+    whole = Series()
+    whole.extend(steps, steps, values)
+    monkeypatch.setattr(series_module, "MOST_RAW", 4_000)
+    thin = Series()
+    for begin in range(0, 10_000, 250):
+        part = slice(begin, begin + 250)
+        thin.extend(steps[part], steps[part], values[part])
+        thin.smoothed(0.95)
+    assert thin.thinned
+    kept = thin.steps.astype(int)
+    assert thin.smoothed(0.95) == pytest.approx(whole.smoothed(0.95)[kept])

@@ -95,6 +95,7 @@ def test_seeds_are_drawn_as_one(store: Store) -> None:
     assert mean.smooth.y[0] == pytest.approx(5.5)
     assert mean.band.high[0] == pytest.approx(10.0)
     model.set_smoothing(0)
+    model.drawn(EPISODE_RETURN, 0, 100, 50)
     reading = model.nearest(EPISODE_RETURN, 20.0)[0]
     assert reading[3:] == pytest.approx((11, 9))
     store.replace_runs([run(0), run(1, spec={"environment": "Acrobot-v1"})])

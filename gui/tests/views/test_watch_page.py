@@ -10,6 +10,7 @@ from tests.specimen import episodes, metrics, run, run_id, summary
 
 from mosaic_contracts.runs import EpisodeRow, RunEnd
 from mosaic_contracts.states import EndCause, RunState
+from mosaic_gui.plots.curve_items import SMOOTH_WIDTH
 from mosaic_gui.plots.export import write_chart
 from mosaic_gui.plots.readout import distinct
 from mosaic_gui.state.curves import EPISODE_RETURN
@@ -190,9 +191,29 @@ def test_nan_is_a_gap_with_a_mark(shown: Shown) -> None:
     shown.watch()
     batch = metrics(1, "losses/a", [1.0, float("nan"), 3.0])
     shown.model.consume(shown.store.apply(batch))
-    curve = shown.page.charts.charts[0]._curves[0]
+    chart = shown.page.charts.charts[0]
+    curve = chart._curves[0]
     assert curve.raw.getData()[1].tolist() == [1.0, 3.0]
-    assert len(curve.gaps.data) == 1
+    assert len(chart._gaps.item.data) == 1
+
+
+def test_no_line_is_drawn_in_a_costly_way(shown: Shown) -> None:
+    """Lines are opaque, and what zigzags is one pixel wide: anything else takes Qt ten to a hundred times as long."""
+    shown.watch()
+    model = shown.model
+    for n, (smoothing, rough) in enumerate(((0.99, False), (0.0, False), (0.1, True))):
+        shown.store.followed[run_id(0)].curves.clear()
+        values = [0.0, 1.0] * 1_000 if rough else [0.0] * 1_999 + [1.0]
+        model.set_smoothing(smoothing)
+        model.consume(shown.store.apply(episodes(1 + 2_000 * n, values)))
+        chart = shown.page.charts.charts[0]
+        chart.redraw()
+        curve = chart._curves[0]
+        pens = [item.opts["pen"] for item in (curve.raw, curve.smooth)]
+        assert all(pen.color().alpha() == 255 for pen in pens)
+        assert curve.raw.opts["pen"].widthF() == 1.0
+        if smoothing:
+            assert curve.smooth.opts["pen"].widthF() == (1.0 if rough else SMOOTH_WIDTH)
 
 
 def test_stop_is_seen_at_once(qtbot: QtBot, shown: Shown) -> None:

@@ -4,9 +4,11 @@ from typing import Any
 
 import pyqtgraph as pg
 from PyQt6.QtCore import QLineF, QPointF
-from PyQt6.QtGui import QPainter, QPen
+from PyQt6.QtGui import QColor, QPainter, QPen
 
 from mosaic_gui.state.wording import short_count
+from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.tokens import mixed
 
 SEEN_FROM = 8
 """Opacity, of 255: a fainter line costs as much as any and nobody sees it (pyqtgraph's minor ticks)."""
@@ -28,15 +30,16 @@ class _Axis(pg.AxisItem):
             self.drawPicture(p, *self.picture)
 
     def drawPicture(self, p: QPainter, axis: _Stroke, ticks: list[_Stroke], texts: object) -> None:
-        """As pyqtgraph does, but lines of one colour at once, and none that cannot be seen."""
-        by_colour: dict[int, tuple[QPen, list[QLineF]]] = {}
+        """As pyqtgraph does, but lines of one colour at once and opaque, and none that cannot be seen."""
+        by_colour: dict[int, list[QLineF]] = {}
         for pen, begin, end in ticks:
             if begin != end and pen.color().alpha() >= SEEN_FROM:
-                found = by_colour.setdefault(pen.color().rgba(), (pen, []))
-                found[1].append(QLineF(begin, end))
+                by_colour.setdefault(pen.color().rgba(), []).append(QLineF(begin, end))
         p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        for pen, lines in by_colour.values():
-            p.setPen(pen)
+        for rgba, lines in by_colour.items():
+            colour = QColor.fromRgba(rgba)
+            # what is translucent is drawn pixel by pixel
+            p.setPen(QColor(mixed(colour.name(), current().surface, colour.alphaF())))
             p.drawLines(*lines)
         super().drawPicture(p, axis, [], texts)
 

@@ -79,8 +79,11 @@ def coarse_of(curve: DrawnCurve) -> Coarse:
     return joined([found, _end(table, curve.stepless)]) if len(found) else found
 
 
-def thinned(points: Coarse) -> Coarse:
-    """Of each four points the lowest and the highest; both stand for all four. Their number is a multiple of four."""
+def thinned(points: Coarse) -> tuple[Coarse, NDArray[np.intp]]:
+    """Of each four points the lowest and the highest, and their places; both stand for all four.
+
+    The number of points is a multiple of four.
+    """
     values = points.values.reshape(-1, 4)
     base = np.arange(len(values)) * 4
     low = np.where(np.isfinite(values), values, np.inf).argmin(1)
@@ -91,13 +94,8 @@ def thinned(points: Coarse) -> Coarse:
     total = weights.sum(1)
     mean = (levels * weights).sum(1) / np.maximum(total, 1e-300)
     mean[total == 0] = np.nan
-    return Coarse(
-        points.steps[picks],
-        points.t[picks],
-        points.values[picks],
-        np.repeat(mean, 2),
-        np.repeat(total / 2, 2),
-    )
+    places = (points.steps[picks], points.t[picks], points.values[picks])
+    return Coarse(*places, np.repeat(mean, 2), np.repeat(total / 2, 2)), picks
 
 
 def _end(table: Mapping[str, Floats], stepless: bool) -> Coarse:

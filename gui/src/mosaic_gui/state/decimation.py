@@ -40,10 +40,9 @@ def visible(x: Floats, low: float, high: float) -> slice:
 def line(x: Floats, y: Floats, buckets: int) -> Line:
     """The points as one line with about `2 * buckets` points, and its gaps."""
     finite = np.isfinite(y)
-    y = np.clip(y, -HIGHEST, HIGHEST)
     if finite.all():
         kept = _picked(y, buckets)
-        return Line(x[kept], y[kept], np.ones(len(kept), np.uint8), np.empty(0))
+        return Line(x[kept], _drawable(y[kept]), np.ones(len(kept), np.uint8), np.empty(0))
     gaps = x[~finite]
     gaps = gaps[:: len(gaps) // MOST_GAPS + 1]
     # how many odd values lie before each point: a line is broken where that grows
@@ -56,7 +55,11 @@ def line(x: Floats, y: Floats, buckets: int) -> Line:
         # within a bucket lowest and highest stay one stroke: it says what lies between them, gaps or not
         size = _size(len(y), buckets)
         joined[:-1] |= kept[1:] // size == kept[:-1] // size
-    return Line(x[kept], y[kept], joined, gaps)
+    return Line(x[kept], _drawable(y[kept]), joined, gaps)
+
+
+def _drawable(y: Floats) -> Floats:
+    return np.clip(y, -HIGHEST, HIGHEST)
 
 
 def _picked(y: Floats, buckets: int) -> NDArray[np.intp]:

@@ -34,8 +34,6 @@ class Series:
         """The coarse part as it was before a stretch of it was refined."""
         self.is_rising = True
         """Every point has a step, and none is below the one before: the steps are places on an axis as they are."""
-        self.version = 0
-        """Grows when points were thinned or refined: whoever kept something of the points begins anew."""
         self._smoother: Smoother | None = None
         self._smoothed = np.empty(0)
         self._smoothed_size = 0
@@ -142,23 +140,26 @@ class Series:
         self._coarse, self._unrefined = coarse, None
         self.is_rising = self._goes_on_rising(slice(0, size))
         self._smoother = None
-        self.version += 1
 
     def _thin(self) -> None:
+        """Let half of the older half go. What is smooth already stays so: it is picked from, not smoothed again."""
         if self._unrefined is not None:
             self._replace_coarse(self._unrefined)
         half = self._size // 2 // 4 * 4
-        raw = max(0, half - len(self._coarse))
         first = len(self._coarse)
-        values = self.values[first : first + raw].copy()
-        fresh = Coarse(
-            self.steps[first : first + raw].copy(),
-            self.t[first : first + raw].copy(),
-            values,
-            values,
-            np.ones(raw),
+        fresh = slice(first, max(first, half))
+        values = self.values[fresh].copy()
+        old = joined(
+            [
+                self._coarse,
+                Coarse(self.steps[fresh], self.t[fresh], values, values, np.ones(len(values))),
+            ]
         )
-        old = joined([self._coarse, fresh])
-        fewer = joined([thinned(old.part(slice(half))), old.part(slice(half, None))])
-        self._coarse = old
-        self._replace_coarse(fewer)
+        fewer, picks = thinned(old.part(slice(half)))
+        kept = np.concatenate([picks, np.arange(half, self._size)])
+        smooth = kept[: np.searchsorted(kept, self._smoothed_size)]
+        self._smoothed_size = len(smooth)
+        self._smoothed[: len(smooth)] = self._smoothed[smooth]
+        self._data[:, : len(kept)] = self._data[:, kept]
+        self._size = len(kept)
+        self._coarse = joined([fewer, old.part(slice(half, None))])

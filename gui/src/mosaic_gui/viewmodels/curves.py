@@ -19,8 +19,6 @@ MOST_OVERLAID = 31
 FIRST_CHARTS = 4
 BUCKETS_A_PLACE = 2
 """A mean has a place for so many buckets: it is smooth, and a wide line's cost grows with its points."""
-READ_BUCKETS = 600
-"""Places at which a mean can be read off."""
 _LIKELY = ("return", "length", "loss", "q_value", "sps", "entropy")
 """Words in the names of what most people look at first."""
 
@@ -88,12 +86,15 @@ class CurveModel(QObject):
         self.grouping = True
         """Runs that differ in their seed alone are drawn as one."""
         self._names: list[str] = []
+        self._means: dict[tuple[str, tuple[str, ...]], Band] = {}
+        """Of each chart's groups, as they were drawn last: what the crosshair reads."""
 
     def show_runs(self, run_id: str, overlaid: Sequence[str]) -> None:
         """Draw a run, with others laid over it."""
         self.run_id = run_id
         self.overlaid = [other for other in overlaid if other != run_id][:MOST_OVERLAID]
         self.charts, self._chosen_by_user, self._names = [], False, []
+        self._means.clear()
         self.following = True
 
     @property
@@ -208,7 +209,7 @@ class CurveModel(QObject):
         return [(self.group_label(group), n) for n, group in enumerate(self.groups)]
 
     def nearest(self, name: str, x: float) -> list[Reading]:
-        """Each curve's point that is nearest to a place; of a group its mean there."""
+        """Each curve's point that is nearest to a place; of a group its mean there, as it was drawn last."""
         found = []
         for colour, group in enumerate(self.groups):
             if len(group) > 1:
@@ -256,6 +257,7 @@ class CurveModel(QObject):
         band = mean_band(self._smoothed(group, name, low, high), places)
         if band is None:
             return None
+        self._means[name, tuple(group)] = band
         last = float(band.mean[-1])
         scaled = Band(band.x, *(self._scaled(y) for y in (band.mean, band.low, band.high)))
         mean = line(scaled.x, scaled.mean, buckets)
@@ -276,10 +278,7 @@ class CurveModel(QObject):
     def _nearest_mean(
         self, group: Sequence[str], name: str, colour: int, x: float
     ) -> list[Reading]:
-        extent = self.extent(name)
-        if extent is None:
-            return []
-        band = mean_band(self._smoothed(group, name, *extent), READ_BUCKETS)
+        band = self._means.get((name, tuple(group)))
         if band is None:
             return []
         at = int(np.abs(band.x - x).argmin())
