@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from desktop_meters import FrameView, InputProbe, Pulse, key_into, mouse_over, allocated_mib, share
+from desktop_meters import FrameView, InputProbe, Pulse, allocated_mib, key_into, mouse_over, share
 from PyQt6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, Qt
 from PyQt6.QtGui import QWheelEvent
 from PyQt6.QtWidgets import QApplication, QLineEdit
