@@ -3,12 +3,12 @@
 from rich.table import Table
 from rich.text import Text
 
-from mosaic_contracts.machine import GpuState
 from mosaic_cli import option
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.wording import number, size
 from mosaic_client import connect
 from mosaic_contracts.gpus import DeviceState, ForeignUser, GpuDevice, GpuLease, GpuReport
+from mosaic_contracts.machine import GpuState
 
 _STYLE = {
     DeviceState.FREE: "green",
