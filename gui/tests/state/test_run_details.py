@@ -15,7 +15,7 @@ def test_details_hold_image_resources_and_arguments() -> None:
     config = {"arguments": {"gamma": 0.9, "cuda": True}, "packages": {"torch": "2.1"}}
     rows = dict(details(known, config))
     assert rows["Image"] == "sha256:abc"
-    assert rows["Resources"] == "2 cores, 1 GPU (2,048 MiB each), 512 MiB"
+    assert rows["Resources"] == "2 cores, 1 GPU (2,048 MiB of it), 512 MiB"
     assert (rows["Your note"], rows["What it says"], rows["Tags"]) == ("try", "waits", "a, b")
     assert (rows["gamma"], rows["cuda"], rows["torch (package)"]) == ("0.9", "true", "2.1")
     assert "Image" not in dict(details(run(1), {}))

@@ -30,6 +30,7 @@ from mosaic_gui.net.probe import Probe
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.diagnosis import Diagnosis, version_words
 from mosaic_gui.state.lane import ANALYTICS
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.state.store import Changes, Store
@@ -218,7 +219,13 @@ class Client(QObject):
             if where:
                 self.window.train.form.show_field(where)
         else:
-            self._say(f"This stack has no worker {run.spec.worker} with {run.spec.algorithm}.")
+            self._say(
+                tr(
+                    "This stack has no worker {worker} with {algorithm}.",
+                    worker=run.spec.worker,
+                    algorithm=run.spec.algorithm,
+                )
+            )
 
     def train_on(self, run_id: str, path: str) -> None:
         """Fill the form from a run, to begin with one of its checkpoints."""
@@ -365,7 +372,7 @@ class Client(QObject):
 
     def _on_outside_wanted(self, url: str) -> None:
         if not self.open_outside(QUrl(url)):
-            self._say(f"No program here opens web pages. The address: {url}")
+            self._say(tr("No program here opens web pages. The address: {url}", url=url))
 
     def _on_mind_place(self) -> None:
         """The picture in the middle shows the step that is looked at."""

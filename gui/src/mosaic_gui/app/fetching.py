@@ -12,6 +12,7 @@ from mosaic_gui.app.session import Session
 from mosaic_gui.net.download import Download, unwritable
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.run_files import free_place, local_name
 from mosaic_gui.viewmodels.files import FilesModel
 
@@ -53,7 +54,12 @@ class Fetching(QObject):
         count = len(self._under_way)
         self.stop()
         if count:
-            self._say(f"{wording.plural(count, 'download')} cancelled; nothing was left.", "", None)
+            said = tr_n(
+                "{n} download cancelled; nothing was left.",
+                "{n} downloads cancelled; nothing was left.",
+                count,
+            )
+            self._say(said, "", None)
 
     def stop(self) -> None:
         """Leave: nothing half-written stays."""
@@ -76,19 +82,20 @@ class Fetching(QObject):
     def _on_done(self, target: Path) -> None:
         self._forget(target)
         size = wording.bytes_text(target.stat().st_size)
-        self._say(
-            f"{target.name} ({size}) is in {target.parent}.", "Show", partial(self._show, target)
+        said = tr(
+            "{file} ({size}) is in {folder}.", file=target.name, size=size, folder=target.parent
         )
+        self._say(said, tr("Show"), partial(self._show, target))
 
     def _on_failed(
         self, target: Path, run: RunView, file: ArtifactRow, place: str, problem: ApiProblem
     ) -> None:
         self._forget(target)
-        self._say(problem.message, "Try again", partial(self.fetch, run, file, place))
+        self._say(problem.message, tr("Try again"), partial(self.fetch, run, file, place))
 
     def _show(self, target: Path) -> None:
         if not self._open(QUrl.fromLocalFile(str(target.parent))):
-            self._say(f"No program here opens folders. The file: {target}", "", None)
+            self._say(tr("No program here opens folders. The file: {file}", file=target), "", None)
 
 
 def downloads() -> Path:

@@ -59,7 +59,7 @@ class Launching(QObject):
 
     def _on_secret_kept(self, entry: SecretEntry) -> None:
         self._model.take_secrets(self._model.secrets | {entry.name})
-        self.said.emit(tr("The stack keeps {0} now.").format(entry.name))
+        self.said.emit(tr("The stack keeps {secret} now.", secret=entry.name))
 
     def _on_checkpoints_wanted(self, run_id: str) -> None:
         if self.session is not None:

@@ -6,14 +6,14 @@ from urllib.parse import quote, unquote
 
 from PyQt6.QtCore import QByteArray, QObject, QPoint, QSettings
 
-from mosaic_gui.state.language import tr
-from mosaic_gui.views.arrangement import BUILT_IN, TRAIN, Layout
+from mosaic_gui.state.language import mark, tr, tr_mark
+from mosaic_gui.views.arrangement import BUILT_IN, TITLES, TRAIN, Layout
 from mosaic_gui.views.layout_menu import LayoutMenu
 from mosaic_gui.views.main_window import WATCH, MainWindow
 
 LAST = "last"
 _OWN = "own"
-_REFUSED = "The panels have changed since this layout was saved. The built-in one is shown."
+_REFUSED = mark("The panels have changed since this layout was saved. The built-in one is shown.")
 
 Say = Callable[[str], None]
 
@@ -91,19 +91,20 @@ class Layouts(QObject):
     def save(self, name: str) -> None:
         """Keep how everything stands under a name; a built-in one keeps its own."""
         if name in BUILT_IN:
-            self._say(f"{name} is built in: choose another name.")
+            title = tr_mark(TITLES[name])
+            self._say(tr("{layout} is built in: choose another name.", layout=title))
         elif self._kept is None:
-            self._say("Nothing is kept by this client.")
+            self._say(tr("Nothing is kept by this client."))
         else:
             self._store(f"{_OWN}/{quote(name, safe='')}", self.snapshot())
             self._kept.sync()
-            self._say(f"Layout {name} is saved.")
+            self._say(tr("Layout {layout} is saved.", layout=name))
 
     def remove(self, name: str) -> None:
         """Forget one of the user's own."""
         if self._kept is not None:
             self._kept.remove(f"{_OWN}/{quote(name, safe='')}")
-            self._say(f"Layout {name} is removed.")
+            self._say(tr("Layout {layout} is removed.", layout=name))
 
     def _open_menu(self, place: QPoint) -> None:
         window = self._require()
@@ -127,7 +128,7 @@ class Layouts(QObject):
         window.show_page(WATCH)
         if on:
             self._say(
-                "Drag a panel by its title. The same entry of the menu takes the titles away."
+                tr("Drag a panel by its title. The same entry of the menu takes the titles away.")
             )
 
     def _show_panel(self, name: str, shown: bool) -> None:
@@ -160,7 +161,7 @@ class Layouts(QObject):
         window = self._require()
         if not window.watch.area.take_places(layout.places):
             self.apply(TRAIN, go=False)
-            self._say(_REFUSED)
+            self._say(tr_mark(_REFUSED))
             return
         window.roster.set_folded(layout.folded)
         window.watch.stage.set_large(layout.stage_is_large)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack, Memory
 from mosaic_gui.state.roster import AgentKey
 from mosaic_gui.state.settings import VERSION, Settings, with_value
@@ -93,7 +94,11 @@ class Remembering(QObject):
         try:
             file.write(model)
         except OSError as error:
-            problem = f"{file.path} cannot be written ({error.strerror}): this choice ends with the program."
+            problem = tr(
+                "{file} cannot be written ({why}): this choice ends with the program.",
+                file=file.path,
+                why=error.strerror,
+            )
             self.problems.append(problem)
 
 

@@ -9,7 +9,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_contracts.runs import RunView
 from mosaic_gui.app.session import Session
 from mosaic_gui.net.reply import ApiProblem, Reply
-from mosaic_gui.state.wording import plural
+from mosaic_gui.state.language import tr, tr_n
 
 Say = Callable[[str, str, Callable[[], None] | None], None]
 
@@ -34,7 +34,12 @@ class RunActs(QObject):
             reply = self.session.api.stop_run(run_id)
             reply.done.connect(self._on_run)
             reply.failed.connect(partial(self._on_stop_refused, run_id))
-        self._say(f"{plural(len(run_ids), 'run')}: stopping at a safe point …", "", None)
+        said = tr_n(
+            "{n} run: stopping at a safe point …",
+            "{n} runs: stopping at a safe point …",
+            len(run_ids),
+        )
+        self._say(said, "", None)
 
     def delete(self, run_ids: Sequence[str]) -> None:
         """Put away; for a day they can come back."""
@@ -43,7 +48,10 @@ class RunActs(QObject):
         for run_id in run_ids:
             self._heed(self.session.api.delete_run(run_id))
         undo = partial(self.restore, tuple(run_ids))
-        self._say(f"{plural(len(run_ids), 'run')} deleted; kept for a day.", "Undo", undo)
+        said = tr_n(
+            "{n} run deleted; kept for a day.", "{n} runs deleted; kept for a day.", len(run_ids)
+        )
+        self._say(said, tr("Undo"), undo)
 
     def restore(self, run_ids: Sequence[str]) -> None:
         """Bring deleted runs back."""

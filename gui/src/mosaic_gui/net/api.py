@@ -30,6 +30,7 @@ from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import Location
 from mosaic_gui.net.reply import ApiProblem, LogPiece, Reply, read_problem
 from mosaic_gui.net.trust import configuration, refusal
+from mosaic_gui.state.language import tr
 
 TIMEOUT_MS = 20_000
 """A preflight asks the worker's own program, which imports torch."""
@@ -278,7 +279,7 @@ class _Attempt:
         try:
             model = self._read(data, network_reply)
         except ValueError as error:
-            self._reply.fail(ApiProblem(f"The stack's answer cannot be read: {error}"))
+            self._reply.fail(ApiProblem(tr("The stack's answer cannot be read: {why}", why=error)))
             return
         self._reply.succeed(model)
 
@@ -299,7 +300,7 @@ class _Attempt:
         url = self._client.location.url
         why = network_reply.errorString()
         why = refusal(why) if is_distrust else why
-        self._reply.fail(ApiProblem(f"No stack answers at {url}: {why}."))
+        self._reply.fail(ApiProblem(tr("No stack answers at {url}: {why}.", url=url, why=why)))
 
     def _start_later(self, wait_s: float) -> None:
         timer = QTimer(self._reply)  # it goes with the reply, when nobody waits any more

@@ -11,6 +11,7 @@ from PyQt6.QtNetwork import QNetworkReply, QNetworkRequest
 
 from mosaic_gui.net.backoff import Backoff
 from mosaic_gui.net.reply import ApiProblem, read_problem
+from mosaic_gui.state.language import tr
 
 TRIES = 3
 """Connections in a row that bring nothing."""
@@ -84,7 +85,7 @@ class Download(QObject):
         if status not in (200, 206):
             return
         if not self._is_begun and not self._begin(reply, status):
-            self._fail(ApiProblem("The stack gave another part of the file than was asked."))
+            self._fail(ApiProblem(tr("The stack gave another part of the file than was asked.")))
             return
         data = reply.readAll().data() if reply.isOpen() else b""
         try:
@@ -131,8 +132,15 @@ class Download(QObject):
     def _try_again(self, reply: QNetworkReply, status: int | None) -> None:
         distrusted = reply.error() == QNetworkReply.NetworkError.SslHandshakeFailedError
         if self._left <= 0 or distrusted:
-            why = f"status {status}" if status == 503 else reply.errorString().rstrip(".")
-            self._fail(ApiProblem(f"{self.target.name} did not come whole: {why}. Try it again."))
+            why = (
+                tr("status {status}", status=status)
+                if status == 503
+                else reply.errorString().rstrip(".")
+            )
+            words = tr(
+                "{file} did not come whole: {why}. Try it again.", file=self.target.name, why=why
+            )
+            self._fail(ApiProblem(words))
             return
         timer = QTimer(self)
         timer.setSingleShot(True)
@@ -171,7 +179,9 @@ class Download(QObject):
 def unwritable(target: Path, error: OSError) -> ApiProblem:
     """Why a file is not there, and what to do."""
     why = error.strerror or str(error)
-    return ApiProblem(f"{target} cannot be written: {why}. Choose another place.")
+    return ApiProblem(
+        tr("{file} cannot be written: {why}. Choose another place.", file=target, why=why)
+    )
 
 
 def _status(reply: QNetworkReply) -> int | None:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
 from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenUnreadable
+from mosaic_gui.state.language import tr
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -53,10 +54,14 @@ def local_stack(home: Path) -> Location:
     try:
         stack = StackFile.model_validate_json(path.read_bytes())
     except FileNotFoundError:
-        raise StackUnknown(f"No stack has been started for {home} yet.") from None
+        raise StackUnknown(tr("No stack has been started for {folder} yet.", folder=home)) from None
     except (OSError, ValidationError) as error:
         raise StackUnknown(
-            f"{path} cannot be read ({type(error).__name__}). Remove it and start the stack again."
+            tr(
+                "{file} cannot be read ({why}). Remove it and start the stack again.",
+                file=path,
+                why=type(error).__name__,
+            )
         ) from error
     return Location(stack.gateway_url.rstrip("/"), read_token(home / TOKEN_FILE))
 
@@ -72,11 +77,16 @@ def named_stack(
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ArgumentInvalid(f"{url!r} is no address like http://127.0.0.1:8420.")
+        raise ArgumentInvalid(
+            tr("{address} is no address like http://127.0.0.1:8420.", address=repr(url))
+        )
     if token_file is None and parts.hostname not in _LOOPBACK:
         raise TokenUnreadable(
-            f"{parts.hostname} is another machine, and this one's token is not for it: name a copy of its "
-            "secrets/gateway.token (--token-file)."
+            tr(
+                "{host} is another machine, and this one's token is not for it: name a copy of its "
+                "secrets/gateway.token (--token-file).",
+                host=parts.hostname,
+            )
         )
     return Location(url.rstrip("/"), read_token(token_file or home / TOKEN_FILE), ca_file)
 
@@ -91,9 +101,13 @@ def read_token(path: Path) -> str:
         token = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise TokenUnreadable(
-            f"The token file {path} cannot be read ({type(error).__name__}). A stack on this machine makes it at "
-            "its first start; for one elsewhere name a copy of its secrets/gateway.token."
+            tr(
+                "The token file {file} cannot be read ({why}). A stack on this machine makes it at "
+                "its first start; for one elsewhere name a copy of its secrets/gateway.token.",
+                file=path,
+                why=type(error).__name__,
+            )
         ) from error
     if not token or any(c.isspace() for c in token):
-        raise TokenUnreadable(f"{path} holds no token. Name the right file.")
+        raise TokenUnreadable(tr("{file} holds no token. Name the right file.", file=path))
     return token

@@ -14,6 +14,7 @@ from mosaic_contracts.stack import StackStatus
 from mosaic_gui.net.location import Location
 from mosaic_gui.net.trust import configuration
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble, diagnose
+from mosaic_gui.state.language import tr
 
 TIMEOUT_MS = 6_000
 _ERRORS = QNetworkReply.NetworkError
@@ -96,12 +97,12 @@ def _answered(status: int, data: bytes) -> tuple[Trouble, str]:
         try:
             stack = StackStatus.model_validate_json(data)
         except ValueError:
-            return Trouble.NOT_MOSAIC, "Its answer is no stack's."
+            return Trouble.NOT_MOSAIC, tr("Its answer is no stack's.")
         return (Trouble.FINE, "") if stack.ready else (Trouble.NOT_READY, " ".join(stack.findings))
     try:
         problem = Problem.model_validate_json(data)
     except ValueError:
-        return Trouble.NOT_MOSAIC, f"It answers with status {status}."
+        return Trouble.NOT_MOSAIC, tr("It answers with status {status}.", status=status)
     if problem.code in _CODES:
         return _CODES[ProblemCode(problem.code)], problem.detail
     return Trouble.NOT_READY, f"{problem.title.rstrip('.')}. {problem.detail}".strip()

@@ -6,6 +6,7 @@ from typing import Any
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.problems import Problem, ProblemCode
+from mosaic_gui.state.language import tr
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,6 @@ def read_problem(status: int, data: bytes) -> Problem:
     except ValueError:
         return Problem(
             code=ProblemCode.INTERNAL,
-            title=f"Status {status} from something that is no MOSAIC gateway",
+            title=tr("Status {status} from something that is no MOSAIC gateway", status=status),
             status=status,
         )

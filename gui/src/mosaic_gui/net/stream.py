@@ -22,6 +22,7 @@ from mosaic_gui.net.location import Location
 from mosaic_gui.net.trust import configuration, refusal
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.follow import Follower
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.steps import STEP_TYPES
 
 MAX_FRAME_BYTES = 64 * 2**20
@@ -139,7 +140,7 @@ class EventStream(QObject):
         self._unread_bytes += len(self._unread[-1])
         if self._unread_bytes > MOST_UNREAD_BYTES:
             # what was not taken is asked for again, from each run's cursor, and only as fast as it is taken
-            self._lose("this client did not keep up")
+            self._lose(tr("this client did not keep up"))
         elif not self._reading.isActive():
             self._reading.start(0)
 
@@ -186,13 +187,13 @@ class EventStream(QObject):
             self._heard_at = now
             self._awake.start(WAKE_MS)
         elif (now - self._heard_at) * 1000 > SILENCE_MS:
-            self._lose("it does not answer any more")
+            self._lose(tr("it does not answer any more"))
             return
         if self._socket is not None:
             self._socket.ping()
 
     def _on_awake(self) -> None:
-        self._lose("it does not answer after a pause of this machine or program")
+        self._lose(tr("it does not answer after a pause of this machine or program"))
 
     def _on_pong(self) -> None:
         self._hear()
@@ -202,7 +203,7 @@ class EventStream(QObject):
         self._awake.stop()
 
     def _on_open_timeout(self) -> None:
-        self._lose("it does not answer")
+        self._lose(tr("it does not answer"))
 
     def _on_error(self, _error: QAbstractSocket.SocketError) -> None:
         socket = self._socket
@@ -216,7 +217,7 @@ class EventStream(QObject):
         if socket.closeCode() is QWebSocketProtocol.CloseCode.CloseCodePolicyViolated:
             self._refuse(socket.closeReason())
         else:
-            self._lose(socket.closeReason() or _fault(socket) or "the connection was closed")
+            self._lose(socket.closeReason() or _fault(socket) or tr("the connection was closed"))
 
     def _lose(self, reason: str) -> None:
         if self._socket is None:
@@ -234,7 +235,11 @@ class EventStream(QObject):
 
     def _refuse(self, reason: str) -> None:
         self._drop_socket()
-        words = f"{self._location.url} refused the connection ({reason}). Is the token that of this stack?"
+        words = tr(
+            "{url} refused the connection ({why}). Is the token that of this stack?",
+            url=self._location.url,
+            why=reason,
+        )
         self._tell(Connection(Link.IDLE, self._location.url, words, refused=True))
 
     def _subscribe(self, follower: Follower) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from PyQt6.QtNetwork import QSsl, QSslCertificate, QSslConfiguration
 
 from mosaic_gui.errors import CertificateUnreadable
+from mosaic_gui.state.language import tr
 
 
 def configuration(ca_file: Path | None) -> QSslConfiguration:
@@ -21,10 +22,10 @@ def configuration(ca_file: Path | None) -> QSslConfiguration:
 
 def refusal(words: str) -> str:
     """What to do about a handshake that failed, with Qt's own words on it."""
-    return (
-        f"{words.rstrip('.')}. If that is the stack's own certificate, name a copy of its secrets/gateway.crt "
-        "(--ca-file)"
+    todo = tr(
+        "If that is the stack's own certificate, name a copy of its secrets/gateway.crt (--ca-file)"
     )
+    return f"{words.rstrip('.')}. {todo}"
 
 
 def _certificates(path: Path) -> list[QSslCertificate]:
@@ -32,10 +33,16 @@ def _certificates(path: Path) -> list[QSslCertificate]:
         text = path.read_bytes()
     except OSError as error:
         raise CertificateUnreadable(
-            f"The certificate file {path} cannot be read ({error.strerror}). Name a copy of the stack's "
-            "secrets/gateway.crt."
+            tr(
+                "The certificate file {file} cannot be read ({why}). Name a copy of the stack's "
+                "secrets/gateway.crt.",
+                file=path,
+                why=error.strerror,
+            )
         ) from error
     found = QSslCertificate.fromData(text, QSsl.EncodingFormat.Pem)
     if not found:
-        raise CertificateUnreadable(f"{path} holds no certificate (PEM). Name the right file.")
+        raise CertificateUnreadable(
+            tr("{file} holds no certificate (PEM). Name the right file.", file=path)
+        )
     return found

@@ -17,7 +17,7 @@ from mosaic_gui.plots.readout import Readout
 from mosaic_gui.state import wording
 from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.decimation import Floats
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import mark, tr, tr_mark
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.curves import CurveModel, Drawn
@@ -30,10 +30,10 @@ WIDE_UP_TO_PX = 8_000.0
 """Length of all means of a chart, in pixels, up to which they are wider than 1. What a wide line costs grows with its
 length: measured, 800 points of pure noise on 400x250 are 66,000 px and take 260 ms, 1.7 ms with a width of 1."""
 _AXIS_WORDS = {
-    XAxis.STEP: "environment steps",
-    XAxis.EPISODE: "episodes",
-    XAxis.RELATIVE: "seconds since the first point",
-    XAxis.WALL: "time",
+    XAxis.STEP: mark("environment steps"),
+    XAxis.EPISODE: mark("episodes"),
+    XAxis.RELATIVE: mark("seconds since the first point"),
+    XAxis.WALL: mark("time"),
 }
 
 
@@ -49,7 +49,7 @@ class Chart(QFrame):
         super().__init__()
         self.setProperty("kind", "panel")
         self.setObjectName(f"chart.{name}")
-        self.setAccessibleName(f"Chart of {name}")
+        self.setAccessibleName(tr("Chart of {name}", name=name))
         self.name = name
         self.key = chart_key(model, name)
         self._model = model
@@ -140,7 +140,7 @@ class Chart(QFrame):
         title.setProperty("kind", "section")
         menu = QMenu(self)
         for export in EXPORTS:
-            save = QAction(tr("Save as {0} …").format(export.upper()), menu)
+            save = QAction(tr("Save as {kind} …", kind=export.upper()), menu)
             save.triggered.connect(
                 lambda _on, kind=export: export_chart(self, self._model, self.name, kind)
             )
@@ -154,7 +154,7 @@ class Chart(QFrame):
         more.setMenu(menu)
         more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         more.setToolTip(tr("Save or hide this chart"))
-        more.setAccessibleName(tr("Menu of {0}").format(self.name))
+        more.setAccessibleName(tr("Menu of {name}", name=self.name))
         row = QHBoxLayout()
         row.addWidget(title)
         row.addStretch(1)
@@ -176,7 +176,7 @@ class Chart(QFrame):
             axis.setPen(pg.mkPen(tokens.line))
             axis.setTextPen(pg.mkPen(tokens.muted))
             axis.setStyle(tickLength=0, tickFont=ui_font(11), tickTextOffset=6)
-        self._item.getAxis("bottom").setToolTip(_AXIS_WORDS[self._model.axis])
+        self._item.getAxis("bottom").setToolTip(tr_mark(_AXIS_WORDS[self._model.axis]))
         self._cross = pg.InfiniteLine(angle=90, pen=pg.mkPen(tokens.edge, width=1))
         self._cross.setVisible(False)
         self._item.addItem(self._cross, ignoreBounds=True)
@@ -233,9 +233,9 @@ def _bottom_axis(axis: XAxis) -> pg.AxisItem:
 def _place_text(axis: XAxis, x: float) -> str:
     match axis:
         case XAxis.STEP:
-            return f"step {x:,.0f}"
+            return tr("step {n}", n=wording.count(round(x)))
         case XAxis.EPISODE:
-            return f"episode {x:,.0f}"
+            return tr("episode {n}", n=wording.count(round(x)))
         case XAxis.RELATIVE:
             return wording.duration(x)
     return wording.clock(x)

@@ -7,6 +7,7 @@ from PyQt6.QtGui import QPainter
 from PyQt6.QtSvg import QSvgGenerator
 from PyQt6.QtWidgets import QFileDialog, QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.curves import CurveModel
 
 EXPORTS = ("png", "svg", "csv")
@@ -14,7 +15,7 @@ EXPORTS = ("png", "svg", "csv")
 
 def export_chart(chart: QWidget, model: CurveModel, name: str, kind: str) -> None:
     """Ask where to, and write it there."""
-    dialog = QFileDialog(chart, f"Save {name}")
+    dialog = QFileDialog(chart, tr("Save {name}", name=name))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setDefaultSuffix(kind)
     dialog.setNameFilter(f"*.{kind}")

@@ -8,7 +8,7 @@ from PyQt6.QtWidgets import QLabel, QWidget
 
 from mosaic_gui.plots.curve_items import series_colour
 from mosaic_gui.state import wording
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr_n
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.curves import Reading
@@ -49,7 +49,7 @@ class Readout(QLabel):
         if len(rows) > MOST_ROWS:
             lines.append(
                 f"<span style='color:{muted}'>"
-                + tr("and {0} more").format(len(rows) - MOST_ROWS)
+                + tr_n("and {n} more", "and {n} more", len(rows) - MOST_ROWS)
                 + "</span>"
             )
         self.setText("<br>".join(lines))

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mosaic_gui.state.language import tr
+
 
 class Trouble(StrEnum):
     """What a look at the address has shown."""
@@ -58,50 +60,65 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
     host = url.partition("://")[2]
     words = {
         Trouble.NOBODY: (
-            "The stack of this machine is not running"
+            tr("The stack of this machine is not running")
             if is_local
-            else f"Nothing listens at {host}",
-            "Start it; runs that outlived it are taken up again."
+            else tr("Nothing listens at {host}", host=host),
+            tr("Start it; runs that outlived it are taken up again.")
             if is_local
-            else "Start the stack there (./mosaic up -d) and see that the port is its own (./mosaic status). Through a "
-            "tunnel: is the ssh that holds it still connected?",
+            else tr(
+                "Start the stack there (./mosaic up -d) and see that the port is its own (./mosaic status). Through a "
+                "tunnel: is the ssh that holds it still connected?"
+            ),
         ),
         Trouble.HOST_UNKNOWN: (
-            f"No machine is known by the name in {host}",
-            "Look for a typing error, or name its IP address.",
+            tr("No machine is known by the name in {host}", host=host),
+            tr("Look for a typing error, or name its IP address."),
         ),
         Trouble.SILENT: (
-            f"{host} does not answer",
-            "A firewall may be in between: use an SSH tunnel (docs/remote.md), or ask whoever runs that machine.",
+            tr("{host} does not answer", host=host),
+            tr(
+                "A firewall may be in between: use an SSH tunnel (docs/remote.md), or ask whoever runs that machine."
+            ),
         ),
         Trouble.NOT_BELIEVED: (
-            f"The certificate of {host} is not believed",
-            "If it is the stack's own, copy its secrets/gateway.crt here and name the copy as certificate below. "
-            f"{detail}",
+            tr("The certificate of {host} is not believed", host=host),
+            tr(
+                "If it is the stack's own, copy its secrets/gateway.crt here and name the copy as certificate below."
+            )
+            + f" {detail}",
         ),
         Trouble.SPEAKS_PLAIN: (
-            f"{host} speaks http, not https",
-            "Write http:// in the address; only through a tunnel or on this machine, for nothing is encrypted then.",
+            tr("{host} speaks http, not https", host=host),
+            tr(
+                "Write http:// in the address; only through a tunnel or on this machine, for nothing is encrypted then."
+            ),
         ),
         Trouble.SPEAKS_TLS: (
-            f"{host} hangs up on http",
-            "It may speak https: write https:// in the address, and name its secrets/gateway.crt as certificate.",
+            tr("{host} hangs up on http", host=host),
+            tr(
+                "It may speak https: write https:// in the address, and name its secrets/gateway.crt as certificate."
+            ),
         ),
         Trouble.TOKEN_WRONG: (
-            f"The token is not that of the stack at {host}",
-            "Copy secrets/gateway.token from that stack's MOSAIC_HOME once more, and name the copy.",
+            tr("The token is not that of the stack at {host}", host=host),
+            tr(
+                "Copy secrets/gateway.token from that stack's MOSAIC_HOME once more, and name the copy."
+            ),
         ),
         Trouble.HOST_REFUSED: (
-            f"The stack does not go by the name in {host}",
-            f"{detail} Use an address that it lists (MOSAIC_ALLOWED_HOSTS), or 127.0.0.1 through a tunnel.".strip(),
+            tr("The stack does not go by the name in {host}", host=host),
+            f"{detail} "
+            + tr(
+                "Use an address that it lists (MOSAIC_ALLOWED_HOSTS), or 127.0.0.1 through a tunnel."
+            ),
         ),
         Trouble.NOT_MOSAIC: (
-            f"What answers at {host} is no MOSAIC gateway",
-            f"{detail} ./mosaic status prints the address of a stack.".strip(),
+            tr("What answers at {host} is no MOSAIC gateway", host=host),
+            f"{detail} " + tr("./mosaic status prints the address of a stack."),
         ),
         Trouble.NOT_READY: (
-            "The stack is not ready",
-            detail or "Its services come up by themselves; it is tried again.",
+            tr("The stack is not ready"),
+            detail or tr("Its services come up by themselves; it is tried again."),
         ),
         Trouble.FINE: ("", ""),
     }
@@ -113,11 +130,17 @@ def version_words(stack: str, own: str) -> str:
     """What to say of a stack of another version; empty where both understand each other."""
     if stack.split(".")[:2] == own.split(".")[:2]:
         return ""
-    newer = _parts(stack) > _parts(own)
-    todo = (
-        "update this client" if newer else "update the stack, or use the client that came with it"
+    words = tr(
+        "The stack is version {stack} and this client {own}: some of it may not be shown.",
+        stack=stack,
+        own=own,
     )
-    return f"The stack is version {stack} and this client {own}: some of it may not be shown. To be sure, {todo}."
+    todo = (
+        tr("To be sure, update this client.")
+        if _parts(stack) > _parts(own)
+        else tr("To be sure, update the stack, or use the client that came with it.")
+    )
+    return f"{words} {todo}"
 
 
 def _parts(version: str) -> list[int]:

@@ -10,6 +10,7 @@ from mosaic_gui.state.difference import Difference
 from mosaic_gui.state.edit_history import EditHistory, Snapshot
 from mosaic_gui.state.form_field import FormGroup
 from mosaic_gui.state.inputs import Inputs
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.limits import UNKNOWN, Limits
 from mosaic_gui.state.run_fields import run_groups
 from mosaic_gui.state.schema_form import read_schema
@@ -79,7 +80,7 @@ class Draft:
         found = dict(self.run.faults())
         found |= {f"parameters.{k}": v for k, v in self.arguments.faults().items()}
         if not self.environment.strip():
-            found["environment"] = "choose an environment"
+            found["environment"] = tr("choose an environment")
         return found
 
     def spec(self) -> dict[str, Any]:
@@ -141,7 +142,7 @@ class Draft:
         before, now = self.origin.typed, self.snapshot()
         found = []
         if before.environment != now.environment:
-            found.append(Difference("environment", before.environment, now.environment))
+            found.append(Difference(tr("environment"), before.environment, now.environment))
         for inputs, was, typed in (
             (self.run, before.run, now.run),
             (self.arguments, before.arguments, now.arguments),

@@ -5,10 +5,10 @@ import shlex
 from collections.abc import Iterable
 
 from mosaic_contracts.preflight import PreflightReport
+from mosaic_gui.state.language import tr
 
 MOST_NOTE = 16_384
 """Characters that a run's note takes."""
-_HEAD = "Dry run before the launch"
 
 
 def plan_sections(report: PreflightReport) -> list[tuple[str, str]]:
@@ -16,24 +16,24 @@ def plan_sections(report: PreflightReport) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     launch, plan = report.launch, dict(report.plan)
     if launch is not None:
-        found.append(("Command", shell_lines(launch.command)))
+        found.append((tr("Command"), shell_lines(launch.command)))
     if isinstance(argv := plan.pop("argv", None), list):
-        title = "Script" if launch is not None else "Command"
+        title = tr("Script") if launch is not None else tr("Command")
         found.append((title, shell_lines([str(word) for word in argv])))
     if launch is not None:
         found += [
-            ("Image", launch.image or "none: it runs as processes of this machine"),
-            ("Environment", _pairs(launch.environment.items())),
-            ("Mounts", "\n".join(launch.mounts)),
-            ("GPU", launch.devices),
-            ("Network", launch.network),
-            ("Limits", "\n".join(launch.limits)),
+            (tr("Image"), launch.image or tr("none: it runs as processes of this machine")),
+            (tr("Environment"), _pairs(launch.environment.items())),
+            (tr("Mounts"), "\n".join(launch.mounts)),
+            (tr("GPU"), launch.devices),
+            (tr("Network"), launch.network),
+            (tr("Limits"), "\n".join(launch.limits)),
         ]
-    for name in ("parameters", "packages"):
+    for name, title in (("parameters", tr("Parameters")), ("packages", tr("Packages"))):
         if isinstance(values := plan.pop(name, None), dict):
-            found.append((name.capitalize(), _pairs((k, json.dumps(v)) for k, v in values.items())))
+            found.append((title, _pairs((k, json.dumps(v)) for k, v in values.items())))
     if plan:
-        found.append(("Plan", json.dumps(plan, indent=2, default=str)))
+        found.append((tr("Plan"), json.dumps(plan, indent=2, default=str)))
     return [(title, text) for title, text in found if text]
 
 
@@ -44,9 +44,9 @@ def plan_text(report: PreflightReport) -> str:
 
 def noted(note: str, report: PreflightReport) -> str:
     """A note with the plan beneath the user's own words; what does not fit is left out, and said to be."""
-    text = f"{_HEAD}\n{plan_text(report)}"
+    text = f"{tr('Dry run before the launch')}\n{plan_text(report)}"
     whole = f"{note}\n\n{text}" if note else text
-    cut = "\n… (cut)"
+    cut = "\n" + tr("… (cut)")
     return whole if len(whole) <= MOST_NOTE else whole[: MOST_NOTE - len(cut)] + cut
 
 

@@ -16,21 +16,23 @@ from mosaic_gui.state.end_fixes import (
     faulty_parameter,
     fixes,
 )
+from mosaic_gui.state.language import Mark, grouped, mark, tr, tr_mark
+from mosaic_gui.state.run_row import STATE_WORDS
 
 MOST_MESSAGE = 320
 """Characters of a cause in words."""
 _TITLES = {
-    EndCause.STOPPED_BY_USER: "Stopped on request",
-    EndCause.WALL_TIME: "Its time was over",
-    EndCause.START_DEADLINE: "It did not begin in time",
-    EndCause.EXIT_CODE: "The script ended with an error",
-    EndCause.NO_EVENTS: "It ended without doing anything",
-    EndCause.SIGNAL: "The process was killed",
-    EndCause.OUT_OF_MEMORY: "Out of memory",
-    EndCause.RUNNER_LOST: "Its processes vanished",
-    EndCause.PLACEMENT_FAILED: "It could not be started",
-    EndCause.WORKER_NOT_READY: "The worker is not ready",
-    EndCause.COMPLETED: "Completed",
+    EndCause.STOPPED_BY_USER: mark("Stopped on request"),
+    EndCause.WALL_TIME: mark("Its time was over"),
+    EndCause.START_DEADLINE: mark("It did not begin in time"),
+    EndCause.EXIT_CODE: mark("The script ended with an error"),
+    EndCause.NO_EVENTS: mark("It ended without doing anything"),
+    EndCause.SIGNAL: mark("The process was killed"),
+    EndCause.OUT_OF_MEMORY: mark("Out of memory"),
+    EndCause.RUNNER_LOST: mark("Its processes vanished"),
+    EndCause.PLACEMENT_FAILED: mark("It could not be started"),
+    EndCause.WORKER_NOT_READY: mark("The worker is not ready"),
+    EndCause.COMPLETED: mark("Completed"),
 }
 
 
@@ -52,47 +54,56 @@ class _Pattern:
     """Something known to go wrong, recognised in the last lines."""
 
     expression: re.Pattern[str]
-    advice: str
+    advice: Mark
 
 
 _PATTERNS = (
     _Pattern(
         NO_CUDA,
-        "The script asked for CUDA, and there is none here. Train on the CPU: ask for 0 GPUs and switch its CUDA "
-        "argument off.",
+        mark(
+            "The script asked for CUDA, and there is none here. Train on the CPU: ask for 0 GPUs and switch its CUDA "
+            "argument off."
+        ),
     ),
     _Pattern(
         re.compile(r"CUDA out of memory|OutOfMemoryError", re.I),
-        "The GPU's memory was not enough: take a smaller batch or fewer environments.",
+        mark("The GPU's memory was not enough: take a smaller batch or fewer environments."),
     ),
     _Pattern(
         re.compile(r"No module named ['\"]?([\w.]+)", re.I),
-        "A package is missing in the worker's environment. Its bundles are added with `./mosaic sync`; `./mosaic "
-        "describe` lists what each environment needs.",
+        mark(
+            "A package is missing in the worker's environment. Its bundles are added with `./mosaic sync`; `./mosaic "
+            "describe` lists what each environment needs."
+        ),
     ),
     _Pattern(
         re.compile(r"No such file or directory|can't open file", re.I),
-        "A file that it needs is not there: see the last lines for which one.",
+        mark("A file that it needs is not there: see the last lines for which one."),
     ),
     _Pattern(
         NO_NUMBER,
-        "Values became NaN: a lower learning rate or gradient clipping usually helps. The curves show where it began.",
+        mark(
+            "Values became NaN: a lower learning rate or gradient clipping usually helps. The curves show where it "
+            "began."
+        ),
     ),
     _Pattern(
         re.compile(r"No space left on device", re.I),
-        "The disk is full: delete old runs, then start it again.",
+        mark("The disk is full: delete old runs, then start it again."),
     ),
     _Pattern(
         NO_MEMORY,
-        "The machine's memory was not enough: fewer environments, a smaller replay buffer, or fewer runs at once.",
+        mark(
+            "The machine's memory was not enough: fewer environments, a smaller replay buffer, or fewer runs at once."
+        ),
     ),
 )
 
 
 _STOP_STEPS = {
-    StopStep.ASKED: "asking: it saved, and ended by itself",
-    StopStep.TERMINATED: "SIGTERM, before it could listen",
-    StopStep.KILLED: "SIGKILL, when its grace time was over",
+    StopStep.ASKED: mark("asking: it saved, and ended by itself"),
+    StopStep.TERMINATED: mark("SIGTERM, before it could listen"),
+    StopStep.KILLED: mark("SIGKILL, when its grace time was over"),
 }
 
 
@@ -105,17 +116,18 @@ def end_card(run: RunView, arguments: Mapping[str, Any] | None = None) -> EndCar
     if not run.state.is_final or run.state is RunState.SUCCEEDED or run.end is None:
         return None
     end = run.end
-    facts = [("State", run.state.value.replace("_", " "))]
+    facts = [(tr("State"), tr_mark(STATE_WORDS[run.state]))]
     if end.exit_code is not None:
-        facts.append(("Exit code", str(end.exit_code)))
+        facts.append((tr("Exit code"), str(end.exit_code)))
     if end.signal is not None:
-        facts.append(("Signal", _signal_name(end.signal)))
+        facts.append((tr("Signal"), _signal_name(end.signal)))
     if end.stop_step is not None:
-        facts.append(("Stopped by", _STOP_STEPS[end.stop_step]))
+        facts.append((tr("Stopped by"), tr_mark(_STOP_STEPS[end.stop_step])))
     if run.progress is not None:
-        facts.append(("Last step", f"{run.step:,}"))
+        facts.append((tr("Last step"), grouped(run.step)))
+    title = _TITLES.get(end.cause)
     return EndCard(
-        title=_TITLES.get(end.cause, end.cause.value.replace("_", " ")),
+        title=tr_mark(title) if title else end.cause.value.replace("_", " "),
         message=_short(end.message),
         facts=facts,
         last_lines=end.last_lines,
@@ -129,38 +141,51 @@ def _advice(end: RunEnd, arguments: Mapping[str, Any]) -> list[str]:
     text = "\n".join([end.message, *end.last_lines])
     if (missing := NO_FILE.search(text)) is not None:
         return [
-            f"The script {missing[1]} is not there: put it back, or name another one, then run it again."
+            tr(
+                "The script {name} is not there: put it back, or name another one, then run it again.",
+                name=missing[1],
+            )
         ]
-    found = [p.advice for p in _PATTERNS if p.expression.search(text)]
+    found = [tr_mark(p.advice) for p in _PATTERNS if p.expression.search(text)]
     if not found and (name := faulty_parameter(end, arguments)):
-        found.append(f"The script refused the value of {name}. Choose another one in the form.")
+        found.append(
+            tr("The script refused the value of {name}. Choose another one in the form.", name=name)
+        )
     match end.cause:
         case EndCause.STOPPED_BY_USER:
             return [
-                "Everything up to its last step is kept. Run it again to train from the beginning."
+                tr(
+                    "Everything up to its last step is kept. Run it again to train from the beginning."
+                )
             ]
         case EndCause.WALL_TIME:
-            found.append("Give it more time, or fewer steps.")
+            found.append(tr("Give it more time, or fewer steps."))
         case EndCause.START_DEADLINE:
             found.append(
-                "Its log says what it waited for; a longer start deadline helps where imports are slow."
+                tr(
+                    "Its log says what it waited for; a longer start deadline helps where imports are slow."
+                )
             )
         case EndCause.NO_EVENTS:
-            found.append("The log says what the script did instead.")
+            found.append(tr("The log says what the script did instead."))
         case EndCause.RUNNER_LOST:
             found.append(
-                "The machine was restarted or the processes were killed from outside. Run it again."
+                tr(
+                    "The machine was restarted or the processes were killed from outside. Run it again."
+                )
             )
         case EndCause.OUT_OF_MEMORY:
             found.append(
-                "Use fewer environments or a smaller replay buffer, more memory, or fewer runs at once."
+                tr(
+                    "Use fewer environments or a smaller replay buffer, more memory, or fewer runs at once."
+                )
             )
         case EndCause.WORKER_NOT_READY:
-            found.append("`./mosaic doctor` says what the worker lacks.")
+            found.append(tr("`./mosaic doctor` says what the worker lacks."))
         case _:
             pass
     return found or [
-        "The last lines and the log say more. Correct what they name, then run it again."
+        tr("The last lines and the log say more. Correct what they name, then run it again.")
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.states import EndCause
+from mosaic_gui.state.language import grouped, tr
 
 NO_CUDA = re.compile(
     r"CUDA.*(not available|unavailable|driver)|no CUDA|Found no NVIDIA|not compiled with CUDA", re.I
@@ -48,20 +49,21 @@ def fixes(run: RunView, end: RunEnd, arguments: Mapping[str, Any]) -> list[Fix]:
         found += _with_memory(run, end, arguments)
     if end.cause is EndCause.START_DEADLINE:
         longer = run.spec.start_deadline_s * 3
-        found.append(Fix(f"Run again with {longer:.0f} s to begin", {"start_deadline_s": longer}))
+        label = tr("Run again with {seconds} s to begin", seconds=f"{longer:.0f}")
+        found.append(Fix(label, {"start_deadline_s": longer}))
     if end.cause is EndCause.WALL_TIME and run.spec.wall_time_s:
         found.append(
-            Fix("Run again with twice the time", {"wall_time_s": run.spec.wall_time_s * 2})
+            Fix(tr("Run again with twice the time"), {"wall_time_s": run.spec.wall_time_s * 2})
         )
     if NO_NUMBER.search(text) and (rate := _number(arguments, "learning_rate")):
         slower = float(f"{rate / 10:.3g}") if rate <= 1 else SANE_RATE
         changed = {"parameters": {"learning_rate": slower}}
-        found.append(Fix(f"Run again with learning_rate {slower:g}", changed))
-        found.append(Fix("Change learning_rate", where="parameters.learning_rate"))
+        found.append(Fix(_again("learning_rate", f"{slower:g}"), changed))
+        found.append(_change("learning_rate"))
     elif name := faulty_parameter(end, arguments):
-        found.append(Fix(f"Change {name}", where=f"parameters.{name}"))
+        found.append(_change(name))
     if NO_FILE.search(text) and "script" in arguments:
-        found.append(Fix("Choose another script", where="parameters.script"))
+        found.append(Fix(tr("Choose another script"), where="parameters.script"))
     return found
 
 
@@ -79,6 +81,14 @@ def faulty_parameter(end: RunEnd, arguments: Mapping[str, Any]) -> str | None:
     return max(named, key=len, default=None)
 
 
+def _again(name: str, value: str) -> str:
+    return tr("Run again with {name} {value}", name=name, value=value)
+
+
+def _change(name: str) -> Fix:
+    return Fix(tr("Change {name}", name=name), where=f"parameters.{name}")
+
+
 def _on_the_cpu(run: RunView, arguments: Mapping[str, Any]) -> list[Fix]:
     changed: dict[str, Any] = {"gpus": 0} if run.spec.gpus else {}
     switched: dict[str, Any] = {}
@@ -89,20 +99,21 @@ def _on_the_cpu(run: RunView, arguments: Mapping[str, Any]) -> list[Fix]:
             switched[name] = "cpu"
     if switched:
         changed["parameters"] = switched
-    return [Fix("Run again on the CPU", changed)] if changed else []
+    return [Fix(tr("Run again on the CPU"), changed)] if changed else []
 
 
 def _with_memory(run: RunView, end: RunEnd, arguments: Mapping[str, Any]) -> list[Fix]:
     found = []
     if end.cause is EndCause.OUT_OF_MEMORY and run.spec.memory_mb:
         more = run.spec.memory_mb * 2
-        found.append(Fix(f"Run again with {more:,} MiB", {"memory_mb": more}))
+        label = tr("Run again with {size} MiB", size=grouped(more))
+        found.append(Fix(label, {"memory_mb": more}))
     for name in ("buffer_size", "num_envs", "batch_size"):
         size = _number(arguments, name)
         if size and size >= 2:
             smaller = max(1, int(size) // SMALLER)
             changed = {"parameters": {name: smaller}}
-            found.append(Fix(f"Run again with {name} {smaller:,}", changed))
+            found.append(Fix(_again(name, grouped(smaller)), changed))
             break
     return found
 

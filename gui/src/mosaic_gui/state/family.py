@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state import run_row
+from mosaic_gui.state.language import tr
 
 MOST_CHILDREN = 12
 """Named; of more the number is told."""
@@ -35,7 +36,7 @@ def family(run: RunView, runs: Mapping[str, RunView]) -> Family:
     parent, parent_id = None, run.spec.parent
     if parent_id:
         found = runs.get(parent_id)
-        words = _words(found) if found is not None else f"{parent_id} (not in the list)"
+        words = _words(found) if found is not None else tr("{run} (not in the list)", run=parent_id)
         parent = Relative(parent_id, words, is_known=found is not None)
     children = [one for one in runs.values() if one.spec.parent == run.run_id]
     children.sort(key=lambda one: one.run_id, reverse=True)

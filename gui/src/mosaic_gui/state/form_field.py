@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mosaic_gui.state.language import mark, tr, tr_mark
+
 Value = bool | int | float | str | None
 
 
@@ -56,20 +58,17 @@ class FormField:
     def bounds(self) -> str:
         """The range in words, e.g. `0 to 1`, `above 0`."""
         if self.fixed:
-            return f"always {self.text(self.default)}"
+            return tr("always {value}", value=self.text(self.default))
         low, high = self.minimum, self.maximum
         if low is not None and high is not None:
-            return f"{low:g} to {high:g}"
-        words = []
-        for value, word in (
-            (low, "at least"),
-            (self.above, "above"),
-            (high, "at most"),
-            (self.below, "below"),
-        ):
-            if value is not None:
-                words.append(f"{word} {value:g}")
-        return ", ".join(words)
+            return tr("{low} to {high}", low=f"{low:g}", high=f"{high:g}")
+        words = (
+            (low, mark("at least {value}")),
+            (self.above, mark("above {value}")),
+            (high, mark("at most {value}")),
+            (self.below, mark("below {value}")),
+        )
+        return ", ".join(tr_mark(text, value=f"{n:g}") for n, text in words if n is not None)
 
     def text(self, value: Value) -> str:
         """A value as it stands in the field."""
@@ -81,7 +80,7 @@ class FormField:
 
     def word(self, text: str) -> str:
         """What stands in it, as it is said in a sentence."""
-        return {"True": "on", "False": "off"}.get(text, text)
+        return {"True": tr("on"), "False": tr("off")}.get(text, text)
 
     def is_same(self, one: str, other: str) -> bool:
         """Whether two texts mean one value."""
@@ -98,14 +97,14 @@ class FormField:
         """
         value = self._read(text.strip())
         if self.fixed and value != self.default:
-            raise ValueError(f"only {self.text(self.default)} is possible")
+            raise ValueError(tr("only {value} is possible", value=self.text(self.default)))
         return value
 
     def _read(self, text: str) -> Value:
         if not text and self.kind not in (FieldKind.TEXT, FieldKind.CHECKPOINT):
             if self.nullable:
                 return None
-            raise ValueError("a value is needed")
+            raise ValueError(tr("a value is needed"))
         match self.kind:
             case FieldKind.INTEGER:
                 return self._bounded(_integer(text))
@@ -118,25 +117,34 @@ class FormField:
         if not text and self.nullable:
             return None
         if self.pattern and not re.search(self.pattern, text):
-            raise ValueError(f"must match {self.pattern}")
+            raise ValueError(tr("must match {pattern}", pattern=self.pattern))
         return text
 
     def _choice(self, text: str) -> Value:
         for choice in self.choices:
             if self.text(choice) == text:
                 return choice
-        raise ValueError(f"one of {', '.join(self.text(c) for c in self.choices if c is not None)}")
+        known = ", ".join(self.text(choice) for choice in self.choices if choice is not None)
+        raise ValueError(tr("one of {values}", values=known))
 
     def _bounded(self, value: int | float) -> int | float:
         if self.minimum is not None and value < self.minimum:
-            raise ValueError(f"at least {self.minimum:g}")
+            raise ValueError(tr("at least {value}", value=f"{self.minimum:g}"))
         if self.maximum is not None and value > self.maximum:
-            raise ValueError(self.too_much or f"at most {self.maximum:g}")
+            raise ValueError(self.too_much or tr("at most {value}", value=f"{self.maximum:g}"))
         if self.above is not None and value <= self.above:
-            raise ValueError(f"must be above {self.above:g}")
+            raise ValueError(tr("must be above {value}", value=f"{self.above:g}"))
         if self.below is not None and value >= self.below:
-            raise ValueError(f"must be below {self.below:g}")
+            raise ValueError(tr("must be below {value}", value=f"{self.below:g}"))
         return value
+
+
+_OWN_TITLES = {
+    "run": mark("Run"),
+    "resources": mark("Resources"),
+    "tracking": mark("Tracking"),
+}
+"""Of groups that this client makes; those of a schema have the worker's names."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +158,9 @@ class FormGroup:
 
     @property
     def title(self) -> str:
-        return self.name.replace("_", " ").capitalize() if self.name else "Arguments"
+        if self.name in _OWN_TITLES:
+            return tr_mark(_OWN_TITLES[self.name])
+        return self.name.replace("_", " ").capitalize() if self.name else tr("Arguments")
 
 
 def _integer(text: str) -> int:
@@ -161,7 +171,7 @@ def _integer(text: str) -> int:
         pass
     value = _number(cleaned)
     if not value.is_integer():
-        raise ValueError("a whole number")
+        raise ValueError(tr("a whole number"))
     return int(value)
 
 
@@ -172,7 +182,7 @@ def _number(text: str) -> float:
     try:
         value = float(cleaned)
     except ValueError:
-        raise ValueError("a number") from None
+        raise ValueError(tr("a number")) from None
     if not math.isfinite(value):
-        raise ValueError("a finite number")
+        raise ValueError(tr("a finite number"))
     return value

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from mosaic_gui.state.form_field import FormField, FormGroup, Value
+from mosaic_gui.state.language import tr
 
 
 @dataclass
@@ -31,7 +32,7 @@ class Inputs:
                 found[name] = str(error)
             else:
                 if form_field.required and value is None:
-                    found[name] = "a value is needed"
+                    found[name] = tr("a value is needed")
         return found
 
     def changed(self) -> dict[str, Value]:

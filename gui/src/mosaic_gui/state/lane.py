@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RecordLevel
+from mosaic_gui.state.language import tr
 
 ANALYTICS = "analytics"
 
@@ -24,6 +25,6 @@ def unrecorded(run: RunView, lane: str, levels: Sequence[str]) -> Unrecorded | N
     record = run.spec.record
     if lane != ANALYTICS or record.has_steps:
         return None
-    things = () if record.has_episodes else ("episodes",)
+    things = () if record.has_episodes else (tr("episodes"),)
     known = [level for level in RecordLevel if level.value in levels and level.has_steps]
-    return Unrecorded((*things, "steps", "observations"), known[0].value if known else "")
+    return Unrecorded((*things, tr("steps"), tr("observations")), known[0].value if known else "")

@@ -28,7 +28,7 @@ def tr(text: str, **values: object) -> str:
 
 def tr_n(one: str, many: str, n: int, **values: object) -> str:
     """As `tr`, in the form that the language has for `n` things; `{n}` is the number, with separators."""
-    values["n"] = f"{n:,}"
+    values["n"] = grouped(n)
     return _filled(_used.ngettext(one, many, n), one if n == 1 else many, values)
 
 
@@ -37,14 +37,22 @@ def tr_as(meaning: str, text: str, **values: object) -> str:
     return _filled(_used.pgettext(meaning, text), text, values)
 
 
+def grouped(n: int) -> str:
+    """A number with what the language puts between thousands. The decimal point is one in every language: numbers are
+    typed, copied and compared with logs, specs and files, which have it."""
+    # tr: one of comma, space or apostrophe; never a point
+    separator = tr_as("between thousands", ",")
+    return f"{n:,}".replace(",", separator)
+
+
 def mark(text: str) -> Mark:
     """The text as it is, found by who translates: for tables that are made before the language is known."""
     return Mark(text)
 
 
 def tr_mark(text: Mark, **values: object) -> str:
-    """As `tr`, for a text that was marked where it stands."""
-    return _filled(_used.gettext(text), text, values)
+    """As `tr`, for a text that was marked where it stands. Nothing stays nothing."""
+    return _filled(_used.gettext(text), text, values) if text else ""
 
 
 def _filled(said: str, english: str, values: dict[str, object]) -> str:

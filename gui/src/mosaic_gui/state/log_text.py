@@ -5,6 +5,7 @@ from collections import deque
 from itertools import islice
 
 from mosaic_gui.state.ansi import SGR, plain
+from mosaic_gui.state.language import tr_n
 
 MOST_LINES = 5_000
 MOST_COLUMNS = 2_000
@@ -72,7 +73,10 @@ def _shown(line: str) -> str:
     kept = _UNSEEN.sub("", _ESCAPE.sub(_only_colour, drawn)).expandtabs(4)
     words = plain(kept)
     if len(words) > MOST_COLUMNS:
-        return f"{words[:MOST_COLUMNS]} … ({len(words) - MOST_COLUMNS:,} characters more)"
+        more = len(words) - MOST_COLUMNS
+        return f"{words[:MOST_COLUMNS]} … " + tr_n(
+            "({n} character more)", "({n} characters more)", more
+        )
     return kept if words else ""
 
 

@@ -9,6 +9,7 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.tracking import X_TRACKING, TrackedRun, TrackingRole
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.tracking import hindrance
 
 RUNS_MARK = "{runs}"
@@ -27,10 +28,12 @@ class Outside:
 def tensorboard(offered: str | None, gateway: str, run_ids: Iterable[str]) -> Outside:
     """TensorBoard with these runs. `offered`: what the stack said; None: nothing."""
     if not offered:
-        return Outside(obstacle="This stack offers no TensorBoard.")
+        return Outside(obstacle=tr("This stack offers no TensorBoard."))
     url = urljoin(gateway + "/", offered.replace(RUNS_MARK, quote("|".join(run_ids), safe="")))
     if urlsplit(url).scheme not in ("http", "https"):
-        return Outside(obstacle="The stack names an address of TensorBoard that no browser opens.")
+        return Outside(
+            obstacle=tr("The stack names an address of TensorBoard that no browser opens.")
+        )
     return Outside(url=url)
 
 
@@ -46,13 +49,13 @@ def tracker(
     if told is not None and told.mode == "offline":
         return Outside(summary=_summary(run, algorithm, told))
     if told is not None:
-        return Outside(obstacle="W&B has named no page of this run.")
+        return Outside(obstacle=tr("W&B has named no page of this run."))
     if not _is_tracked(run, algorithm):
         cannot = hindrance(worker) if worker is not None else ""
-        return Outside(obstacle=cannot or "This run is not tracked with W&B.")
+        return Outside(obstacle=cannot or tr("This run is not tracked with W&B."))
     if run.state.is_final:
-        return Outside(obstacle="The run ended before W&B had a page of it.")
-    return Outside(obstacle="The run has not told yet where it is at W&B.")
+        return Outside(obstacle=tr("The run ended before W&B had a page of it."))
+    return Outside(obstacle=tr("The run has not told yet where it is at W&B."))
 
 
 def _summary(
@@ -62,22 +65,22 @@ def _summary(
     chosen = {
         title: run.spec.parameters.get(names.get(role, ""))
         for title, role in (
-            ("Project", TrackingRole.PROJECT),
-            ("Entity", TrackingRole.ENTITY),
-            ("Group", TrackingRole.GROUP),
+            (tr("Project"), TrackingRole.PROJECT),
+            (tr("Entity"), TrackingRole.ENTITY),
+            (tr("Group"), TrackingRole.GROUP),
         )
     }
     rows = [(title, str(value)) for title, value in chosen.items() if value]
     if (counted := run.summary) is not None:
         rows += [
-            ("Episodes", wording.count(counted.episodes)),
-            ("Mean of 20", wording.number(counted.mean_return)),
-            ("Best", wording.number(counted.best_return)),
+            (tr("Episodes"), wording.count(counted.episodes)),
+            (tr("Mean of 20"), wording.number(counted.mean_return)),
+            (tr("Best"), wording.number(counted.best_return)),
         ]
     where = f"{run.run_dir}/{told.folder}" if told.folder else run.run_dir
-    rows.append(("Kept in", where))
+    rows.append((tr("Kept in"), where))
     if told.folder:
-        rows.append(("To send it", f"wandb sync {where}"))
+        rows.append((tr("To send it"), f"wandb sync {where}"))
     return tuple(rows)
 
 

@@ -7,6 +7,7 @@ from mosaic_contracts.machine import RESOURCE_METRICS
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state import wording
 from mosaic_gui.state.curves import RunCurves
+from mosaic_gui.state.language import mark, tr, tr_mark, tr_n
 
 Row = tuple[str, str]
 
@@ -15,24 +16,25 @@ def details(run: RunView, config: Mapping[str, Any]) -> list[Row]:
     """Rows for a table. `config`: data of its config event, empty before that came."""
     spec = run.spec
     rows = [
-        ("Run", run.run_id),
-        ("Worker", f"{spec.worker} {run.worker_version or ''}".strip()),
-        ("Recording", spec.record.value),
-        ("Created", run.created_at.astimezone().strftime("%d %b %Y, %H:%M:%S")),
-        ("Seed", str(spec.seed)),
-        ("Resources", _resources(run)),
+        (tr("Run"), run.run_id),
+        (tr("Worker"), f"{spec.worker} {run.worker_version or ''}".strip()),
+        (tr("Recording"), spec.record.value),
+        (tr("Created"), wording.moment(run.created_at)),
+        (tr("Seed"), str(spec.seed)),
+        (tr("Resources"), _resources(run)),
     ]
-    told = {
-        "Image": run.image,
-        "Attempt": str(run.attempt) if run.attempt > 1 else None,
-        "Tags": ", ".join(run.tags),
-        "Your note": run.note.strip().split("\n", 1)[0],
-        "What it says": " · ".join(run.notes),
-    }
-    rows += [(name, value) for name, value in told.items() if value]
+    told = (
+        (tr("Image"), run.image),
+        (tr("Attempt"), str(run.attempt) if run.attempt > 1 else None),
+        (tr("Tags"), ", ".join(run.tags)),
+        (tr("Your note"), run.note.strip().split("\n", 1)[0]),
+        (tr("What it says"), " · ".join(run.notes)),
+    )
+    rows += [(name, value) for name, value in told if value]
     arguments = config.get("arguments") or spec.parameters
     rows += [(str(key), _value_text(value)) for key, value in arguments.items()]
-    rows += [(f"{key} (package)", str(v)) for key, v in (config.get("packages") or {}).items()]
+    packages = config.get("packages") or {}
+    rows += [(tr("{name} (package)", name=name), str(v)) for name, v in packages.items()]
     return rows
 
 
@@ -42,7 +44,7 @@ def use_facts(curves: RunCurves) -> list[Row]:
     for name, title, form in _USE:
         series = curves.series.get(RESOURCE_METRICS + name)
         if series is not None and len(series):
-            facts.append((title, form(float(series.values[-1]))))
+            facts.append((tr_mark(title), form(float(series.values[-1]))))
     return facts
 
 
@@ -51,23 +53,27 @@ def _percent(value: float) -> str:
 
 
 _USE = (
-    ("cpu_percent", "CPU", _percent),
-    ("rss_bytes", "RAM", wording.bytes_text),
-    ("gpu_percent", "GPU", _percent),
-    ("gpu_memory_bytes", "GPU memory", wording.bytes_text),
+    ("cpu_percent", mark("CPU"), _percent),
+    ("rss_bytes", mark("RAM"), wording.bytes_text),
+    ("gpu_percent", mark("GPU"), _percent),
+    ("gpu_memory_bytes", mark("GPU memory"), wording.bytes_text),
 )
 
 
 def _resources(run: RunView) -> str:
     spec = run.spec
-    parts = [wording.plural(spec.cpus, "core")]
-    if spec.gpus:
-        shared = f" ({spec.gpu_memory_mb:,} MiB each)" if spec.gpu_memory_mb else ""
-        parts.append(wording.plural(spec.gpus, "GPU") + shared)
+    parts = [tr_n("{n} core", "{n} cores", spec.cpus)]
+    if spec.gpus and spec.gpu_memory_mb:
+        size = wording.count(spec.gpu_memory_mb)
+        parts.append(
+            tr_n("{n} GPU ({size} MiB of it)", "{n} GPUs ({size} MiB each)", spec.gpus, size=size)
+        )
+    elif spec.gpus:
+        parts.append(tr_n("{n} GPU", "{n} GPUs", spec.gpus))
     if spec.memory_mb:
-        parts.append(f"{spec.memory_mb:,} MiB")
+        parts.append(f"{wording.count(spec.memory_mb)} MiB")
     if spec.internet:
-        parts.append("internet")
+        parts.append(tr("internet"))
     return ", ".join(parts)
 
 

@@ -6,120 +6,133 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.spec import RecordLevel
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state.form_field import FieldKind, FormField, FormGroup
+from mosaic_gui.state.language import Mark, grouped, mark, tr, tr_mark
 from mosaic_gui.state.limits import Limits
 
 _WHAT = (
     FormField(
         "seed",
-        "seed",
+        mark("seed"),
         FieldKind.INTEGER,
         default=1,
-        help="Same seed, same result on this kind of machine.",
+        help=mark("Same seed, same result on this kind of machine."),
         minimum=0,
         maximum=2**32 - 1,
     ),
     FormField(
         "steps",
-        "steps",
+        mark("steps"),
         FieldKind.INTEGER,
-        help="Environment steps in all. Empty: the algorithm's own default.",
+        help=mark("Environment steps in all. Empty: the algorithm's own default."),
         nullable=True,
         above=0,
     ),
     FormField(
         "record",
-        "record",
+        mark("record"),
         FieldKind.CHOICE,
         default=RecordLevel.REPLAY.value,
-        help="metrics: curves only. episodes: and each episode's return. replay: and every action, so that any "
-        "episode can be shown again. full: and every observation, which takes most room.",
+        help=mark(
+            "metrics: curves only. episodes: and each episode's return. replay: and every action, so that any "
+            "episode can be shown again. full: and every observation, which takes most room."
+        ),
     ),
     FormField(
         "checkpoint_every_steps",
-        "checkpoint every",
+        mark("checkpoint every"),
         FieldKind.INTEGER,
-        help="Steps between two checkpoints. Empty: about ten in a run.",
+        help=mark("Steps between two checkpoints. Empty: about ten in a run."),
         nullable=True,
         above=0,
     ),
-    FormField("name", "name", FieldKind.TEXT, nullable=True, help="Empty: made of what it trains."),
+    FormField(
+        "name",
+        mark("name"),
+        FieldKind.TEXT,
+        nullable=True,
+        help=mark("Empty: made of what it trains."),
+    ),
     FormField(
         "tags",
-        "tags",
+        mark("tags"),
         FieldKind.TEXT,
         default="",
-        help="Words to find it by, with commas between them.",
+        help=mark("Words to find it by, with commas between them."),
     ),
-    FormField("note", "note", FieldKind.TEXT, default="", help="Your own words on it."),
+    FormField("note", mark("note"), FieldKind.TEXT, default="", help=mark("Your own words on it.")),
 )
 _RESOURCES = (
     FormField(
         "cpus",
-        "cores",
+        mark("cores"),
         FieldKind.INTEGER,
         default=1,
-        help="Reserved for it, and the threads of its numeric libraries.",
+        help=mark("Reserved for it, and the threads of its numeric libraries."),
         minimum=1,
         maximum=1024,
     ),
     FormField(
         "memory_mb",
-        "memory",
+        mark("memory"),
         FieldKind.INTEGER,
-        help="All its processes together; beyond it the run is ended. A hard limit in containers only. Empty: none.",
+        help=mark(
+            "All its processes together; beyond it the run is ended. A hard limit in containers only. Empty: none."
+        ),
         nullable=True,
         unit="MiB",
         minimum=64,
     ),
     FormField(
         "gpus",
-        "GPUs",
+        mark("GPUs"),
         FieldKind.INTEGER,
         default=0,
-        help="Leased to it for its lifetime; with 0 it sees none.",
+        help=mark("Leased to it for its lifetime; with 0 it sees none."),
         minimum=0,
         maximum=64,
     ),
     FormField(
         "gpu_memory_mb",
-        "GPU memory",
+        mark("GPU memory"),
         FieldKind.INTEGER,
-        help="On each of its GPUs, which it then shares with runs that say so too. Empty: they are its own.",
+        help=mark(
+            "On each of its GPUs, which it then shares with runs that say so too. Empty: they are its own."
+        ),
         nullable=True,
         unit="MiB",
         minimum=64,
     ),
     FormField(
         "wall_time_s",
-        "time limit",
+        mark("time limit"),
         FieldKind.NUMBER,
-        help="Stops the run after so long. Empty: no limit.",
+        help=mark("Stops the run after so long. Empty: no limit."),
         nullable=True,
-        unit="seconds",
+        unit=mark("seconds"),
         above=0,
     ),
     FormField(
         "priority",
-        "priority",
+        mark("priority"),
         FieldKind.INTEGER,
         default=0,
-        help="In the queue: higher starts earlier.",
+        help=mark("In the queue: higher starts earlier."),
         minimum=-1000,
         maximum=1000,
     ),
     FormField(
         "hold",
-        "hold",
+        mark("hold"),
         FieldKind.BOOLEAN,
         default=False,
-        help="Queue it, and start it only when you release it.",
+        help=mark("Queue it, and start it only when you release it."),
     ),
     FormField(
         "internet",
-        "internet",
+        mark("internet"),
         FieldKind.BOOLEAN,
         default=False,
-        help="It may reach beyond this stack; asks for your consent.",
+        help=mark("It may reach beyond this stack; asks for your consent."),
     ),
 )
 
@@ -132,14 +145,24 @@ def run_groups(
     known = tuple(levels) or tuple(level.value for level in RecordLevel)
     default = RecordLevel.REPLAY.value if RecordLevel.REPLAY.value in known else known[-1]
     what = []
-    for form_field in _WHAT:
+    for form_field in map(_said, _WHAT):
         if form_field.name == "record":
             form_field = replace(form_field, choices=known, default=default)
         elif form_field.name == "steps":
             form_field = replace(form_field, placeholder=_default_steps(algorithm))
         what.append(form_field)
-    taken = tuple(_limited(form_field, limits) for form_field in _RESOURCES)
+    taken = tuple(_limited(_said(form_field), limits) for form_field in _RESOURCES)
     return FormGroup("run", tuple(what)), FormGroup("resources", taken)
+
+
+def _said(form_field: FormField) -> FormField:
+    """One of the tables above, whose texts are marked, in the user's language."""
+    return replace(
+        form_field,
+        label=tr_mark(Mark(form_field.label)),
+        help=tr_mark(Mark(form_field.help)),
+        unit=tr_mark(Mark(form_field.unit)),
+    )
 
 
 def _limited(form_field: FormField, limits: Limits) -> FormField:
@@ -153,13 +176,13 @@ def _limited(form_field: FormField, limits: Limits) -> FormField:
         most = 0
     if most is None:
         return form_field
-    has = f"this machine has {most:,}" if most else "this machine has none"
-    return replace(
-        form_field, help=f"{form_field.help} {has.capitalize()}.", maximum=most, too_much=has
-    )
+    n = grouped(most)
+    told = tr("This machine has {n}.", n=n) if most else tr("This machine has none.")
+    fault = tr("this machine has {n}", n=n) if most else tr("this machine has none")
+    return replace(form_field, help=f"{form_field.help} {told}", maximum=most, too_much=fault)
 
 
 def _default_steps(algorithm: Algorithm) -> str:
     properties = algorithm.parameters.get("properties", {})
     default = properties.get(algorithm.steps_parameter or "", {}).get("default")
-    return f"{default:,}" if isinstance(default, int) else ""
+    return grouped(default) if isinstance(default, int) else ""

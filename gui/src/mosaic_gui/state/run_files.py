@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm
+from mosaic_gui.state.language import tr
 
 CHECKPOINT = "checkpoint"
 _UNFIT = re.compile(r"[^\w.+-]+", re.ASCII)
@@ -27,7 +28,10 @@ def start_obstacle(file: ArtifactRow | None, algorithm: Algorithm | None) -> str
     if words := _no_checkpoint(file, algorithm):
         return words
     if not start_parameter(algorithm):
-        return f"The worker does not say that {_title(algorithm)} can begin with a checkpoint."
+        return tr(
+            "The worker does not say that {algorithm} can begin with a checkpoint.",
+            algorithm=_title(algorithm),
+        )
     return ""
 
 
@@ -36,7 +40,10 @@ def play_obstacle(file: ArtifactRow | None, algorithm: Algorithm | None) -> str:
     if words := _no_checkpoint(file, algorithm):
         return words
     if algorithm is None or not algorithm.play:
-        return f"The worker does not say that checkpoints of {_title(algorithm)} can act without learning."
+        return tr(
+            "The worker does not say that checkpoints of {algorithm} can act without learning.",
+            algorithm=_title(algorithm),
+        )
     return ""
 
 
@@ -58,10 +65,10 @@ def free_place(folder: Path, name: str, taken: Container[Path] = ()) -> Path:
 
 def _no_checkpoint(file: ArtifactRow | None, algorithm: Algorithm | None) -> str:
     if file is None:
-        return "Choose a file."
+        return tr("Choose a file.")
     if file.kind != CHECKPOINT:
-        return "It is no checkpoint."
-    return "" if algorithm else "This stack does not know the run's algorithm."
+        return tr("It is no checkpoint.")
+    return "" if algorithm else tr("This stack does not know the run's algorithm.")
 
 
 def _title(algorithm: Algorithm | None) -> str:

@@ -6,17 +6,18 @@ from datetime import UTC, datetime
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.state import wording
+from mosaic_gui.state.language import mark, tr, tr_mark
 
 STATE_WORDS = {
-    RunState.QUEUED: "Queued",
-    RunState.STARTING: "Starting",
-    RunState.RUNNING: "Running",
-    RunState.STOPPING: "Stopping",
-    RunState.SUCCEEDED: "Succeeded",
-    RunState.FAILED: "Failed",
-    RunState.CRASHED: "Crashed",
-    RunState.CANCELLED: "Cancelled",
-    RunState.TIMED_OUT: "Timed out",
+    RunState.QUEUED: mark("Queued"),
+    RunState.STARTING: mark("Starting"),
+    RunState.RUNNING: mark("Running"),
+    RunState.STOPPING: mark("Stopping"),
+    RunState.SUCCEEDED: mark("Succeeded"),
+    RunState.FAILED: mark("Failed"),
+    RunState.CRASHED: mark("Crashed"),
+    RunState.CANCELLED: mark("Cancelled"),
+    RunState.TIMED_OUT: mark("Timed out"),
 }
 STATE_TONES = {
     RunState.QUEUED: "neutral",
@@ -35,10 +36,10 @@ STATE_TONES = {
 def badge(run: RunView) -> tuple[str, str]:
     """Word and tone of the run's badge."""
     if run.unresponsive and not run.state.is_final:
-        return "No answer", "warn"
+        return tr("No answer"), "warn"
     if run.held and run.state is RunState.QUEUED:
-        return "Held", "neutral"
-    return STATE_WORDS[run.state], STATE_TONES[run.state]
+        return tr("Held"), "neutral"
+    return tr_mark(STATE_WORDS[run.state]), STATE_TONES[run.state]
 
 
 def title(run: RunView) -> str:
@@ -49,7 +50,7 @@ def title(run: RunView) -> str:
 def subtitle(run: RunView) -> str:
     """What tells it from others of the same title."""
     parts = [run.spec.environment] if run.spec.name else []
-    return " · ".join([*parts, run.spec.algorithm, f"seed {run.spec.seed}"])
+    return " · ".join([*parts, run.spec.algorithm, tr("seed {seed}", seed=run.spec.seed)])
 
 
 def subtitle_with_note(run: RunView) -> str:
@@ -79,16 +80,19 @@ def steps_text(run: RunView) -> str:
     if run.progress is None:
         return wording.NOTHING
     done = wording.short_count(run.step)
-    return f"{done} of {wording.short_count(run.total_steps)}" if run.total_steps else done
+    if not run.total_steps:
+        return done
+    return tr("{done} of {total}", done=done, total=wording.short_count(run.total_steps))
 
 
 def remaining_text(run: RunView) -> str:
     """What is to be waited for: the place in the queue, or the time that is left."""
     if run.state is RunState.QUEUED:
-        place = f"#{run.position} in the queue" if run.position else "in the queue"
+        n = run.position
+        place = tr("#{n} in the queue", n=n) if n else tr("in the queue")
         return f"{place}, {run.waiting_reason}" if run.waiting_reason else place
     if run.state.has_process and run.eta_s is not None:
-        return f"{wording.duration(run.eta_s)} left"
+        return tr("{time} left", time=wording.duration(run.eta_s))
     if run.state.is_final and run.end is not None and run.state is not RunState.SUCCEEDED:
         return run.end.message.split("\n", 1)[0]
     return ""

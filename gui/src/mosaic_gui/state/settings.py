@@ -1,7 +1,7 @@
 """Everything that a user may set, declared once: type, default, title, help, section. File and page are made of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,13 +9,16 @@ from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 
 from mosaic_gui.state.axis import XAxis
+from mosaic_gui.state.language import Mark, mark, tr_mark
 
 VERSION = 1
+NO_LANGUAGES: Mapping[str, str] = {}
 
+SYSTEM = "system"
 Scheme = Literal["system", "dark", "light"]
 
 
-def _setting(default: Any, section: str, title: str, words: str, **rules: Any) -> Any:
+def _setting(default: Any, section: Mark, title: Mark, words: Mark, **rules: Any) -> Any:
     extra: JsonDict = {"section": section}
     return Field(default, title=title, description=words, json_schema_extra=extra, **rules)
 
@@ -25,20 +28,48 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    theme: Scheme = _setting("system", "Look", "Theme", "As the desktop has it, or one that stays.")
+    theme: Scheme = _setting(
+        "system", mark("Look"), mark("Theme"), mark("As the desktop has it, or one that stays.")
+    )
+    language: str = _setting(
+        SYSTEM,
+        mark("Look"),
+        mark("Language"),
+        mark("Of this window, from its next start. What a worker or the stack says stays as it is."),
+    )
     notice_s: Annotated[int, Field(ge=3, le=120)] = _setting(
         12,
-        "Look",
-        "Notices stay",
-        "Seconds for which a notice, and its undo, stay in the bar below.",
+        mark("Look"),
+        mark("Notices stay"),
+        mark("Seconds for which a notice, and its undo, stay in the bar below."),
     )
     smoothing: Annotated[float, Field(ge=0, le=0.999)] = _setting(
-        0.9, "Curves", "Smoothing", "Of curves at first; 0 shows them as they are."
+        0.9,
+        mark("Curves"),
+        mark("Smoothing"),
+        mark("Of curves at first; 0 shows them as they are."),
     )
-    axis: XAxis = _setting(XAxis.STEP, "Curves", "Axis", "What curves are drawn against at first.")
+    axis: XAxis = _setting(
+        XAxis.STEP, mark("Curves"), mark("Axis"), mark("What curves are drawn against at first.")
+    )
     grouped: bool = _setting(
-        False, "Runs", "Group the list", "By environment and algorithm when the client starts."
+        False,
+        mark("Runs"),
+        mark("Group the list"),
+        mark("By environment and algorithm when the client starts."),
     )
+
+
+_WORDS = {
+    SYSTEM: mark("as the system"),
+    "dark": mark("dark"),
+    "light": mark("light"),
+    XAxis.STEP.value: mark("step"),
+    XAxis.EPISODE.value: mark("episode"),
+    XAxis.RELATIVE.value: mark("time since the start"),
+    XAxis.WALL.value: mark("time of day"),
+}
+"""Of values to choose from."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +80,18 @@ class Entry:
     section: str
     title: str
     help: str
-    choices: tuple[str, ...] = ()
+    choices: tuple[tuple[str, str], ...] = ()
+    """Values with the word for each."""
     kind: type = str
     least: float | None = None
     most: float | None = None
 
 
-def entries() -> list[Entry]:
-    """All settings in their order."""
-    return [_entry(name, field) for name, field in Settings.model_fields.items()]
+def entries(languages: Mapping[str, str] = NO_LANGUAGES) -> list[Entry]:
+    """All settings in their order. `languages`: those that the window can speak, by code, by their own names."""
+    found = [_entry(name, field) for name, field in Settings.model_fields.items()]
+    known = ((SYSTEM, tr_mark(_WORDS[SYSTEM])), *languages.items())
+    return [replace(one, choices=known) if one.name == "language" else one for one in found]
 
 
 def with_value(settings: Settings, name: str, value: object) -> Settings:
@@ -72,14 +106,14 @@ def with_value(settings: Settings, name: str, value: object) -> Settings:
 def _entry(name: str, field: FieldInfo) -> Entry:
     extra = field.json_schema_extra
     section = str(extra["section"]) if isinstance(extra, Mapping) else ""
-    kind, choices = _kind(field.annotation)
+    kind, values = _kind(field.annotation)
     bounds = {type(rule).__name__: rule for rule in field.metadata}
     return Entry(
         name=name,
-        section=section,
-        title=field.title or name,
-        help=field.description or "",
-        choices=choices,
+        section=tr_mark(Mark(section)),
+        title=tr_mark(Mark(field.title or name)),
+        help=tr_mark(Mark(field.description or "")),
+        choices=tuple((value, tr_mark(_WORDS[value])) for value in values),
         kind=kind,
         least=getattr(bounds.get("Ge"), "ge", None),
         most=getattr(bounds.get("Le"), "le", None),

@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 import msgspec.toml
 from pydantic import BaseModel, ValidationError
 
+from mosaic_gui.state.language import tr
+
 Data = dict[str, Any]
 Migration = Callable[[Data], Data]
 M = TypeVar("M", bound=BaseModel)
@@ -47,11 +49,11 @@ class TomlFile(Generic[M]):
         except FileNotFoundError:
             return Read(self._kind())
         except (OSError, UnicodeDecodeError) as error:
-            return self._refuse(f"it cannot be read ({type(error).__name__})")
+            return self._refuse(tr("it cannot be read ({why})", why=type(error).__name__))
         try:
             return Read(self._kind.model_validate(self._migrated(tomllib.loads(text))))
         except tomllib.TOMLDecodeError as error:
-            return self._refuse(f"it is no TOML: {error}")
+            return self._refuse(tr("it is no TOML: {why}", why=error))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
@@ -80,6 +82,7 @@ class TomlFile(Generic[M]):
 
     def _refuse(self, why: str) -> Read[M]:
         self._is_bad = True
-        return Read(
-            self._kind(), f"{self.path} is not used: {why}. Mend it, or change a setting here."
+        words = tr(
+            "{file} is not used: {why}. Mend it, or change a setting here.", file=self.path, why=why
         )
+        return Read(self._kind(), words)

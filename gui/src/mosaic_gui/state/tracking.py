@@ -5,13 +5,10 @@ from typing import Any
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.tracking import WANDB, WANDB_SECRET, TrackingRole
 from mosaic_gui.state.form_field import FormField, FormGroup, Value
+from mosaic_gui.state.language import tr
 
 GROUP = "tracking"
 ORDER = {role.value: n for n, role in enumerate(TrackingRole)}
-_LABELS = {
-    TrackingRole.HTTP_PROXY: "HTTP proxy",
-    TrackingRole.HTTPS_PROXY: "HTTPS proxy",
-}
 
 
 def part_tracking(
@@ -35,7 +32,10 @@ def hindrance(worker: WorkerEntry) -> str:
     offered = worker.description.tracking if worker.description else []
     if WANDB in offered:
         return ""
-    return f"{worker.manifest.title} does not offer W&B yet; curves, files and videos are kept by MOSAIC itself."
+    return tr(
+        "{worker} does not offer W&B yet; curves, files and videos are kept by MOSAIC itself.",
+        worker=worker.manifest.title,
+    )
 
 
 def write_tracking(spec: dict[str, Any], group: FormGroup | None) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 import math
 from datetime import UTC, datetime
 
+from mosaic_gui.state.language import grouped, tr
+
 NOTHING = "–"
 
 
@@ -12,14 +14,14 @@ def duration(seconds: float | None) -> str:
         return NOTHING
     whole = max(0, round(seconds))
     if whole < 60:
-        return f"{whole} s"
+        return tr("{seconds} s", seconds=whole)
     minutes, second = divmod(whole, 60)
     hours, minute = divmod(minutes, 60)
     if hours == 0:
         return f"{minute}:{second:02d}"
     if hours < 48:
         return f"{hours}:{minute:02d}:{second:02d}"
-    return f"{hours // 24} d {hours % 24} h"
+    return tr("{days} d {hours} h", days=hours // 24, hours=hours % 24)
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -37,13 +39,13 @@ def number(value: float | None, digits: int = 4) -> str:
     if 1e-4 <= abs(value) < 10**digits:
         return f"{value:.{digits}g}"
     if abs(value) >= 10**digits and abs(value) < 1e9:
-        return f"{value:,.0f}"
+        return grouped(round(value))
     return f"{value:.{max(0, digits - 2)}e}"
 
 
 def count(value: int | None) -> str:
     """With separators of thousands."""
-    return NOTHING if value is None else f"{value:,}"
+    return NOTHING if value is None else grouped(value)
 
 
 def short_count(value: int | None) -> str:
@@ -74,18 +76,26 @@ def ago(then: datetime | None, now: datetime) -> str:
         return NOTHING
     seconds = (now - then).total_seconds()
     if seconds < 10:
-        return "just now"
-    for limit, size, unit in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h")):
-        if seconds < limit:
-            return f"{seconds / size:.0f} {unit} ago"
-    return then.astimezone().strftime("%d %b %Y")
+        return tr("just now")
+    if seconds < 60:
+        return tr("{seconds} s ago", seconds=f"{seconds:.0f}")
+    if seconds < 3600:
+        return tr("{minutes} min ago", minutes=f"{seconds / 60:.0f}")
+    if seconds < 86_400:
+        return tr("{hours} h ago", hours=f"{seconds / 3600:.0f}")
+    return day(then)
+
+
+def day(then: datetime) -> str:
+    """Local day, the same in every language."""
+    return then.astimezone().strftime("%Y-%m-%d")
+
+
+def moment(then: datetime) -> str:
+    """Local day and time of day, the same in every language."""
+    return then.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def clock(seconds: float) -> str:
     """Local time of day of seconds since the epoch."""
     return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%H:%M:%S")
-
-
-def plural(n: int, noun: str) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{count(n)} {noun}" if n == 1 else f"{count(n)} {noun}s"

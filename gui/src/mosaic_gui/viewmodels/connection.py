@@ -6,13 +6,14 @@ from mosaic_contracts.machine import MachineSample
 from mosaic_gui.state import wording
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble
+from mosaic_gui.state.language import mark, tr, tr_mark
 
 FINE = Diagnosis(Trouble.FINE)
 _WORDS = {
-    Link.IDLE: ("Not connected", "neutral"),
-    Link.CONNECTING: ("Connecting", "accent"),
-    Link.LIVE: ("Live", "ok"),
-    Link.STALE: ("Connection lost", "warn"),
+    Link.IDLE: (mark("Not connected"), "neutral"),
+    Link.CONNECTING: (mark("Connecting"), "accent"),
+    Link.LIVE: (mark("Live"), "ok"),
+    Link.STALE: (mark("Connection lost"), "warn"),
 }
 
 
@@ -36,7 +37,9 @@ class ConnectionModel(QObject):
 
     @property
     def word(self) -> str:
-        return "Starting the stack" if self.starting else _WORDS[self.connection.link][0]
+        return (
+            tr("Starting the stack") if self.starting else tr_mark(_WORDS[self.connection.link][0])
+        )
 
     @property
     def tone(self) -> str:
@@ -61,7 +64,8 @@ class ConnectionModel(QObject):
         """Address, reason and when it is tried again."""
         parts = [self.connection.url, self.connection.reason]
         if self.connection.retry_in_s is not None:
-            parts.append(f"tried again in {wording.duration(self.connection.retry_in_s)}")
+            wait = wording.duration(self.connection.retry_in_s)
+            parts.append(tr("tried again in {time}", time=wait))
         return "\n".join(part for part in parts if part)
 
     def take(self, connection: Connection) -> None:
@@ -94,11 +98,16 @@ class ConnectionModel(QObject):
         if sample is None:
             return ""
         parts = [
-            f"CPU {sample.cpu_percent:.0f} %",
-            f"RAM {sample.memory_used_bytes / 2**30:.1f} of {sample.memory_total_bytes / 2**30:.0f} GiB",
+            tr("CPU {share} %", share=f"{sample.cpu_percent:.0f}"),
+            tr(
+                "RAM {used} of {total} GiB",
+                used=f"{sample.memory_used_bytes / 2**30:.1f}",
+                total=f"{sample.memory_total_bytes / 2**30:.0f}",
+            ),
         ]
         for gpu in sample.gpus:
             if gpu.utilization_percent is not None:
-                parts.append(f"GPU {gpu.index} {gpu.utilization_percent:.0f} %")
-        parts.append(f"{sample.disk_free_bytes / 2**30:.0f} GiB free")
+                share = f"{gpu.utilization_percent:.0f}"
+                parts.append(tr("GPU {number} {share} %", number=gpu.index, share=share))
+        parts.append(tr("{size} GiB free", size=f"{sample.disk_free_bytes / 2**30:.0f}"))
         return "   ·   ".join(parts)

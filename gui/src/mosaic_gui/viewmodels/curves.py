@@ -10,6 +10,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.decimation import NO_LINE, Line, line, visible
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.seed_groups import Band, mean_band, seed_groups
 from mosaic_gui.state.smoothing import MOST
 from mosaic_gui.state.store import Followed, Store
@@ -199,7 +200,11 @@ class CurveModel(QObject):
         title = f"{run.spec.algorithm} · {run.spec.environment}"
         known = (self._store.runs.get(run_id) for run_id in group)
         seeds = {one.spec.seed for one in known if one is not None}
-        return f"{title} · {len(group)} {'seeds' if len(seeds) == len(group) else 'runs'}"
+        n = len(group)
+        are = (
+            tr_n("{n} seed", "{n} seeds", n) if len(seeds) == n else tr_n("{n} run", "{n} runs", n)
+        )
+        return f"{title} · {are}"
 
     @property
     def legend(self) -> list[tuple[str, int]]:
@@ -290,7 +295,8 @@ class CurveModel(QObject):
         run = self._store.runs.get(run_id)
         if run is None:
             return run_id[:10]
-        return f"{run.spec.algorithm} · {run.spec.environment} · seed {run.spec.seed}"
+        seed = tr("seed {seed}", seed=run.spec.seed)
+        return f"{run.spec.algorithm} · {run.spec.environment} · {seed}"
 
     def _followed(self) -> list[tuple[str, Followed]]:
         known = self._store.followed

@@ -13,6 +13,7 @@ from mosaic_gui.state.draft import Draft, environments_for
 from mosaic_gui.state.edit_history import EditHistory, Snapshot
 from mosaic_gui.state.form_field import FormField, FormGroup
 from mosaic_gui.state.inputs import Inputs
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.limits import UNKNOWN, Limits
 from mosaic_gui.state.run_files import start_parameter
 from mosaic_gui.state.store import Store
@@ -98,7 +99,7 @@ class DraftModel(QObject):
         self.choose(worker_id, algorithm_id)
         if self.draft is not None:
             self.draft.fill_from({**spec, "name": None}, run_id, name)
-            self._note(f"copy of {name or run_id}")
+            self._note(tr("copy of {run}", run=name or run_id))
             self._replace_draft()
         return True
 
@@ -128,7 +129,7 @@ class DraftModel(QObject):
         if self.draft is not None:
             fresh = Draft.of(self.draft.worker, self.draft.algorithm, self.limits)
             self.draft.origin = None
-            self._edit("defaults", fresh.snapshot())
+            self._edit(tr("defaults"), fresh.snapshot())
 
     def reset_field(self, part: str, name: str) -> None:
         """One field back to its default."""
@@ -212,7 +213,7 @@ class DraftModel(QObject):
         """Another environment was named."""
         if self.draft is not None and name.strip() != self.draft.environment:
             self.draft.environment = name.strip()
-            self._note("environment")
+            self._note(tr("environment"))
             self._touch()
 
     def is_changed(self, part: str, form_field: FormField) -> bool:

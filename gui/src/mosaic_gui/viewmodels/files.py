@@ -7,6 +7,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.run_files import CHECKPOINT
 from mosaic_gui.viewmodels.rows import RowsModel
 
@@ -17,7 +18,9 @@ class FilesModel(RowsModel):
     transfers_changed = pyqtSignal()
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(("File", "Kind", "Size", "At step"), numeric=(2, 3), parent=parent)
+        super().__init__(
+            (tr("File"), tr("Kind"), tr("Size"), tr("At step")), numeric=(2, 3), parent=parent
+        )
         self.run_id = ""
         self.files: list[ArtifactRow] = []
         self.root: Path | None = None
@@ -54,9 +57,11 @@ class FilesModel(RowsModel):
         if not self._under_way:
             return ""
         names = list(self._under_way)
-        what = names[0] if len(names) == 1 else wording.plural(len(names), "file")
-        got, whole = (sum(pair[n] for pair in self._under_way.values()) for n in (0, 1))
-        return f"{what}  ·  {wording.bytes_text(got)} of {wording.bytes_text(whole)}"
+        what = names[0] if len(names) == 1 else tr_n("{n} file", "{n} files", len(names))
+        got, whole = (
+            wording.bytes_text(sum(pair[n] for pair in self._under_way.values())) for n in (0, 1)
+        )
+        return f"{what}  ·  " + tr("{done} of {total}", done=got, total=whole)
 
     @property
     def share(self) -> float:

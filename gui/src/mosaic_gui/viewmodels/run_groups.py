@@ -7,6 +7,7 @@ from PyQt6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state import run_row, wording
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.viewmodels.rows import ROOT
 from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel
 
@@ -148,9 +149,9 @@ class RunGroupModel(QAbstractItemModel):
 def _about(runs: Sequence[RunView]) -> str:
     live = sum(not run.state.is_final for run in runs)
     best = [value for run in runs if (value := run_row.best_return(run)) is not None]
-    parts = [wording.plural(len(runs), "run")]
+    parts = [tr_n("{n} run", "{n} runs", len(runs))]
     if live:
-        parts.append(f"{live} live")
+        parts.append(tr_n("{n} live", "{n} live", live))
     if best:
-        parts.append(f"best {wording.number(max(best))}")
+        parts.append(tr("best {value}", value=wording.number(max(best))))
     return "  ·  ".join(parts)

@@ -10,6 +10,7 @@ from PyQt6.QtCore import QAbstractTableModel, QModelIndex, QObject, QSortFilterP
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.state import run_row, wording
+from mosaic_gui.state.language import mark, tr, tr_mark
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.rows import ROOT
 
@@ -41,19 +42,19 @@ class Role(IntEnum):
 
 
 TITLES = {
-    Column.STATE: "State",
-    Column.RUN: "Run",
-    Column.ALGORITHM: "Algorithm",
-    Column.ENVIRONMENT: "Environment",
-    Column.SEED: "Seed",
-    Column.PROGRESS: "Progress",
-    Column.ELAPSED: "Elapsed",
-    Column.REMAINING: "Outlook",
-    Column.LAST_RETURN: "Last return",
-    Column.BEST_RETURN: "Best",
-    Column.SPS: "Steps/s",
-    Column.TAGS: "Tags",
-    Column.CREATED: "Created",
+    Column.STATE: mark("State"),
+    Column.RUN: mark("Run"),
+    Column.ALGORITHM: mark("Algorithm"),
+    Column.ENVIRONMENT: mark("Environment"),
+    Column.SEED: mark("Seed"),
+    Column.PROGRESS: mark("Progress"),
+    Column.ELAPSED: mark("Elapsed"),
+    Column.REMAINING: mark("Outlook"),
+    Column.LAST_RETURN: mark("Last return"),
+    Column.BEST_RETURN: mark("Best"),
+    Column.SPS: mark("Steps/s"),
+    Column.TAGS: mark("Tags"),
+    Column.CREATED: mark("Created"),
 }
 NUMERIC = frozenset(
     {
@@ -104,7 +105,7 @@ class RunTableModel(QAbstractTableModel):
         if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(Column):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return TITLES[Column(section)]
+            return tr_mark(TITLES[Column(section)])
         if role == Qt.ItemDataRole.TextAlignmentRole:
             left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
             return _NUMBERS_RIGHT if Column(section) in NUMERIC else left
@@ -315,11 +316,12 @@ def tool_tip(run: RunView, column: Column) -> str | None:
         case Column.RUN:
             return f"{run.name}\n{run.run_id}" + (f"\n\n{run.note}" if run.note else "")
         case Column.PROGRESS if run.progress and run.total_steps:
-            return f"{run.step:,} of {run.total_steps:,} environment steps"
+            done, total = wording.count(run.step), wording.count(run.total_steps)
+            return tr("{done} of {total} environment steps", done=done, total=total)
         case Column.REMAINING:
             return run_row.remaining_text(run) or None
         case Column.CREATED:
-            return run.created_at.astimezone().strftime("%d %b %Y, %H:%M:%S")
+            return wording.moment(run.created_at)
     return None
 
 

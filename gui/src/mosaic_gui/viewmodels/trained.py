@@ -6,6 +6,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_gui.state import run_row, wording
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.run_files import CHECKPOINT
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.agents import AgentsModel
@@ -34,7 +35,7 @@ class TrainedModel(QObject):
         self.run_id = ""
         self.checkpoints: list[ArtifactRow] = []
         self.rows = RowsModel(
-            ("Run", "Environment", "Seed", "Mean of 20", "Best", "Ended"),
+            (tr("Run"), tr("Environment"), tr("Seed"), tr("Mean of 20"), tr("Best"), tr("Ended")),
             numeric=(2, 3, 4),
             parent=self,
         )
@@ -51,13 +52,16 @@ class TrainedModel(QObject):
         """Why nothing can be played now, in words; empty when it can."""
         agent = self.agents.agent
         if agent is None:
-            return "Choose an agent in the roster."
+            return tr("Choose an agent in the roster.")
         if not agent.plays:
-            return f"The worker does not say that checkpoints of {agent.title} can act without learning."
+            return tr(
+                "The worker does not say that checkpoints of {algorithm} can act without learning.",
+                algorithm=agent.title,
+            )
         if not self.run_id:
-            return "Choose a run."
+            return tr("Choose a run.")
         if not self.checkpoints:
-            return "This run has no checkpoint that is still there."
+            return tr("This run has no checkpoint that is still there.")
         return ""
 
     def consume(self, changes: Changes) -> None:

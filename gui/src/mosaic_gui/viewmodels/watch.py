@@ -11,6 +11,7 @@ from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.end_card import EndCard, end_card
 from mosaic_gui.state.family import Family, family
+from mosaic_gui.state.language import tr
 from mosaic_gui.state.outside import Outside, tensorboard, tracker
 from mosaic_gui.state.run_details import details, use_facts
 from mosaic_gui.state.store import Changes, Store
@@ -32,7 +33,7 @@ class WatchModel(CurveModel):
     def __init__(self, store: Store, parent: QObject | None = None) -> None:
         super().__init__(store, parent)
         self.episodes = RowsModel(
-            ("#", "Env", "Return", "Length", "Ended by", "At step"),
+            ("#", tr("Env"), tr("Return"), tr("Length"), tr("Ended by"), tr("At step")),
             numeric=(0, 1, 2, 3, 5),
             parent=self,
         )
@@ -40,7 +41,7 @@ class WatchModel(CurveModel):
         self._workers: list[WorkerEntry] = []
         self._gateway = ""
         self._tensorboard: str | None = None
-        self.details = RowsModel(("Argument", "Value"), parent=self)
+        self.details = RowsModel((tr("Argument"), tr("Value")), parent=self)
 
     @property
     def run(self) -> RunView | None:
@@ -92,7 +93,7 @@ class WatchModel(CurveModel):
         """The run's page at its tracker."""
         run, followed = self.run, self._store.followed.get(self.run_id)
         if run is None:
-            return Outside(obstacle="Choose a run.")
+            return Outside(obstacle=tr("Choose a run."))
         return tracker(run, self.worker, self.algorithm, followed.tracked if followed else None)
 
     @property
@@ -179,19 +180,19 @@ class WatchModel(CurveModel):
         now = run_row.now()
         summary = run.summary
         facts = [
-            ("Steps", run_row.steps_text(run)),
-            ("Elapsed", wording.duration(run_row.elapsed_s(run, now))),
+            (tr("Steps"), run_row.steps_text(run)),
+            (tr("Elapsed"), wording.duration(run_row.elapsed_s(run, now))),
         ]
         if run.state.has_process and run.eta_s is not None:
-            facts.append(("Left", wording.duration(run.eta_s)))
+            facts.append((tr("Left"), wording.duration(run.eta_s)))
         if run.sps is not None:
-            facts.append(("Steps/s", wording.count(round(run.sps))))
+            facts.append((tr("Steps/s"), wording.count(round(run.sps))))
         if summary is not None and summary.episodes:
             facts += [
-                ("Episodes", wording.count(summary.episodes)),
-                ("Last return", wording.number(summary.last_return)),
-                ("Mean of 20", wording.number(summary.mean_return)),
-                ("Best", wording.number(summary.best_return)),
+                (tr("Episodes"), wording.count(summary.episodes)),
+                (tr("Last return"), wording.number(summary.last_return)),
+                (tr("Mean of 20"), wording.number(summary.mean_return)),
+                (tr("Best"), wording.number(summary.best_return)),
             ]
         followed = self._store.followed.get(self.run_id)
         if followed is not None and run.state.has_process:
@@ -201,9 +202,11 @@ class WatchModel(CurveModel):
 
 def _episode_texts(row: EpisodeRow) -> tuple[str, ...]:
     if row.length is None:
-        ended = "goes on"
+        ended = tr("goes on")
+    elif row.terminated:
+        ended = tr("terminated")
     else:
-        ended = "terminated" if row.terminated else "truncated" if row.truncated else "–"
+        ended = tr("truncated") if row.truncated else wording.NOTHING
     return (
         wording.count(row.episode),
         str(row.env),

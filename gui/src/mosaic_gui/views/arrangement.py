@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from mosaic_gui.state.language import mark
+
 HUMAN, TRAIN, REPLAY, COMPARE = "Human", "Train", "Replay", "Compare"
 
 
@@ -63,6 +65,12 @@ BUILT_IN = {
     ),
 }
 """By name; Train is the first one."""
+TITLES = {
+    HUMAN: mark("Human"),
+    TRAIN: mark("Train"),
+    REPLAY: mark("Replay"),
+    COMPARE: mark("Compare"),
+}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QKeyEvent
 from PyQt6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr_n
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.views.text import frame
 
@@ -21,7 +21,9 @@ class CurvePicker(QWidget):
         self.setObjectName("charts.picker")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.field = QLineEdit()
-        self.field.setPlaceholderText(tr("Search {0} curves …").format(len(model.names)))
+        self.field.setPlaceholderText(
+            tr_n("Search {n} curve …", "Search {n} curves …", len(model.names))
+        )
         self.list = QListWidget()
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         for name in model.names:

@@ -6,7 +6,7 @@ from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from mosaic_gui.state.family import Family, Relative
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.viewmodels.watch import WatchModel
 
@@ -66,11 +66,19 @@ class DetailsPanel(QWidget):
     def _family_words(self, family: Family) -> str:
         lines = []
         if family.parent is not None:
-            lines.append(f"{tr('Comes from')} {_link(family.parent)}")
+            lines.append(tr("Comes from {run}", run=_link(family.parent)))
         if family.children:
             named = ", ".join(_link(child) for child in family.children)
-            more = tr(" and {0} more").format(family.more) if family.more else ""
-            lines.append(f"{tr('Went on in')} {named}{more}")
+            lines.append(
+                tr_n(
+                    "Went on in {runs} and {n} more",
+                    "Went on in {runs} and {n} more",
+                    family.more,
+                    runs=named,
+                )
+                if family.more
+                else tr("Went on in {runs}", runs=named)
+            )
         return "<br>".join(lines)
 
 

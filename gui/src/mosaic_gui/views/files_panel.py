@@ -166,7 +166,7 @@ class FilesPanel(QWidget):
         if run is None or file is None:
             return
         where = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DownloadLocation)
-        dialog = QFileDialog(self, tr("Save {0}").format(file.path))
+        dialog = QFileDialog(self, tr("Save {name}", name=file.path))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDirectory(where)
@@ -179,7 +179,7 @@ class FilesPanel(QWidget):
         if clipboard is not None and run is not None:
             place = self._model.files.place(run.run_dir, self._path)
             clipboard.setText(place)
-            self.said.emit(tr("Copied: {0}").format(place))
+            self.said.emit(tr("Copied: {place}", place=place))
 
 
 def _act(text: str, picture: str, name: str, accessible: str = "") -> QPushButton:

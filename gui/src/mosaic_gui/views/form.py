@@ -13,7 +13,7 @@ from PyQt6.QtWidgets import (
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.state import wording
 from mosaic_gui.state.form_field import FormGroup
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.tracking import GROUP as TRACKING
 from mosaic_gui.viewmodels.launch import ARGUMENT, RUN, LaunchModel
 from mosaic_gui.views.form_bar import FormBar
@@ -221,7 +221,9 @@ class RunForm(QFrame):
         picker = Picker(self, tr("Go on from a run"), "form.checkpoint.picker")
         entries = [
             Entry(
-                run.run_id, f"{run.name}   {wording.plural(run.summary.checkpoints, 'checkpoint')}"
+                run.run_id,
+                f"{run.name}   "
+                + tr_n("{n} checkpoint", "{n} checkpoints", run.summary.checkpoints),
             )
             for run in self._model.continuable
             if run.summary is not None
@@ -252,7 +254,8 @@ class RunForm(QFrame):
             entries = [
                 Entry(
                     f"{run_id}/{one.path}",
-                    f"{one.path}   step {wording.count(one.step)}   {wording.bytes_text(one.bytes)}",
+                    f"{one.path}   {tr('step {n}', n=wording.count(one.step))}   "
+                    f"{wording.bytes_text(one.bytes)}",
                 )
                 for one in found
             ]
@@ -267,7 +270,10 @@ class RunForm(QFrame):
             return ""
         parts = [f"{known.observation_space} → {known.action_space}"] if known.action_space else []
         if known.max_steps:
-            parts.append(tr("at most {0} steps an episode").format(f"{known.max_steps:,}"))
+            most = tr_n(
+                "at most {n} step an episode", "at most {n} steps an episode", known.max_steps
+            )
+            parts.append(most)
         if known.bundle:
-            parts.append(tr("needs the bundle {0}").format(known.bundle))
+            parts.append(tr("needs the bundle {bundle}", bundle=known.bundle))
         return ", ".join(parts)

@@ -4,7 +4,8 @@ from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QKeySequence, QShortcut
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QToolButton, QWidget
 
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_mark
+from mosaic_gui.state.run_row import STATE_WORDS
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.draft import DraftModel
@@ -74,14 +75,17 @@ class FormBar(QWidget):
         undoes = draft.history.undoes if draft else ""
         redoes = draft.history.redoes if draft else ""
         self.undo.setEnabled(bool(undoes))
-        self.undo.setToolTip(f"{tr('Undo')}: {undoes} (Ctrl+Z)" if undoes else tr("Undo"))
+        self.undo.setToolTip(tr("Undo: {edit} (Ctrl+Z)", edit=undoes) if undoes else tr("Undo"))
         self.redo.setEnabled(bool(redoes))
-        self.redo.setToolTip(f"{tr('Redo')}: {redoes} (Ctrl+Shift+Z)" if redoes else tr("Redo"))
+        self.redo.setToolTip(
+            tr("Redo: {edit} (Ctrl+Shift+Z)", edit=redoes) if redoes else tr("Redo")
+        )
 
     def _pick(self) -> None:
         picker = Picker(self, tr("Copy the values of a run"), "form.copy.picker")
         entries = [
-            Entry(run.run_id, f"{run.name}   {run.state.value}") for run in self._model.copyable
+            Entry(run.run_id, f"{run.name}   {tr_mark(STATE_WORDS[run.state])}")
+            for run in self._model.copyable
         ]
         picker.offer(entries, tr("There is no run yet whose algorithm this stack has."))
         picker.chosen.connect(lambda run_id: (self._model.copy_run(run_id), picker.close()))

@@ -124,7 +124,7 @@ class FieldRow(QWidget):
         unit = f"{self.field.unit}. " if self.field.unit else ""
         hint = f"{unit.capitalize() if unit.islower() else unit}{self.field.help}"
         if self.field.fixed:
-            hint = f"{tr('Fixed by the worker.')} {hint}"
+            hint = tr("Fixed by the worker.") + f" {hint}"
         self._beside.set_help(fault or hint.strip(), is_fault=bool(fault))
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
@@ -143,8 +143,8 @@ class FieldRow(QWidget):
         made.setStyleSheet("padding: 0;")
         made.setIcon(icon("reset", current().muted))
         default = self.field.text(self.field.default) or tr("empty")
-        made.setToolTip(tr("Back to its default: {0}").format(default))
-        made.setAccessibleName(tr("{0}: back to its default").format(self.field.label))
+        made.setToolTip(tr("Back to its default: {value}", value=default))
+        made.setAccessibleName(tr("{field}: back to its default", field=self.field.label))
         policy = made.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         made.setSizePolicy(policy)
@@ -213,7 +213,7 @@ def _tool_tip(form_field: FormField) -> str:
     if form_field.bounds:
         lines.append(form_field.bounds)
     if form_field.default is not None:
-        lines.append(f"default {form_field.text(form_field.default)}")
+        lines.append(tr("default {value}", value=form_field.text(form_field.default)))
     if form_field.flag:
         lines.append(form_field.flag)
     return "\n".join(line for line in lines if line)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.views.form_field import FieldRow
@@ -84,7 +84,7 @@ class FormSection(QWidget):
 
     def tell_changes(self, count: int, *, wrong: bool) -> None:
         """How many of its fields are not as by default, and whether one is wrong: seen when it is folded."""
-        words = tr("{0} changed").format(count) if count else ""
+        words = tr_n("{n} changed", "{n} changed", count) if count else ""
         colour = current().bad if wrong else current().accent
         self._changes.setStyleSheet(f"color: {colour};")
         self._changes.setText(tr("check this") if wrong else words)

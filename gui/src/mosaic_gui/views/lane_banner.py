@@ -51,6 +51,6 @@ class LaneBanner(QWidget):
         self._level = missing.level
         things = ", ".join(missing.things)
         self.words.set_whole(
-            tr("Analytics lane: curves and files are recorded, not {0}.").format(things)
+            tr("Analytics lane: curves and files are recorded, not {things}.", things=things)
         )
         self.record.setVisible(bool(missing.level))

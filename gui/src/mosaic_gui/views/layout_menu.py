@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import QMenu, QWidget
 
-from mosaic_gui.state.language import tr
-from mosaic_gui.views.arrangement import BUILT_IN
+from mosaic_gui.state.language import tr, tr_mark
+from mosaic_gui.views.arrangement import BUILT_IN, TITLES
 from mosaic_gui.views.word_popup import WordPopup
 
 KEYS = {name: f"Alt+{n}" for n, name in enumerate(BUILT_IN, start=1)}
@@ -34,7 +34,7 @@ class LayoutMenu(QMenu):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for name in BUILT_IN:
-            self._add(f"{self._title(name)}\t{KEYS[name]}", name)
+            self._add(f"{tr_mark(TITLES[name])}\t{KEYS[name]}", name)
         if own:
             self.addSeparator()
             for name in own:
@@ -54,14 +54,6 @@ class LayoutMenu(QMenu):
         reset = self.addAction(tr("As it was at first"))
         if reset is not None:
             reset.triggered.connect(self.reset_wanted)
-
-    def _title(self, name: str) -> str:
-        return {
-            "Human": tr("Human"),
-            "Train": tr("Train"),
-            "Replay": tr("Replay"),
-            "Compare": tr("Compare"),
-        }[name]
 
     def _add(self, text: str, name: str) -> None:
         action = self.addAction(text)

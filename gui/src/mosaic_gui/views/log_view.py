@@ -13,7 +13,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.state.ansi import plain, stretches
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.log_text import MOST_LINES
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.theme.tokens import mixed
@@ -165,9 +165,9 @@ class LogView(QWidget):
             mark.cursor, mark.format = cursor, ground
             marks.append(mark)
         self.text.setExtraSelections(marks)
-        more = "+" if len(marks) == MOST_MARKS else ""
-        found = tr("{0} found").format(f"{len(marks)}{more}")
-        self._found.setText(found)
+        n = len(marks)
+        found = tr_n("{n} found", "{n} found", n)
+        self._found.setText(found if n < MOST_MARKS else tr("{most}+ found", most=MOST_MARKS))
         self._found.setVisible(bool(words))
 
     def _next(self) -> None:

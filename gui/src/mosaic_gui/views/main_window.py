@@ -11,11 +11,12 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_mark
 from mosaic_gui.state.roster import AgentKey, Way
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.views.agents_dock import FOLD_KEYS, AgentsDock
+from mosaic_gui.views.arrangement import TITLES as LAYOUT_TITLES
 from mosaic_gui.views.command_palette import CommandPalette
 from mosaic_gui.views.connection_page import ConnectionPage
 from mosaic_gui.views.layout_menu import KEYS as LAYOUT_KEYS
@@ -153,7 +154,8 @@ class MainWindow(QMainWindow):
         stop = self._action(tr("Stop the watched run"), "Ctrl+Shift+.")
         stop.triggered.connect(self.watch.stop.click)
         for name, keys in LAYOUT_KEYS.items():
-            action = self._action(tr("Layout {0}").format(name), keys)
+            title = tr("Layout {layout}", layout=tr_mark(LAYOUT_TITLES[name]))
+            action = self._action(title, keys)
             action.triggered.connect(lambda _on, name=name: self.layout_wanted.emit(name))
         theme = self._action(tr("Light or dark"), "Ctrl+Shift+L")
         theme.triggered.connect(self.theme_wanted)

@@ -84,13 +84,16 @@ class MindFacts(QTextBrowser):
         tokens = current()
         where = ""
         if look.cell is not None:
-            where = tr("at {0},{1} {2}").format(*look.cell, look.kind or "")
-        sure = "" if look.confidence is None else tr("{0} sure").format(f"{look.confidence:.0%}")
+            row, column = look.cell
+            where = tr("at {row},{column}", row=row, column=column) + f" {look.kind or ''}"
+        sure = ""
+        if look.confidence is not None:
+            sure = tr("{share} % sure", share=f"{100 * look.confidence:.0f}")
         chance = _coloured(tr("explored"), tokens.warn) if look.explored else ""
-        reward = tr("reward {0}").format(wording.number(look.reward))
+        reward = tr("reward {value}", value=wording.number(look.reward))
         who = escape(look.agent) if look.agent else ""
         told = " · ".join(part for part in (who, escape(where), sure, chance, reward) if part)
-        title = tr("Step {0}").format(f"{look.step:,}")
+        title = tr("Step {n}", n=wording.count(look.step))
         return (
             f"<p style='margin:2px 0 0 0; font-size:15px'><b>{title} → "
             f"{escape(look.action_name)}</b></p>{_muted(told)}"

@@ -10,8 +10,9 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_contracts.runs import EpisodeRow
 from mosaic_gui.state import wording
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.views.mind_facts import MindFacts
 from mosaic_gui.views.mind_timeline import MindTimeline
@@ -129,18 +130,12 @@ class MindPanel(QWidget):
         again = len({key.attempt for key in model.episodes}) > 1
         for key in model.episodes:
             row = model.rows[key]
-            text = tr("Episode {0}").format(f"{key.episode:,}")
+            parts = [tr("Episode {n}", n=wording.count(key.episode))]
             if several:
-                text += tr(" · env {0}").format(key.env)
+                parts.append(tr("env {n}", n=key.env))
             if again:
-                text += tr(" · attempt {0}").format(key.attempt)
-            if row.length is None:
-                text += tr("  —  goes on")
-            else:
-                text += tr("  —  return {0}, {1} steps").format(
-                    wording.number(row.episode_return), f"{row.length:,}"
-                )
-            self.episodes.addItem(text)
+                parts.append(tr("attempt {n}", n=key.attempt))
+            self.episodes.addItem(" · ".join(parts) + f"  —  {_outcome(row)}")
         at = model.episodes.index(model.key) if model.key in model.episodes else -1
         self.episodes.setCurrentIndex(at)
         self.episodes.blockSignals(False)
@@ -173,9 +168,16 @@ class MindPanel(QWidget):
         if values is None:
             self._under.set_whole(tr("No values were told before this step."))
             return
-        words = tr("Values as told at the run's step {0}").format(f"{values.step:,}")
+        words = [tr("Values as told at the run's step {n}", n=wording.count(values.step))]
         if values.epsilon is not None:
-            words += tr(" · epsilon {0}").format(wording.number(values.epsilon, 3))
+            words.append(tr("epsilon {value}", value=wording.number(values.epsilon, 3)))
         if grid is not None and grid.states_per_cell > 1:
-            words += tr(" · of the states that differ from this one in their place alone")
-        self._under.set_whole(words)
+            words.append(tr("of the states that differ from this one in their place alone"))
+        self._under.set_whole(" · ".join(words))
+
+
+def _outcome(row: EpisodeRow) -> str:
+    if row.length is None:
+        return tr("goes on")
+    value = wording.number(row.episode_return)
+    return tr_n("return {value}, {n} step", "return {value}, {n} steps", row.length, value=value)

@@ -216,13 +216,13 @@ class MindTimeline(QWidget):
         if not 0 <= place < len(self._model.looks) or point.x() < _NAMES:
             return ""
         look = self._model.looks[place]
-        lines = [tr("Step {0}: {1}").format(look.step, look.action_name)]
+        lines = [tr("Step {n}: {action}", n=look.step, action=look.action_name)]
         if look.plan:
-            lines.append(tr("Plan {0}").format(look.plan))
+            lines.append(tr("Plan {plan}", plan=look.plan))
         lines += look.intentions
         lines += [f"+ {belief}" for belief in look.added[:8]]
         lines += [f"− {belief}" for belief in look.removed[:8]]
-        lines.append(tr("Reward {0}").format(wording.number(look.reward)))
+        lines.append(tr("Reward {value}", value=wording.number(look.reward)))
         return "\n".join(lines)
 
 

@@ -66,7 +66,7 @@ class HumanOnly(QWidget):
         able = [m.title for m in self._model.members if Mode.HUMAN.value in m.modes]
         if able:
             self._badge.set_state(tr("Ready"), "ok")
-            self._words.setText(tr("Played through {0}.").format(", ".join(able)))
+            self._words.setText(tr("Played through {workers}.", workers=", ".join(able)))
             return
         self._badge.set_state(tr("Not ready"), "warn")
         self._words.setText(

@@ -3,7 +3,7 @@
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.state.difference import Difference
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.viewmodels.draft import DraftModel
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
@@ -45,14 +45,15 @@ class OriginStrip(QWidget):
         self.setVisible(origin is not None)
         if origin is None:
             return
-        self._title.set_whole(tr("Copy of {0}").format(origin.name or origin.run_id))
+        self._title.set_whole(tr("Copy of {run}", run=origin.name or origin.run_id))
         found = self._model.differences
-        words = " · ".join(self._word(one) for one in found[:MOST_SHOWN])
+        parts = [self._word(one) for one in found[:MOST_SHOWN]]
         if len(found) > MOST_SHOWN:
-            words += tr(" · and {0} more").format(len(found) - MOST_SHOWN)
+            parts.append(tr_n("and {n} more", "and {n} more", len(found) - MOST_SHOWN))
+        lines = [" · ".join(parts)] if parts else []
         if origin.lost:
-            words += tr("\nNot known here any more: {0}").format(", ".join(origin.lost))
-        self._words.setText(words or tr("Nothing differs yet: the same run again."))
+            lines.append(tr("Not known here any more: {names}", names=", ".join(origin.lost)))
+        self._words.setText("\n".join(lines) or tr("Nothing differs yet: the same run again."))
 
     def _word(self, one: Difference) -> str:
         empty = tr("none")

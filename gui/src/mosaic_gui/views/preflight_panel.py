@@ -13,7 +13,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_contracts.preflight import PreflightLine
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import mark, tr, tr_mark
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import pixmap
 from mosaic_gui.viewmodels.launch import LaunchModel
@@ -25,6 +25,7 @@ from mosaic_gui.views.text import button, frame, inside_of_scroll, label
 WIDTH = 312
 LINES, PLAN, ABOUT = "lines", "plan", "about"
 _TONES = {"ok": "ok", "warning": "warn", "blocking": "bad"}
+_LEVELS = {"ok": mark("Fine"), "warning": mark("Warning"), "blocking": mark("In the way")}
 _ORDER = {"blocking": 0, "warning": 1, "ok": 2}
 
 
@@ -91,7 +92,7 @@ class PreflightPanel(QFrame):
         self._needs.setText("\n".join(f"•  {need}" for need in model.needs))
         self._agreement.setVisible(bool(model.agreed))
         self._agreed.setText(
-            tr("You agreed to: {0}").format("; ".join(model.agreed)) if model.agreed else ""
+            tr("You agreed to: {needs}", needs="; ".join(model.agreed)) if model.agreed else ""
         )
         self.plan.refresh()
         self._fill_lines()
@@ -169,7 +170,7 @@ def _line(line: PreflightLine) -> QWidget:
     row.setSpacing(9)
     picture = label()
     picture.setPixmap(pixmap(line.level, current().tone(_TONES[line.level]), 16))
-    picture.setAccessibleName(line.level)
+    picture.setAccessibleName(tr_mark(_LEVELS[line.level]))
     row.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
     words = QVBoxLayout()
     words.setSpacing(2)

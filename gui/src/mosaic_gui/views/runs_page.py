@@ -14,8 +14,7 @@ from PyQt6.QtWidgets import (
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
-from mosaic_gui.state.language import tr
-from mosaic_gui.state.wording import plural
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
@@ -205,9 +204,9 @@ class RunsPage(QWidget):
     def _on_rows(self) -> None:
         total, shown = self._model.rowCount(), self._shown.rowCount()
         self._count.setText(
-            plural(total, "run")
+            tr_n("{n} run", "{n} runs", total)
             if shown == total
-            else tr("{0} of {1}").format(shown, plural(total, "run"))
+            else tr_n("{shown} of {n} run", "{shown} of {n} runs", total, shown=shown)
         )
         self._stack.setCurrentIndex(0 if total else 1)
         self._on_selection()
@@ -228,7 +227,7 @@ class RunsPage(QWidget):
         self.delete_action.setEnabled(bool(ended))
         self.open_action.setText(tr("Compare") if len(runs) > 1 else tr("Open"))
         self._selection.setText(
-            tr("{0} selected").format(plural(len(runs), "run"))
+            tr_n("{n} run selected", "{n} runs selected", len(runs))
             if runs
             else tr("Double-click a run to watch it")
         )

@@ -1,5 +1,6 @@
 """The settings, made from their declaration: one row for each, with its help."""
 
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from PyQt6.QtCore import pyqtSignal
@@ -13,7 +14,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.settings import Entry, Settings, entries
+from mosaic_gui.state.settings import NO_LANGUAGES, Entry, Settings, entries
 from mosaic_gui.views.form_field import CalmCombo
 from mosaic_gui.views.text import frame, label
 
@@ -26,8 +27,10 @@ class SettingsPage(QWidget):
     changed = pyqtSignal(str, object)
     """Name of a setting, and its new value."""
 
-    def __init__(self, settings: Settings, where: str) -> None:
-        """`where`: the file that keeps them."""
+    def __init__(
+        self, settings: Settings, where: str, languages: Mapping[str, str] = NO_LANGUAGES
+    ) -> None:
+        """`where`: the file that keeps them. `languages`: see `entries`."""
         super().__init__()
         self.setObjectName("page.settings")
         self.fields: dict[str, QWidget] = {}
@@ -37,7 +40,7 @@ class SettingsPage(QWidget):
         inside.setContentsMargins(20, 8, 20, 18)
         inside.setSpacing(8)
         section = ""
-        for entry in entries():
+        for entry in entries(languages):
             if entry.section != section:
                 section = entry.section
                 heading = label(section, "section")
@@ -50,7 +53,7 @@ class SettingsPage(QWidget):
         layout.addWidget(label(tr("Settings"), "title"))
         layout.addWidget(panel)
         if where:
-            layout.addWidget(label(tr("Kept in {0}").format(where), "small"))
+            layout.addWidget(label(tr("Kept in {file}", file=where), "small"))
         layout.addStretch(1)
 
     def _row(self, entry: Entry, value: object) -> QHBoxLayout:
@@ -74,11 +77,7 @@ class SettingsPage(QWidget):
             self.changed.emit(entry.name, new)
 
         if entry.choices:
-            combo = CalmCombo()
-            combo.addItems(entry.choices)
-            combo.setCurrentText(str(value))
-            combo.currentTextChanged.connect(tell)
-            return combo
+            return _choice(entry, str(value), tell)
         if entry.kind is bool:
             check = QCheckBox()
             check.setChecked(bool(value))
@@ -96,3 +95,14 @@ class SettingsPage(QWidget):
         number.setValue(cast(int, value))
         number.valueChanged.connect(tell)
         return number
+
+
+def _choice(entry: Entry, value: str, tell: Callable[[object], None]) -> CalmCombo:
+    combo = CalmCombo()
+    for choice, word in entry.choices:
+        combo.addItem(word, choice)
+    if combo.findData(value) < 0:
+        combo.addItem(value, value)  # what was chosen and is not there any more is not lost
+    combo.setCurrentIndex(combo.findData(value))
+    combo.currentIndexChanged.connect(lambda n: tell(combo.itemData(n)))
+    return combo

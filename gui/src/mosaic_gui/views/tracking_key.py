@@ -23,7 +23,7 @@ class TrackingKey(QWidget):
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setFixedWidth(INPUT_WIDTH)
         self.take = button(tr("From my environment"), "quiet", "tracking.environment")
-        self.take.setToolTip(tr("Hands ${0} of this program to the stack").format(WANDB_SECRET))
+        self.take.setToolTip(tr("Hands ${name} of this program to the stack", name=WANDB_SECRET))
         self._state = label("", "small", wraps=True)
         name = label(tr("key"))
         name.setFixedWidth(LABEL_WIDTH)

@@ -59,7 +59,7 @@ class TrainedPage(QWidget):
         self._about.setText(agent.title if agent else "")
         self._parts.setCurrentIndex(0 if model.runs else 1)
         name = agent.title if agent else tr("an agent")
-        self._hero.setText(tr("{0} has not been trained here yet").format(name))
+        self._hero.setText(tr("{agent} has not been trained here yet", agent=name))
         row = next((n for n, run in enumerate(model.runs) if run.run_id == model.run_id), None)
         if row is not None:
             self.table.mark(row)

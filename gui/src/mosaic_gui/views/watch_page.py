@@ -143,7 +143,7 @@ class WatchPage(QWidget):
         if run is None:
             words = tr("Choose a run in the list.")
         elif run.state.value == "queued":
-            words = tr("It waits: {0}").format(run.waiting_reason or tr("its turn comes"))
+            words = tr("It waits: {why}", why=run.waiting_reason or tr("its turn comes"))
         elif run.state.is_final and not model.is_loading:
             words = tr("It ended before it had anything to draw.")
         else:
