@@ -14,8 +14,8 @@ from mosaic_worker_spade.deliberation.library import (
     SCOUT,
     PlanSource,
     built_in,
-    require_readable,
 )
+from mosaic_worker_spade.deliberation.reading import require_readable
 from mosaic_worker_spade.deliberation.reasoner import (
     Reasoner,
     belief_text,

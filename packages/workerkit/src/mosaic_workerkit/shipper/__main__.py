@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from mosaic_contracts.launch import LAUNCH_FILE, Launch
 from mosaic_workerkit.outbox import outbox_dir
 from mosaic_workerkit.outbox.segment import SHIPPER_LOCK
+from mosaic_workerkit.shipper.consignment import Consignment
 from mosaic_workerkit.shipper.courier import Courier
 from mosaic_workerkit.shipper.journal import say
 
@@ -50,14 +51,14 @@ def main() -> int:
 
 
 async def _ship(run_dir: Path, launch: Launch, drain: bool, timeout_s: float) -> int:
-    courier = Courier(run_dir, launch)
+    goods = Consignment(run_dir, launch)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, courier.begin_drain)
+        loop.add_signal_handler(number, goods.begin_drain)
     if drain:
-        courier.begin_drain()
-    all_committed = await courier.run(timeout_s, follow_parent=not drain)
-    say("shipper.done" if all_committed else "shipper.gave_up", **courier.standing())
+        goods.begin_drain()
+    all_committed = await Courier(goods).run(timeout_s, follow_parent=not drain)
+    say("shipper.done" if all_committed else "shipper.gave_up", **goods.standing())
     return 0 if all_committed else EXIT_GAVE_UP
 
 

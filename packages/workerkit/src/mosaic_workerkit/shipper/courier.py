@@ -1,21 +1,18 @@
-"""One connection after another until everything is committed; what outlives a connection lives here."""
+"""One connection after another until everything is committed."""
 
 import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import nats.errors
 import nkeys  # type: ignore[import-untyped]  # ships no types
 from nats.aio.client import Client, RawCredentials
 
 from mosaic_contracts import subjects
-from mosaic_contracts.launch import CREDS_FILE, Launch
-from mosaic_contracts.services import Committed
-from mosaic_contracts.wire import SOURCE_WORKER
+from mosaic_contracts.launch import CREDS_FILE
 from mosaic_workerkit.errors import CredentialsRefused, OutboxCorrupted
-from mosaic_workerkit.outbox import CommittedMark, OutboxReader, outbox_dir
+from mosaic_workerkit.shipper.consignment import Consignment
 from mosaic_workerkit.shipper.journal import say
 from mosaic_workerkit.shipper.refusal import RefusalWord, refusal_of
 from mosaic_workerkit.shipper.session import Session, ShipmentRefused
@@ -23,10 +20,6 @@ from mosaic_workerkit.shipper.session import Session, ShipmentRefused
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 0.25
 """What events wait at most beyond the broker's return."""
-_SAY_AGAIN_S = 30.0
-"""Before the same is said again of the broker, and twice as long each further time: the log must not grow by every
-try of a night."""
-_LONGEST_SILENCE_S = 600.0
 _REFUSED_WAIT_S = (0.25, 1.0, 2.0, 5.0)
 """Between tries with the same credentials: each is a line in the broker's log."""
 _LOOK_S = 0.25
@@ -38,98 +31,23 @@ _ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
 
 
 class Courier:
-    """Ships one outbox."""
+    """Ships one consignment."""
 
-    def __init__(self, run_dir: Path, launch: Launch) -> None:
-        self.run_dir = run_dir
-        self.launch = launch
-        self.reader = OutboxReader(outbox_dir(run_dir, launch.attempt))
-        self.mark = CommittedMark(self.reader.folder)
-        self.floor = 1
-        """First seq that can still be sent; above 1 once the recorder lost what had been freed here."""
-        self.losses = 0
-        """How often that was seen."""
-        self._complaints: dict[str, tuple[float, float]] = {}
-        """What was said of the broker, when it may be said again (monotonic), and how long that was."""
+    def __init__(self, goods: Consignment) -> None:
+        self._goods = goods
         self._credentials: str | None = None
         """What was tried last."""
         self._had_credentials = False
-        self._refusal = RefusalWord(run_dir, launch.attempt)
+        self._refusal = RefusalWord(goods.run_dir, goods.launch.attempt)
         self._refusals = 0
         """In a row."""
         self._accepted_at: float | None = None
         """When the broker took the credentials of this connection (monotonic)."""
-        self.acked_seq = self.mark.seq
-        self.moved_at = time.monotonic()
-        """When committed moved last."""
-        self.watched_until = 0.0
-        self.wake = asyncio.Event()
-        """Set when there is a reason not to wait for the next tick."""
-        self._draining = asyncio.Event()
-
-    @property
-    def is_draining(self) -> bool:
-        """The worker is over: ship what is left and end."""
-        return self._draining.is_set()
-
-    def begin_drain(self) -> None:
-        """The worker is over."""
-        if not self.is_draining:
-            say("shipper.draining", **self.standing())
-        self._draining.set()
-        self.wake.set()
-
-    def standing(self) -> dict[str, int]:
-        """The marks, for the log."""
-        read = self.reader.next_seq - 1
-        return {"read": read, "acked": self.acked_seq, "committed": self.mark.seq}
-
-    def is_all_committed(self) -> bool:
-        """Whether nothing is left, and nobody can add to it."""
-        return self.reader.writer_is_dead() and self.reader.last_seq() <= self.mark.seq
-
-    def take_committed(self, told: Committed) -> bool:
-        """Move the mark and free the outbox, as far as the recorder announces. False: it says less than before.
-
-        Announcements and answers may pass each other, so that alone means nothing.
-        """
-        return self._move(self._committed_seq(told))
-
-    def take_answer(self, told: Committed, from_seq: int, known: int) -> None:
-        """The same from an answer, which was asked for from `from_seq` on when `known` was committed.
-
-        When the recorder has less than that, its store was lost or is an older copy: what the outbox still holds is
-        sent again, and what was freed stays a gap there.
-        """
-        seq = max(self._committed_seq(told), from_seq - 1)
-        if seq < known:
-            self._go_back()
-        else:
-            self._move(seq)
-
-    def _committed_seq(self, told: Committed) -> int:
-        own = (self.launch.attempt, SOURCE_WORKER)
-        return next((m.next_seq - 1 for m in told.marks if (m.attempt, m.source) == own), 0)
-
-    def _move(self, seq: int) -> bool:
-        if seq > self.mark.seq:
-            self.moved_at = time.monotonic()
-            self.mark.move(seq)
-            self.acked_seq = max(self.acked_seq, seq)
-            self.wake.set()
-        return seq >= self.mark.seq
-
-    def _go_back(self) -> None:
-        say("store.lost", **self.standing())
-        self.floor = self.mark.go_back()
-        self.acked_seq = self.mark.seq
-        self.losses += 1
-        self.wake.set()
 
     async def run(self, drain_s: float, follow_parent: bool) -> bool:
         """Ship for as long as the run lives, and then at most `drain_s`; whether all is committed."""
         shipping = asyncio.create_task(self._ship())
-        over = asyncio.create_task(self._draining.wait())
+        over = asyncio.create_task(self._goods.draining.wait())
         parent = asyncio.create_task(self._watch_parent()) if follow_parent else None
         await asyncio.wait({shipping, over}, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait({shipping}, timeout=drain_s)
@@ -144,34 +62,38 @@ class Courier:
         while True:
             self._accepted_at = None
             try:
-                if self.is_draining and self.is_all_committed():
-                    self.mark.move(self.mark.seq, is_all=True)
+                if self._goods.is_draining and self._goods.is_all_committed():
+                    self._goods.mark.move(self._goods.mark.seq, is_all=True)
                     return True
                 await self._with_connection()
             except OutboxCorrupted as error:
                 say("outbox.corrupted", error=str(error))
                 return False
             except CredentialsRefused as error:
-                self.complain("credentials.refused", error)
-                if self.is_draining and self._had_credentials and not self._read_credentials():
+                self._goods.complain("credentials.refused", error)
+                if (
+                    self._goods.is_draining
+                    and self._had_credentials
+                    and not self._read_credentials()
+                ):
                     return False  # their folder was deleted: nobody can give us others
                 self._refusal.leave(str(error))
                 await self._wait_for_credentials()
             except (OSError, nats.errors.Error, ShipmentRefused) as error:
                 if self._was_up_for(_CONNECT_S):
                     wait_s = _FIRST_WAIT_S
-                    self._complaints.clear()
-                self.complain("broker.away", error)
-                self.wake.clear()
-                await self.pause(wait_s)
+                    self._goods.forgive()
+                self._goods.complain("broker.away", error)
+                self._goods.wake.clear()
+                await self._goods.pause(wait_s)
                 wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def _was_up_for(self, seconds: float) -> bool:
         return self._accepted_at is not None and time.monotonic() - self._accepted_at > seconds
 
-    def on_accepted(self) -> None:
+    def _on_accepted(self) -> None:
         """The broker takes our credentials, and lets us listen."""
-        say("broker.connected", **self.standing())
+        say("broker.connected", **self._goods.standing())
         self._accepted_at = time.monotonic()
         self._refusals = 0
         self._refusal.take_back()
@@ -182,25 +104,8 @@ class Courier:
         self._refusals += 1
         until = time.monotonic() + wait_s
         while time.monotonic() < until and self._read_credentials() == self._credentials:
-            self.wake.clear()
-            await self.pause(_LOOK_S)
-
-    def complain(self, event: str, error: Exception) -> None:
-        """Log it, a new cause at once and the same one less and less often."""
-        text, now = f"{type(error).__name__}: {error}", time.monotonic()
-        due, wait_s = self._complaints.get(f"{event} {text}", (now, _SAY_AGAIN_S))
-        if now >= due:
-            longer_s = min(2 * wait_s, _LONGEST_SILENCE_S)
-            self._complaints[f"{event} {text}"] = (now + wait_s, longer_s)
-            say(event, error=text, **self.standing())
-
-    async def pause(self, seconds: float) -> None:
-        """Wait so long, or until there is a reason not to."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self.wake.wait()
-        except TimeoutError:
-            return
+            self._goods.wake.clear()
+            await self._goods.pause(_LOOK_S)
 
     async def _with_connection(self) -> None:
         closed, connected = asyncio.Event(), asyncio.Event()
@@ -212,7 +117,7 @@ class Courier:
             if not connected.is_set():
                 return  # told by what the try raises
             if refusal_of(error) is None:
-                self.complain("broker.error", error)
+                self._goods.complain("broker.error", error)
             else:
                 closed.set()  # nothing of this connection can be relied on
 
@@ -221,7 +126,7 @@ class Courier:
         connection = await self._connect(on_closed, on_error)
         connected.set()
         try:
-            await Session(self, connection, closed).run()
+            await Session(self._goods, connection, closed, self._on_accepted).run()
         except (nats.errors.Error, ShipmentRefused) as error:
             _raise_refusal(connection.last_error, error)
             raise
@@ -242,9 +147,9 @@ class Courier:
         try:
             await asyncio.wait_for(
                 client.connect(
-                    self.launch.broker_url,
-                    name=f"shipper-{self.launch.run_id}",
-                    inbox_prefix=subjects.inbox_prefix(self.launch.run_id),
+                    self._goods.launch.broker_url,
+                    name=f"shipper-{self._goods.launch.run_id}",
+                    inbox_prefix=subjects.inbox_prefix(self._goods.launch.run_id),
                     user_credentials=None if text is None else _checked(text),
                     allow_reconnect=False,
                     max_reconnect_attempts=1,
@@ -269,7 +174,7 @@ class Courier:
     def _read_credentials(self) -> str | None:
         """The run's credentials as they are now; None when the placement gave none (a broker without accounts)."""
         try:
-            return (self.run_dir / CREDS_FILE).read_text(errors="replace")
+            return (self._goods.run_dir / CREDS_FILE).read_text(errors="replace")
         except FileNotFoundError:
             return None
 
@@ -279,7 +184,7 @@ class Courier:
         while os.getppid() == parent:  # noqa: ASYNC110 - the kernel has no event for it
             await asyncio.sleep(_PARENT_CHECK_S)
         say("runner.gone")
-        self.begin_drain()
+        self._goods.begin_drain()
 
 
 def _checked(text: str) -> RawCredentials:

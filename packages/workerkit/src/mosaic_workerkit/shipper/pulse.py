@@ -3,15 +3,13 @@
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mosaic_contracts.launch import EXIT_FILE, NOTES_FILE, RUNNER_FILE
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 from mosaic_workerkit.progress import read_progress
-
-if TYPE_CHECKING:
-    from mosaic_workerkit.shipper.courier import Courier
+from mosaic_workerkit.shipper.consignment import Consignment
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -26,27 +24,27 @@ class ProcessState(NamedTuple):
     rss_bytes: int
 
 
-def heartbeat(courier: "Courier") -> Heartbeat:
+def heartbeat(goods: Consignment) -> Heartbeat:
     """What to say now."""
-    pid, process = _worker(courier.run_dir)
-    word = read_progress(courier.run_dir)
+    pid, process = _worker(goods.run_dir)
+    word = read_progress(goods.run_dir)
     progress = Progress()
     if word is not None:
         progress = Progress(step=word.step, total=word.total, age_s=word.age_s)
     return Heartbeat(
-        run_id=courier.launch.run_id,
-        attempt=courier.launch.attempt,
+        run_id=goods.launch.run_id,
+        attempt=goods.launch.attempt,
         progress=progress,
         worker_pid=pid,
         worker_state=process.state if process else None,
         cpu_s=process.cpu_s if process else None,
         rss_bytes=process.rss_bytes if process else None,
-        last_seq=max(courier.reader.next_seq - 1, courier.mark.seq),
-        acked_seq=courier.acked_seq,
-        committed_seq=courier.mark.seq,
-        outbox_bytes=courier.reader.unfreed_bytes(),
-        waiting_for_outbox=courier.reader.is_waited_for(),
-        notes=worker_notes(courier.run_dir),
+        last_seq=max(goods.reader.next_seq - 1, goods.mark.seq),
+        acked_seq=goods.acked_seq,
+        committed_seq=goods.mark.seq,
+        outbox_bytes=goods.reader.unfreed_bytes(),
+        waiting_for_outbox=goods.reader.is_waited_for(),
+        notes=worker_notes(goods.run_dir),
     )
 
 

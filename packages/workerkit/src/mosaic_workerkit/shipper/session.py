@@ -5,8 +5,8 @@ import json
 import secrets
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import nats.errors
 import zstandard
@@ -27,11 +27,9 @@ from mosaic_contracts.wire import (
 )
 from mosaic_workerkit.outbox import Region
 from mosaic_workerkit.shipper.command import answer
+from mosaic_workerkit.shipper.consignment import Consignment
 from mosaic_workerkit.shipper.journal import say
 from mosaic_workerkit.shipper.pulse import heartbeat
-
-if TYPE_CHECKING:
-    from mosaic_workerkit.shipper.courier import Courier
 
 TICK_S = 0.1
 WATCHED_TICK_S = 0.02
@@ -73,11 +71,19 @@ class _Sent:
 class Session:
     """One connection's work."""
 
-    def __init__(self, courier: "Courier", connection: Client, closed: asyncio.Event) -> None:
-        self._courier = courier
+    def __init__(
+        self,
+        goods: Consignment,
+        connection: Client,
+        closed: asyncio.Event,
+        on_accepted: Callable[[], None],
+    ) -> None:
+        """`on_accepted`: called once the broker takes our credentials and lets us listen."""
+        self._goods = goods
+        self._on_accepted = on_accepted
         self._connection = connection
         self._closed = closed
-        self._run_id = courier.launch.run_id
+        self._run_id = goods.launch.run_id
         self._subject = subjects.events(self._run_id)
         self._acks = connection.new_inbox()
         """Replies of the broker come to `<this>.<number>`: not by nats-py's publish_async, which (2.16) raises in
@@ -93,8 +99,8 @@ class Session:
         self._stall_s = _STALL_S
         self._told_at = time.monotonic()
         self._must_rewind = False
-        self._losses = courier.losses
-        self._nonce = courier.launch.nonce
+        self._losses = goods.losses
+        self._nonce = goods.launch.nonce
 
     async def run(self) -> None:
         """Until everything is committed in a drain.
@@ -108,8 +114,8 @@ class Session:
         await self._connection.subscribe(subjects.control(run), cb=self._on_control)
         await self._connection.subscribe(f"{self._acks}.*", cb=self._on_ack)
         await self._settle()
-        self._courier.acked_seq = self._courier.mark.seq
-        self._courier.reader.seek(self._courier.mark.seq + 1)
+        self._goods.acked_seq = self._goods.mark.seq
+        self._goods.reader.seek(self._goods.mark.seq + 1)
         tasks = {
             asyncio.create_task(self._publish()),
             asyncio.create_task(self._beat()),
@@ -135,23 +141,23 @@ class Session:
             await self._connection.flush(timeout=_SETTLE_S)
         if self._closed.is_set():
             raise ShipmentRefused("the connection ended")
-        self._courier.on_accepted()
+        self._on_accepted()
 
     async def _publish(self) -> None:
-        courier, reader = self._courier, self._courier.reader
+        goods, reader = self._goods, self._goods.reader
         while True:
             refusal = self._take_acks()
             if refusal is not None:
                 await self._stand_back(refusal)
-            if self._losses != courier.losses:
-                self._losses = courier.losses
+            if self._losses != goods.losses:
+                self._losses = goods.losses
                 self._start_over()
-            if self._must_rewind or courier.mark.seq >= reader.next_seq:
-                self._rewind(courier.mark.seq)
+            if self._must_rewind or goods.mark.seq >= reader.next_seq:
+                self._rewind(goods.mark.seq)
             if self._is_window_full():
                 await self._wait_for_ack()
                 continue
-            courier.wake.clear()
+            goods.wake.clear()
             region = reader.read()
             if region is not None:
                 await self._send(region)
@@ -162,21 +168,21 @@ class Session:
             await self._tick(region.n if region is not None else 0)
 
     def _has_ended(self) -> bool:
-        courier = self._courier
-        if not courier.is_draining or courier.mark.seq < courier.reader.next_seq - 1:
+        goods = self._goods
+        if not goods.is_draining or goods.mark.seq < goods.reader.next_seq - 1:
             return False
-        return courier.is_all_committed()
+        return goods.is_all_committed()
 
     async def _tick(self, sent: int) -> None:
         """Let events gather, `sent` having gone just now; in a drain and after a refusal there are other reasons
         to go on."""
-        is_quiet = sent < _FEW_EVENTS and not self._courier.is_draining
+        is_quiet = sent < _FEW_EVENTS and not self._goods.is_draining
         self._tick_s = min(2 * self._tick_s, LONGEST_TICK_S) if is_quiet else TICK_S
-        is_watched = time.monotonic() < self._courier.watched_until
-        await self._courier.pause(WATCHED_TICK_S if is_watched else self._tick_s)
+        is_watched = time.monotonic() < self._goods.watched_until
+        await self._goods.pause(WATCHED_TICK_S if is_watched else self._tick_s)
 
     async def _send(self, region: Region) -> None:
-        launch = self._courier.launch
+        launch = self._goods.launch
         head = BatchHead(self._run_id, launch.attempt, SOURCE_WORKER, region.seq0, region.n)
         data = self._compress(join_batch(head, region.t0_us, region.records))
         headers = {
@@ -208,7 +214,7 @@ class Session:
                 return error
             self._in_flight.popleft()
             self._in_flight_bytes -= sent.size
-            self._courier.acked_seq = max(self._courier.acked_seq, sent.last_seq)
+            self._goods.acked_seq = max(self._goods.acked_seq, sent.last_seq)
             self._refusal_s, self._note = _FIRST_REFUSAL_S, ""
         if self._in_flight and time.monotonic() - self._in_flight[0].at > _ACK_S:
             raise ShipmentRefused(f"the broker has not acknowledged for {_ACK_S} s")
@@ -217,8 +223,8 @@ class Session:
     async def _stand_back(self, refusal: Exception) -> None:
         """The stream is full or not made yet: go back to what is acknowledged and try a little later."""
         self._note = str(refusal)
-        self._courier.complain("batch.refused", refusal)
-        self._rewind(self._courier.acked_seq)
+        self._goods.complain("batch.refused", refusal)
+        self._rewind(self._goods.acked_seq)
         await asyncio.sleep(self._refusal_s)
         self._refusal_s = min(2 * self._refusal_s, _LONGEST_REFUSAL_S)
 
@@ -229,8 +235,8 @@ class Session:
         """Send again from `seq` + 1 on."""
         self._forget_in_flight()
         self._must_rewind = False
-        self._courier.acked_seq = seq
-        self._courier.reader.seek(seq + 1)
+        self._goods.acked_seq = seq
+        self._goods.reader.seek(seq + 1)
 
     def _forget_in_flight(self) -> None:
         for sent in self._in_flight:
@@ -257,7 +263,7 @@ class Session:
     async def _beat(self) -> None:
         subject = subjects.heartbeat(self._run_id)
         while True:
-            beat = heartbeat(self._courier)
+            beat = heartbeat(self._goods)
             if self._note:
                 beat = beat.model_copy(update={"note": self._note})
             await self._connection.publish(subject, beat.model_dump_json().encode())
@@ -265,36 +271,36 @@ class Session:
 
     async def _ask(self) -> None:
         """Ask how far the recorder is when its word is overdue, and go back when that does not move."""
-        courier = self._courier
+        goods = self._goods
         while True:
-            await asyncio.sleep(_DRAIN_ASK_S if courier.is_draining else _HEARTBEAT_S)
-            if courier.acked_seq <= courier.mark.seq:
+            await asyncio.sleep(_DRAIN_ASK_S if goods.is_draining else _HEARTBEAT_S)
+            if goods.acked_seq <= goods.mark.seq:
                 self._stall_s = _STALL_S
-                courier.moved_at = time.monotonic()
+                goods.moved_at = time.monotonic()
                 continue
             now = time.monotonic()
-            is_overdue = now - max(self._told_at, courier.moved_at) >= _ASK_S
-            is_stalled = now - courier.moved_at >= self._stall_s
-            if not (courier.is_draining or is_overdue or is_stalled):
+            is_overdue = now - max(self._told_at, goods.moved_at) >= _ASK_S
+            is_stalled = now - goods.moved_at >= self._stall_s
+            if not (goods.is_draining or is_overdue or is_stalled):
                 continue
-            if await self._ask_recorder() and now - courier.moved_at >= self._stall_s:
-                say("commit.stalled", **courier.standing())
+            if await self._ask_recorder() and now - goods.moved_at >= self._stall_s:
+                say("commit.stalled", **goods.standing())
                 # A recorder that is merely slow must not be given the same again and again.
                 self._stall_s = min(2 * self._stall_s, _LONGEST_STALL_S)
-                courier.moved_at = time.monotonic()
+                goods.moved_at = time.monotonic()
                 self._start_over()
-                courier.wake.set()
+                goods.wake.set()
 
     def _start_over(self) -> None:
         """Send again from the mark on, as new messages: the broker remembers ids of messages that it no longer has,
         and would swallow them."""
-        self._nonce = f"{self._courier.launch.nonce}.{secrets.token_hex(4)}"
+        self._nonce = f"{self._goods.launch.nonce}.{secrets.token_hex(4)}"
         self._must_rewind = True
 
     async def _ask_recorder(self) -> bool:
         """Whether it answered; the answer is taken."""
-        known = self._courier.mark.seq
-        asked = CommittedRequest(run_id=self._run_id, from_seq=self._courier.floor)
+        known = self._goods.mark.seq
+        asked = CommittedRequest(run_id=self._run_id, from_seq=self._goods.floor)
         request = asked.model_dump_json().encode()
         try:
             message = await self._connection.request(
@@ -303,7 +309,7 @@ class Session:
             reply = Reply.model_validate_json(message.data)
             if reply.problem is not None or reply.result is None:
                 return False
-            self._courier.take_answer(Committed.model_validate(reply.result), asked.from_seq, known)
+            self._goods.take_answer(Committed.model_validate(reply.result), asked.from_seq, known)
         except (nats.errors.TimeoutError, nats.errors.NoRespondersError):
             return False
         except ValidationError as error:
@@ -318,10 +324,10 @@ class Session:
             say("committed.invalid", error=str(error))
             return
         # One that tells of a gap below what is here says nothing of the rest: that must be asked for.
-        if self._courier.take_committed(told):
+        if self._goods.take_committed(told):
             self._told_at = time.monotonic()
 
     async def _on_control(self, message: Msg) -> None:
-        reply = await answer(self._courier, message.data)
+        reply = await answer(self._goods, message.data)
         if message.reply:
             await message.respond(reply.model_dump_json().encode())

@@ -56,19 +56,6 @@ def find_plan(text: str | None, path: str | None, *, plays: bool) -> PlanSource:
         ) from error
 
 
-def require_readable(plan: PlanSource) -> None:
-    """Parse a plan and look its actions up.
-
-    Raises:
-        PlanInvalid: with file, line and column of each fault.
-    """
-    # spade's log and agentspeak's parser are needed only where there is a plan
-    from mosaic_worker_spade.deliberation.action import known_actions
-    from mosaic_worker_spade.deliberation.reasoner import build_reasoner
-
-    build_reasoner(plan, known_actions())
-
-
 @contextmanager
 def collected_faults(plan: PlanSource, *names: str) -> Iterator[list[str]]:
     """Catch what agentspeak's parser and builder log, with the places that only the log records carry."""

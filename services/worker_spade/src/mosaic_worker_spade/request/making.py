@@ -10,7 +10,7 @@ from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
 from mosaic_contracts.xmpp import ENV_XMPP_FILE
-from mosaic_worker_spade.deliberation.library import find_plan, require_readable
+from mosaic_worker_spade.deliberation.library import find_plan
 from mosaic_worker_spade.description import ALGORITHMS, BDI, MODES
 from mosaic_worker_spade.environment.catalog import Wish, find_world
 from mosaic_worker_spade.errors import (
@@ -145,6 +145,9 @@ def _find_checkpoint(spec: RunSpec, draft: Draft) -> None:
 
 
 def _find_plan(spec: RunSpec, draft: Draft) -> None:
+    # spade's log and agentspeak's parser are needed only where there is a plan
+    from mosaic_worker_spade.deliberation.reading import require_readable
+
     given = draft.parameters
     if given.plan is not None and given.plan_file is not None:
         draft.block(
