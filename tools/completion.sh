@@ -2,7 +2,7 @@
 # What a shell may complete after ./mosaic. Asked with _MOSAIC_COMPLETE, COMP_WORDS and COMP_CWORD set, as the function
 # that `./mosaic completion` prints does; answers one word a line, and never makes an environment: it answers a key press.
 
-OWN_VERBS='help gui sync test lint imports types lock'
+OWN_VERBS='help gui sync test lint imports types lock words'
 
 complete_words() {
   local words word python=$MOSAIC_VENVS/cli/bin/python
@@ -14,7 +14,7 @@ complete_words() {
       sync) offer "--dev --bundle $(room_names)" "$word" && return ;;
       lock) offer "--check $(room_names)" "$word" && return ;;
       test | types) offer "$(room_names)" "$word" && return ;;
-      lint | imports | help) return ;;
+      lint | imports | help | words) return ;;
     esac
   else
     offer "$OWN_VERBS" "$word"

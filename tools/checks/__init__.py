@@ -5,11 +5,13 @@ from pathlib import Path
 from checks.addresses import find_addresses
 from checks.locks import find_lock_faults
 from checks.subjects import find_subjects
+from checks.texts import find_fixed_texts
 from checks.third_party import find_foreign_imports
 
 __all__ = [
     "find_addresses",
     "find_all",
+    "find_fixed_texts",
     "find_foreign_imports",
     "find_lock_faults",
     "find_subjects",
@@ -23,4 +25,5 @@ def find_all(root: Path, names: list[str]) -> list[str]:
         *find_foreign_imports(root, names),
         *find_lock_faults(root, names),
         *find_addresses(root, names),
+        *find_fixed_texts(root, names),
     ]

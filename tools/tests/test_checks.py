@@ -7,6 +7,7 @@ import pytest
 from checks.addresses import find_addresses
 from checks.locks import find_lock_faults
 from checks.subjects import find_subjects
+from checks.texts import find_fixed_texts
 from checks.third_party import find_foreign_imports
 
 
@@ -99,3 +100,45 @@ def test_registry_addresses_and_machine_paths_are_found(tmp_path: Path) -> None:
     )
     found = find_addresses(root, names, home=Path("/home/ann"))
     assert sorted({int(finding.split(":")[1]) for finding in found}) == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        ('label.setText("Nothing ran")', "setText shows"),
+        ('menu.addAction("Stop")', "addAction shows"),
+        ('made = QLabel("Stop")', "QLabel shows"),
+        ('label.setText(f"{count} runs")', "setText shows"),
+        ('REASON = "Nothing listens there."', "words for the user"),
+        ('return f"The worker {name} is gone."', "words for the user"),
+        ('label.setText(tr(f"{count} runs"))', "takes a literal"),
+        ("label.setText(tr(words))", "takes a literal"),
+        ('label.setText(tr("{0} runs").format(count))', "by name"),
+        ("label.setText(f\"{tr('Undo')}: {what}\")", "within an f-string"),
+        ('label.setText(self.tr("Stop"))', "not Qt's"),
+        ('label.setText(tr("Stop"))', ""),
+        ('label.setText(tr_n("{n} run", "{n} runs", count))', ""),
+        ('WORDS = {1: mark("It has ended.")}', ""),
+        ("label.setText(tr_mark(WORDS[state]))", ""),
+        ('label.setText("  ·  ")', ""),
+        ('label.setText(f"<b>{name}</b>")', ""),
+        ('made.setStyleSheet("color: red; font-weight: 600;")', ""),
+        ('raise RuntimeError("there is no window yet")', ""),
+        ('"""Words on the module."""', ""),
+        ('COMMAND = "wandb sync it"  # unsaid: a command', ""),
+    ],
+)
+def test_a_text_of_the_window_that_cannot_be_translated_is_found(
+    tmp_path: Path, code: str, fault: str
+) -> None:
+    """Whatever is shown goes through a translating function, as a literal of its own."""
+    names = write(tmp_path, "gui/src/mosaic_gui/views/page.py", f"{code}\n")
+    found = find_fixed_texts(tmp_path, names)
+    assert (fault in found[0]) if fault else found == []
+
+
+def test_what_a_terminal_is_told_is_english(tmp_path: Path) -> None:
+    """Help of the command line and errors before there is a window are no texts of the window."""
+    code = 'print("Qt cannot be loaded here.")\n'
+    assert find_fixed_texts(tmp_path, write(tmp_path, "gui/src/mosaic_gui/__main__.py", code)) == []
+    assert find_fixed_texts(tmp_path, write(tmp_path, "cli/src/mosaic_cli/x.py", code)) == []

@@ -32,7 +32,7 @@ def test_the_overview_needs_nothing(tmp_path: Path, words: str) -> None:
     assert not (tmp_path / "venvs").exists()
 
 
-VERBS_OF_BASH = ["test", "types", "sync", "lock", "lint", "imports"]
+VERBS_OF_BASH = ["test", "types", "sync", "lock", "lint", "imports", "words"]
 
 
 @pytest.mark.parametrize("verb", VERBS_OF_BASH)

@@ -1,6 +1,6 @@
 """The whole client: builds every part, and ends them in order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from mosaic_gui.state.diagnosis import Diagnosis, version_words
 from mosaic_gui.state.lane import ANALYTICS
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
-from mosaic_gui.state.settings import Settings
+from mosaic_gui.state.settings import NO_LANGUAGES, Settings
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.theme.apply import apply_theme, current
 from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
@@ -69,11 +69,16 @@ class Client(QObject):
     """The window was made anew, in another theme."""
 
     def __init__(
-        self, home: Path, memory: Remembering | None = None, parent: QObject | None = None
+        self,
+        home: Path,
+        memory: Remembering | None = None,
+        languages: Mapping[str, str] = NO_LANGUAGES,
+        parent: QObject | None = None,
     ) -> None:
-        """`memory`: settings and choices; None: those of this data root."""
+        """`memory`: settings and choices; None: those of this data root. `languages`: those to choose from."""
         super().__init__(parent)
         self.home = home
+        self._languages = languages
         self.memory = memory or Remembering(home / KEPT_IN)
         self.memory.setParent(self)
         self.store = Store()
@@ -296,7 +301,8 @@ class Client(QObject):
         banner = LaneBanner(self.watch, self.agents)
         banner.record_wanted.connect(self.record_more)
         watch.add_banner(banner)
-        settings = SettingsPage(self.memory.settings, str(self.memory.settings_path or ""))
+        where = str(self.memory.settings_path or "")
+        settings = SettingsPage(self.memory.settings, where, self._languages)
         settings.changed.connect(self._on_setting)
         window = MainWindow(
             self.connection, self.agents, start, runs, train, trained, watch, settings

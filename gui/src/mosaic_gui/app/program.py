@@ -13,11 +13,13 @@ from PyQt6.QtWidgets import QApplication
 from mosaic_gui.app.arguments import Arguments
 from mosaic_gui.app.client import KEPT_IN, Client
 from mosaic_gui.app.collector import settle_collector
+from mosaic_gui.app.languages import find_languages, names, speak
 from mosaic_gui.app.remembering import Remembering
 from mosaic_gui.app.scheme import tokens_for
 from mosaic_gui.app.screenshot import Screenshots
 from mosaic_gui.errors import StackUnknown
 from mosaic_gui.net.location import data_root
+from mosaic_gui.state.settings import SYSTEM
 from mosaic_gui.theme.apply import apply_theme, load_fonts
 from mosaic_gui.theme.tokens import THEMES
 
@@ -37,10 +39,15 @@ def run_program(arguments: Arguments) -> int:
     load_fonts()
     home = data_root()
     # a picture is of the client as it comes, whoever takes it
-    memory = Remembering(None if arguments.screenshot else home / KEPT_IN)
+    kept = None if arguments.screenshot else home / KEPT_IN
+    spoken = find_languages(kept)
+    speak(app, SYSTEM, spoken)  # what is wrong with the settings is told in some language, too
+    memory = Remembering(kept)
+    problem = speak(app, memory.settings.language, spoken)
+    memory.problems += [problem] if problem else []
     fixed = THEMES.get(arguments.theme or "")
     apply_theme(app, fixed or tokens_for(memory.settings.theme))
-    client = Client(home, memory)
+    client = Client(home, memory, names(spoken))
     client.fixed_theme = fixed
     if arguments.size is not None or not client.layouts.restore_geometry():
         client.window.resize(*(arguments.size or FIRST_SIZE))

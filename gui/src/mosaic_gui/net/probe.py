@@ -29,8 +29,8 @@ _CODES = {
     ProblemCode.UNAUTHORIZED: Trouble.TOKEN_WRONG,
     ProblemCode.HOST_REFUSED: Trouble.HOST_REFUSED,
 }
-_PLAIN_WORDS = ("wrong version number", "packet length too long", "http request")
-"""What OpenSSL says of an answer that is no TLS."""
+_PLAIN_WORDS = ("wrong version number", "packet length too long", "http request")  # unsaid: OpenSSL
+"""What it says of an answer that is no TLS."""
 
 
 class Probe(QObject):

@@ -44,7 +44,7 @@ def plan_text(report: PreflightReport) -> str:
 
 def noted(note: str, report: PreflightReport) -> str:
     """A note with the plan beneath the user's own words; what does not fit is left out, and said to be."""
-    text = f"{tr('Dry run before the launch')}\n{plan_text(report)}"
+    text = tr("Dry run before the launch") + f"\n{plan_text(report)}"
     whole = f"{note}\n\n{text}" if note else text
     cut = "\n" + tr("… (cut)")
     return whole if len(whole) <= MOST_NOTE else whole[: MOST_NOTE - len(cut)] + cut

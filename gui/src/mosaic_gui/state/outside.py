@@ -80,7 +80,7 @@ def _summary(
     where = f"{run.run_dir}/{told.folder}" if told.folder else run.run_dir
     rows.append((tr("Kept in"), where))
     if told.folder:
-        rows.append((tr("To send it"), f"wandb sync {where}"))
+        rows.append((tr("To send it"), f"wandb sync {where}"))  # unsaid: a command
     return tuple(rows)
 
 

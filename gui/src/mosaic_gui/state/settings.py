@@ -35,7 +35,9 @@ class Settings(BaseModel):
         SYSTEM,
         mark("Look"),
         mark("Language"),
-        mark("Of this window, from its next start. What a worker or the stack says stays as it is."),
+        mark(
+            "Of this window, from its next start. What a worker or the stack says stays as it is."
+        ),
     )
     notice_s: Annotated[int, Field(ge=3, le=120)] = _setting(
         12,

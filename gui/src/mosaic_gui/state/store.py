@@ -14,6 +14,7 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
 from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.follow import EventBatch, Follower
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.steps import STEP_TYPES, newest_step
 
 Frame = Hello | Snapshot | EventBatch | RunChanged | Missed | Ended | Pong | ProblemFrame
@@ -212,9 +213,15 @@ class Store:
                     followed.follower.skip(frame.count, frame.to_cursor)
                 told = Problem(
                     code=ProblemCode.STORE_UNAVAILABLE,
-                    title=f"{frame.count:,} events could not be sent in time",
+                    title=tr_n(
+                        "{n} event could not be sent in time",
+                        "{n} events could not be sent in time",
+                        frame.count,
+                    ),
                     status=503,
-                    detail="The curves have a gap there until they are read from the store, in a moment.",
+                    detail=tr(
+                        "The curves have a gap there until they are read from the store, in a moment."
+                    ),
                 )
                 return Changes(events=frozenset({frame.run_id}), problems=(told,))
             case Ended():

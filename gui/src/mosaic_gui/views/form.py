@@ -254,8 +254,13 @@ class RunForm(QFrame):
             entries = [
                 Entry(
                     f"{run_id}/{one.path}",
-                    f"{one.path}   {tr('step {n}', n=wording.count(one.step))}   "
-                    f"{wording.bytes_text(one.bytes)}",
+                    "   ".join(
+                        (
+                            one.path,
+                            tr("step {n}", n=wording.count(one.step)),
+                            wording.bytes_text(one.bytes),
+                        )
+                    ),
                 )
                 for one in found
             ]

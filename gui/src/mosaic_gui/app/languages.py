@@ -1,0 +1,83 @@
+"""Which languages the window can speak, and which it does: translations that come with it, and those of the user."""
+
+import gettext
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from PyQt6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+
+from mosaic_gui.state import language
+from mosaic_gui.state.language import tr
+from mosaic_gui.state.settings import SYSTEM
+
+ENGLISH = "en"
+OWN = Path(__file__).parent.parent / "translations"
+FOLDER = "translations"
+"""Of the client's own folder: a file here takes the place of one that comes with it."""
+_TRANSLATOR = "mosaic.translator"
+
+
+def find_languages(kept: Path | None) -> dict[str, Path]:
+    """Compiled translations by code. `kept`: where the client keeps its own things."""
+    folders = (OWN, kept / FOLDER) if kept is not None else (OWN,)
+    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.mo"))}
+
+
+def names(found: Mapping[str, Path]) -> dict[str, str]:
+    """What each language calls itself, by code; English is always there."""
+    return {code: QLocale(code).nativeLanguageName() or code for code in (ENGLISH, *sorted(found))}
+
+
+def choose(wanted: str, found: Mapping[str, Path], system: Sequence[str]) -> str:
+    """The code of the language to speak.
+
+    Args:
+        wanted: the setting.
+        system: what the desktop is set to, the best first, e.g. `de-AT`, `de`.
+    """
+    if wanted != SYSTEM:
+        return wanted if wanted in found else ENGLISH
+    for code in (code.replace("-", "_") for code in system):
+        if code in found:
+            return code
+        if code.partition("_")[0] == ENGLISH:
+            break
+    return ENGLISH
+
+
+def speak(app: QCoreApplication, wanted: str, found: Mapping[str, Path]) -> str:
+    """Let everything that is said from now on be in a language; why it is not the one that was wanted, in words.
+
+    Numbers have a point and no separator where they are typed, in every language: so logs, specs and files have them.
+    """
+    QLocale.setDefault(QLocale.c())
+    code = choose(wanted, found, QLocale.system().uiLanguages())
+    try:
+        language.use(_read(found[code]) if code in found else language.NONE)
+    except (OSError, ValueError) as error:
+        language.use(language.NONE)
+        return tr(
+            "{file} is no translation: {why}. `./mosaic words` makes it anew.",
+            file=found[code],
+            why=error,
+        )
+    _speak_in_qt(app, code)
+    if wanted not in (SYSTEM, ENGLISH, code):
+        return tr("There is no translation for {code} any more: see Settings.", code=wanted)
+    return ""
+
+
+def _read(path: Path) -> gettext.GNUTranslations:
+    with path.open("rb") as file:
+        return gettext.GNUTranslations(file)
+
+
+def _speak_in_qt(app: QCoreApplication, code: str) -> None:
+    """What Qt says by itself: menus of fields, the buttons of a file dialog."""
+    if isinstance(old := app.property(_TRANSLATOR), QTranslator):
+        app.removeTranslator(old)
+    made = QTranslator(app)
+    where = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    if made.load(QLocale(code), "qtbase", "_", where):
+        app.installTranslator(made)
+        app.setProperty(_TRANSLATOR, made)
