@@ -210,7 +210,9 @@ def test_a_preflight_tells_each_line_with_what_to_do(mosaic: Mosaic, answers: An
 
 def test_top_shows_machine_and_runs(mosaic: Mosaic, answers: Answers) -> None:
     """Off a terminal it is one look; with --json that sample alone; before the first sample it says so."""
+    held = [{"uuid": "GPU-a", "memory_bytes": None}]
     use = {"run_id": RUN_ID, "cpu_percent": 93.0, "rss_bytes": 2**30, "processes": 3}
+    use |= {"gpu_percent": 41.0, "gpus": held}
     sample = {
         "t": 1.0, "cpu_percent": 48.0, "cores": 2, "load1": 1.5,
         "memory_used_bytes": 2**32, "memory_total_bytes": 2**34,

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from mosaic_contracts.machine import MachineSample
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunEnd, RunSummary, RunView
 from mosaic_contracts.services import WorkerEntry
@@ -131,6 +132,21 @@ def report(level: str = "ok", **fields: Any) -> PreflightReport:
         "digest": "d1",
     }
     return PreflightReport.model_validate(known | fields)
+
+
+def machine_sample(**fields: Any) -> MachineSample:
+    """A look at a machine with 8 cores and 16 GiB."""
+    known: dict[str, Any] = {
+        "t": 1.0,
+        "cpu_percent": 1.0,
+        "cores": 8,
+        "load1": 0.1,
+        "memory_used_bytes": 2**30,
+        "memory_total_bytes": 16 * 2**30,
+        "disk_free_bytes": 100 * 2**30,
+        "disk_total_bytes": 200 * 2**30,
+    }
+    return MachineSample.model_validate(known | fields)
 
 
 def episodes(first_seq: int, returns: list[float], n: int = 0) -> EventBatch:

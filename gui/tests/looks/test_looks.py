@@ -10,8 +10,9 @@ from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QColor, QFontMetrics, QImage
 from PyQt6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
-from tests.specimen import episodes, metrics, report, run, run_id, summary, worker
+from tests.specimen import episodes, machine_sample, metrics, report, run, run_id, summary, worker
 
+from mosaic_contracts.machine import MachineHistory, MachineSample
 from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import EndCause, RunState
@@ -36,6 +37,7 @@ def client(
     made.window.resize(1280, 800)
     made.window.show()
     made.table.consume(made.store.replace_runs(runs_in_every_state()))
+    made.hardware.take(MachineHistory(interval_s=2.0, samples=[busy(t) for t in range(40)]))
     yield made
     made.window.close()
     made.window.deleteLater()
@@ -48,6 +50,15 @@ def _live(client: Client) -> Iterator[None]:
     client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
     yield
     client.launch._settle.stop()
+
+
+def busy(t: int) -> MachineSample:
+    """A machine with a GPU on which the run that goes on has all its memory."""
+    gpu = {"uuid": "GPU-a", "index": 0, "name": "A100", "utilization_percent": 90.0 + t % 10}
+    memory = {"memory_used_bytes": 70 * 2**30, "memory_total_bytes": 80 * 2**30}
+    use = {"run_id": run_id(list(RunState).index(RunState.RUNNING)), "cpu_percent": 1200.0 + t}
+    held = {"rss_bytes": 120 * 2**30, "processes": 17, "gpus": [{"uuid": "GPU-a"}]}
+    return machine_sample(t=float(t), cpu_percent=100.0, gpus=[gpu | memory], runs=[use | held])
 
 
 def runs_in_every_state() -> list[RunView]:

@@ -1,28 +1,12 @@
-from typing import Any
-
+from tests.specimen import machine_sample as sample
 from tests.specimen import worker
 
-from mosaic_contracts.machine import GpuSample, MachineSample, RunUse
+from mosaic_contracts.machine import GpuSample, RunUse
 from mosaic_gui.state.draft import Draft
 from mosaic_gui.state.limits import Limits, standing
 
 ENTRY = worker()
 PPO = ENTRY.description.algorithms[0]  # type: ignore[union-attr]
-
-
-def sample(**fields: Any) -> MachineSample:
-    """A look at a machine with 8 cores and 16 GiB."""
-    known: dict[str, Any] = {
-        "t": 1.0,
-        "cpu_percent": 1.0,
-        "cores": 8,
-        "load1": 0.1,
-        "memory_used_bytes": 2**30,
-        "memory_total_bytes": 16 * 2**30,
-        "disk_free_bytes": 100 * 2**30,
-        "disk_total_bytes": 200 * 2**30,
-    }
-    return MachineSample.model_validate(known | fields)
 
 
 def gpu(gib: int) -> GpuSample:

@@ -3,7 +3,7 @@
 from tests.specimen import metrics, run
 
 from mosaic_gui.state.curves import RunCurves
-from mosaic_gui.state.run_details import details, use_facts
+from mosaic_gui.state.run_details import details, use_rows
 
 
 def test_details_hold_image_resources_and_arguments() -> None:
@@ -21,9 +21,11 @@ def test_details_hold_image_resources_and_arguments() -> None:
     assert "Image" not in dict(details(run(1), {}))
 
 
-def test_what_it_uses_is_the_newest_measure() -> None:
-    """CPU and memory of its processes, as they were measured last; no GPU where none was told."""
+def test_what_it_used_is_told_with_its_highest() -> None:
+    """CPU and memory of its processes, also when it has ended; no GPU where none was told."""
     curves = RunCurves()
-    curves.take(metrics(1, "system/cpu_percent", [10.0, 97.4]))
+    curves.take(metrics(1, "system/cpu_percent", [150.0, 97.4]))
     curves.take(metrics(3, "system/rss_bytes", [2.0**30]))
-    assert use_facts(curves) == [("CPU", "97 %"), ("RAM", "1.0 GiB")]
+    used = [("CPU used", "97 % last, 150 % at most"), ("RAM used", "1.0 GiB last, 1.0 GiB at most")]
+    assert use_rows(curves) == used
+    assert dict(details(run(), {}, used))["CPU used"] == used[0][1]

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
+from tests.specimen import machine_sample as sample
 from tests.specimen import report, run, run_id, summary, worker
-from tests.state.test_limits import sample
 
 from mosaic_contracts.machine import RunUse
 from mosaic_contracts.runs import ArtifactRow

@@ -16,6 +16,7 @@ from mosaic_gui.plots.readout import distinct
 from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.state.store import Store
 from mosaic_gui.theme.apply import current
+from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.stage import StageModel
@@ -38,6 +39,7 @@ class Shown:
             self.feed,
             StageModel(self.store, self.model),
             MindModel(self.store, self.model),
+            HardwareModel(),
         )
         self.page.resize(1100, 740)
         self.page.show()

@@ -101,7 +101,7 @@ def test_the_theme_changes_in_place(qtbot: QtBot, client: Client) -> None:
     assert client.window.isVisible()
     assert client.window.page == TRAIN
     client.watch.take_files([ArtifactRow(path="a.pt", kind="checkpoint", bytes=1)])
-    client.connection.machine_changed.emit()
+    client.hardware.changed.emit()
     client.agents.set_mode(Mode.HUMAN)
     client.change_theme()
     qtbot.waitUntil(lambda: current().name == before)

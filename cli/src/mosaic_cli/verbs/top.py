@@ -56,7 +56,7 @@ def screen(history: MachineHistory, runs: dict[str, RunView]) -> RenderableType:
     elif history.gpu_note:
         parts.append(Text(f"GPU: {history.gpu_note}", "dim"))
     if sample.runs:
-        parts += [Text(""), _run_table(sample.runs, runs)]
+        parts += [Text(""), _run_table(sample, runs)]
     else:
         parts.append(Text("\nNo run uses the machine now."))
     return Group(*parts)
@@ -132,19 +132,21 @@ def _with_unit(value: float | None, unit: str) -> str:
     return "-" if value is None else f"{number(value, 0)} {unit}"
 
 
-def _run_table(used: list[RunUse], runs: dict[str, RunView]) -> Table:
+def _run_table(sample: MachineSample, runs: dict[str, RunView]) -> Table:
+    numbers = {gpu.uuid: str(gpu.index) for gpu in sample.gpus}
     table = Table(box=None, pad_edge=False)
     table.add_column("RUN", no_wrap=True)
     table.add_column("WHAT", overflow="ellipsis", no_wrap=True)
-    for heading in ("CPU", "MEMORY", "GPU MEMORY", "PROCESSES", "STEPS", "STEPS/S"):
+    for heading in ("CPU", "MEMORY", "GPU", "GPU MEMORY", "PROCESSES", "STEPS", "STEPS/S"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for use in sorted(used, key=lambda one: -one.cpu_percent):
+    for use in sorted(sample.runs, key=lambda one: -one.cpu_percent):
         run = runs.get(use.run_id)
         table.add_row(
             use.run_id,
             Text(what(run) if run else "-"),
             f"{number(use.cpu_percent, 0)} %",
             size(use.rss_bytes),
+            " ".join(numbers.get(held.uuid, "?") for held in use.gpus) or "-",
             "-" if use.gpu_memory_bytes is None else size(use.gpu_memory_bytes),
             str(use.processes),
             f"{run.step:,}" if run else "-",

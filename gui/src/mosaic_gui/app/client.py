@@ -10,6 +10,7 @@ from PyQt6.QtGui import QDesktopServices, QGuiApplication
 from PyQt6.QtWidgets import QApplication
 
 from mosaic_contracts import VERSION
+from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.app.fetching import Fetching
@@ -39,6 +40,7 @@ from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
+from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.launch import ARGUMENT, LaunchModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.mind import MindModel
@@ -84,6 +86,7 @@ class Client(QObject):
         self.store = Store()
         self.clock = FrameClock(self)
         self.connection = ConnectionModel(self)
+        self.hardware = HardwareModel(self)
         self.table = RunTableModel(self.store, self)
         self.shown_runs = RunFilterModel(self.table, self)
         self.launch = LaunchModel(self, self.store)
@@ -172,11 +175,11 @@ class Client(QObject):
         """Leave the stack of before, and connect to this one."""
         self._leave()
         self.list_read = False
+        self.hardware.clear()
         self.clock.note(self.store.replace_runs([]))
         session = Session(location, self.store, self.clock, self)
         session.connection_changed.connect(self._on_connection)
-        session.machine_seen.connect(self.connection.take_machine)
-        session.machine_seen.connect(self.launch.take_machine)
+        session.machine_seen.connect(self._on_machine)
         session.stream.joined.connect(self.launching.read_catalogue)
         session.runs_read.connect(self._on_list_read)
         self.watch.files.root = self.home if self._named is None else None
@@ -295,7 +298,7 @@ class Client(QObject):
         )
         runs = RunsPage(self.table, self.shown_runs)
         train = TrainPage(self.launch)
-        watch = WatchPage(self.watch, self.feed, self.stage, self.mind)
+        watch = WatchPage(self.watch, self.feed, self.stage, self.mind, self.hardware)
         trained = TrainedPage(self.trained)
         trained.watch_wanted.connect(lambda run_id: self.open_runs([run_id]))
         banner = LaneBanner(self.watch, self.agents)
@@ -305,7 +308,15 @@ class Client(QObject):
         settings = SettingsPage(self.memory.settings, where, self._languages)
         settings.changed.connect(self._on_setting)
         window = MainWindow(
-            self.connection, self.agents, start, runs, train, trained, watch, settings
+            self.connection,
+            self.hardware,
+            self.agents,
+            start,
+            runs,
+            train,
+            trained,
+            watch,
+            settings,
         )
         window.notices.stay_s = self.memory.settings.notice_s
         start.start_wanted.connect(self._on_start_wanted)
@@ -390,8 +401,13 @@ class Client(QObject):
     def _on_list_read(self) -> None:
         self.list_read = True
 
+    def _on_machine(self, history: MachineHistory) -> None:
+        self.hardware.take(history)
+        self.launch.take_machine(history.samples[-1])
+
     def _on_second(self) -> None:
         self.table.pass_time()
+        self.hardware.pass_time()
         if self.watch.run_id and self.window.page == WATCH:
             self.window.watch.refresh()
 

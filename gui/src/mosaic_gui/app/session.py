@@ -10,10 +10,13 @@ from mosaic_gui.net.api import ApiClient
 from mosaic_gui.net.location import Location
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.net.stream import EventStream
+from mosaic_gui.state.hardware import KEPT
 from mosaic_gui.state.store import Changes, Frame, Store
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 
 MACHINE_EVERY_MS = 3_000
+SAMPLES_AGAIN = 4
+"""More than the stack takes between two questions: one that was late leaves no hole."""
 HEAL_MS = 10_000
 """After something was skipped: the store has what could not be sent once its recorder is back."""
 MOST_RUNS = 10_000
@@ -26,7 +29,7 @@ class Session(QObject):
     connection_changed = pyqtSignal(object)
     """A Connection."""
     machine_seen = pyqtSignal(object)
-    """A MachineSample."""
+    """A MachineHistory; the first one has the last minutes."""
     runs_read = pyqtSignal()
     """The whole list is in the store."""
     ended = pyqtSignal(str)
@@ -114,7 +117,7 @@ class Session(QObject):
     def _on_joined(self) -> None:
         self._reading = []
         self._read_page(None)
-        self._look_at_machine()
+        self._ask_of_machine(KEPT)
         self._look.start()
 
     def _read_page(self, cursor: str | None) -> None:
@@ -132,13 +135,16 @@ class Session(QObject):
         self.runs_read.emit()
 
     def _look_at_machine(self) -> None:
-        reply = self.api.machine()
+        self._ask_of_machine(SAMPLES_AGAIN)
+
+    def _ask_of_machine(self, last: int) -> None:
+        reply = self.api.machine(last)
         reply.done.connect(self._on_machine)
         reply.failed.connect(self._on_no_machine)
 
     def _on_machine(self, history: MachineHistory) -> None:
         if history.samples:
-            self.machine_seen.emit(history.samples[-1])
+            self.machine_seen.emit(history)
 
     def _on_no_machine(self, _problem: ApiProblem) -> None:
-        """The strip keeps its last numbers; the connection itself says when it is lost."""
+        """The strip keeps its last numbers, and says so when they are old."""

@@ -81,9 +81,9 @@ class ApiClient(QObject):
         """WorkerEntries."""
         return self._get("/workers", _model(WorkerEntries))
 
-    def machine(self) -> Reply:
-        """MachineHistory with its newest sample."""
-        return self._get("/machine?last=1", _model(MachineHistory))
+    def machine(self, last: int) -> Reply:
+        """MachineHistory with so many newest samples, or as many as there are."""
+        return self._get(f"/machine?last={last}", _model(MachineHistory))
 
     def runs(self, cursor: str | None = None, limit: int = 200) -> Reply:
         """RunPage, newest first."""

@@ -1,7 +1,9 @@
 """All that is known of a run beside its curves, by name: where it comes from, what it may use, what it ran with."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from mosaic_contracts.machine import RESOURCE_METRICS
 from mosaic_contracts.runs import RunView
@@ -12,8 +14,8 @@ from mosaic_gui.state.language import mark, tr, tr_mark, tr_n
 Row = tuple[str, str]
 
 
-def details(run: RunView, config: Mapping[str, Any]) -> list[Row]:
-    """Rows for a table. `config`: data of its config event, empty before that came."""
+def details(run: RunView, config: Mapping[str, Any], used: Sequence[Row] = ()) -> list[Row]:
+    """Rows for a table. `config`: data of its config event, empty before that came; `used`: see `use_rows`."""
     spec = run.spec
     rows = [
         (tr("Run"), run.run_id),
@@ -22,6 +24,7 @@ def details(run: RunView, config: Mapping[str, Any]) -> list[Row]:
         (tr("Created"), wording.moment(run.created_at)),
         (tr("Seed"), str(spec.seed)),
         (tr("Resources"), _resources(run)),
+        *used,
     ]
     told = (
         (tr("Image"), run.image),
@@ -38,14 +41,16 @@ def details(run: RunView, config: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def use_facts(curves: RunCurves) -> list[Row]:
-    """What the run's processes use now, as far as the machine tells: name and value."""
-    facts = []
+def use_rows(curves: RunCurves) -> list[Row]:
+    """What the run's processes used, as far as the machine told: the last and the highest figure of each kind."""
+    rows = []
     for name, title, form in _USE:
         series = curves.series.get(RESOURCE_METRICS + name)
-        if series is not None and len(series):
-            facts.append((tr_mark(title), form(float(series.values[-1]))))
-    return facts
+        known = series.values[np.isfinite(series.values)] if series is not None else np.empty(0)
+        if len(known):
+            last, most = form(float(known[-1])), form(float(known.max()))
+            rows.append((tr_mark(title), tr("{last} last, {most} at most", last=last, most=most)))
+    return rows
 
 
 def _percent(value: float) -> str:
@@ -53,10 +58,10 @@ def _percent(value: float) -> str:
 
 
 _USE = (
-    ("cpu_percent", mark("CPU"), _percent),
-    ("rss_bytes", mark("RAM"), wording.bytes_text),
-    ("gpu_percent", mark("GPU"), _percent),
-    ("gpu_memory_bytes", mark("GPU memory"), wording.bytes_text),
+    ("cpu_percent", mark("CPU used"), _percent),
+    ("rss_bytes", mark("RAM used"), wording.bytes_text),
+    ("gpu_percent", mark("GPU busy"), _percent),
+    ("gpu_memory_bytes", mark("GPU memory used"), wording.bytes_text),
 )
 
 

@@ -2,7 +2,6 @@
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from mosaic_contracts.machine import MachineSample
 from mosaic_gui.state import wording
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble
@@ -18,15 +17,13 @@ _WORDS = {
 
 
 class ConnectionModel(QObject):
-    """The connection of this moment, and what the machine behind it says."""
+    """The connection of this moment."""
 
     changed = pyqtSignal()
-    machine_changed = pyqtSignal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.connection = Connection()
-        self.machine: MachineSample | None = None
         self.starting = False
         """The embedded stack is being started."""
         self.start_output = ""
@@ -81,33 +78,7 @@ class ConnectionModel(QObject):
             self.diagnosis = diagnosis
             self.changed.emit()
 
-    def take_machine(self, sample: MachineSample) -> None:
-        """The machine was looked at."""
-        self.machine = sample
-        self.machine_changed.emit()
-
     def take_start(self, starting: bool, output: str = "") -> None:
         """The embedded stack is being started, or the attempt has ended."""
         self.starting, self.start_output = starting, output
         self.changed.emit()
-
-    @property
-    def machine_text(self) -> str:
-        """`CPU 43 %  ·  RAM 3.1 of 23.5 GiB  ·  disk 62 GiB free`."""
-        sample = self.machine
-        if sample is None:
-            return ""
-        parts = [
-            tr("CPU {share} %", share=f"{sample.cpu_percent:.0f}"),
-            tr(
-                "RAM {used} of {total} GiB",
-                used=f"{sample.memory_used_bytes / 2**30:.1f}",
-                total=f"{sample.memory_total_bytes / 2**30:.0f}",
-            ),
-        ]
-        for gpu in sample.gpus:
-            if gpu.utilization_percent is not None:
-                share = f"{gpu.utilization_percent:.0f}"
-                parts.append(tr("GPU {number} {share} %", number=gpu.index, share=share))
-        parts.append(tr("{size} GiB free", size=f"{sample.disk_free_bytes / 2**30:.0f}"))
-        return "   ·   ".join(parts)

@@ -13,7 +13,7 @@ from mosaic_gui.state.end_card import EndCard, end_card
 from mosaic_gui.state.family import Family, family
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.outside import Outside, tensorboard, tracker
-from mosaic_gui.state.run_details import details, use_facts
+from mosaic_gui.state.run_details import details, use_rows
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.viewmodels.files import FilesModel
@@ -154,7 +154,8 @@ class WatchModel(CurveModel):
         run, followed = self.run, self._store.followed.get(self.run_id)
         if run is None:
             return
-        self.details.replace(details(run, followed.config if followed else {}))
+        used = use_rows(followed.curves) if followed else []
+        self.details.replace(details(run, followed.config if followed else {}, used))
 
     @property
     def title(self) -> str:
@@ -194,9 +195,6 @@ class WatchModel(CurveModel):
                 (tr("Mean of 20"), wording.number(summary.mean_return)),
                 (tr("Best"), wording.number(summary.best_return)),
             ]
-        followed = self._store.followed.get(self.run_id)
-        if followed is not None and run.state.has_process:
-            facts += use_facts(followed.curves)
         return facts
 
 

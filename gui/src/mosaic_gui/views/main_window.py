@@ -15,6 +15,7 @@ from mosaic_gui.state.language import tr, tr_mark
 from mosaic_gui.state.roster import AgentKey, Way
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
+from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.views.agents_dock import FOLD_KEYS, AgentsDock
 from mosaic_gui.views.arrangement import TITLES as LAYOUT_TITLES
 from mosaic_gui.views.command_palette import CommandPalette
@@ -45,6 +46,7 @@ class MainWindow(QMainWindow):
     def __init__(
         self,
         connection: ConnectionModel,
+        hardware: HardwareModel,
         agents: AgentsModel,
         start: ConnectionPage,
         runs: RunsPage,
@@ -59,7 +61,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(980, 620)
         self.start, self.runs, self.train, self.watch = start, runs, train, watch
         self.trained, self.settings = trained, settings
-        self.notices = NoticeBar(connection)
+        self.notices = NoticeBar(connection, hardware)
         self._connection, self._agents = connection, agents
         self._pages: dict[str, QWidget] = {
             RUNS: runs,

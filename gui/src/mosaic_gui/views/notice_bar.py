@@ -6,8 +6,10 @@ from PyQt6.QtCore import QTimer
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy
 
 from mosaic_gui.viewmodels.connection import ConnectionModel
+from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.views.badge import Badge
-from mosaic_gui.views.text import ElidedLabel, button, label
+from mosaic_gui.views.hardware_strip import HardwareStrip
+from mosaic_gui.views.text import ElidedLabel, button
 
 STAY_S = 12
 """A notice goes by itself; one that can be undone stays as long."""
@@ -16,17 +18,17 @@ STAY_S = 12
 class NoticeBar(QFrame):
     """One notice at a time; a new one takes the place of the old."""
 
-    def __init__(self, model: ConnectionModel) -> None:
+    def __init__(self, model: ConnectionModel, hardware: HardwareModel) -> None:
         super().__init__()
         self.setProperty("kind", "bar")
         self.setObjectName("notices")
-        self._model = model
+        self._model, self._hardware = model, hardware
         self.stay_s = STAY_S
         self._notice = ElidedLabel()
         self._notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._act = button("", "quiet", "notices.act")
         self._act.setVisible(False)
-        self._machine = label("", "small")
+        self.machine = HardwareStrip("notices.machine", self.tr("The stack's machine"))
         self.badge = Badge()
         self._then: Callable[[], None] | None = None
         self._gone = QTimer(self)
@@ -37,12 +39,13 @@ class NoticeBar(QFrame):
         row.setSpacing(10)
         row.addWidget(self._notice, 1)
         row.addWidget(self._act)
-        row.addWidget(self._machine)
+        row.addWidget(self.machine)
         row.addWidget(self.badge)
         self._act.clicked.connect(self._on_act)
         model.changed.connect(self._on_connection)
-        model.machine_changed.connect(self._on_machine)
+        hardware.changed.connect(self._on_machine)
         self._on_connection()
+        self._on_machine()
 
     @property
     def text(self) -> str:
@@ -71,7 +74,7 @@ class NoticeBar(QFrame):
             then()
 
     def _on_machine(self) -> None:
-        self._machine.setText(self._model.machine_text)
+        self.machine.show_meters(self._hardware.host, self._hardware.age_words)
 
     def _on_connection(self) -> None:
         self.badge.set_state(self._model.word, self._model.tone)

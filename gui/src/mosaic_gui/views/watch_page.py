@@ -16,6 +16,7 @@ from mosaic_gui.plots.chart_grid import ChartGrid
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.rows import RowsModel
@@ -27,6 +28,7 @@ from mosaic_gui.views.details_panel import DetailsPanel
 from mosaic_gui.views.dock_area import DockArea
 from mosaic_gui.views.end_card import EndCardView
 from mosaic_gui.views.files_panel import FilesPanel
+from mosaic_gui.views.hardware_strip import HardwareStrip
 from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.log_view import LogView
 from mosaic_gui.views.mind_panel import MindPanel
@@ -45,11 +47,16 @@ class WatchPage(QWidget):
     back_wanted = pyqtSignal()
 
     def __init__(
-        self, model: WatchModel, feed: LogFeed, stage: StageModel, mind: MindModel
+        self,
+        model: WatchModel,
+        feed: LogFeed,
+        stage: StageModel,
+        mind: MindModel,
+        hardware: HardwareModel,
     ) -> None:
         super().__init__()
         self.setObjectName("page.watch")
-        self._model = model
+        self._model, self._hardware = model, hardware
         self._stopping = ""
         self._wanted_side = ""
         self._card_hidden_for = ""
@@ -71,6 +78,8 @@ class WatchPage(QWidget):
         self.tabs, self.views = QTabWidget(), QTabWidget()
         self._facts = QHBoxLayout()
         self._facts.addStretch(1)
+        self.machine = HardwareStrip("watch.machine", self.tr("What the run uses"))
+        self._facts.addWidget(self.machine)
         self._fact_views: list[_Fact] = []
         self.legend = Legend()
         self._charts_or_words = QStackedWidget()
@@ -133,8 +142,13 @@ class WatchPage(QWidget):
         self.stop.setText(tr("Stopping …") if asked else tr("Stop"))
         self.copy.setEnabled(run is not None)
         self._fill_facts()
+        self._show_machine()
         self._show_card()
         self._show_charts()
+
+    def _show_machine(self) -> None:
+        hardware = self._hardware
+        self.machine.show_meters(hardware.of_run(self._model.run), hardware.age_words)
 
     def _show_charts(self) -> None:
         model, run = self._model, self._model.run
@@ -243,6 +257,7 @@ class WatchPage(QWidget):
         self.card.closed.connect(self._hide_card)
         self.charts.chart_removed.connect(lambda name: model.set_chart(name, False))
         self._mind.offered_changed.connect(self._show_mind)
+        self._hardware.changed.connect(self._show_machine)
         self._show_mind()
         # bound methods, which Qt lets go of: the models outlive the page when the theme changes
         model.episodes.modelReset.connect(self._show_tabs)
