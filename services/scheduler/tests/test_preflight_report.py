@@ -10,9 +10,6 @@ from tests.stack import SPEC, Stack
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RunRequest, SubmitRequest, WorkerEntries
-from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import Algorithm, WorkerDescription
-from mosaic_scheduler.preflight.lines import of_tracking
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
 ALL = ["broker", "consent", "cpus", "device", "disk", "internet", "memory", "plan", "recorder"]
@@ -149,31 +146,3 @@ async def test_a_manifest_that_cannot_be_read_is_shown(stack: Stack) -> None:
     with pytest.raises(ProblemError) as caught:
         await stack.submit(worker="my_own")
     assert caught.value.problem.code == ProblemCode.WORKER_NOT_READY
-
-
-def test_a_tracked_run_is_told_of_its_key() -> None:
-    """The line of a tracker is there for a run that is tracked, and says whether it has a key or needs none."""
-    properties = {
-        "track": {"type": "boolean", "x-tracking": "track"},
-        "offline": {"type": "boolean", "x-tracking": "offline"},
-    }
-    algorithm = Algorithm(id="a", title="A", parameters={"properties": properties})
-    described = WorkerDescription(
-        worker="w",
-        version="1",
-        title="W",
-        record_levels=[],
-        algorithms=[algorithm],
-        environments=[],
-    )
-
-    def told(**given: Any) -> list[str]:
-        spec = RunSpec.model_validate(
-            {"worker": "w", "algorithm": "a", "environment": "e", **given}
-        )
-        return [found.level for found in of_tracking(spec, described)]
-
-    assert told() == []
-    assert told(parameters={"track": True}) == ["warning"]
-    assert told(parameters={"track": True}, secrets=["WANDB_API_KEY"]) == ["ok"]
-    assert told(parameters={"track": True, "offline": True}) == ["ok"]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from PyQt6.QtCore import QTimer
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.views.badge import Badge
@@ -28,7 +29,7 @@ class NoticeBar(QFrame):
         self._notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._act = button("", "quiet", "notices.act")
         self._act.setVisible(False)
-        self.machine = HardwareStrip("notices.machine", self.tr("The stack's machine"))
+        self.machine = HardwareStrip("notices.machine", tr("The stack's machine"))
         self.badge = Badge()
         self._then: Callable[[], None] | None = None
         self._gone = QTimer(self)

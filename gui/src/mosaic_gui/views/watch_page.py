@@ -78,7 +78,7 @@ class WatchPage(QWidget):
         self.tabs, self.views = QTabWidget(), QTabWidget()
         self._facts = QHBoxLayout()
         self._facts.addStretch(1)
-        self.machine = HardwareStrip("watch.machine", self.tr("What the run uses"))
+        self.machine = HardwareStrip("watch.machine", tr("What the run uses"))
         self._facts.addWidget(self.machine)
         self._fact_views: list[_Fact] = []
         self.legend = Legend()

@@ -14,6 +14,7 @@ from pydantic import Field, SecretStr, field_serializer
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import Problem
 from mosaic_contracts.runs import Progress, RunRecord, SourceMark
+from mosaic_contracts.stack import StackProxies
 from mosaic_contracts.worker import Finding, WorkerDescription, WorkerManifest
 
 
@@ -176,6 +177,7 @@ class SchedulerStatus(PeerModel):
     live: int
     unpublished: int = 0
     """Supervisor events that are not in the store yet."""
+    proxies: StackProxies = Field(default_factory=StackProxies)
 
 
 class CommittedRequest(PeerModel):

@@ -39,6 +39,14 @@ class StackFile(PeerModel):
     services: list[ServiceEntry] = Field(default_factory=list)
 
 
+class StackProxies(PeerModel):
+    """By which proxies runs with internet go out when they name none themselves."""
+
+    http: str | None = None
+    """Its address without the name and password that the stack may know; None: there is none."""
+    https: str | None = None
+
+
 class StackStatus(PeerModel):
     """`GET /api/v1/stack`: how the services are, as the gateway sees them."""
 
@@ -49,6 +57,7 @@ class StackStatus(PeerModel):
     recorder: dict[str, object] | None = None
     findings: list[str] = Field(default_factory=list)
     """In words, what is wrong and what to do."""
+    proxies: StackProxies = Field(default_factory=StackProxies)
     tensorboard_url: str | None = None
     """The stack's TensorBoard: absolute, or relative to the gateway's address. `{runs}` in it stands for the ids of
     the runs to show, joined by `|`. None: it offers none."""

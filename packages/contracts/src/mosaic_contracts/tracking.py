@@ -7,6 +7,7 @@ its key, and the internet unless it is offline.
 
 from enum import StrEnum
 from typing import Literal
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
 
@@ -45,3 +46,22 @@ class TrackingRole(StrEnum):
     """Boolean: written into the run's folder only, to be sent later."""
     HTTP_PROXY = "http_proxy"
     HTTPS_PROXY = "https_proxy"
+
+
+PROXY_ROLES = (TrackingRole.HTTP_PROXY, TrackingRole.HTTPS_PROXY)
+
+
+def is_proxy(address: str) -> bool:
+    """Whether it is the address of a proxy: `http(s)://[NAME:PASSWORD@]HOST[:PORT]`."""
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # raises where it is no number of a port
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def without_userinfo(address: str) -> str:
+    """The address without a name and password: what may be shown."""
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

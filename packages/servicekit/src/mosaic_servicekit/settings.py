@@ -1,9 +1,9 @@
 """Settings of a service, all from environment variables (docs/interfaces.md lists them)."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AnyUrl, Field, UrlConstraints, ValidationError, field_validator
+from pydantic import AnyUrl, Field, SecretStr, UrlConstraints, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -49,4 +49,7 @@ class ServiceSettings(BaseSettings):
         if not error["loc"]:  # of several settings together: the message names them
             return error["msg"].removeprefix("Value error, ")
         name = cls.model_config["env_prefix"] + "_".join(map(str, error["loc"])).upper()
+        field = cls.model_fields.get(str(error["loc"][0]))
+        if field is not None and SecretStr in (field.annotation, *get_args(field.annotation)):
+            return f"{name}: {error['msg']}"  # what was given is for nobody's eyes
         return f"{name}={error['input']!r}: {error['msg']}"

@@ -25,6 +25,7 @@ from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
 from mosaic_workerkit.errors import OutboxError, PlayUnsupported
 from mosaic_workerkit.last_words import leave_last_words
 from mosaic_workerkit.telemetry import Telemetry
+from mosaic_workerkit.way_out import take_proxies
 
 EXIT_STOP_FORCED = 130
 
@@ -147,6 +148,7 @@ def _player(worker: Worker) -> _Acting:
 def _act(acting: _Acting, run_dir: Path) -> int:
     stop = StopFlag().install()
     os.chdir(run_dir)
+    take_proxies()
     try:
         telemetry = Telemetry.open(run_dir)
     except OutboxError as error:

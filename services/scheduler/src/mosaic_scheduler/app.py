@@ -38,6 +38,7 @@ from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.placement.run_folder import RunFolder
 from mosaic_scheduler.preflight.report import Preflight
+from mosaic_scheduler.proxy import Proxies
 from mosaic_scheduler.queue.dispatch import Dispatcher
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.moves import QueueMoves
@@ -160,7 +161,7 @@ class SchedulerApp:
         self._placement.on_change(self._reconciler.wake.set)
         self._purge = RunPurge(self._database, self._bus, settings.home, self._silence)
         self._service = SchedulerService(
-            settings.cores, self._database, self._store, self._reconciler, self._views
+            settings, self._database, self._store, self._reconciler, self._views
         )
         self._catalogue = WorkerCatalogue(self._registry, self._probe)
         self._submission = RunSubmission(
@@ -265,6 +266,7 @@ class SchedulerApp:
         worker = self._registry.find(record.spec.worker)
         signer = self._signer
         lease = await self._leases.of(PlacedRef(record.run_id, record.attempt))
+        way_out = self._settings.proxies if record.spec.internet else Proxies()
         if record.spec.gpus and lease is None:
             raise PlacementFailed("Its GPU lease is gone; it is to be queued again.")
         return LaunchOrder(
@@ -275,7 +277,11 @@ class SchedulerApp:
             worker_command=worker.command,
             grant=lease.grant if lease is not None else None,
             image=worker.manifest.image,
-            secrets=await asyncio.to_thread(self._reveal, record.spec.secrets),
+            secrets={
+                **way_out.secrets(),
+                **await asyncio.to_thread(self._reveal, record.spec.secrets),
+            },
+            environment=way_out.variables(),
             xmpp=await self._log_in(record, worker),
             inputs=inputs_of(record.spec, await self._probe.describe(worker)),
             broker_url=self._settings.url,

@@ -19,6 +19,7 @@ from mosaic_scheduler.runs.page import first_that_fit
 from mosaic_scheduler.runs.selection import selection
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_servicekit.bus import Verb
 
 _STOP_TRIES = 5
@@ -31,13 +32,13 @@ class SchedulerService:
 
     def __init__(
         self,
-        cores: int,
+        settings: SchedulerSettings,
         database: Database,
         store: RunStore,
         reconciler: Reconciler,
         views: RunViews,
     ) -> None:
-        self._cores = cores
+        self._settings = settings
         self._database = database
         self._store = store
         self._reconciler = reconciler
@@ -83,9 +84,10 @@ class SchedulerService:
         load = self._reconciler.load
         return SchedulerStatus(
             version=VERSION,
-            cpu_limit=self._cores,
+            cpu_limit=self._settings.cores,
             cpu_in_use=load.cpu_in_use,
             queued=load.queued,
             live=load.live,
             unpublished=await self._database.call(outbox.count),
+            proxies=self._settings.proxies.told(),
         )

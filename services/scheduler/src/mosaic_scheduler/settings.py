@@ -4,10 +4,12 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 
+from mosaic_contracts.tracking import is_proxy
 from mosaic_scheduler.gpus.watch import HELPER
 from mosaic_scheduler.placement.engine import Engine
+from mosaic_scheduler.proxy import Proxies, standard
 from mosaic_servicekit.settings import ServiceSettings
 
 
@@ -26,6 +28,10 @@ class SchedulerSettings(ServiceSettings):
     gpu_helper: list[str] = Field(default_factory=lambda: list(HELPER))
     """As JSON: the command that reads the GPUs (`mosaic_scheduler.gpus.nvml` says how)."""
 
+    http_proxy: SecretStr | None = Field(default_factory=lambda: standard("HTTP_PROXY"))
+    """For runs with internet that name no proxy; default: that of this process, as all programs know it."""
+    https_proxy: SecretStr | None = Field(default_factory=lambda: standard("HTTPS_PROXY"))
+
     placement: Literal["process", "docker"] = "process"
     """`process`: runs are processes of this machine; `docker`: containers of their workers' images."""
     engine_url: str | None = None
@@ -41,6 +47,19 @@ class SchedulerSettings(ServiceSettings):
     @classmethod
     def _absolute_too(cls, value: Path | None) -> Path | None:
         return value.absolute() if value is not None else None
+
+    @field_validator("http_proxy", "https_proxy")
+    @classmethod
+    def _is_proxy(cls, value: SecretStr | None) -> SecretStr | None:
+        address = value.get_secret_value() if value is not None else ""
+        if address and not is_proxy(address):
+            raise ValueError("must be http://HOST:PORT, with NAME:PASSWORD@ before HOST or not")
+        return value if address else None
+
+    @property
+    def proxies(self) -> Proxies:
+        """How runs with internet go out."""
+        return Proxies(self.http_proxy, self.https_proxy)
 
     @property
     def venvs_folder(self) -> Path:

@@ -9,7 +9,7 @@ from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunSummary
 from mosaic_contracts.services import ListRequest, RecorderStatus, SchedulerStatus
-from mosaic_contracts.stack import StackStatus
+from mosaic_contracts.stack import StackProxies, StackStatus
 from mosaic_contracts.states import RunState
 from mosaic_gateway.history import History
 from mosaic_gateway.peers import Recorder, Scheduler
@@ -67,6 +67,7 @@ class Health:
             scheduler=_plain(scheduler[0]),
             recorder=_plain(recorder[0]),
             findings=findings,
+            proxies=scheduler[0].proxies if scheduler[0] is not None else StackProxies(),
         )
 
     async def _ask_scheduler(self) -> tuple[SchedulerStatus | None, list[str]]:

@@ -7,6 +7,7 @@ from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.placement.run_folder import RunFolder
+from mosaic_scheduler.proxy import Proxies
 from mosaic_scheduler.xmpp.delivery import XmppLogin
 
 RUN = "RUN"
@@ -16,7 +17,13 @@ _TALKS = XmppLogin(host="", port=0, domain="", certificate="")
 
 
 def order_to_look_at(
-    spec: RunSpec, python: str, command: list[str], image: str | None, *, talks: bool
+    spec: RunSpec,
+    python: str,
+    command: list[str],
+    image: str | None,
+    *,
+    talks: bool,
+    proxies: Proxies,
 ) -> LaunchOrder:
     """An order without anything that only a run has: id, lease, credentials, values of secrets."""
     grant = None
@@ -31,11 +38,17 @@ def order_to_look_at(
         worker_command=command,
         broker_url="",
         write_creds=None,
-        secrets={name: SecretStr("") for name in spec.secrets},
+        secrets={name: SecretStr("") for name in secrets_of(spec, proxies)},
+        environment=proxies.variables() if spec.internet else {},
         xmpp=_TALKS if talks else None,
         grant=grant,
         image=image,
     )
+
+
+def secrets_of(spec: RunSpec, proxies: Proxies) -> list[str]:
+    """Names of what the run is given as secrets: what it asks for, and the stack's proxies that are some."""
+    return list(dict.fromkeys([*spec.secrets, *(proxies.secrets() if spec.internet else ())]))
 
 
 def plan_of(

@@ -68,6 +68,8 @@ class LaunchOrder:
     """Writes the run's broker credentials; None on a broker without authentication."""
     secrets: Mapping[str, SecretStr] = field(default_factory=dict)
     """By name: each becomes a file that only the run's processes can read."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Further variables of its processes. Never secrets."""
     xmpp: XmppLogin | None = None
     """Where its agents talk, and as whom; None: it does without."""
     inputs: Sequence[RunInput] = ()

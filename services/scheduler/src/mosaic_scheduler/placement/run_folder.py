@@ -71,6 +71,7 @@ class RunFolder:
             worker_argv=[*order.worker_command, _verb(order.spec), "--run-dir", str(self.path)],
             shipper_argv=[order.python, "-m", SHIPPER_MODULE, "--run-dir", str(self.path)],
             env={
+                **order.environment,
                 **dict.fromkeys(_THREADS, str(order.spec.cpus)),
                 **self.environment(),
                 **secrets.variables(self.path, list(order.secrets)),

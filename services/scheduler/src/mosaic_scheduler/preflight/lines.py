@@ -6,7 +6,6 @@ from mosaic_contracts.preflight import PreflightLine
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.services import RecorderStatus
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.tracking import WANDB_SECRET, X_TRACKING, TrackingRole
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler.placement.protocol import Bounds, Internet
 from mosaic_scheduler.preflight import consent
@@ -62,6 +61,11 @@ def ok(line: str, message: str) -> PreflightLine:
 def warning(line: str, message: str, todo: str) -> PreflightLine:
     """The run would start all the same."""
     return PreflightLine(id=line, title=_TITLES[line], level="warning", message=message, todo=todo)
+
+
+def blocking(line: str, message: str, todo: str) -> PreflightLine:
+    """It would not start."""
+    return PreflightLine(id=line, title=_TITLES[line], level="blocking", message=message, todo=todo)
 
 
 def refused(line: str, error: ProblemError, todo: str) -> PreflightLine:
@@ -148,21 +152,6 @@ def of_packages(description: WorkerDescription) -> list[PreflightLine]:
     """The packages that decide results, with their versions."""
     names = ", ".join(f"{name} {version}" for name, version in description.packages.items())
     return [ok("packages", names)] if names else []
-
-
-def of_tracking(spec: RunSpec, description: WorkerDescription) -> list[PreflightLine]:
-    """Of a run that a tracker outside is to follow: whether it has a key for that."""
-    found = [a for a in description.algorithms if a.id == spec.algorithm]
-    properties = found[0].parameters.get("properties", {}) if found else {}
-    roles = {part.get(X_TRACKING): name for name, part in properties.items()}
-    if not spec.parameters.get(str(roles.get(TrackingRole.TRACK))):
-        return []
-    if spec.parameters.get(str(roles.get(TrackingRole.OFFLINE))):
-        return [ok("tracking", "Offline: it stays in the run's folder, and can be sent later.")]
-    if WANDB_SECRET in spec.secrets:
-        return [ok("tracking", f"The run is given {WANDB_SECRET}.")]
-    todo = f"`./mosaic secret set {WANDB_SECRET}`, and name it in `secrets`; or track offline."
-    return [warning("tracking", f"The run is given no key ({WANDB_SECRET}).", todo)]
 
 
 def of_consent(spec: RunSpec, report: CheckReport) -> PreflightLine:

@@ -13,6 +13,7 @@ from mosaic_scheduler.placement.preview import order_to_look_at
 from mosaic_scheduler.preflight import consent, lines
 from mosaic_scheduler.preflight.bounds import machine_memory_mb
 from mosaic_scheduler.preflight.device import device_need, of_device
+from mosaic_scheduler.preflight.tracking import of_tracking
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.settings import SchedulerSettings
@@ -98,7 +99,7 @@ class Preflight:
             await self._of_device(worker, spec, description),
             *lines.of_packages(description),
             lines.of_secrets(spec),
-            *lines.of_tracking(spec, description),
+            *of_tracking(spec, description, await self._submission.secrets_kept()),
         ]
         agents = agents_of(spec, description)
         if agents and "xmpp" not in said:
@@ -109,7 +110,12 @@ class Preflight:
         worker = self._catalogue.find(spec.worker)
         talks = bool(agents_of(spec, await self._catalogue.describe(worker)))
         order = order_to_look_at(
-            spec, worker.python, worker.command, worker.manifest.image, talks=talks
+            spec,
+            worker.python,
+            worker.command,
+            worker.manifest.image,
+            talks=talks,
+            proxies=self._settings.proxies,
         )
         try:
             return await self._reconciler.placement.plan(order)

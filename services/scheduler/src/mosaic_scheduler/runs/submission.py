@@ -19,6 +19,7 @@ from mosaic_scheduler.inputs.resolution import InputResolution
 from mosaic_scheduler.preflight import consent
 from mosaic_scheduler.preflight.bounds import check_bounds, machine_memory_mb, notes_on_bounds
 from mosaic_scheduler.preflight.device import check_device, device_need
+from mosaic_scheduler.preflight.tracking import check_tracking
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.lookup import existing_record
@@ -107,7 +108,7 @@ class RunSubmission:
     ) -> list[Finding]:
         """As far as that can be told without starting the worker."""
         inventory = await self._reconciler.placement.inventory()
-        known = await asyncio.to_thread(self._vault.names)
+        known = await self.secrets_kept()
         return [
             *check_spec(spec, description, inventory),
             *check_device(
@@ -117,8 +118,13 @@ class RunSubmission:
             ),
             *check_bounds(spec, self._reconciler.placement.bounds, machine_memory_mb()),
             *check_secrets(spec, known),
+            *check_tracking(spec, description),
             *await check_xmpp(self._settings.home, spec, description),
         ]
+
+    async def secrets_kept(self) -> list[str]:
+        """Names of the secrets that runs may ask for."""
+        return await asyncio.to_thread(self._vault.names)
 
     async def ask_worker(self, worker: RegisteredWorker, spec: RunSpec) -> CheckReport:
         """Its plan, and all that takes consent, whoever asks for it."""
