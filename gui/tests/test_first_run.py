@@ -1,8 +1,5 @@
 """The whole way on a real stack, by clicks: launch from the form, see the curve grow, stop, read the card."""
 
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +7,7 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
+from tests.real_stack import absent, real_stack
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import Client
@@ -18,44 +16,21 @@ from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.views.main_window import TRAIN, WATCH
 
 LEFT = Qt.MouseButton.LeftButton
-ROOT = Path(__file__).resolve().parent.parent.parent
-VENVS = Path(os.environ.get("MOSAIC_VENVS") or ROOT / "var" / "venvs")
-NEEDED = ("cli", "broker", "recorder", "scheduler", "gateway", "worker_cleanrl")
 WAIT_MS = 120_000
 """Torch is imported three times on the way, perhaps on a busy machine."""
 
 pytestmark = [
     pytest.mark.stack,
     pytest.mark.timeout(300),
-    pytest.mark.skipif(
-        not all((VENVS / room / "bin" / "python").exists() for room in NEEDED),
-        reason=f"a stack needs the rooms {' '.join(NEEDED)}: ./mosaic sync makes them",
-    ),
+    pytest.mark.skipif(bool(absent("worker_cleanrl")), reason=absent("worker_cleanrl")),
 ]
-
-
-def mosaic(home: Path, *words: str) -> None:
-    """One call of the command line."""
-    environ = os.environ | {
-        "MOSAIC_HOME": str(home),
-        "MOSAIC_ROOT": str(ROOT),
-        "MOSAIC_VENVS": str(VENVS),
-    }
-    command: list[str | Path] = [VENVS / "cli" / "bin" / "python", "-m", "mosaic_cli", *words]
-    done = subprocess.run(
-        command, env=environ, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A data root with a stack of its own."""
-    folder = tmp_path_factory.mktemp("stack")
-    mosaic(folder, "up", "-d")
-    yield folder
-    mosaic(folder, "down", "--stop-runs")
-    shutil.rmtree(folder)
+    with real_stack(tmp_path_factory.mktemp("stack")) as made:
+        yield made.home
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from mosaic_contracts.curve_set import (
     DrawnCurve,
 )
 from mosaic_contracts.runs import EventPage
+from mosaic_gui.app import opening as opening_module
 from mosaic_gui.app.opening import RunOpening
 from mosaic_gui.net.reply import ApiProblem, Reply
 from mosaic_gui.state.store import Store
@@ -22,7 +23,7 @@ NAMES = [EPISODE_RETURN, *(f"losses/{letter}" for letter in "abcdefghij")]
 
 
 class Questions:
-    """What an ApiClient is asked here, answered when a test says so; a real gateway answers in test_following.py."""
+    """What an ApiClient is asked here, answered when a test says so; a real gateway answers in test_hardship.py."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, list[str], str, Reply]] = []
@@ -132,7 +133,7 @@ def test_a_stack_that_cannot_tell_curves_tells_events(qtbot: QtBot, store: Store
     api.take("curves")[2].succeed(curve_set([], "1.worker.4"))
     names, _, reply = api.take("curves")
     reply.succeed(curve_set(names, "1.worker.4"))
-    api.take("curves")[2].fail(ApiProblem("No stack answers."))
+    api.take("curves")[2].fail(ApiProblem("It cannot be read.", is_answer_unread=True))
     assert [ready[n][0].cursor for n in range(len(ready))] == [""]
     assert not store.followed[RUN].curves.series
     opening.stop()
@@ -146,4 +147,28 @@ def test_a_run_without_curves_is_followed_from_its_start(qtbot: QtBot, store: St
     opening.start()
     api.take("curves")[2].succeed(CurveSet(run_id=RUN, names=[], cursor="1.worker.2", curves=[]))
     assert ready[0][0].cursor == ""
+    opening.stop()
+
+
+def test_a_gateway_that_is_coming_back_is_asked_again(
+    qtbot: QtBot, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long run is not read event by event only because the gateway was killed while it was opened."""
+    monkeypatch.setattr(opening_module, "RETRY_MS", 20)
+    api = Questions()
+    opening = RunOpening(RUN, api, store)  # type: ignore[arg-type]
+    ready = QSignalSpy(opening.ready)
+    opening.start()
+    api.take("curves")[2].succeed(curve_set([], "1.worker.4"))
+    names, _, reply = api.take("curves")
+    reply.succeed(curve_set(names, "1.worker.2"))
+    api.take("curves")[2].fail(ApiProblem("No stack answers."))
+    api.asked.clear()
+    qtbot.waitUntil(lambda: bool(api.asked))
+    assert not len(ready)
+    api.take("curves")[2].succeed(curve_set([], "1.worker.9"))
+    while any(one[0] == "curves" for one in api.asked):
+        names, _, reply = api.take("curves")
+        reply.succeed(curve_set(names, "1.worker.9"))
+    assert [ready[n][0].cursor for n in range(len(ready))] == ["1.worker.9"]
     opening.stop()

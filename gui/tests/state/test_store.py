@@ -91,12 +91,24 @@ def test_it_goes_on_from_its_cursor() -> None:
     assert store.followed[run_id(0)].follower.cursor == "1.supervisor.2~1.worker.5"
 
 
-def test_what_was_missed_is_counted_and_passed_over() -> None:
+def test_what_was_missed_is_told_and_passed_over() -> None:
     """A client that was too slow is told so, and what it skipped does not come back as a double."""
     store = followed_store()
-    store.apply(Missed(run_id=run_id(0), count=7, from_cursor="", to_cursor="1.worker.7"))
-    assert store.followed[run_id(0)].follower.missed == 7
+    missed = Missed(run_id=run_id(0), count=7, from_cursor="", to_cursor="1.worker.7")
+    (problem,) = store.apply(missed).problems
+    assert problem.title.startswith("7 events")
     assert not store.apply(metrics(3, "m", [1.0, 2.0]))
+
+
+def test_the_past_of_a_run_that_is_opened_anew_is_not_told_twice() -> None:
+    """What is read again by pages is left out where it is known already."""
+    store = followed_store()
+    words = [
+        {"type": "log", "attempt": 1, "source": "worker", "seq": n, "t": float(n)} for n in (1, 2)
+    ]
+    store.take_past(run_id(0), words[:1])
+    store.take_past(run_id(0), words)
+    assert [event["seq"] for event in store.followed[run_id(0)].told] == [1, 2]
 
 
 def test_history_is_whole_when_the_joint_is_reached() -> None:

@@ -180,6 +180,7 @@ class Client(QObject):
         session = Session(location, self.store, self.clock, self)
         session.connection_changed.connect(self._on_connection)
         session.machine_seen.connect(self._on_machine)
+        session.fault_seen.connect(self.connection.take_fault)
         session.stream.joined.connect(self.launching.read_catalogue)
         session.runs_read.connect(self._on_list_read)
         self.watch.files.root = self.home if self._named is None else None
@@ -422,6 +423,7 @@ class Client(QObject):
 
     def _on_retry_wanted(self) -> None:
         if self.session is not None:
+            self._find_again(self.session)
             self.session.stream.retry_now()
         else:
             self.connect_local()
@@ -442,8 +444,31 @@ class Client(QObject):
         if connection.link is Link.LIVE:
             self._probe.stop()
             self._on_live(connection)
-        elif session is not None and connection.reason and not self.connection.shows_data:
-            self._probe.look(session.location, is_local=self._named is None)
+        elif session is not None and connection.reason:
+            if self._find_again(session) and connection.refused:
+                session.stream.retry_now()
+            elif not self.connection.shows_data:
+                self._probe.look(session.location, is_local=self._named is None)
+
+    def _find_again(self, session: Session) -> bool:
+        """A stack that was started anew may have another token, or port; True: it has."""
+        try:
+            found = self._locate()
+        except GuiError:
+            return (
+                False  # while it starts there may be none; what is wrong is said by the connection
+            )
+        if found == session.location:
+            return False
+        session.move_to(found)
+        return True
+
+    def _locate(self) -> Location:
+        named = self._named
+        if named is None:
+            return local_stack(self.home)
+        token, believed = (Path(p) if p else None for p in (named.token_file, named.ca_file))
+        return named_stack(named.url, token, self.home, believed)
 
     def _on_diagnosis(self, diagnosis: Diagnosis) -> None:
         self.connection.take_diagnosis(diagnosis)

@@ -43,15 +43,19 @@ class RunOpening(QObject):
         self._ends: list[Cursor] = []
         self._end: Cursor = {}
         self._awaited: set[Reply] = set()
+        self._retry = QTimer(self)
+        self._retry.setSingleShot(True)
+        self._retry.setInterval(RETRY_MS)
+        self._retry.timeout.connect(self.start)
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE_MS)
         self._pause.timeout.connect(self._read_past)
         self._types: tuple[str, ...] = _FACTS
         self._cursor = ""
 
     def start(self) -> None:
         """Ask what curves there are."""
+        self._ends = []
         reply = self._api.curves(self._run_id, [], BUCKETS)
         reply.done.connect(self._on_names)
         reply.failed.connect(self._on_failed)
@@ -59,6 +63,7 @@ class RunOpening(QObject):
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
+        self._retry.stop()
         self._pause.stop()
         for reply in self._awaited:
             reply.drop()
@@ -88,10 +93,13 @@ class RunOpening(QObject):
         if not self._awaited:
             self._go_live()
 
-    def _on_failed(self, _problem: object) -> None:
-        """The curves cannot be had as columns: everything comes as events, as slowly as that is."""
+    def _on_failed(self, problem: ApiProblem | None) -> None:
+        """Ask again where nobody answered; else the curves cannot be had as columns, and all of it comes as events."""
         self.stop()
-        self.ready.emit(self._store.begin_anew(self._run_id))
+        if problem is not None and problem.is_passing:
+            self._retry.start()
+        else:
+            self.ready.emit(self._store.begin_anew(self._run_id))
 
     def _go_live(self) -> None:
         # pages are of different moments; what lies between is taken where it is new
@@ -118,12 +126,12 @@ class RunOpening(QObject):
             self._types, self._cursor = (ALL_EXTRAS,), ""
         else:
             return
-        self._pause.start()
+        self._pause.start(PAUSE_MS)
 
     def _on_no_past(self, problem: ApiProblem) -> None:
         """Curves and what comes live are there; what the page would have told is asked for once more by and by."""
         self._awaited = set()
-        if problem.problem is None or problem.problem.status in (429, 503):
+        if problem.is_passing:
             self._pause.start(RETRY_MS)
 
     def _is_past(self, event: dict[str, object]) -> bool:

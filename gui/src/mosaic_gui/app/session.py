@@ -2,9 +2,12 @@
 
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
-from mosaic_contracts.live import Missed
+from mosaic_contracts.live import Missed, ProblemFrame
 from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.runs import RunPage, RunView
+from mosaic_contracts.stack import StackStatus
+from mosaic_gui.app.healing import Healing
 from mosaic_gui.app.opening import RunOpening
 from mosaic_gui.net.api import ApiClient
 from mosaic_gui.net.location import Location
@@ -17,8 +20,6 @@ from mosaic_gui.viewmodels.frame_clock import FrameClock
 MACHINE_EVERY_MS = 3_000
 SAMPLES_AGAIN = 4
 """More than the stack takes between two questions: one that was late leaves no hole."""
-HEAL_MS = 10_000
-"""After something was skipped: the store has what could not be sent once its recorder is back."""
 MOST_RUNS = 10_000
 """Read into the list; older ones are found by the command line."""
 
@@ -30,6 +31,8 @@ class Session(QObject):
     """A Connection."""
     machine_seen = pyqtSignal(object)
     """A MachineHistory; the first one has the last minutes."""
+    fault_seen = pyqtSignal(str)
+    """What is wrong behind a gateway that answers, in words; empty: nothing."""
     runs_read = pyqtSignal()
     """The whole list is in the store."""
     ended = pyqtSignal(str)
@@ -46,11 +49,7 @@ class Session(QObject):
         self.stream = EventStream(location, self)
         self._reading: list[RunView] = []
         self._openings: dict[str, RunOpening] = {}
-        self._behind: set[str] = set()
-        self._healing = QTimer(self)
-        self._healing.setSingleShot(True)
-        self._healing.setInterval(HEAL_MS)
-        self._healing.timeout.connect(self._heal)
+        self._healing = Healing(store, self.api, self._open_anew, self._take_run, self)
         self._look = QTimer(self)
         self._look.setInterval(MACHINE_EVERY_MS)
         self._look.timeout.connect(self._look_at_machine)
@@ -70,6 +69,12 @@ class Session(QObject):
             opening.stop()
         self.stream.stop()
         self.api.close()
+
+    def move_to(self, location: Location) -> None:
+        """The stack has another port or token than before: the next try goes there, and goes on where it was."""
+        self.location = location
+        self.api.move_to(location)
+        self.stream.move_to(location)
 
     def follow(self, run_id: str) -> None:
         """Keep what this run tells: its past as the store has it, and from there on live."""
@@ -93,12 +98,16 @@ class Session(QObject):
             opening.deleteLater()
         self.stream.unfollow(run_id)
 
-    def _heal(self) -> None:
-        """Runs of which something was skipped are opened anew: by now the store has it."""
-        behind, self._behind = self._behind, set()
-        for run_id in behind & set(self.store.followed):
-            self._shut(run_id)
-            self._open(run_id)
+    def _open_anew(self, run_id: str) -> None:
+        """By now the store has what was passed over."""
+        self._shut(run_id)
+        self._open(run_id)
+
+    def _take_run(self, run: object) -> None:
+        if isinstance(run, RunView):
+            changes = self.store.take_runs([run])
+            self._healing.look(changes.runs)
+            self._clock.note(changes)
 
     def note(self, changes: Changes) -> None:
         """Something became different by an answer."""
@@ -106,11 +115,14 @@ class Session(QObject):
 
     def _on_frame(self, frame: Frame) -> None:
         changes = self.store.apply(frame)
+        if isinstance(frame, ProblemFrame) and frame.problem.code == ProblemCode.BROKER_UNAVAILABLE:
+            self.fault_seen.emit(frame.problem.title)
         if isinstance(frame, Missed):
-            self._behind.add(frame.run_id)
-            self._healing.start()
+            self._healing.miss(frame)
+        self._healing.look(changes.runs)
         for run_id in changes.ended:
             self.stream.unfollow(run_id)
+            self._healing.end(run_id)
             self.ended.emit(run_id)
         self._clock.note(changes)
 
@@ -141,6 +153,7 @@ class Session(QObject):
         reply = self.api.machine(last)
         reply.done.connect(self._on_machine)
         reply.failed.connect(self._on_no_machine)
+        self.api.stack().done.connect(self._on_stack)
 
     def _on_machine(self, history: MachineHistory) -> None:
         if history.samples:
@@ -148,3 +161,6 @@ class Session(QObject):
 
     def _on_no_machine(self, _problem: ApiProblem) -> None:
         """The strip keeps its last numbers, and says so when they are old."""
+
+    def _on_stack(self, status: StackStatus) -> None:
+        self.fault_seen.emit("" if status.ready else " ".join(status.findings))

@@ -56,6 +56,11 @@ class ApiClient(QObject):
             self._network.setProxy(QNetworkProxy(QNetworkProxy.ProxyType.NoProxy))
         self._closed = False
 
+    def move_to(self, location: Location) -> None:
+        """The stack is to be reached in another way from now on."""
+        self.location = location
+        self._trust = configuration(location.ca_file)
+
     def close(self) -> None:
         """Give up everything under way; no answer comes after this."""
         self._closed = True
@@ -279,7 +284,8 @@ class _Attempt:
         try:
             model = self._read(data, network_reply)
         except ValueError as error:
-            self._reply.fail(ApiProblem(tr("The stack's answer cannot be read: {why}", why=error)))
+            words = tr("The stack's answer cannot be read: {why}", why=error)
+            self._reply.fail(ApiProblem(words, is_answer_unread=True))
             return
         self._reply.succeed(model)
 

@@ -17,6 +17,16 @@ class ApiProblem:
     problem: Problem | None = None
     """What the stack said; None when it did not answer."""
 
+    is_answer_unread: bool = False
+    """It did answer, with something that this version cannot read."""
+
+    @property
+    def is_passing(self) -> bool:
+        """Nobody answered, or only just now it cannot be had: asking again later may do."""
+        if self.problem is None:
+            return not self.is_answer_unread
+        return self.problem.status in (429, 503)
+
     @property
     def fields(self) -> list[dict[str, Any]]:
         """Findings by field of the spec."""

@@ -92,6 +92,11 @@ class EventStream(QObject):
             self._again.stop()
             self._open()
 
+    def move_to(self, location: Location) -> None:
+        """The stack is to be reached in another way from now on; what is followed goes on from where it is."""
+        self._location = location
+        self._trust = configuration(location.ca_file)
+
     def follow(self, follower: Follower) -> None:
         """Subscribe to a run, from its follower's cursor, now and after every loss."""
         self._followers[follower.run_id] = follower

@@ -26,12 +26,15 @@ class Follower:
     run_id: str
     cursor: str | None = ""
     """Where to go on: `""` is the start, None from now."""
-    missed: int = 0
-    """Events that the gateway could not send in time and that are still to be read from the store."""
     _seen: Cursor = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._seen = parse_cursor(self.cursor or "")
+
+    @property
+    def seen(self) -> Cursor:
+        """How far each source has come; what was passed over counts as seen."""
+        return self._seen
 
     def joined(self, cursor: str) -> None:
         """The snapshot came: who follows from now begins at its joint."""
@@ -48,9 +51,8 @@ class Follower:
             return None
         return EventBatch(batch.run_id, events, columns, self.cursor or "")
 
-    def skip(self, count: int, to_cursor: str) -> None:
-        """The gateway left out so many events, up to there."""
-        self.missed += count
+    def skip(self, to_cursor: str) -> None:
+        """The gateway left out what is before that."""
         self._advance(to_cursor)
 
     def is_behind(self, cursor: str) -> bool:

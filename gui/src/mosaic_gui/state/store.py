@@ -14,6 +14,7 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
 from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.follow import EventBatch, Follower
+from mosaic_gui.state.gaps import Gaps
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.steps import STEP_TYPES, newest_step
 
@@ -78,6 +79,8 @@ class Followed:
     joint: str | None = None
     """Cursor of the run's newest event when the subscription began; None until the snapshot came."""
     ended: bool = False
+    gaps: Gaps = field(default_factory=Gaps)
+    """What was passed over of it and may still come."""
 
     @property
     def caught_up(self) -> bool:
@@ -187,7 +190,10 @@ class Store:
         if followed is None or not events:
             return NOTHING
         live = followed.config
-        followed.take(EventBatch(run_id, events, {}, ""))
+        # a run that is opened anew has told them before
+        known = {_place(event) for event in followed.told}
+        new = [event for event in events if _place(event) not in known]
+        followed.take(EventBatch(run_id, new, {}, ""))
         followed.config = live or followed.config
         followed.told.sort(key=lambda event: float(event["t"]))
         return Changes(events=frozenset({run_id}))
@@ -210,7 +216,7 @@ class Store:
                 return self._take_run(frame.run)
             case Missed():
                 if (followed := self.followed.get(frame.run_id)) is not None:
-                    followed.follower.skip(frame.count, frame.to_cursor)
+                    followed.follower.skip(frame.to_cursor)
                 told = Problem(
                     code=ProblemCode.STORE_UNAVAILABLE,
                     title=tr_n(
@@ -220,7 +226,7 @@ class Store:
                     ),
                     status=503,
                     detail=tr(
-                        "The curves have a gap there until they are read from the store, in a moment."
+                        "The curves have a gap there until the store has them; it closes by itself."
                     ),
                 )
                 return Changes(events=frozenset({frame.run_id}), problems=(told,))
@@ -257,3 +263,7 @@ class Store:
             events=ids if other else none,
             steps=ids if followed.take_steps(new) else none,
         )
+
+
+def _place(event: dict[str, Any]) -> tuple[Any, ...]:
+    return event["attempt"], event["source"], event["seq"]

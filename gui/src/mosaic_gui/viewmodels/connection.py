@@ -29,27 +29,36 @@ class ConnectionModel(QObject):
         self.start_output = ""
         self.is_local = True
         """The stack is this machine's, which this client may start."""
+        self.fault = ""
+        """What is wrong behind a gateway that answers, in words: what is shown may be old."""
         self.diagnosis = FINE
         """What a look at an address showed to which no connection comes about."""
 
     @property
     def word(self) -> str:
-        return (
-            tr("Starting the stack") if self.starting else tr_mark(_WORDS[self.connection.link][0])
-        )
+        if self.starting:
+            return tr("Starting the stack")
+        if self.is_faulty:
+            return tr("Live in part")
+        return tr_mark(_WORDS[self.connection.link][0])
 
     @property
     def tone(self) -> str:
         """Name of a colour token."""
         if self.connection.refused:
             return "bad"
-        if self.diagnosis.headline and not self.starting:
+        if (self.diagnosis.headline or self.is_faulty) and not self.starting:
             return "warn"
         return "accent" if self.starting else _WORDS[self.connection.link][1]
 
     @property
     def is_live(self) -> bool:
         return self.connection.link is Link.LIVE
+
+    @property
+    def is_faulty(self) -> bool:
+        """The gateway answers, and something behind it does not: what is shown may be old."""
+        return self.is_live and bool(self.fault)
 
     @property
     def shows_data(self) -> bool:
@@ -59,7 +68,7 @@ class ConnectionModel(QObject):
     @property
     def detail(self) -> str:
         """Address, reason and when it is tried again."""
-        parts = [self.connection.url, self.connection.reason]
+        parts = [self.connection.url, self.connection.reason, self.fault if self.is_live else ""]
         if self.connection.retry_in_s is not None:
             wait = wording.duration(self.connection.retry_in_s)
             parts.append(tr("tried again in {time}", time=wait))
@@ -71,6 +80,12 @@ class ConnectionModel(QObject):
             self.diagnosis = FINE
         self.connection = connection
         self.changed.emit()
+
+    def take_fault(self, fault: str) -> None:
+        """The stack said what is wrong with it; empty: nothing."""
+        if fault != self.fault:
+            self.fault = fault
+            self.changed.emit()
 
     def take_diagnosis(self, diagnosis: Diagnosis) -> None:
         """It is known what is wrong."""

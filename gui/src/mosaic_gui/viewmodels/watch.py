@@ -104,12 +104,6 @@ class WatchModel(CurveModel):
         return end_card(self.run, arguments) if self.run else None
 
     @property
-    def missed(self) -> int:
-        """Events that the gateway could not send and that the store did not have in time."""
-        followed = self._store.followed.get(self.run_id)
-        return followed.follower.missed if followed else 0
-
-    @property
     def extras(self) -> frozenset[str]:
         """Types of namespaced events that it has; a panel for one appears with its first."""
         followed = self._store.followed.get(self.run_id)

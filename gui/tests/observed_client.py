@@ -1,0 +1,83 @@
+"""The whole program in a process of its own, which tells what it goes through: one JSON object a line.
+
+    python -m tests.observed_client        (its stack is that of MOSAIC_HOME)
+
+Lines to it: `open RUN`, `values RUN`. It is the program as it comes, but for one thing: no series is thinned, so that
+every value can be compared with what the store has.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from PyQt6.QtCore import QObject, QSocketNotifier
+
+from mosaic_gui.app import program
+from mosaic_gui.app.arguments import Arguments
+from mosaic_gui.app.client import Client
+from mosaic_gui.state import series
+from mosaic_gui.state.connection import Connection
+from mosaic_gui.state.store import Changes
+
+
+def tell(**said: Any) -> None:
+    """One line; NaN and infinities as Python writes them."""
+    sys.stdout.write(json.dumps(said) + "\n")
+    sys.stdout.flush()
+
+
+class ObservedClient(Client):
+    """Tells what a person would see: connection, notices, and how far each run has come."""
+
+    def __init__(self, home: Path, memory: Any = None, parent: QObject | None = None) -> None:
+        super().__init__(home, memory, parent)
+        self._pill = ("", "")
+        self.connection.changed.connect(self._tell_connection)
+        self.clock.ticked.connect(self._tell_changes)
+        read = QSocketNotifier.Type.Read
+        self._orders = QSocketNotifier(sys.stdin.fileno(), read, self)  # type: ignore[arg-type]  # the stubs want a pointer
+        self._orders.activated.connect(self._obey)
+
+    def _on_connection(self, connection: Connection) -> None:
+        tell(what="link", link=connection.link, reason=connection.reason)
+        super()._on_connection(connection)
+
+    def _tell_connection(self) -> None:
+        pill = (self.connection.word, self.connection.detail)
+        if pill != self._pill:
+            self._pill = pill
+            tell(what="pill", word=pill[0], detail=pill[1])
+
+    def _tell_changes(self, changes: Changes) -> None:
+        for problem in changes.problems:
+            tell(what="notice", text=f"{problem.title}. {problem.detail}")
+        for run_id in changes.curves & set(self.store.followed):
+            curves = self.store.followed[run_id].curves.series
+            tell(what="points", run=run_id, points=sum(len(one) for one in curves.values()))
+        for run_id in changes.ended:
+            tell(what="ended", run=run_id)
+
+    def _obey(self) -> None:
+        lines = os.read(sys.stdin.fileno(), 4096).decode().splitlines()
+        if not lines:
+            self.closed.emit()
+        for line in lines:
+            self._do(*line.split())
+
+    def _do(self, order: str, run_id: str) -> None:
+        if order == "open":
+            self.open_runs([run_id])
+            return
+        followed = self.store.followed[run_id]
+        values = {name: one.values.tolist() for name, one in followed.curves.series.items()}
+        phases = [event["phase"] for event in followed.told if event["type"] == "lifecycle"]
+        told = {"phases": phases, "config": followed.config, "joint": followed.joint}
+        tell(what="values", values=values, has_gaps=bool(followed.gaps), **told)
+
+
+if __name__ == "__main__":
+    series.MOST_RAW = 10**7
+    vars(program)["Client"] = ObservedClient
+    sys.exit(program.run_program(Arguments(size=(1280, 800))))
