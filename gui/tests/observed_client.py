@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from PyQt6.QtCore import QObject, QSocketNotifier
+from PyQt6.QtCore import QSocketNotifier
 
 from mosaic_gui.app import program
 from mosaic_gui.app.arguments import Arguments
@@ -31,8 +31,8 @@ def tell(**said: Any) -> None:
 class ObservedClient(Client):
     """Tells what a person would see: connection, notices, and how far each run has come."""
 
-    def __init__(self, home: Path, memory: Any = None, parent: QObject | None = None) -> None:
-        super().__init__(home, memory, parent)
+    def __init__(self, home: Path, *more: Any) -> None:
+        super().__init__(home, *more)
         self._pill = ("", "")
         self.connection.changed.connect(self._tell_connection)
         self.clock.ticked.connect(self._tell_changes)
