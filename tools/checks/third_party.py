@@ -36,7 +36,7 @@ OWN = {
     "gateway": {"fastapi", "starlette", "uvicorn", "prometheus_client"},  # starlette is FastAPI's
     "scheduler": {"docker", "requests", "psutil", "pynvml"},  # requests: what docker raises
     "recorder": set(),
-    "gui": {"PyQt6", "pyqtgraph", "numpy", "msgspec"},
+    "gui": {"PyQt6", "pyqtgraph", "numpy", "msgspec", "keyring"},
 }
 
 

@@ -86,3 +86,12 @@ def test_a_worker_that_offers_no_tracker_gets_none() -> None:
     assert made.tracking is not None
     assert "does not offer W&B" in made.tracking.hindrance
     assert made.spec()["parameters"] == {"gamma": 0.5}
+
+
+def test_a_proxys_password_is_not_taken_into_a_spec() -> None:
+    """A spec is kept: an address with a name and password is a fault and stays out of it, as one that is none."""
+    made = draft("wandb", track="True", proxy="http://me:pw@vpn:3128")
+    assert "MOSAIC_HTTPS_PROXY" in made.faults()["parameters.proxy"]
+    assert "pw" not in str(made.spec())
+    made.arguments.texts["proxy"] = "vpn:3128"
+    assert made.faults() == {"parameters.proxy": "must be http://HOST:PORT"}

@@ -12,6 +12,7 @@ from tests.state.test_tracking import tracked_worker
 
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.stack import StackProxies
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.form_section import FormSection
 from mosaic_gui.views.origin_strip import OriginStrip
@@ -369,4 +370,17 @@ def test_a_key_goes_to_the_stack_and_nowhere_else(qtbot: QtBot, shown: Shown) ->
     box.click()
     shown.settle(qtbot)
     assert "s3cret" not in str(shown.asked[-1])
+    assert not key.isUndoAvailable()
     assert shown.asked[-1]["secrets"] == ["WANDB_API_KEY"]
+
+
+def test_the_stacks_proxy_shows_where_none_is_named(shown: Shown) -> None:
+    """What holds for a field that is left empty stands in it, and is no value of the run."""
+    shown.model.workers = [tracked_worker("wandb")]
+    shown.model._drafts.clear()
+    shown.model.choose("cleanrl", "ppo")
+    proxy = shown.field_named("field.parameters.proxy")
+    assert proxy.placeholderText() == "none"
+    shown.model.take_proxies(StackProxies(https="http://vpn:3128"))
+    assert proxy.placeholderText() == "http://vpn:3128 of the stack"
+    assert "vpn" not in str(shown.model.draft.spec())  # type: ignore[union-attr]

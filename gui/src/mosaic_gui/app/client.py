@@ -14,6 +14,7 @@ from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.app.fetching import Fetching
+from mosaic_gui.app.keyring_desk import KeyringDesk
 from mosaic_gui.app.launching import Launching
 from mosaic_gui.app.layouts import Layouts
 from mosaic_gui.app.minding import Minding
@@ -108,6 +109,7 @@ class Client(QObject):
         """The run list of this stack is whole."""
         self.stack_start = StackStart(home, self)
         self.launching = Launching(self.launch, self)
+        self.keyring = KeyringDesk(self.launch, self)
         self.watching = Watching(self.watch, self.feed, self)
         self.minding = Minding(self.mind, self)
         self.staging = Staging(self.stage, self.watch, self)
@@ -206,6 +208,7 @@ class Client(QObject):
             self.memory.keep(self.launch, self.trained)
         self._second.stop()
         self._probe.stop()
+        self.keyring.stop()
         self._leave()
         self.clock.stop()
         self.closed.emit()

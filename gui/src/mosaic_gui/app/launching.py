@@ -46,6 +46,7 @@ class Launching(QObject):
     def _on_stack(self, status: StackStatus) -> None:
         limit = (status.scheduler or {}).get("cpu_limit")
         self._model.cpu_limit = limit if isinstance(limit, int) else None
+        self._model.take_proxies(status.proxies)
         self.stack_read.emit(status)
 
     def _on_secrets(self, entries: SecretEntries) -> None:

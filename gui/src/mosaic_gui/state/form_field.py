@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mosaic_contracts.tracking import PROXY_ROLES, is_proxy, without_userinfo
 from mosaic_gui.state.language import mark, tr, tr_mark
 
 Value = bool | int | float | str | None
@@ -116,6 +117,8 @@ class FormField:
                 return self._choice(text)
         if not text and self.nullable:
             return None
+        if text and self.role in PROXY_ROLES:
+            return _proxy(text)
         if self.pattern and not re.search(self.pattern, text):
             raise ValueError(tr("must match {pattern}", pattern=self.pattern))
         return text
@@ -161,6 +164,20 @@ class FormGroup:
         if self.name in _OWN_TITLES:
             return tr_mark(_OWN_TITLES[self.name])
         return self.name.replace("_", " ").capitalize() if self.name else tr("Arguments")
+
+
+def _proxy(text: str) -> str:
+    """An address that may be kept in a run's record."""
+    if not is_proxy(text):
+        raise ValueError(tr("must be http://HOST:PORT"))
+    if without_userinfo(text) != text:
+        raise ValueError(
+            tr(
+                "no name and password here, for a run's record keeps it: leave it empty, and set "
+                "MOSAIC_HTTP_PROXY or MOSAIC_HTTPS_PROXY of the stack"
+            )
+        )
+    return text
 
 
 def _integer(text: str) -> int:

@@ -7,7 +7,10 @@ from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 from mosaic_contracts.machine import MachineSample
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.stack import StackProxies
+from mosaic_contracts.tracking import PROXY_ROLES, TrackingRole
 from mosaic_gui.state.dry_run import noted
+from mosaic_gui.state.form_field import FormField
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.limits import standing
 from mosaic_gui.state.store import Store
@@ -31,6 +34,11 @@ class LaunchModel(DraftModel):
     """Kinds of access that need no question any more."""
     secret_wanted = pyqtSignal(str, str)
     """The stack is to keep a value under this name; nothing here does."""
+    keyring_wanted = pyqtSignal(str, str)
+    """The user's keyring is to `get` the tracker's key for the stack, or to `set` this one."""
+    keyring_left = pyqtSignal()
+    """Nobody waits for the keyring any more."""
+    keyring_changed = pyqtSignal()
 
     def __init__(self, parent: QObject | None = None, store: Store | None = None) -> None:
         super().__init__(parent, store)
@@ -44,6 +52,10 @@ class LaunchModel(DraftModel):
         self.plan_seen = False
         self.secrets: frozenset[str] = frozenset()
         """Names of the secrets that the stack keeps."""
+        self.keyring_words, self.keyring_asked = "", False
+        """What the keyring said, and whether it is being asked."""
+        self.proxies = StackProxies()
+        """By which a run goes out that names none."""
         self.consents: set[str] = set()
         """Kinds of access that were agreed to once, as `worker: need`."""
         self._asked: dict[str, Any] | None = None
@@ -210,6 +222,24 @@ class LaunchModel(DraftModel):
         if names != self.secrets:
             self.secrets = names
             self.ask_again()
+
+    def take_keyring(self, words: str, *, is_asked: bool) -> None:
+        """The keyring is asked, or has answered."""
+        self.keyring_words, self.keyring_asked = words, is_asked
+        self.keyring_changed.emit()
+
+    def take_proxies(self, proxies: StackProxies) -> None:
+        """By which proxies the stack lets runs out."""
+        self.proxies = proxies
+        self.checked.emit()
+
+    def placeholder(self, field: FormField) -> str:
+        """What holds while the field is empty, where the stack decides that; else empty."""
+        if field.role not in PROXY_ROLES:
+            return ""
+        is_http = field.role == TrackingRole.HTTP_PROXY
+        address = self.proxies.http if is_http else self.proxies.https
+        return tr("{address} of the stack", address=address) if address else ""
 
     def _touch(self) -> None:
         if self.draft is None:

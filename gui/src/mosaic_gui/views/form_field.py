@@ -112,6 +112,11 @@ class FieldRow(QWidget):
                     edit.setText(text)
         return self.text != before
 
+    def set_placeholder(self, words: str) -> None:
+        """What holds while nothing stands in it; empty: as the field itself says."""
+        if words and isinstance(self.input, QLineEdit):
+            self.input.setPlaceholderText(words)
+
     def refresh(self, fault: str, *, changed: bool) -> None:
         """Say what is wrong, or what it means; show whether it differs from its default."""
         sheet = f"color: {current().accent}; font-weight: 600;" if changed else ""
