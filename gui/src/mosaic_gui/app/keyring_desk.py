@@ -10,7 +10,7 @@ from mosaic_gui.state.user_keyring import SERVICE, Answer, Said
 from mosaic_gui.viewmodels.launch import LaunchModel
 
 _MODULE = "mosaic_gui.state.user_keyring"
-_COMMAND = f"keyring set {SERVICE} {WANDB_SECRET}"
+_COMMAND = " ".join(("keyring", "set", SERVICE, WANDB_SECRET))
 
 
 class KeyringDesk(QObject):

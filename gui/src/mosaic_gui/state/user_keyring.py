@@ -51,7 +51,9 @@ class Answer:
         told = json.loads(text)
         if not isinstance(told, Mapping):
             raise ValueError("no answer")
-        return cls(Said(str(told.get("said"))), str(told.get("value", "")), str(told.get("why", "")))
+        return cls(
+            Said(str(told.get("said"))), str(told.get("value", "")), str(told.get("why", ""))
+        )
 
 
 def ask(verb: str, value: str) -> Answer:
