@@ -299,3 +299,18 @@ def test_a_run_goes_on_from_a_checkpoint(model: LaunchModel) -> None:
     assert model.draft is not None
     assert model.draft.spec()["parameters"] == {"start": f"{run_id(0)}/a.pt"}
     model._settle.stop()
+
+
+def test_a_stack_without_a_broker_is_a_red_line(qtbot: QtBot, model: LaunchModel) -> None:
+    """Nobody can look at the run: that is the checklist's one line, and it is asked again when somebody answers."""
+    spec = asked(qtbot, model)
+    model.set_shown(True)
+    model.take_refusal(spec, "The broker cannot be reached.", [], "broker_unavailable")
+    (line,) = model.lines
+    assert (line.id, line.level, line.message) == ("broker", "blocking", model.refusal)
+    assert "mosaic status" in line.todo
+    assert model.obstacle == model.refusal
+    model.take_machine(sample(t=100.0))
+    again = asked(qtbot, model)
+    model.take_report(again, report())
+    assert [entry.id for entry in model.lines] == ["worker", "device"]

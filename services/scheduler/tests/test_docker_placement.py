@@ -12,9 +12,12 @@ import pytest
 from docker.errors import APIError
 from docker.models.containers import Container
 from tests.placement_conformance import PlacementConformance
+from tests.stack import Stack
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import Launch
+from mosaic_contracts.preflight import PreflightReport
+from mosaic_contracts.services import SubmitRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.errors import PlacementFailed, PlacementUnavailable
 from mosaic_scheduler.placement.docker import MIB, PIDS, DockerPlacement
@@ -374,3 +377,23 @@ class TestDockerPlacement(PlacementConformance):
         with pytest.raises(PlacementFailed, match="NVIDIA container toolkit"):
             await placement.submit(order)
         assert self._containers(home) == []
+
+
+async def test_preflight_names_an_image_that_is_missing(stack: Stack) -> None:
+    """A known worker without its image is a red line `image` with the command that makes it; an unknown one is not."""
+    await stack.kill_scheduler()
+    stack.environment["MOSAIC_PLACEMENT"] = "docker"
+    await stack.start_scheduler()
+    (stack.home / "workers.d" / "passing.toml").write_text(
+        'id = "passing"\ntitle = "P"\ncommand = ["{python}", "-m", "p"]\nimage = "mosaic-test/nowhere:1"\n'
+    )
+    spec = {"algorithm": "a", "environment": "E-v0"}
+    found = {}
+    for worker in ("passing", "nobody"):
+        request = SubmitRequest(spec={**spec, "worker": worker})
+        report = await stack.bus.request("scheduler", "preflight", request, PreflightReport, 20)
+        found[worker] = [line for line in report.lines if line.level == "blocking"]
+    (image,) = found["passing"]
+    assert (image.id, bool(image.todo)) == ("image", True)
+    assert "docker build -t mosaic-test/nowhere:1" in image.message
+    assert [line.id for line in found["nobody"]] == ["worker"]

@@ -12,7 +12,18 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RunRequest, SubmitRequest, WorkerEntries
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
-ALL = ["broker", "consent", "cpus", "device", "disk", "internet", "memory", "plan", "recorder"]
+ALL = [
+    "broker",
+    "consent",
+    "cpus",
+    "device",
+    "disk",
+    "image",
+    "internet",
+    "memory",
+    "plan",
+    "recorder",
+]
 ALL += ["secrets", "spec"]
 
 
@@ -35,6 +46,7 @@ async def test_every_line_of_a_good_run_is_ok(stack: Stack) -> None:
     assert [entry.id for entry in report.lines if entry.level != "ok"] == []
     assert report.ok
     assert report.plan
+    assert "processes of this machine" in line(report, "image").message
     assert report.launch is not None
     assert report.launch.command[-1] == str(stack.home / "runs" / "RUN")
     assert report.launch.devices == "none: it sees no GPU"
@@ -68,6 +80,27 @@ async def test_what_only_delays_is_a_warning(stack: Stack) -> None:
     assert "0 of 2 are free" in line(report, "cpus").message
     assert (line(report, "recorder").level, line(report, "cpus").level) == ("warning", "warning")
     assert line(report, "recorder").todo
+
+
+async def test_what_a_worker_lacks_is_a_line_of_its_own(stack: Stack) -> None:
+    """A bundle that is not installed is red under Dependencies with what to do, not among what the plan says."""
+    said = "It needs the Atari games: run `./mosaic sync worker_a --bundle atari`."
+    missing = {"level": "blocking", "where": "environment", "message": said}
+    missing["code"] = ProblemCode.WORKER_NOT_READY
+    script_worker(stack, "lacking", {"ok": False, "findings": [missing]})
+    report = await preflight(stack, **{**SCRIPT, "worker": "lacking"})
+    red = line(report, "packages")
+    assert (red.title, red.level, red.where) == ("Dependencies", "blocking", "environment")
+    assert (said in red.message, bool(red.todo), report.ok) == (True, True, False)
+    assert [entry for entry in report.lines if entry.id in ("plan", "image")] == []
+
+
+async def test_a_disk_that_may_get_full_is_a_warning(stack: Stack) -> None:
+    """Room above the reserve, but less than the outbox alone may take: amber, with both figures."""
+    report = await preflight(stack, outbox_bytes=2**40)
+    amber = line(report, "disk")
+    assert (amber.level, "1,048,576 MiB" in amber.message, report.ok) == ("warning", True, True)
+    assert "mosaic rm" in amber.todo
 
 
 async def test_a_full_disk_blocks(stack: Stack) -> None:

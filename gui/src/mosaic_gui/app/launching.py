@@ -92,4 +92,7 @@ class Launching(QObject):
         self.launched.emit(run)
 
     def _on_refused(self, spec: dict[str, Any], problem: ApiProblem) -> None:
-        self._model.take_refusal(spec, problem.message, problem.fields)
+        away = ""
+        if problem.is_passing:
+            away = problem.problem.code if problem.problem is not None else "unanswered"
+        self._model.take_refusal(spec, problem.message, problem.fields, away)

@@ -6,6 +6,7 @@ from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
 from mosaic_contracts.machine import MachineSample
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
+from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackProxies
 from mosaic_contracts.tracking import PROXY_ROLES, TrackingRole
@@ -62,6 +63,8 @@ class LaunchModel(DraftModel):
         self._is_again = False
         """The question is asked again without a change of the draft: what is known holds until the answer."""
         self._agreed = ""
+        self._is_away = self._lacks_broker = False
+        """A part of the stack did not answer the last question, and that it is the broker."""
         self._shown = False
         self._stood: tuple[object, ...] | None = None
         self._asked_at = 0.0
@@ -80,6 +83,8 @@ class LaunchModel(DraftModel):
     def take_machine(self, sample: MachineSample) -> None:
         """The machine was looked at: what a preflight depends on may have changed."""
         self.take_limits(sample)
+        if self._is_away and self._shown and not self.is_checking:
+            self.ask_again()  # who looks at the machine is there again
         stands, age = standing(sample), sample.t - self._asked_at
         if self.report is None or not self._shown or self.is_checking:
             self._stood = stands
@@ -108,6 +113,8 @@ class LaunchModel(DraftModel):
     @property
     def lines(self) -> list[PreflightLine]:
         """The checklist; empty until the stack has answered. Consent is as the user has just given it."""
+        if self.report is None and self._is_away:
+            return [self._away()]
         return [self._heard(line) for line in self.report.lines] if self.report else []
 
     @property
@@ -198,17 +205,20 @@ class LaunchModel(DraftModel):
         if spec != self._asked:
             return
         self._asked, self._is_again = None, False
-        self.report, self.refusal = report, ""
+        self.report, self.refusal, self._is_away = report, "", False
         if report.needs and all(self._kind(need) in self.consents for need in report.needs):
             self._give_consent()
         self.checked.emit()
 
-    def take_refusal(self, spec: dict[str, Any], words: str, fields: list[dict[str, Any]]) -> None:
-        """The preflight could not be made, or the launch was refused."""
+    def take_refusal(
+        self, spec: dict[str, Any], words: str, fields: list[dict[str, Any]], away: str = ""
+    ) -> None:
+        """The preflight could not be made, or the launch was refused. `away`: code of what is missing for now."""
         was_launching, self.launching = self.launching, False
         if self._asked is not None and spec != self._asked and not was_launching:
             return
         self._asked, self.report, self.refusal, self._is_again = None, None, words, False
+        self._is_away, self._lacks_broker = bool(away), away == ProblemCode.BROKER_UNAVAILABLE
         self.faults |= {str(f.get("where")): str(f.get("message")) for f in fields}
         self.checked.emit()
 
@@ -245,6 +255,7 @@ class LaunchModel(DraftModel):
         if self.draft is None:
             return
         self.faults, self.refusal, self._is_again = self.draft.faults(), "", False
+        self._is_away = False
         # a consent is to one plan: with another draft the next answer tells
         self._agreed, self.draft.consent = "", None
         if self.faults:
@@ -284,6 +295,18 @@ class LaunchModel(DraftModel):
             return line.model_copy(update={"level": "ok", "message": tr("You agreed.")})
         said = {"message": "; ".join(self.report.needs), "todo": tr("Agree below.")}
         return line.model_copy(update=said)
+
+    def _away(self) -> PreflightLine:
+        """Nobody could look at the run: the one line that there is."""
+        return PreflightLine(
+            id="broker" if self._lacks_broker else "stack",
+            title=tr("Broker") if self._lacks_broker else tr("Stack"),
+            level="blocking",
+            message=self.refusal,
+            todo=tr(
+                "It is asked again by itself. `./mosaic status` says more; `./mosaic up` starts what is missing."
+            ),
+        )
 
     def _blocking(self) -> PreflightLine | None:
         """The first line that is in the way; the consent's own has its own words."""

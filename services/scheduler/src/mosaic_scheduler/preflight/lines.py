@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from mosaic_contracts.preflight import PreflightLine
-from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.preflight import PlacementPlan, PreflightLine
+from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RecorderStatus
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
@@ -15,7 +15,7 @@ _TITLES = {
     "spec": "Run as asked for",
     "worker": "Worker",
     "image": "Image",
-    "packages": "Packages",
+    "packages": "Dependencies",
     "plan": "The worker's plan",
     "cpus": "Cores",
     "memory": "Memory",
@@ -46,6 +46,7 @@ _TODO_OF_LINE = {
     "memory": "Ask for less (`memory_mb`).",
     "internet": "Leave `internet` off, or start the stack with such a network.",
     "device": "Ask for what this machine has (`./mosaic gpus`), or for a worker that needs no GPU.",
+    "packages": "Install what is named, and ask again.",
     "secrets": "Set it with `./mosaic secret set NAME`.",
     "xmpp": "Do that, and ask again; `./mosaic xmpp status` shows more.",
 }
@@ -87,8 +88,18 @@ def of_findings(findings: Sequence[Finding], line: str = "spec") -> list[Preflig
 
 def of_plan(report: CheckReport) -> list[PreflightLine]:
     """What the worker says of its plan."""
-    said = of_findings(report.findings, "plan")
+    missing = [f for f in report.findings if f.code == ProblemCode.WORKER_NOT_READY]
+    rest = [f for f in report.findings if f.code != ProblemCode.WORKER_NOT_READY]
+    lacks = [_of_finding(f, "packages") for f in missing]
+    said = lacks + of_findings(rest, "plan")
     return said or [ok("plan", "The worker knows what it would do.")]
+
+
+def of_image(launch: PlacementPlan) -> PreflightLine:
+    """Of a run that could be started."""
+    if launch.image:
+        return ok("image", f"{launch.image}.")
+    return ok("image", "It takes none: it runs as processes of this machine.")
 
 
 def of_cores(spec: RunSpec, free: int, limit: int) -> PreflightLine:

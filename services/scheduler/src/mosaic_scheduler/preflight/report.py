@@ -1,7 +1,7 @@
 """Whether a run would start now, line by line. Nothing is started but the worker's own `check`."""
 
 from mosaic_contracts.preflight import PlacementPlan, PreflightLine, PreflightReport
-from mosaic_contracts.problems import ProblemError
+from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RecorderStatus, SubmitRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription
@@ -56,6 +56,9 @@ class Preflight:
         if spec is not None:
             more, report = await self._of_spec(spec)
             found += more
+        launch = await self._launch(spec) if spec is not None and report is not None else None
+        if launch is not None:
+            found.append(lines.of_image(launch))
         found += [*self._of_disk(spec), *await self._of_services()]
         if spec is not None and report is not None:
             found.append(lines.of_consent(spec, report))
@@ -63,7 +66,7 @@ class Preflight:
             ok=all(line.level != "blocking" for line in found),
             lines=found,
             plan=report.plan if report else {},
-            launch=await self._launch(spec) if spec is not None and report is not None else None,
+            launch=launch,
             needs=report.needs if report else [],
             digest=consent.digest_of(report) if report else "",
         )
@@ -72,7 +75,7 @@ class Preflight:
         try:
             worker, spec, findings = await self._submission.judged(spec)
         except ProblemError as error:
-            return [lines.refused("worker", error, "See `./mosaic workers`.")], None
+            return [self._of_worker(error)], None
         found = [lines.ok("worker", f"{worker.manifest.title} answers.")]
         found += lines.of_findings(findings)
         found += await self._well(worker, spec, {line.id for line in found})
@@ -82,7 +85,17 @@ class Preflight:
             report = await self._submission.ask_worker(worker, spec)
         except ProblemError as error:
             return [*found, lines.refused("plan", error, "See `./mosaic workers`.")], None
-        return [*found, *lines.of_plan(report)], report if report.ok else None
+        said = lines.of_plan(report)
+        lacks = {line.id for line in said} & {"packages"}
+        found = [line for line in found if line.id not in lacks]
+        return [*found, *said], report if report.ok else None
+
+    def _of_worker(self, error: ProblemError) -> PreflightLine:
+        """One that is known and cannot be asked lacks its image where it lives in one."""
+        is_known = error.problem.code == ProblemCode.WORKER_NOT_READY
+        if is_known and self._reconciler.placement.name == "docker":
+            return lines.refused("image", error, "Do that, and ask again.")
+        return lines.refused("worker", error, "See `./mosaic workers`.")
 
     async def _well(
         self, worker: RegisteredWorker, spec: RunSpec, said: set[str]
