@@ -144,3 +144,14 @@ def test_ordinary_last_lines_name_no_argument() -> None:
 def test_a_tensor_in_a_message_is_cut() -> None:
     """The card stays a card."""
     assert len(card(EndCause.EXIT_CODE, message="nan, " * 5000).message) < 400
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "advice"),
+    [(9, "SIGKILL (9)", "outside MOSAIC"), (11, "SIGSEGV (11)", "compiled code")],
+)
+def test_a_kill_says_who_may_have_done_it(number: int, name: str, advice: str) -> None:
+    """A signal leaves no last words: the card says where they usually come from."""
+    made = card(EndCause.SIGNAL, RunState.CRASHED, signal=number, exit_code=None)
+    assert dict(made.facts)["Signal"] == name
+    assert advice in made.advice[0]

@@ -81,6 +81,30 @@ def test_curves_keep_their_share_of_a_wider_window(client: Client) -> None:
     assert area.docks["curves"].width() / area.width() == pytest.approx(0.66, abs=0.03)
 
 
+def test_a_share_outlasts_a_small_window_a_restart_and_a_drawn_edge(
+    client: Client, tmp_path: Path
+) -> None:
+    """Whoever makes the window small and large again, today or tomorrow, finds the panels as they were."""
+    area = client.window.watch.area
+
+    def share(of: dock_area.DockArea) -> float:
+        return of.docks["curves"].width() / of.width()
+
+    client.layouts.apply(TRAIN)
+    for width in (1000, 1400):
+        client.window.resize(width, 800)
+        QApplication.processEvents()
+    assert share(area) == pytest.approx(0.66, abs=0.03)
+    area.resizeDocks([area.docks["curves"]], [area.width() // 2], Qt.Orientation.Horizontal)
+    QApplication.processEvents()
+    end(client)
+    again = started(tmp_path)
+    again.window.resize(1600, 900)
+    QApplication.processEvents()
+    assert share(again.window.watch.area) == pytest.approx(0.5, abs=0.03)
+    end(again)
+
+
 def test_ones_own_layout_comes_back_at_the_next_start(client: Client, tmp_path: Path) -> None:
     """What was closed as it stood opens as it stood; a saved one is there by its name."""
     client.layouts.apply(COMPARE)

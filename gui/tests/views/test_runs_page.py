@@ -236,3 +236,42 @@ def test_the_row_pointed_at_is_lit(shown: Shown) -> None:
     grounds = [image.pixelColor(2, n * ROW_HEIGHT + 20).name() for n in range(4)]
     tokens = current()
     assert grounds == [tokens.surface, tokens.hover, tokens.surface, tokens.surface]
+
+
+def test_what_leaves_nothing_can_be_taken_back(qtbot: QtBot, shown: Shown) -> None:
+    """An empty result says so and has the way out."""
+    shown.take(RunState.RUNNING, RunState.FAILED)
+    back = shown.button("runs.show_all")
+    assert not back.isVisible()
+    qtbot.keyClicks(shown.page.search, "nothing like it")
+    shown.button("runs.groups.failed").click()
+    assert back.isVisible()
+    qtbot.mouseClick(back, LEFT)
+    assert not back.isVisible()
+    assert shown.page.search.text() == ""
+    assert shown.page.groups.key == "all"
+    assert shown.page._shown.rowCount() == 2
+
+
+def test_a_list_that_is_not_read_yet_is_not_called_empty(shown: Shown) -> None:
+    """That nothing has run is said once it is known."""
+    shown.page.set_read(False)
+    assert not shown.button("runs.first").isVisible()
+    shown.page.set_read(True)
+    assert shown.button("runs.first").isVisible()
+    assert not shown.page.search.isVisible()
+
+
+def test_a_run_keeps_its_name_in_a_narrow_window(shown: Shown) -> None:
+    """The list is scrolled sideways before a name is cut to nothing; with room the name has what is left."""
+    shown.take(RunState.RUNNING)
+    table = shown.page.table
+    shown.page.resize(800, 600)
+    QApplication.processEvents()
+    assert table.columnWidth(Column.RUN) == 150
+    shown.page.resize(1500, 600)
+    QApplication.processEvents()
+    bar = table.horizontalScrollBar()
+    assert bar is not None
+    assert bar.maximum() == 0
+    assert table.columnWidth(Column.RUN) > 300

@@ -72,8 +72,16 @@ def shown(qtbot: QtBot) -> Shown:
 
 def test_without_a_run_it_says_what_to_do(shown: Shown) -> None:
     """An empty page is not a blank one."""
-    assert shown.page._waiting.text() == "Choose a run in the list."
+    assert shown.page._waiting.text() == "No run is watched. Choose one in the list."
     assert not shown.button("watch.stop").isVisible()
+    assert not shown.page.badge.isVisible()
+    assert shown.page.log.text.placeholderText() == ""
+    wanted = QSignalSpy(shown.page.back_wanted)
+    shown.button("watch.choose").click()
+    assert len(wanted) == 1
+    shown.watch(RunState.RUNNING)
+    assert not shown.button("watch.choose").isVisible()
+    assert shown.page.log.text.placeholderText() == "Nothing is printed so far."
 
 
 def test_a_waiting_run_says_why(shown: Shown) -> None:
@@ -349,3 +357,68 @@ def test_colours_of_the_output_are_shown_or_left_out(shown: Shown) -> None:
     assert colour_at(5) != current().bad
     shown.feed.take("r", " end\n", 2)
     assert log.text.toPlainText() == "ok fault\nopen end"
+
+
+def test_who_reads_further_up_in_the_log_is_left_there(qtbot: QtBot, shown: Shown) -> None:
+    """The wheel lets go of the end, the way back to it follows again, and another run is read from its end."""
+    shown.watch()
+    shown.feed.show_run("r")
+    shown.feed.take("r", "".join(f"line {n}\n" for n in range(300)), 1)
+    log = shown.page.log
+    bar, viewport = log.text.verticalScrollBar(), log.text.viewport()
+    assert bar is not None
+    assert viewport is not None
+    assert bar.value() == bar.maximum()
+    middle = QPointF(viewport.rect().center())
+    turn = QWheelEvent(
+        middle,
+        viewport.mapToGlobal(middle),
+        QPoint(0, 0),
+        QPoint(0, 360),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(viewport, turn)
+    place = bar.value()
+    assert place < bar.maximum()
+    assert not log.follow.isChecked()
+    shown.feed.take("r", "more\n" * 50, 2)
+    assert bar.value() == place
+    bar.setValue(bar.maximum())
+    assert log.follow.isChecked()
+    log.follow.setChecked(False)
+    shown.feed.show_run("other")
+    assert log.follow.isChecked()
+
+
+def test_what_is_selected_in_the_log_is_copied_or_else_all(qtbot: QtBot, shown: Shown) -> None:
+    """Who copies loses neither the selection nor the place."""
+    shown.feed.show_run("r")
+    shown.feed.take("r", "one\ntwo\n", 1)
+    log = shown.page.log
+    qtbot.mouseClick(log.copy, LEFT)
+    clipboard = QApplication.clipboard()
+    assert clipboard is not None
+    assert clipboard.text() == "one\ntwo"
+    log.text.moveCursor(QTextCursor.MoveOperation.Start)
+    assert log.text.find("one")
+    qtbot.mouseClick(log.copy, LEFT)
+    assert clipboard.text() == "one"
+    assert log.text.textCursor().hasSelection()
+
+
+def test_the_line_above_the_charts_says_less_where_there_is_little_room(shown: Shown) -> None:
+    """Words go before choices do."""
+    shown.watch()
+    bar = shown.page.bar
+    shown.page.resize(1400, 740)
+    QApplication.processEvents()
+    assert bar._smooth.isVisible()
+    assert bar.choose.text().startswith("Curves")
+    shown.page.resize(shown.page.minimumSizeHint().width(), 740)
+    QApplication.processEvents()
+    assert not bar._smooth.isVisible()
+    assert bar.choose.text().startswith("0 / 0")
+    assert bar.choose.geometry().right() < bar.width()

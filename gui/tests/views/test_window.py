@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QPushButton
+from PyQt6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from mosaic_contracts.runs import ArtifactRow
@@ -12,7 +12,8 @@ from mosaic_gui.app.client import Client
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.apply import current
-from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH
+from mosaic_gui.views.agents_dock import FOLDED_WIDTH, WIDTH
+from mosaic_gui.views.main_window import PAGES, RUNS, TRAIN, WATCH
 
 LEFT = Qt.MouseButton.LeftButton
 URL = "http://127.0.0.1:1"
@@ -130,3 +131,23 @@ def test_any_sign_can_be_typed_into_the_palette(client: Client, qtbot: QtBot) ->
     palette.field.clear()
     assert everything.rowCount() == before > nothing_in_that_order
     palette.close()
+
+
+def test_a_narrow_window_folds_the_roster_to_a_drawer(qtbot: QtBot, client: Client) -> None:
+    """Half of a common screen is enough for every page; the roster comes when it is asked for, and goes again."""
+    client.connection.take(Connection(Link.LIVE, URL))
+    window, roster = client.window, client.window.roster
+    window.resize(window.minimumSize())
+    assert window.minimumWidth() == 960
+    for name in PAGES:
+        window.show_page(name)
+        QApplication.processEvents()
+        assert window.minimumSizeHint().width() <= window.width(), name
+    assert roster.width() == FOLDED_WIDTH
+    qtbot.mouseClick(roster.fold, LEFT)
+    assert roster.width() == WIDTH
+    qtbot.mouseClick(button(client, "nav.runs"), LEFT)
+    assert roster.width() == FOLDED_WIDTH
+    window.resize(1280, 800)
+    assert roster.width() == WIDTH
+    assert not client.layouts.snapshot().folded

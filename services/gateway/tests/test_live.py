@@ -356,6 +356,26 @@ async def test_the_run_list_can_be_followed(
             assert (frame["run"]["run_id"], frame["run"]["state"]) == (LISTED, state)
 
 
+async def test_places_in_the_queue_that_follow_a_submit_at_once_are_told(
+    gateway: Any, peers: Any, record: Any, frames: Any
+) -> None:
+    """A run's place comes right after the run, under the same revision: the later one is what is heard."""
+    run_ids = [f"01JGXSYNTHET1CRVN00000005{n}" for n in range(4)]
+    async with gateway.live() as socket:
+        assert (await frames(socket))["op"] == "hello"
+        await socket.send('{"op": "subscribe_runs"}')
+        await socket.send('{"op": "ping"}')
+        await until(socket, frames, "pong")
+        for run_id in run_ids:
+            await peers.change(record(run_id, "queued"))
+        for place, run_id in enumerate(run_ids, start=1):
+            await peers.change(record(run_id, "queued", position=place))
+        told: dict[str, int | None] = {}
+        while list(told.values()) != [1, 2, 3, 4]:
+            run = (await until(socket, frames, "run"))[-1]["run"]
+            told = dict(sorted((told | {run["run_id"]: run["position"]}).items()))
+
+
 async def test_the_shipper_is_asked_to_hurry_while_somebody_watches(
     gateway: Any, peers: Any, record: Any, frames: Any
 ) -> None:

@@ -176,7 +176,7 @@ class Client(QObject):
     def connect_to(self, location: Location) -> None:
         """Leave the stack of before, and connect to this one."""
         self._leave()
-        self.list_read = False
+        self._note_list_read(False)
         self.hardware.clear()
         self.clock.note(self.store.replace_runs([]))
         session = Session(location, self.store, self.clock, self)
@@ -184,7 +184,7 @@ class Client(QObject):
         session.machine_seen.connect(self._on_machine)
         session.fault_seen.connect(self.connection.take_fault)
         session.stream.joined.connect(self.launching.read_catalogue)
-        session.runs_read.connect(self._on_list_read)
+        session.runs_read.connect(lambda: self._note_list_read(True))
         self.watch.files.root = self.home if self._named is None else None
         for part in (
             self.launching,
@@ -301,6 +301,7 @@ class Client(QObject):
             self.connection, self.stack_start.is_possible, self.memory.memory.stacks
         )
         runs = RunsPage(self.table, self.shown_runs)
+        runs.set_read(self.list_read)
         train = TrainPage(self.launch)
         watch = WatchPage(self.watch, self.feed, self.stage, self.mind, self.hardware)
         trained = TrainedPage(self.trained)
@@ -376,6 +377,7 @@ class Client(QObject):
 
     def _on_tick(self, changes: Changes) -> None:
         self.table.consume(changes)
+        self.window.runs.set_read(self.list_read)
         self.watching.consume(changes)
         self.minding.consume(changes)
         self.staging.consume(changes)
@@ -402,8 +404,10 @@ class Client(QObject):
             is_newest = self.mind.following and self.mind.at_end
             self.stage.take_place(self.mind.run_id, look.cell, is_newest)
 
-    def _on_list_read(self) -> None:
-        self.list_read = True
+    def _note_list_read(self, is_read: bool) -> None:
+        self.list_read = is_read
+        if not is_read or not self.store.runs:
+            self.window.runs.set_read(is_read)  # otherwise with the tick that brings its rows
 
     def _on_machine(self, history: MachineHistory) -> None:
         self.hardware.take(history)

@@ -73,6 +73,7 @@ class Layouts(QObject):
             folded=window.roster.folded,
             stage=area.shows_middle,
             stage_is_large=stage.is_large,
+            curves_share=area.curves_share,
         )
 
     def apply(self, name: str, go: bool = True) -> None:
@@ -153,13 +154,19 @@ class Layouts(QObject):
         def is_on(name: str) -> bool:
             return str(kept.value(f"{key}/{name}")).lower() == "true"
 
-        layout = Layout(places.data(), is_on("folded"), is_on("stage"), is_on("stage_is_large"))
+        layout = Layout(
+            places.data(),
+            is_on("folded"),
+            is_on("stage"),
+            is_on("stage_is_large"),
+            _share_of(kept.value(f"{key}/curves_share")),
+        )
         self._take(layout)
         return True
 
     def _take(self, layout: Layout) -> None:
         window = self._require()
-        if not window.watch.area.take_places(layout.places):
+        if not window.watch.area.take_places(layout.places, layout.curves_share):
             self.apply(TRAIN, go=False)
             self._say(tr_mark(_REFUSED))
             return
@@ -171,3 +178,12 @@ class Layouts(QObject):
         if self._window is None:
             raise RuntimeError("a layout is of a window, and there is none yet")
         return self._window
+
+
+def _share_of(kept: object) -> float:
+    """A share of a width as it was stored; none where that is not one."""
+    try:
+        share = float(str(kept))
+    except ValueError:
+        return 0.0
+    return share if 0 < share < 1 else 0.0

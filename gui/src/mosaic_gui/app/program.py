@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from types import TracebackType
 
-from PyQt6.QtCore import QTimer
-from PyQt6.QtWidgets import QApplication
+from PyQt6.QtCore import QSize, Qt, QTimer
+from PyQt6.QtWidgets import QApplication, QWidget
 
 from mosaic_gui.app.arguments import Arguments
 from mosaic_gui.app.client import KEPT_IN, Client
@@ -25,6 +25,8 @@ from mosaic_gui.theme.tokens import THEMES
 
 SIGNAL_LOOK_MS = 200
 FIRST_SIZE = (1280, 800)
+FRAME = QSize(4, 40)
+"""What a desktop's title bar and borders take at most."""
 _log = logging.getLogger("mosaic_gui")
 
 
@@ -51,6 +53,8 @@ def run_program(arguments: Arguments) -> int:
     client.fixed_theme = fixed
     if arguments.size is not None or not client.layouts.restore_geometry():
         client.window.resize(*(arguments.size or FIRST_SIZE))
+        if arguments.size is None and not fits(client.window):
+            client.window.setWindowState(Qt.WindowState.WindowMaximized)
     sys.excepthook = _report
     heed = _heed_signals(app)
     client.window.show()
@@ -64,6 +68,13 @@ def run_program(arguments: Arguments) -> int:
     heed.stop()
     client.close()
     return code
+
+
+def fits(window: QWidget) -> bool:
+    """Whether all of a window is seen, with the frame that the desktop will put around it."""
+    screen = window.screen()
+    room = screen.availableSize() - FRAME if screen is not None else window.size()
+    return window.width() <= room.width() and window.height() <= room.height()
 
 
 def _connect(client: Client, arguments: Arguments) -> None:

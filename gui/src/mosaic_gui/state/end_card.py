@@ -1,6 +1,7 @@
 """What to say of a run that did not succeed: cause, facts, last words, and what to try."""
 
 import re
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from mosaic_gui.state.end_fixes import (
 )
 from mosaic_gui.state.language import Mark, grouped, mark, tr, tr_mark
 from mosaic_gui.state.run_row import STATE_WORDS
+from mosaic_gui.state.wording import signal_name
 
 MOST_MESSAGE = 320
 """Characters of a cause in words."""
@@ -107,6 +109,27 @@ _STOP_STEPS = {
 }
 
 
+_NATIVE = mark(
+    "It crashed in compiled code, which prints no traceback: often a package that does not fit "
+    "another or the driver. Run it again; if that ends the same way, the last lines say how far it came."
+)
+_OTHER_SIGNAL = mark(
+    "Something outside MOSAIC ended it. Everything up to its last step is kept; run it again."
+)
+_SIGNAL_ADVICE: dict[int, Mark] = {
+    signal.SIGKILL: mark(
+        "Something outside MOSAIC ended it: `kill -9`, or the system when its memory ran out "
+        "(`journalctl -k` says so). Everything up to its last step is kept; run it again, in the second "
+        "case with fewer environments or a smaller buffer."
+    ),
+    signal.SIGSEGV: _NATIVE,
+    signal.SIGABRT: _NATIVE,
+    signal.SIGILL: _NATIVE,
+    signal.SIGBUS: _NATIVE,
+    signal.SIGFPE: _NATIVE,
+}
+
+
 def end_card(run: RunView, arguments: Mapping[str, Any] | None = None) -> EndCard | None:
     """The card of a run; None while it goes on or when it succeeded.
 
@@ -120,7 +143,7 @@ def end_card(run: RunView, arguments: Mapping[str, Any] | None = None) -> EndCar
     if end.exit_code is not None:
         facts.append((tr("Exit code"), str(end.exit_code)))
     if end.signal is not None:
-        facts.append((tr("Signal"), _signal_name(end.signal)))
+        facts.append((tr("Signal"), f"{signal_name(end.signal)} ({end.signal})"))
     if end.stop_step is not None:
         facts.append((tr("Stopped by"), tr_mark(_STOP_STEPS[end.stop_step])))
     if run.progress is not None:
@@ -174,6 +197,8 @@ def _advice(end: RunEnd, arguments: Mapping[str, Any]) -> list[str]:
                     "The machine was restarted or the processes were killed from outside. Run it again."
                 )
             )
+        case EndCause.SIGNAL:
+            found.append(tr_mark(_SIGNAL_ADVICE.get(end.signal or 0, _OTHER_SIGNAL)))
         case EndCause.OUT_OF_MEMORY:
             found.append(
                 tr(
@@ -192,8 +217,3 @@ def _advice(end: RunEnd, arguments: Mapping[str, Any]) -> list[str]:
 def _short(message: str) -> str:
     """A library's message may hold a whole tensor; the log has all of it."""
     return message if len(message) <= MOST_MESSAGE else message[:MOST_MESSAGE].rstrip() + " …"
-
-
-def _signal_name(number: int) -> str:
-    names = {6: "SIGABRT", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
-    return f"{names[number]} ({number})" if number in names else str(number)

@@ -3,8 +3,8 @@
 import math
 from datetime import UTC, datetime
 
-from mosaic_contracts.runs import RunView
-from mosaic_contracts.states import RunState
+from mosaic_contracts.runs import RunEnd, RunView
+from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import mark, tr, tr_mark
 
@@ -85,17 +85,32 @@ def steps_text(run: RunView) -> str:
     return tr("{done} of {total}", done=done, total=wording.short_count(run.total_steps))
 
 
-def remaining_text(run: RunView) -> str:
-    """What is to be waited for: the place in the queue, or the time that is left."""
+def outlook(run: RunView) -> tuple[str, str]:
+    """What is to be waited for, or how it failed, and why: the place in the queue, or the time that is left."""
     if run.state is RunState.QUEUED:
         n = run.position
         place = tr("#{n} in the queue", n=n) if n else tr("in the queue")
-        return f"{place}, {run.waiting_reason}" if run.waiting_reason else place
+        return place, run.waiting_reason or ""
     if run.state.has_process and run.eta_s is not None:
-        return tr("{time} left", time=wording.duration(run.eta_s))
+        return tr("{time} left", time=wording.duration(run.eta_s)), ""
     if run.state.is_final and run.end is not None and run.state is not RunState.SUCCEEDED:
-        return run.end.message.split("\n", 1)[0]
-    return ""
+        return _failure(run.end)
+    return "", ""
+
+
+def _failure(end: RunEnd) -> tuple[str, str]:
+    """How it ended, and its last words: an exit code alone tells nobody anything."""
+    last = next((line.strip() for line in reversed(end.last_lines) if line.strip()), "")
+    if end.cause is EndCause.EXIT_CODE and end.exit_code is not None and last:
+        return tr("exit code {code}", code=end.exit_code), last
+    if end.cause is EndCause.SIGNAL and end.signal is not None:
+        return tr("killed by {signal}", signal=wording.signal_name(end.signal)), ""
+    return end.message.split("\n", 1)[0], ""
+
+
+def remaining_text(run: RunView) -> str:
+    """The outlook in one line."""
+    return ", ".join(part for part in outlook(run) if part)
 
 
 def last_return(run: RunView) -> float | None:

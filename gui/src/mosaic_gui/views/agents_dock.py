@@ -35,7 +35,6 @@ class AgentsDock(QFrame):
     way_wanted = pyqtSignal(Way)
     agent_wanted = pyqtSignal(tuple)
     """Worker and algorithm."""
-    folded_changed = pyqtSignal(bool)
 
     def __init__(self, model: AgentsModel, pages: dict[str, tuple[str, str]]) -> None:
         """`pages`: title and keys of each page that has a button, by its name, which is also its icon's."""
@@ -48,8 +47,12 @@ class AgentsDock(QFrame):
         self._words: dict[QPushButton, str] = {}
         self.layout_button: QPushButton | None = None
         self.folded = False
+        """As the user or a layout has it; a window with little room folds it all the same."""
+        self._is_cramped = self._is_drawn_out = False
         self.fold = button("", "quiet", "agents.fold")
-        self.fold.clicked.connect(lambda: self.set_folded(not self.folded))
+        self.fold.clicked.connect(self._on_fold)
+        for leaves in (self.page_wanted, self.agent_wanted):
+            leaves.connect(self._draw_back)
         self.tools = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self.tools.setSpacing(4)
         self._brand = label("MOSAIC", "heading")
@@ -79,9 +82,37 @@ class AgentsDock(QFrame):
         self.tools.addWidget(made)
         return made
 
+    @property
+    def shows_icons(self) -> bool:
+        """It is folded at the moment, by choice or for want of room."""
+        return self.folded or (self._is_cramped and not self._is_drawn_out)
+
     def set_folded(self, folded: bool) -> None:
-        """Show icons only, or everything."""
+        """Show icons only, or everything where there is room."""
         self.folded = folded
+        self._fold()
+
+    def set_cramped(self, cramped: bool) -> None:
+        """The window has too little room for roster and page: the roster is a drawer then."""
+        if cramped is not self._is_cramped:
+            self._is_cramped, self._is_drawn_out = cramped, False
+            self._fold()
+
+    def _on_fold(self) -> None:
+        if self.shows_icons:
+            self.folded, self._is_drawn_out = False, self._is_cramped
+        else:
+            self.folded, self._is_drawn_out = not self._is_cramped, False
+        self._fold()
+
+    def _draw_back(self) -> None:
+        """What the drawer was opened for is chosen."""
+        if self._is_drawn_out:
+            self._is_drawn_out = False
+            self._fold()
+
+    def _fold(self) -> None:
+        folded = self.shows_icons
         self.setFixedWidth(FOLDED_WIDTH if folded else WIDTH)
         self._body.setVisible(not folded)
         self._gap.setVisible(folded)
@@ -95,7 +126,6 @@ class AgentsDock(QFrame):
         text = tr("Unfold the roster") if folded else tr("Fold the roster")
         self.fold.setToolTip(f"{text} ({FOLD_KEYS})")
         self.fold.setAccessibleName(text)
-        self.folded_changed.emit(folded)
 
     def mark_page(self, page: str) -> None:
         """Show where one is; a page without a button lets go of all."""

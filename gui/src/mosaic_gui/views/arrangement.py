@@ -82,6 +82,8 @@ class Layout:
     folded: bool
     stage: bool
     stage_is_large: bool
+    curves_share: float = 0.0
+    """Of the width, so that it fits a window of another size; 0: as the places have it."""
 
     def as_stored(self) -> dict[str, Any]:
         """Plain values. Which docks are hidden is among their places."""
@@ -90,4 +92,5 @@ class Layout:
             "folded": self.folded,
             "stage": self.stage,
             "stage_is_large": self.stage_is_large,
+            "curves_share": self.curves_share,
         }

@@ -2,7 +2,8 @@
 
 import math
 
-from PyQt6.QtCore import QPoint, Qt
+from PyQt6.QtCore import QPoint, QSize, Qt
+from PyQt6.QtGui import QResizeEvent
 from PyQt6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from mosaic_gui.state.axis import XAxis
@@ -22,6 +23,7 @@ class ChartBar(QWidget):
         super().__init__()
         self.setObjectName("chart_bar")
         self._model = model
+        self._is_short = False
         self.axis = Segments(
             {
                 XAxis.STEP.value: tr("Step"),
@@ -54,12 +56,14 @@ class ChartBar(QWidget):
         )
         self.follow.setShortcut("F")
         self.choose = button(tr("Curves"), "quiet", "charts.choose")
+        self.choose.setAccessibleName(tr("Curves"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         row.addWidget(self.axis)
         row.addSpacing(4)
-        row.addWidget(label(tr("Smooth"), "small"))
+        self._smooth = label(tr("Smooth"), "small")
+        row.addWidget(self._smooth)
         row.addWidget(self.smoothing, 1)
         row.addWidget(self._factor)
         row.addWidget(self.seeds)
@@ -82,7 +86,29 @@ class ChartBar(QWidget):
         self.seeds.setVisible(model.has_seeds)
         self.seeds.setChecked(model.grouping)
         self.follow.setChecked(model.following)
-        self.choose.setText(tr("Curves") + f"  {len(model.charts)} / {len(model.names)}  ▾")
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        """Without the words that it can do without."""
+        whole, spare = super().minimumSizeHint(), self._spare()
+        return QSize(whole.width() - (0 if self._is_short else spare), whole.height())
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Say less where there is little room."""
+        whole = self.minimumSizeHint().width() + self._spare()
+        self._is_short = 0 < self.width() < whole and self.isVisible()
+        self._smooth.setVisible(not self._is_short)
+        count = f"{len(self._model.charts)} / {len(self._model.names)}  ▾"
+        self.choose.setText(count if self._is_short else tr("Curves") + "  " + count)
+
+    def _spare(self) -> int:
+        """Width of the words that can be left out."""
+        words = self.choose.fontMetrics().horizontalAdvance(tr("Curves") + "  ")
+        return words + self._smooth.sizeHint().width() + 4
 
     def _connect(self) -> None:
         model = self._model

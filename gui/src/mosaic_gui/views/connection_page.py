@@ -118,9 +118,12 @@ class ConnectionPage(QWidget):
         if model.shows_data:
             return model.connection.url
         said = model.diagnosis.todo or model.connection.reason or model.connection.url
-        return said or tr(
+        if model.connection.url:
+            return said
+        what = tr(
             "The stack does the work: it starts runs, keeps what they do, and serves this window."
         )
+        return f"{said}\n{what}".strip()
 
     def _lay_out(self) -> None:
         area = QScrollArea()

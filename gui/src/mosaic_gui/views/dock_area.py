@@ -1,6 +1,6 @@
 """Panels around a middle: each can be moved, put behind another, taken out and closed, and its place is kept."""
 
-from PyQt6.QtCore import QByteArray, Qt
+from PyQt6.QtCore import QByteArray, QEvent, QObject, Qt
 from PyQt6.QtGui import QResizeEvent, QShowEvent
 from PyQt6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
@@ -30,8 +30,8 @@ class DockArea(QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         self._movable = False
         self._widened: QDockWidget | None = None
-        self._share, self._given = 0.0, -1
-        """Share of the width that a built-in layout gives to one dock, and the pixels that this was last."""
+        self._share, self._width = 0.0, -1
+        """Share of the width that one dock has, of a layout or as the user drew its edge, and the width of which."""
 
     @property
     def movable(self) -> bool:
@@ -45,6 +45,7 @@ class DockArea(QMainWindow):
         dock.setWidget(content)
         self.addDockWidget(area, dock)
         self.docks[name] = dock
+        dock.installEventFilter(self)
         self._dress(dock)
         return dock
 
@@ -67,6 +68,7 @@ class DockArea(QMainWindow):
         self._widened, self._share = run if plan.run_is_right else curves, plan.curves_share
         if not 0 < self._share < 1:
             self._widened = None
+        self._width = -1
         if self.isVisible():
             self._widen()
 
@@ -75,21 +77,34 @@ class DockArea(QMainWindow):
         self._widen()
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        # shares hold until the user has drawn an edge elsewhere
-        is_kept = self._widened is not None and self._widened.width() == self._given
         super().resizeEvent(event)
-        if is_kept and self.isVisible():
+        if self.isVisible():
             self._widen()
 
+    def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
+        """An edge that is drawn elsewhere while the whole keeps its width gives the dock another share."""
+        is_resize = event is not None and event.type() is QEvent.Type.Resize
+        if is_resize and watched is self._widened and self.width() == self._width:
+            self._share = self._share_of(self._widened)
+        return super().eventFilter(watched, event)
+
+    def _share_of(self, dock: QDockWidget | None) -> float:
+        return dock.width() / max(1, self.width()) if dock is not None else 0.0
+
     def _widen(self) -> None:
-        if self._widened is None:
+        dock = self._widened
+        if dock is None or dock.isFloating() or dock.isHidden():
             return
         layout = self.layout()
         if layout is not None:
             layout.activate()
-        width = round(self.width() * self._share)
-        self.resizeDocks([self._widened], [width], Qt.Orientation.Horizontal)
-        self._given = self._widened.width()
+        share = self._share or self._share_of(dock)
+        self._width = -1
+        width = round(self.width() * share)
+        self.resizeDocks([dock], [width], Qt.Orientation.Horizontal)
+        if layout is not None:
+            layout.activate()
+        self._share, self._width = share, self.width()
 
     def show_middle(self, shown: bool) -> None:
         """Show the middle, or leave all the room to the panels."""
@@ -107,10 +122,19 @@ class DockArea(QMainWindow):
         """Where everything is."""
         return self.saveState(PLACES_VERSION).data()
 
-    def take_places(self, places: bytes) -> bool:
+    @property
+    def curves_share(self) -> float:
+        """Of the width; 0 where something else has a share."""
+        return self._share if self._widened is self.docks["curves"] else 0.0
+
+    def take_places(self, places: bytes, curves_share: float = 0.0) -> bool:
         """Put everything where it was; False when that was another version's arrangement."""
-        self._widened = None
-        return self.restoreState(QByteArray(places), PLACES_VERSION)
+        self._widened, self._share, self._width = self.docks["curves"], curves_share, -1
+        if not self.restoreState(QByteArray(places), PLACES_VERSION):
+            return False
+        if self.isVisible():
+            self._widen()
+        return True
 
     def _dress(self, dock: QDockWidget) -> None:
         old = dock.titleBarWidget()

@@ -27,7 +27,7 @@ class FormBar(QWidget):
         self.search.setPlaceholderText(tr("Search arguments …"))
         self.search.setToolTip(tr("By name or by what is said of it (Ctrl+L)"))
         self.search.setClearButtonEnabled(True)
-        self.search.setMinimumWidth(140)
+        self.search.setMinimumWidth(110)
         self.search.setMaximumWidth(220)
         self.search.addAction(
             icon("search", current().muted), QLineEdit.ActionPosition.LeadingPosition

@@ -1,7 +1,15 @@
 """What the worker printed: bounded, searched, followed."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtGui import QColor, QKeySequence, QShortcut, QTextCharFormat, QTextCursor, QTextDocument
+from PyQt6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QKeySequence,
+    QShortcut,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+)
 from PyQt6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -35,13 +43,17 @@ class LogView(QWidget):
         super().__init__()
         self.setObjectName("log")
         self._has_open_line = False
+        self._is_moving = False
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
+        self.text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
         self.text.setFont(mono_font(11))
         self.text.setMaximumBlockCount(MOST_LINES)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setAccessibleName(tr("Output of the run"))
-        self.text.setPlaceholderText(tr("Nothing was printed."))
         self.search = QLineEdit()
         self.search.setObjectName("log.search")
         self.search.setAccessibleName(tr("Search the output"))
@@ -57,6 +69,7 @@ class LogView(QWidget):
         self._found = label("", "small")
         self._found.hide()
         self.copy = button(tr("Copy"), "quiet", "log.copy")
+        self.copy.setToolTip(tr("Copy what is selected, or everything"))
         row = QHBoxLayout()
         row.setContentsMargins(10, 8, 10, 6)
         row.setSpacing(8)
@@ -73,6 +86,11 @@ class LogView(QWidget):
         layout.addWidget(self.text, 1)
         self._connect(feed)
 
+    def set_state(self, *, has_run: bool, ended: bool) -> None:
+        """What stands where nothing was printed."""
+        words = tr("Nothing was printed.") if ended else tr("Nothing is printed so far.")
+        self.text.setPlaceholderText(words if has_run else "")
+
     def showEvent(self, event: object) -> None:
         super().showEvent(event)  # type: ignore[arg-type]
         self.shown.emit(True)
@@ -83,7 +101,7 @@ class LogView(QWidget):
 
     def _connect(self, feed: LogFeed) -> None:
         self._feed = feed
-        feed.reset.connect(self._on_reset)
+        feed.reset.connect(self._begin)
         feed.grown.connect(self._on_grown)
         self.search.textChanged.connect(self._mark)
         self.search.returnPressed.connect(self._next)
@@ -95,13 +113,20 @@ class LogView(QWidget):
         find.activated.connect(self.search.setFocus)
         bar = self.text.verticalScrollBar()
         if bar is not None:
-            bar.sliderMoved.connect(self._on_slider)
+            bar.valueChanged.connect(self._on_scrolled)
+
+    def _begin(self) -> None:
+        """Another run's output is read from its end, whatever was read of the one before."""
+        self._on_reset()
+        self.follow.setChecked(True)
 
     def _on_reset(self) -> None:
+        self._is_moving = True
         self.text.clear()
-        self._has_open_line = False
+        self._is_moving = self._has_open_line = False
 
     def _on_grown(self, lines: list[str], unfinished: str) -> None:
+        self._is_moving = True
         bar = self.text.verticalScrollBar()
         place = bar.value() if bar is not None else 0
         cursor = QTextCursor(self.text.document())
@@ -114,6 +139,7 @@ class LogView(QWidget):
         self._has_open_line = bool(unfinished)
         if bar is not None:
             bar.setValue(bar.maximum() if self.follow.isChecked() else place)
+        self._is_moving = False
         if self.search.text():
             self._mark()
 
@@ -140,14 +166,18 @@ class LogView(QWidget):
         if on and bar is not None:
             bar.setValue(bar.maximum())
 
-    def _on_slider(self, place: int) -> None:
+    def _on_scrolled(self, place: int) -> None:
+        """By wheel, key or slider: who reads further up is not pulled away, who returns to the end follows again."""
         bar = self.text.verticalScrollBar()
-        self.follow.setChecked(bar is not None and place >= bar.maximum() - 2)
+        if not self._is_moving and bar is not None:
+            self.follow.setChecked(place >= bar.maximum() - 2)
 
     def _copy(self) -> None:
-        self.text.selectAll()
-        self.text.copy()
-        self.text.moveCursor(QTextCursor.MoveOperation.End)
+        """What is selected, or else all of it; nobody's place is lost."""
+        cursor = self.text.textCursor()
+        chosen = cursor.selection().toPlainText() or self.text.toPlainText()
+        if (clipboard := QGuiApplication.clipboard()) is not None:
+            clipboard.setText(chosen)
 
     def _mark(self) -> None:
         words = self.search.text()

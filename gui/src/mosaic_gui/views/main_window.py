@@ -1,7 +1,7 @@
 """The window: the roster on the left, the pages in the middle, and the quiet bar below."""
 
 from PyQt6.QtCore import QEvent, QPoint, Qt, pyqtSignal
-from PyQt6.QtGui import QAction, QCloseEvent, QKeySequence
+from PyQt6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
 from PyQt6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -31,6 +31,10 @@ from mosaic_gui.views.watch_page import WatchPage
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
 SETTINGS = "settings"
+LEAST = (960, 600)
+"""Half of a common screen."""
+ROOMY = 1160
+"""As wide as roster and widest page want to be; below that the roster folds."""
 PAGES = (RUNS, TRAIN, TRAINED, WATCH, SETTINGS)
 
 
@@ -58,7 +62,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setObjectName("window")
         self.setWindowTitle("MOSAIC")
-        self.setMinimumSize(980, 620)
+        self.setMinimumSize(*LEAST)
         self.start, self.runs, self.train, self.watch = start, runs, train, watch
         self.trained, self.settings = trained, settings
         self.notices = NoticeBar(connection, hardware)
@@ -113,6 +117,10 @@ class MainWindow(QMainWindow):
         palette = CommandPalette(self, self.actions() + self._page_actions())
         palette.open_over(self)
         return palette
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        self.roster.set_cramped(self.width() < ROOMY)
+        super().resizeEvent(event)
 
     def closeEvent(self, event: QCloseEvent | None) -> None:
         self.closing.emit()

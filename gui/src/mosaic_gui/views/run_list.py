@@ -12,7 +12,7 @@ from PyQt6.QtCore import (
     Qt,
     pyqtSignal,
 )
-from PyQt6.QtGui import QCursor, QPainter, QPaintEvent
+from PyQt6.QtGui import QCursor, QPainter, QPaintEvent, QResizeEvent
 from PyQt6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -35,13 +35,15 @@ _WIDTHS = {
     Column.SEED: 54,
     Column.PROGRESS: 128,
     Column.ELAPSED: 76,
-    Column.REMAINING: 140,
+    Column.REMAINING: 158,
     Column.LAST_RETURN: 96,
     Column.BEST_RETURN: 72,
     Column.SPS: 76,
     Column.TAGS: 80,
     Column.CREATED: 96,
 }
+_LEAST_NAME = 150
+"""Width of a run's name, which else has what the other columns leave; below that the list is scrolled sideways."""
 _GROUP_INDENT = 14
 """Below a group a run stands two of these further to the right, and its badge must fit."""
 _HIDDEN_AT_FIRST = (Column.ALGORITHM, Column.ENVIRONMENT, Column.SEED, Column.SPS)
@@ -131,6 +133,26 @@ class RunList(QTreeView):
         index = self._mark(run_id, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         if index.isValid():
             self.scrollTo(index)
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        self._fit_name()
+
+    def _on_section_resized(self, at: int) -> None:
+        if at != Column.RUN:
+            self._fit_name()
+
+    def _fit_name(self) -> None:
+        header, viewport = self.header(), self.viewport()
+        if header is None or viewport is None:
+            return
+        others = header.length() - header.sectionSize(Column.RUN)
+        is_narrow = viewport.width() - others < _LEAST_NAME
+        modes = QHeaderView.ResizeMode
+        if is_narrow is (header.sectionResizeMode(Column.RUN) is modes.Stretch):
+            header.setSectionResizeMode(Column.RUN, modes.Fixed if is_narrow else modes.Stretch)
+        if is_narrow:
+            header.resizeSection(Column.RUN, _LEAST_NAME)
 
     def paintEvent(self, event: QPaintEvent | None) -> None:
         viewport = self.viewport()
@@ -255,6 +277,7 @@ class RunList(QTreeView):
         for column in _HIDDEN_AT_FIRST:
             self.setColumnHidden(column, True)
         header.setSectionResizeMode(Column.RUN, QHeaderView.ResizeMode.Stretch)
+        header.sectionResized.connect(self._on_section_resized)
         self.setSortingEnabled(True)
         self.sortByColumn(Column.CREATED, Qt.SortOrder.DescendingOrder)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -91,9 +91,11 @@ class RunRows:
                 self._paint_title(painter, rect, run)
             elif column == Column.PROGRESS:
                 self._paint_progress(painter, rect, run)
-            elif words := display_text(run, column, now):
+            elif column == Column.REMAINING and all(words := run_row.outlook(run)):
+                self._paint_pair(painter, rect.adjusted(_INSET, 5, -4, -5), *words)
+            elif text := display_text(run, column, now):
                 place = rect.adjusted(_INSET, 0, -_INSET, -1)
-                self._paint_text(painter, place, words, _Face.PLAIN, "text", column in NUMERIC)
+                self._paint_text(painter, place, text, _Face.PLAIN, "text", column in NUMERIC)
 
     def paint_group(self, painter: QPainter, rect: QRect, name: str, about: str) -> None:
         """What a group has in common, and how much of it there is."""
@@ -110,10 +112,16 @@ class RunRows:
 
     def _paint_title(self, painter: QPainter, rect: QRect, run: RunView) -> None:
         place = rect.adjusted(_INSET, 5, -6, -5)
+        words = run_row.title(run), run_row.subtitle_with_note(run)
+        self._paint_pair(painter, place, *words, face=_Face.TITLE)
+
+    def _paint_pair(
+        self, painter: QPainter, place: QRect, word: str, about: str, face: _Face = _Face.PLAIN
+    ) -> None:
+        """A line, and what is to be said of it below."""
         half = place.height() // 2
         above, below = place.adjusted(0, 0, 0, -half), place.adjusted(0, half, 0, 0)
-        self._paint_text(painter, above, run_row.title(run), _Face.TITLE, "text")
-        about = run_row.subtitle_with_note(run)
+        self._paint_text(painter, above, word, face, "text")
         self._paint_text(painter, below, about, _Face.SMALL, "muted")
 
     def _paint_progress(self, painter: QPainter, rect: QRect, run: RunView) -> None:

@@ -81,8 +81,11 @@ class RunsPage(QWidget):
         self.grouping.toggled.connect(self.table.set_grouped)
         self._make_actions()
         self._stack = QStackedWidget()
-        self._stack.addWidget(self._filled())
-        self._stack.addWidget(self._empty())
+        self._is_read = True
+        self._rows, self._none = self._filled(), self._empty()
+        self._unmatched, self._unread = self._none_found(), self._reading()
+        for part in (self._rows, self._none, self._unmatched, self._unread):
+            self._stack.addWidget(part)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
         layout.setSpacing(12)
@@ -97,6 +100,12 @@ class RunsPage(QWidget):
         found = (self._model.row_of(run_id) for run_id in self.table.selected_ids())
         runs = (self._model.run_at(row) for row in found if row is not None)
         return [run for run in runs if run is not None]
+
+    def set_read(self, is_read: bool) -> None:
+        """Whether the stack's list is here: before that nobody can say that nothing has run."""
+        if is_read is not self._is_read:
+            self._is_read = is_read
+            self._on_rows()
 
     def select_run(self, run_id: str) -> None:
         """Select one run and bring it into sight."""
@@ -167,6 +176,33 @@ class RunsPage(QWidget):
         layout.addStretch(3)
         return panel
 
+    def _none_found(self) -> QFrame:
+        """Search and filter leave nothing: what to do about it."""
+        panel = frame("panel")
+        layout = QVBoxLayout(panel)
+        layout.addStretch(2)
+        words = label(tr("No run is like that"), "heading")
+        self.show_all = button(tr("Show all runs"), "", "runs.show_all")
+        self.show_all.clicked.connect(self._show_all)
+        for part in (words, self.show_all):
+            layout.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(3)
+        return panel
+
+    def _reading(self) -> QFrame:
+        panel = frame("panel")
+        layout = QVBoxLayout(panel)
+        layout.addStretch(2)
+        words = label(tr("Reading the runs …"), "muted")
+        layout.addWidget(words, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(3)
+        return panel
+
+    def _show_all(self) -> None:
+        self.search.clear()
+        self.groups.choose("all")
+        self.table.setFocus()
+
     def _make_actions(self) -> None:
         self.open_action = self._action("open", tr("Open"), "Return", self._open)
         self.copy_action = self._action("copy", tr("Clone and edit"), "Ctrl+D", self._copy)
@@ -208,7 +244,11 @@ class RunsPage(QWidget):
             if shown == total
             else tr_n("{shown} of {n} run", "{shown} of {n} runs", total, shown=shown)
         )
-        self._stack.setCurrentIndex(0 if total else 1)
+        without = self._unmatched if total else self._none if self._is_read else self._unread
+        self._stack.setCurrentWidget(self._rows if shown else without)
+        # without a run there is one thing to do, and it is in the middle
+        for part in (self._count, self.search, self.groups, self.grouping, self.train):
+            part.setVisible(total > 0)
         self._on_selection()
 
     def _on_data(self, first: QModelIndex, last: QModelIndex) -> None:

@@ -38,6 +38,11 @@ class Segments(QFrame):
         held = self._group.checkedId()
         return self._keys[held] if held >= 0 else ""
 
+    def choose(self, key: str) -> None:
+        """Let a choice hold as if the user had made it."""
+        self.set_key(key)
+        self.chosen.emit(key)
+
     def set_key(self, key: str) -> None:
         """Let a choice hold, or with an empty key none, without telling anybody."""
         self._group.setExclusive(False)

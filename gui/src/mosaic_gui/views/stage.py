@@ -114,7 +114,7 @@ class Stage(QFrame):
         if not name:
             short, how = tr("Choose a run to see its environment."), ""
         else:
-            short = tr("No picture of {environment}: the run sends no frames.", environment=name)
+            short = tr("{environment} sends no picture.", environment=name)
             how = tr(
                 "The picture appears here with the first frame that the run sends. Worlds on a grid are drawn from "
                 "what the run says of itself; it has not said so."

@@ -84,6 +84,8 @@ class WatchPage(QWidget):
         self.legend = Legend()
         self._charts_or_words = QStackedWidget()
         self._waiting = label("", "muted", wraps=True)
+        self._to_list = button(tr("Show the runs"), "", "watch.choose")
+        self._to_list.clicked.connect(self.back_wanted)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 14, 20, 14)
         layout.setSpacing(10)
@@ -135,12 +137,16 @@ class WatchPage(QWidget):
         self._subtitle.set_whole(model.subtitle)
         self._title.setToolTip(model.run.name if model.run else "")
         self.badge.set_state(*model.badge)
+        self.badge.setVisible(run is not None)
+        self.outside.setVisible(run is not None)
+        self.copy.setVisible(run is not None)
+        self._to_list.setVisible(run is None)
         live = run is not None and not run.state.is_final
         asked = run is not None and self._stopping == run.run_id
         self.stop.setVisible(live)
         self.stop.setEnabled(live and not asked)
         self.stop.setText(tr("Stopping …") if asked else tr("Stop"))
-        self.copy.setEnabled(run is not None)
+        self.log.set_state(has_run=run is not None, ended=not live)
         self._fill_facts()
         self._show_machine()
         self._show_card()
@@ -155,7 +161,7 @@ class WatchPage(QWidget):
         self.legend.show_runs(model.legend)
         self._charts_or_words.setCurrentIndex(0 if model.charts else 1)
         if run is None:
-            words = tr("Choose a run in the list.")
+            words = tr("No run is watched. Choose one in the list.")
         elif run.state.value == "queued":
             words = tr("It waits: {why}", why=run.waiting_reason or tr("its turn comes"))
         elif run.state.is_final and not model.is_loading:
@@ -221,6 +227,7 @@ class WatchPage(QWidget):
         inside.addStretch(1)
         self._waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
         inside.addWidget(self._waiting)
+        inside.addWidget(self._to_list, 0, Qt.AlignmentFlag.AlignHCenter)
         inside.addStretch(1)
         self._charts_or_words.addWidget(self.charts)
         self._charts_or_words.addWidget(words)

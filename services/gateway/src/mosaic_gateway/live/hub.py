@@ -139,9 +139,16 @@ class Hub:
         self._remember(record)
         if watched is not None:
             watched.see(record)
-        # The scheduler tells progress with an unchanged revision.
-        is_new = known is None or record.revision > known.revision
-        (self._dirty if is_new else self._dirty_progress)[record.run_id] = record
+        # The scheduler tells progress and places in the queue with an unchanged revision.
+        self._mark(record, is_new=known is None or record.revision > known.revision)
+
+    def _mark(self, record: RunRecord, is_new: bool) -> None:
+        """It is to be told, and nothing older of this run any more."""
+        if is_new or record.run_id in self._dirty:
+            self._dirty[record.run_id] = record
+            self._dirty_progress.pop(record.run_id, None)
+        else:
+            self._dirty_progress[record.run_id] = record
         self._has_dirty.set()
 
     def _remember(self, record: RunRecord) -> None:
@@ -171,8 +178,7 @@ class Hub:
                 return
             record = record.model_copy(update={"progress": beat.progress})
             self._remember(record)
-        self._dirty_progress[beat.run_id] = record
-        self._has_dirty.set()
+        self._mark(record, is_new=False)
 
     async def _tell_changes(self) -> None:
         """Send `run` frames: a changed record at once, mere progress at most twice a second a run."""
@@ -182,15 +188,16 @@ class Hub:
             self._has_dirty.clear()
             changed, self._dirty = self._dirty, {}
             for run_id, record in changed.items():
-                self._dirty_progress.pop(run_id, None)
-                await self._tell_run(record)
+                # what came since under the same revision is newer, e.g. the place of a run that was just submitted
+                await self._tell_run(self._dirty_progress.pop(run_id, record))
             due = [
                 run_id
                 for run_id in self._dirty_progress
                 if self._told_at.get(run_id, 0.0) + PROGRESS_S <= loop.time()
             ]
             for run_id in due:
-                await self._tell_run(self._dirty_progress.pop(run_id))
+                if (progress := self._dirty_progress.pop(run_id, None)) is not None:
+                    await self._tell_run(progress)
             if self._dirty_progress:
                 await asyncio.sleep(PROGRESS_S / 5)
                 self._has_dirty.set()

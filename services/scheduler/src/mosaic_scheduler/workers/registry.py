@@ -47,7 +47,7 @@ class RegisteredWorker:
         if self.manifest.room is None and _PYTHON not in self.manifest.command:
             return self._executable(self.manifest.command[0])
         hint = self.manifest.hint or f"Make it with `./mosaic sync {room}`."
-        raise WorkerNotReady(f"Its environment is missing ({interpreter}). {hint}")
+        raise WorkerNotReady(f"It is not installed on this machine. {hint}")
 
     @property
     def command(self) -> list[str]:
@@ -62,9 +62,11 @@ class RegisteredWorker:
 
     @property
     def is_half_made(self) -> bool:
-        """Whether its environment lacks the stamp that is written last."""
-        room = self.manifest.room
-        return room is not None and not any((self.venvs / room).glob("mosaic-*.stamp"))
+        """Whether its environment is there and lacks the stamp that is written last."""
+        if self.manifest.room is None:
+            return False
+        folder = self.venvs / self.manifest.room
+        return (folder / "bin" / "python").exists() and not any(folder.glob("mosaic-*.stamp"))
 
     def stamp(self) -> str:
         """Changes when the worker, its environment or its source does; what it said before is then forgotten."""
