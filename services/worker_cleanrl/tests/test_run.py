@@ -150,6 +150,22 @@ def test_the_run_has_its_own_tensorboard_files(runs: Any) -> None:
     assert not (finished.folder / "runs").exists()
 
 
+def test_without_tensorboard_files_all_else_is_told(tmp_path: Path, make_spec: Any) -> None:
+    """Left out on purpose: no file and no artifact of them, and scalars and texts as ever."""
+    spec = make_spec(algorithm="ppo", steps=1024, parameters={"tensorboard": False})
+    finished = run(tmp_path / "run", spec)
+    assert finished.code == 0, finished.stderr
+    config = finished.events[0]["data"]
+    assert (config["tensorboard"], config["arguments"]["tensorboard"]) == (None, False)
+    names = {metric["name"] for metric in of_type(finished.events, "metric")}
+    assert {"losses/value_loss", "charts/SPS"} <= names
+    assert any(
+        event["message"] == "Text hyperparameters" for event in of_type(finished.events, "log")
+    )
+    assert not list(finished.folder.rglob("*tfevents*"))
+    assert [a for a in of_type(finished.events, "artifact") if a["kind"] == "tensorboard"] == []
+
+
 @all_algorithms
 def test_an_episode_can_be_rebuilt(runs: Any, algorithm: str) -> None:
     """In a fresh environment, the recorded reset and actions give every recorded hash again, for every episode."""

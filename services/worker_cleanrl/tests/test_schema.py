@@ -21,7 +21,7 @@ from mosaic_worker_cleanrl.schema.extraction import read_arguments
 def test_properties_carry_what_the_script_says() -> None:
     """Default, help, type, option and group of an argument are those of the script."""
     properties = parameter_schema(SCRIPTS["ppo"].source())["properties"]
-    assert len(properties) == 25
+    assert len(properties) == 26  # the script's, and one of this worker's own
     rate = properties["learning_rate"]
     assert rate["default"] == 2.5e-4
     assert rate["type"] == "number"
@@ -30,7 +30,11 @@ def test_properties_carry_what_the_script_says() -> None:
     assert rate["x-group"] == "algorithm"
     assert properties["cuda"]["type"] == "boolean"
     assert properties["cuda"]["x-group"] == "run"
-    assert properties["capture_video"]["x-group"] == "outputs"
+    outputs = [name for name, each in properties.items() if each["x-group"] == "outputs"]
+    assert outputs == ["capture_video", "tensorboard"]
+    assert all(
+        "MB" in each or "MiB" in each for each in (properties[n]["description"] for n in outputs)
+    )
     assert properties["target_kl"]["type"] == ["number", "null"]
     assert properties["exp_name"]["default"] == "ppo"
 

@@ -18,6 +18,7 @@ from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan import Plan, make_plan
 from mosaic_worker_cleanrl.plan.video import CAPTURE
+from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
 from mosaic_workerkit.spaces import space_of
 from mosaic_workerkit.telemetry import Telemetry
@@ -37,7 +38,7 @@ def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
         plan = make_plan(spec)
         if plan.is_blocked or plan.script is None:
             raise RunRefused(f"{plan.refusal} `check` says the same before a run is started.")
-        folder = _tensorboard_folder(spec)
+        folder = _tensorboard_folder(spec) if plan.arguments[TENSORBOARD] else None
         telemetry.config(_config(spec, plan, folder))
         telemetry.progress(0, plan.total_steps)
         for finding in plan.findings:
@@ -52,7 +53,7 @@ def _run_script(
     script: Script,
     telemetry: Telemetry,
     stop: StopFlag,
-    folder: Path,
+    folder: Path | None,
 ) -> None:
     # torch takes seconds to import; the config is told before, and `describe` and `check` never pay for it.
     import torch
@@ -119,7 +120,7 @@ def _tensorboard_folder(spec: RunSpec) -> Path:
     return Path("tensorboard") / name
 
 
-def _config(spec: RunSpec, plan: Plan, tensorboard: Path) -> dict[str, Any]:
+def _config(spec: RunSpec, plan: Plan, tensorboard: Path | None) -> dict[str, Any]:
     if plan.probe is None or plan.script is None:
         raise RunRefused("The plan is not complete")
     return {
@@ -138,7 +139,7 @@ def _config(spec: RunSpec, plan: Plan, tensorboard: Path) -> dict[str, Any]:
         "packages": installed_packages(),
         "record": spec.record.value,
         "replay_every": spec.replay_every,
-        "tensorboard": tensorboard.as_posix(),
+        "tensorboard": tensorboard.as_posix() if tensorboard is not None else None,
         "total_steps": plan.total_steps,
         "checkpoint_every_steps": plan.checkpoint_every_steps,
         "threads": spec.cpus,

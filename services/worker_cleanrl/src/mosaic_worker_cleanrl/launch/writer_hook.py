@@ -14,8 +14,8 @@ _Function = Callable[..., Any]
 
 
 @contextmanager
-def writer_hooks(session: Session, folder: Path) -> Iterator[None]:
-    """Send the writer's files to `folder` and its scalars to telemetry while the block runs.
+def writer_hooks(session: Session, folder: Path | None) -> Iterator[None]:
+    """Send the writer's files to `folder` and its scalars to telemetry while the block runs; None: it writes none.
 
     The script would choose a folder by environment, seed and second, which two runs can share; a run's own folder
     cannot be shared.
@@ -29,6 +29,10 @@ def writer_hooks(session: Session, folder: Path) -> Iterator[None]:
             writer: SummaryWriter, log_dir: str | None = None, *args: Any, **kwargs: Any
         ) -> None:
             session.safe_point()
+            if folder is None:
+                session.writers_made += 1
+                original(writer, log_dir or "none", *args, **kwargs)
+                return
             target = folder
             if session.writers_made:
                 target = folder / f"{session.writers_made}-{PurePath(log_dir or 'writer').name}"
@@ -52,7 +56,8 @@ def writer_hooks(session: Session, folder: Path) -> Iterator[None]:
             # One-element arrays and tensors are what the scripts pass; item() takes both.
             value = scalar_value.item() if hasattr(scalar_value, "item") else scalar_value
             tell(tag, global_step, value)
-            original(writer, tag, scalar_value, global_step, *args, **kwargs)
+            if folder is not None:
+                original(writer, tag, scalar_value, global_step, *args, **kwargs)
             session.safe_point()
 
         return add_scalar
@@ -62,7 +67,8 @@ def writer_hooks(session: Session, folder: Path) -> Iterator[None]:
             writer: SummaryWriter, tag: str, text_string: str, *args: Any, **kwargs: Any
         ) -> None:
             session.telemetry.log("info", f"Text {tag}", {"tag": tag, "text": text_string})
-            original(writer, tag, text_string, *args, **kwargs)
+            if folder is not None:
+                original(writer, tag, text_string, *args, **kwargs)
 
         return add_text
 
@@ -70,4 +76,29 @@ def writer_hooks(session: Session, folder: Path) -> Iterator[None]:
         stack.enter_context(replaced(SummaryWriter, "__init__", hear_init))
         stack.enter_context(replaced(SummaryWriter, "add_scalar", hear_scalar))
         stack.enter_context(replaced(SummaryWriter, "add_text", hear_text))
+        if folder is None:
+            stack.enter_context(replaced(SummaryWriter, "_get_file_writer", _without_file))
         yield
+
+
+def _without_file(_original: _Function) -> _Function:
+    nothing = _NoFile()
+    return lambda _writer: nothing
+
+
+class _NoFile:
+    """In the place of TensorBoard's file writer: what a script draws besides scalars and texts goes nowhere, too."""
+
+    def add_summary(self, *_: Any) -> None:
+        """Write nothing."""
+
+    add_event = add_graph = add_onnx_graph = add_summary
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    close = reopen = flush
+
+    def get_logdir(self) -> str:
+        """Where the files would be."""
+        return ""

@@ -8,7 +8,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.description import ENVIRONMENT, SEED, STEPS
 from mosaic_worker_cleanrl.errors import ArgumentsRefused
 from mosaic_worker_cleanrl.plan.draft import Plan
-from mosaic_worker_cleanrl.schema.document import parameter_schema
+from mosaic_worker_cleanrl.schema.document import TENSORBOARD, parameter_schema
 from mosaic_worker_cleanrl.schema.extraction import read_arguments
 from mosaic_worker_cleanrl.schema.value import ParameterValue, ValueRefused, accepted_value
 
@@ -79,7 +79,7 @@ def fill_arguments(spec: RunSpec, given: dict[str, ParameterValue], plan: Plan) 
     chosen: dict[str, ParameterValue] = {ENVIRONMENT: spec.environment, SEED: spec.seed}
     if spec.steps is not None:
         chosen[STEPS] = spec.steps
-    chosen |= given
+    chosen |= {name: value for name, value in given.items() if name != TENSORBOARD}
     flags = {action.dest: action.option_strings[-1] for action in source.actions}
     plan.argv = list(_command_line(chosen, flags))
     try:
@@ -87,6 +87,7 @@ def fill_arguments(spec: RunSpec, given: dict[str, ParameterValue], plan: Plan) 
     except ArgumentsRefused as error:
         plan.block("parameters", str(error), ProblemCode.PARAMETER_INVALID)
         return
+    plan.arguments[TENSORBOARD] = given.get(TENSORBOARD, True)
     _check_together(plan)
 
 

@@ -15,6 +15,15 @@ _TRACKING = {
     "wandb_project_name": TrackingRole.PROJECT,
     "wandb_entity": TrackingRole.ENTITY,
 }
+TENSORBOARD = "tensorboard"
+"""The one argument that is this worker's own and no script's."""
+_FILES = {
+    "type": "boolean",
+    "default": True,
+    "title": "TensorBoard files",
+    "description": NOTES[TENSORBOARD],
+    "x-group": "outputs",
+}
 _OUTPUTS = frozenset({"capture_video"})
 """What a run makes beside training: a form shows it apart, with what it costs."""
 _TYPES = {int: "integer", float: "number", str: "string", None: "string"}
@@ -35,7 +44,10 @@ def parameter_schema(path: Path) -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "additionalProperties": False,
-        "properties": {action.dest: _property(action, source) for action in source.actions},
+        "properties": {
+            **{action.dest: _property(action, source) for action in source.actions},
+            TENSORBOARD: _FILES,
+        },
     }
 
 
