@@ -1,3 +1,4 @@
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,26 @@ def test_curves_grow_as_events_come(qtbot: QtBot, shown: Shown) -> None:
     before = chart.plot.viewRange()[0][1]
     shown.model.consume(shown.store.apply(episodes(4, [3.0] * 10)))
     qtbot.waitUntil(lambda: chart.plot.viewRange()[0][1] > before)
+
+
+def test_the_grid_cuts_no_curve(qtbot: QtBot, shown: Shown) -> None:
+    """A curve that lies on a line of the grid, or crosses one, is drawn whole."""
+    shown.watch()
+    shown.model.set_smoothing(0)
+    shown.model.consume(shown.store.apply(episodes(1, [10.0] * 20)))
+    chart = shown.page.charts.charts[0]
+    qtbot.waitUntil(lambda: chart.curve_count == 1)
+
+    def of_the_curve() -> int:
+        image = chart.grab().toImage()
+        places = product(range(70, image.width() - 30), range(40, image.height() - 40))
+        return sum(image.pixelColor(*place).saturation() > 100 for place in places)
+
+    with_grid = of_the_curve()
+    chart.plot.showGrid(x=False, y=False)
+    without = of_the_curve()
+    assert without > 0
+    assert with_grid == without
 
 
 def test_charts_open_one_by_one(qtbot: QtBot, shown: Shown) -> None:

@@ -24,6 +24,8 @@ from mosaic_gui.viewmodels.curves import CurveModel, Drawn
 
 LEAST_BUCKETS = 120
 TINY = 1e-300
+BENEATH = -1000
+"""Depth of the axes: their grid is opaque, and would cut the curves."""
 MOST_LAST = 5
 """Newest values in the heading."""
 WIDE_UP_TO_PX = 8_000.0
@@ -176,6 +178,7 @@ class Chart(QFrame):
             axis.setPen(pg.mkPen(tokens.line))
             axis.setTextPen(pg.mkPen(tokens.muted))
             axis.setStyle(tickLength=0, tickFont=ui_font(11), tickTextOffset=6)
+            axis.setZValue(BENEATH)
         self._item.getAxis("bottom").setToolTip(tr_mark(_AXIS_WORDS[self._model.axis]))
         self._cross = pg.InfiniteLine(angle=90, pen=pg.mkPen(tokens.edge, width=1))
         self._cross.setVisible(False)
