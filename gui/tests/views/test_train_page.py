@@ -122,6 +122,24 @@ def test_only_what_was_changed_can_be_looked_at(qtbot: QtBot, shown: Shown) -> N
     assert visible == ["learning_rate"]
 
 
+def test_what_is_narrowed_to_nothing_says_so_and_hides_no_fault(qtbot: QtBot, shown: Shown) -> None:
+    """A form that shows no field says why, and a field that keeps Launch back is never among the hidden ones."""
+    form = shown.page.form
+    form.bar.only_changed.setChecked(True)
+    assert form._none.isVisible()
+    assert form._none.text() == "Everything is as by default."
+    form.bar.only_changed.setChecked(False)
+    form.bar.search.setText("nothing like it")
+    assert form._none.text() == "No argument is like that."
+    form.bar.search.clear()
+    assert not form._none.isVisible()
+    shown.field("run.seed").clear()
+    qtbot.keyClicks(shown.field("run.seed"), "abc")
+    form.bar.only_changed.setChecked(True)
+    visible = [name for (_, name), row in form.rows.items() if row.isVisible()]
+    assert visible == ["seed"]
+
+
 def test_a_switch_is_a_check_box(qtbot: QtBot, shown: Shown) -> None:
     """A boolean argument is switched, and only then sent."""
     box = shown.page.findChild(QCheckBox, "field.parameters.anneal_lr")

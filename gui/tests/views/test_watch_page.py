@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
-from PyQt6.QtGui import QTextCursor, QTextDocumentFragment, QWheelEvent
+from PyQt6.QtGui import QImage, QTextCursor, QTextDocumentFragment, QWheelEvent
 from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
@@ -324,7 +324,15 @@ def test_a_chart_can_be_saved(shown: Shown, tmp_path: Path) -> None:
     for kind in ("png", "svg", "csv"):
         write_chart(chart, shown.model, chart.name, kind, tmp_path / f"a.{kind}")
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
-    assert "<svg" in (tmp_path / "a.svg").read_text()
+    picture = QImage(str(tmp_path / "a.png"))
+    assert picture.width() == 3 * chart.width()
+    assert picture.height() > 3 * chart.height()
+    drawing = (tmp_path / "a.svg").read_text()
+    assert "<svg" in drawing
+    assert "ppo · CartPole-v1 · seed 1" in drawing
+    assert chart._more.isVisible()
+    with pytest.raises(OSError, match="No such file"):
+        write_chart(chart, shown.model, chart.name, "png", tmp_path / "nowhere" / "a.png")
     rows = (tmp_path / "a.csv").read_text().splitlines()
     assert rows == [
         "run,step,seconds,episode/return",

@@ -353,6 +353,7 @@ class Client(QObject):
         watch.files.train_on_wanted.connect(self.train_on)
         watch.files.play_wanted.connect(self.trained.play_now)
         watch.files.said.connect(self._say)
+        watch.charts.said.connect(self._say)
         self.acts.stop_refused.connect(watch.stop_refused)
         window.theme_wanted.connect(self.change_theme)
         window.closing.connect(self.close)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
@@ -46,6 +47,8 @@ class Chart(QFrame):
     """
 
     removed = pyqtSignal(str)
+    said = pyqtSignal(str)
+    """Something for the bar below."""
 
     def __init__(self, model: CurveModel, name: str) -> None:
         super().__init__()
@@ -67,6 +70,15 @@ class Chart(QFrame):
         layout.addLayout(heading)
         layout.setAlignment(heading, Qt.AlignmentFlag.AlignTop)
         self._body = layout
+
+    def render(self, *args: Any, **kwargs: Any) -> None:
+        """As a picture for elsewhere: without the menu's button and the line under the pointer."""
+        was_hidden = self._more.isHidden()
+        self._more.hide()
+        if self._is_made:
+            self._on_left()
+        super().render(*args, **kwargs)
+        self._more.setHidden(was_hidden)
 
     @property
     def curve_count(self) -> int:
@@ -144,14 +156,16 @@ class Chart(QFrame):
         for export in EXPORTS:
             save = QAction(tr("Save as {kind} …", kind=export.upper()), menu)
             save.triggered.connect(
-                lambda _on, kind=export: export_chart(self, self._model, self.name, kind)
+                lambda _on, kind=export: export_chart(
+                    self, self._model, self.name, kind, self.said.emit
+                )
             )
             menu.addAction(save)
         menu.addSeparator()
         hide = QAction(tr("Hide this chart"), menu)
         hide.triggered.connect(lambda: self.removed.emit(self.name))
         menu.addAction(hide)
-        more = QToolButton()
+        more = self._more = QToolButton()
         more.setIcon(icon("more", current().muted))
         more.setMenu(menu)
         more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

@@ -18,6 +18,7 @@ class ChartGrid(QScrollArea):
     """One chart for each name that the model shows."""
 
     chart_removed = pyqtSignal(str)
+    said = pyqtSignal(str)
 
     def __init__(self, model: CurveModel) -> None:
         super().__init__()
@@ -94,6 +95,7 @@ class ChartGrid(QScrollArea):
         chart = Chart(self._model, name)
         chart.setMinimumHeight(LEAST_HEIGHT)
         chart.removed.connect(self.chart_removed)
+        chart.said.connect(self.said)
         return chart
 
     def _place(self) -> None:

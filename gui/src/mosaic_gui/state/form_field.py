@@ -188,7 +188,7 @@ def _integer(text: str) -> int:
         pass
     value = _number(cleaned)
     if not value.is_integer():
-        raise ValueError(tr("a whole number"))
+        raise ValueError(tr("must be a whole number"))
     return int(value)
 
 
@@ -199,7 +199,7 @@ def _number(text: str) -> float:
     try:
         value = float(cleaned)
     except ValueError:
-        raise ValueError(tr("a number")) from None
+        raise ValueError(tr("must be a number")) from None
     if not math.isfinite(value):
-        raise ValueError(tr("a finite number"))
+        raise ValueError(tr("must be a finite number"))
     return value

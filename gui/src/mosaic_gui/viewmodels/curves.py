@@ -83,6 +83,8 @@ class CurveModel(QObject):
         self.axis = XAxis.STEP
         self.smoothing = 0.9
         self.log_scale = False
+        self.saved_in = ""
+        """Folder into which a chart was saved last."""
         self.following = True
         self.grouping = True
         """Runs that differ in their seed alone are drawn as one."""

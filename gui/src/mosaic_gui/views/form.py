@@ -73,6 +73,8 @@ class RunForm(QFrame):
             self._fill_environments()
             for part, group in self._model.groups:
                 layout.addWidget(self._make_section(part, group))
+        self._none = label("", "muted")
+        layout.addWidget(self._none)
         layout.addStretch(1)
         self._area.setWidget(inside)
         self.refresh()
@@ -192,10 +194,18 @@ class RunForm(QFrame):
         for part, section in self.sections:
 
             def wanted(row: FieldRow, part: str = part) -> bool:
-                is_shown = not only or self._model.is_changed(part, row.field)
+                is_shown = (
+                    not only
+                    or self._model.is_changed(part, row.field)
+                    or bool(self._model.fault(part, row.field.name))
+                )
                 return is_shown and row.matches(words)
 
             section.filter(wanted, is_searching=self.bar.is_filtering)
+        is_empty = self.bar.is_filtering and all(s.isHidden() for _, s in self.sections)
+        none = tr("No argument is like that.") if words else tr("Everything is as by default.")
+        self._none.setText(none)
+        self._none.setVisible(is_empty)
 
     def _fill_environments(self) -> None:
         draft = self._model.draft
