@@ -27,8 +27,18 @@ def tracking(**fields: Any) -> tuple[WorkerEntry, Algorithm]:
 
 
 def test_a_stack_without_tensorboard_says_so() -> None:
-    """There is no way, and the reason is told."""
-    assert tensorboard(None, GATEWAY, ["a"]).obstacle == "This stack offers no TensorBoard."
+    """There is no way, the reason is told, and so is what shows the same runs without the stack."""
+    words = tensorboard(None, GATEWAY, ["a"]).obstacle
+    assert words.startswith("This stack offers no TensorBoard.")
+    assert words.endswith("tensorboard --logdir runs/a/tensorboard")
+    several = tensorboard(None, GATEWAY, ["run-aaaa", "run-bbbb"]).obstacle
+    assert "--logdir_spec aaaa:runs/run-aaaa/tensorboard,bbbb:runs/run-bbbb/tensorboard" in several
+    assert tensorboard("/tb", GATEWAY, []).obstacle == "Choose runs."
+
+
+def test_runs_without_files_lead_nowhere() -> None:
+    """A run whose TensorBoard files were left out has nothing to show there, whatever the stack offers."""
+    assert "no TensorBoard files" in tensorboard("/tb", GATEWAY, ["a"], has_files=False).obstacle
 
 
 @pytest.mark.parametrize(
@@ -45,12 +55,14 @@ def test_tensorboard_opens_with_the_runs_that_are_shown(offered: str, url: str) 
 
 def test_no_other_program_is_started() -> None:
     """An address that is no page of the web opens nothing."""
-    assert tensorboard("file:///bin/sh", GATEWAY, []).url == ""
+    assert tensorboard("file:///bin/sh", GATEWAY, ["a"]).url == ""
 
 
 def test_a_run_that_is_not_tracked_says_so() -> None:
     """As does one whose worker cannot be tracked at all, in other words."""
-    assert tracker(run(0), *tracking(), None).obstacle == "This run is not tracked with W&B."
+    assert tracker(run(0), *tracking(), None).obstacle.startswith(
+        "This run is not tracked with W&B."
+    )
     assert "does not offer W&B yet" in tracker(run(0), *tracking(tracking=[]), None).obstacle
 
 

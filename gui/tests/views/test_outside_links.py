@@ -58,11 +58,22 @@ def test_ways_that_lead_nowhere_are_grey_and_say_why(shown: Shown) -> None:
     """Neither is hidden: what is missing can be read."""
     for made, why in (
         (shown.links.tensorboard, "This stack offers no TensorBoard."),
-        (shown.links.tracker, "The run has not told yet where it is at W&B."),
+        (shown.links.tracker, "The run has not told yet where it is at W&B;"),
     ):
         assert made.isVisible()
         assert not made.isEnabled()
-        assert made.toolTip() == why
+        assert made.toolTip().startswith(why)
+
+
+def test_a_run_without_tensorboard_files_says_so(shown: Shown) -> None:
+    """What it told of itself decides, as soon as it did."""
+    offer = StackStatus(version="1", ready=True, broker=True, tensorboard_url="/tb?r={runs}")
+    shown.client.watch.take_stack(GATEWAY, offer)
+    assert shown.links.tensorboard.isEnabled()
+    shown.client.store.followed[run_id(0)].config = {"tensorboard": None}
+    shown.client.watch.consume(Changes(events=frozenset({run_id(0)})))
+    assert not shown.links.tensorboard.isEnabled()
+    assert "no TensorBoard files" in shown.links.tensorboard.toolTip()
 
 
 def test_tensorboard_opens_in_the_browser(shown: Shown) -> None:

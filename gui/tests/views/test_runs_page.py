@@ -8,10 +8,12 @@ from PyQt6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import run, run_id
 
+from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Store
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_rows import ROW_HEIGHT
 from mosaic_gui.views.runs_page import RunsPage
@@ -56,7 +58,7 @@ def shown(qtbot: QtBot) -> Shown:
     """The page without runs."""
     store = Store()
     model = RunTableModel(store)
-    page = RunsPage(model, RunFilterModel(model, model))
+    page = RunsPage(model, RunFilterModel(model, model), WatchModel(store))
     model.setParent(page)
     qtbot.addWidget(page)
     page.resize(1100, 700)
@@ -275,3 +277,21 @@ def test_a_run_keeps_its_name_in_a_narrow_window(shown: Shown) -> None:
     assert bar is not None
     assert bar.maximum() == 0
     assert table.columnWidth(Column.RUN) > 300
+
+
+def test_tensorboard_opens_with_all_selected_runs(shown: Shown) -> None:
+    """One address for all of them; grey with the reason while the stack has none or nothing is selected."""
+    shown.take(RunState.SUCCEEDED, RunState.RUNNING, RunState.FAILED)
+    way = shown.button("runs.tensorboard")
+    wanted = QSignalSpy(shown.page.outside_wanted)
+    assert (way.isEnabled(), way.toolTip()) == (False, "Choose runs.")
+    shown.select(0, 2)
+    assert "offers no TensorBoard" in way.toolTip()
+    offer = StackStatus(version="1", ready=True, broker=True, tensorboard_url="/tb?r={runs}")
+    shown.page.watch.take_stack("http://127.0.0.1:8420", offer)
+    assert way.isEnabled()
+    way.click()
+    (url,) = wanted[0]
+    chosen = [one.run_id for one in shown.page.selected]
+    assert url == f"http://127.0.0.1:8420/tb?r={'%7C'.join(chosen)}"
+    assert len(chosen) == 2

@@ -300,7 +300,7 @@ class Client(QObject):
         start = ConnectionPage(
             self.connection, self.stack_start.is_possible, self.memory.memory.stacks
         )
-        runs = RunsPage(self.table, self.shown_runs)
+        runs = RunsPage(self.table, self.shown_runs, self.watch)
         runs.set_read(self.list_read)
         train = TrainPage(self.launch)
         watch = WatchPage(self.watch, self.feed, self.stage, self.mind, self.hardware)
@@ -330,6 +330,7 @@ class Client(QObject):
         start.local_wanted.connect(self.connect_local)
         start.forget_wanted.connect(self._on_forget_wanted)
         runs.open_wanted.connect(self.open_runs)
+        runs.outside_wanted.connect(self._on_outside_wanted)
         runs.stop_wanted.connect(self.acts.stop)
         runs.delete_wanted.connect(self.acts.delete)
         runs.tags_wanted.connect(self.acts.add_tags)

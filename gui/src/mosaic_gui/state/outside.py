@@ -1,18 +1,21 @@
 """Where a run can be looked at outside this window: TensorBoard of the stack, the page of its tracker."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urljoin, urlsplit
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.services import WorkerEntry
+from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.tracking import X_TRACKING, TrackedRun, TrackingRole
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import wording
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.tracking import hindrance
 
 RUNS_MARK = "{runs}"
+_MOST_IN_COMMAND = 3
+"""Of a command in a tool tip."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +28,26 @@ class Outside:
     """What is known here of a page that nobody can open; empty where there is a page or nothing."""
 
 
-def tensorboard(offered: str | None, gateway: str, run_ids: Iterable[str]) -> Outside:
-    """TensorBoard with these runs. `offered`: what the stack said; None: nothing."""
+def tensorboard(
+    offered: str | None, gateway: str, run_ids: Sequence[str], *, has_files: bool = True
+) -> Outside:
+    """TensorBoard with all of these runs. `offered`: what the stack said; `has_files`: that one of them writes some."""
+    if not run_ids:
+        return Outside(obstacle=tr("Choose runs."))
+    if not has_files:
+        words = tr_n(
+            "This run was told to write no TensorBoard files; its curves are here.",
+            "These runs were told to write no TensorBoard files; their curves are here.",
+            len(run_ids),
+        )
+        return Outside(obstacle=words)
     if not offered:
-        return Outside(obstacle=tr("This stack offers no TensorBoard."))
+        return Outside(
+            obstacle=tr(
+                "This stack offers no TensorBoard. On its machine, in its data folder: {command}",
+                command=_by_hand(run_ids),
+            )
+        )
     url = urljoin(gateway + "/", offered.replace(RUNS_MARK, quote("|".join(run_ids), safe="")))
     if urlsplit(url).scheme not in ("http", "https"):
         return Outside(
@@ -49,13 +68,30 @@ def tracker(
     if told is not None and told.mode == "offline":
         return Outside(summary=_summary(run, algorithm, told))
     if told is not None:
-        return Outside(obstacle=tr("W&B has named no page of this run."))
+        return Outside(obstacle=tr("W&B has named no page of this run; its log may say why."))
     if not _is_tracked(run, algorithm):
         cannot = hindrance(worker) if worker is not None else ""
-        return Outside(obstacle=cannot or tr("This run is not tracked with W&B."))
+        return Outside(
+            obstacle=cannot or tr("This run is not tracked with W&B. A clone with “track” on is.")
+        )
     if run.state.is_final:
-        return Outside(obstacle=tr("The run ended before W&B had a page of it."))
-    return Outside(obstacle=tr("The run has not told yet where it is at W&B."))
+        return Outside(
+            obstacle=tr("The run ended before W&B had a page of it; its log may say why.")
+        )
+    return Outside(
+        obstacle=tr("The run has not told yet where it is at W&B; it does once W&B answers it.")
+    )
+
+
+def _by_hand(run_ids: Sequence[str]) -> str:
+    """The command that shows the same."""
+    folders = [f"{RUNS_DIR}/{run_id}/tensorboard" for run_id in run_ids[:_MOST_IN_COMMAND]]
+    if len(folders) == 1:
+        return f"tensorboard --logdir {folders[0]}"
+    named = ",".join(
+        f"{run_id[-4:]}:{place}" for run_id, place in zip(run_ids, folders, strict=False)
+    )
+    return f"tensorboard --logdir_spec {named}"
 
 
 def _summary(

@@ -86,7 +86,18 @@ class WatchModel(CurveModel):
     @property
     def tensorboard(self) -> Outside:
         """The stack's TensorBoard with the runs that are shown."""
-        return tensorboard(self._tensorboard, self._gateway, (self.run_id, *self.overlaid))
+        return self.tensorboard_of([run_id for run_id in (self.run_id, *self.overlaid) if run_id])
+
+    def tensorboard_of(self, run_ids: Sequence[str]) -> Outside:
+        """The stack's TensorBoard with these runs."""
+        has_files = not run_ids or any(self._may_have_files(run_id) for run_id in run_ids)
+        return tensorboard(self._tensorboard, self._gateway, run_ids, has_files=has_files)
+
+    def _may_have_files(self, run_id: str) -> bool:
+        """A run tells in its config where TensorBoard's files are, null for nowhere; before that nobody knows."""
+        followed = self._store.followed.get(run_id)
+        config = followed.config if followed else {}
+        return "tensorboard" not in config or config["tensorboard"] is not None
 
     @property
     def tracker(self) -> Outside:

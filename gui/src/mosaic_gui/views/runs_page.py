@@ -18,6 +18,7 @@ from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_list import RunList
 from mosaic_gui.views.segments import Segments
@@ -37,6 +38,8 @@ _GROUPS = {
 class RunsPage(QWidget):
     """The page. Its signals are what the user wants."""
 
+    outside_wanted = pyqtSignal(str)
+    """An address for the user's browser."""
     open_wanted = pyqtSignal(list)
     """Run ids: the first is watched, the others are laid over it."""
     stop_wanted = pyqtSignal(list)
@@ -48,8 +51,11 @@ class RunsPage(QWidget):
     copy_wanted = pyqtSignal(str)
     train_wanted = pyqtSignal()
 
-    def __init__(self, model: RunTableModel, shown: RunFilterModel) -> None:
+    def __init__(self, model: RunTableModel, shown: RunFilterModel, watch: WatchModel) -> None:
+        """`watch` knows where runs can be looked at outside the window."""
         super().__init__()
+        self.watch = watch
+        watch.outside_changed.connect(self.refresh_outside)
         self.setObjectName("page.runs")
         self._model, self._shown = model, shown
         self.table = RunList(shown)
@@ -144,6 +150,9 @@ class RunsPage(QWidget):
         row.addWidget(self._selection)
         row.addStretch(1)
         self.bar_buttons = {}
+        self.tensorboard = button(tr("TensorBoard"), "quiet", "runs.tensorboard")
+        self.tensorboard.clicked.connect(self._open_tensorboard)
+        row.addWidget(self.tensorboard)
         for action, kind in (
             (self.open_action, "quiet"),
             (self.copy_action, "quiet"),
@@ -282,6 +291,18 @@ class RunsPage(QWidget):
             made = self.bar_buttons[action.objectName()]
             made.setEnabled(action.isEnabled())
             made.setText(action.text())
+        self.refresh_outside()
+
+    def refresh_outside(self) -> None:
+        """Where the selected runs can be looked at outside the window, or why not."""
+        way = self.watch.tensorboard_of([run.run_id for run in self.selected])
+        self.tensorboard.setEnabled(not way.obstacle)
+        self.tensorboard.setToolTip(way.obstacle or way.url)
+
+    def _open_tensorboard(self) -> None:
+        way = self.watch.tensorboard_of([run.run_id for run in self.selected])
+        if way.url:
+            self.outside_wanted.emit(way.url)
 
     def _open(self) -> None:
         if runs := self.selected:
