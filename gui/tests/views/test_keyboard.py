@@ -18,9 +18,10 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
-from tests.mind_specimen import CONFIG, event
+from tests.mind_specimen import CONFIG, STEPS, TOLD, event
 from tests.specimen import episodes, metrics, report, run, run_id, worker
 
+from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import Client
@@ -29,7 +30,16 @@ from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.apply import apply_theme
 from mosaic_gui.theme.tokens import DARK, THEMES
-from mosaic_gui.views.main_window import PAGES, RUNS, TRAIN, WATCH, MainWindow
+from mosaic_gui.views.main_window import (
+    CONNECTION,
+    PAGES,
+    RUNS,
+    SETTINGS,
+    TRAIN,
+    TRAINED,
+    WATCH,
+    MainWindow,
+)
 
 INTERACTIVE = (
     QAbstractButton,
@@ -44,7 +54,7 @@ INTERACTIVE = (
 INSIDE = (QAbstractSpinBox, QComboBox, QLineEdit, QTabBar, QAbstractItemView)
 """What is in one of these is its own part: it is used through it."""
 MOST_STEPS = 400
-CONNECTION = "connection"
+FILE = ArtifactRow(path="checkpoints/a.pt", kind="checkpoint", bytes=2048, step=100)
 
 
 @pytest.fixture(params=sorted(THEMES))
@@ -180,3 +190,175 @@ def test_shortcuts_are_shown_where_they_are_offered(
     with_keys = [action for action in actions if action.shortcut().toString()]
     assert with_keys
     assert [a.text() for a in with_keys if a.shortcut().toString() not in a.toolTip()] == []
+
+
+def fill_mind(client: Client) -> None:
+    """An agent that told its mind, with one recorded episode."""
+    client.store.apply(EventBatch(run_id(0), TOLD, {}, "1.worker.13"))
+    client.mind.take_events(run_id(0), TOLD, "1.worker.13")
+    row = EpisodeRow(attempt=1, env=0, episode=3, length=2, start_seq=5, recorded_steps=2)
+    client.mind.take_episodes(run_id(0), [row])
+    client.mind.take_steps(run_id(0), (1, 0, 3), STEPS)  # type: ignore[arg-type]
+
+
+def open_panel(qtbot: QtBot, client: Client, name: str) -> QWidget:
+    """A panel of the watch page that has something to show."""
+    watch = open_page(qtbot, client, WATCH).watch
+    if name == "card":
+        client.store.follow(run_id(2))
+        client.watch.watch(run_id(2))
+        return watch.card
+    if name == "beliefs":
+        fill_mind(client)
+        watch.views.setCurrentWidget(watch.mind)
+        return watch.mind
+    client.watch.take_files([FILE])
+    panels: dict[str, QWidget] = {
+        "files": watch.files,
+        "details": watch.details,
+        "log": watch.log,
+    }
+    watch.tabs.setCurrentWidget(panels[name])
+    return panels[name]
+
+
+@pytest.mark.parametrize("name", ["files", "details", "log", "beliefs", "card"])
+def test_every_panel_of_the_watch_page_is_reached(qtbot: QtBot, client: Client, name: str) -> None:
+    """A tab that is chosen with the keyboard is used with it, too, and so is the card of a run that failed."""
+    panel = open_panel(qtbot, client, name)
+    assert panel.isVisible()
+    steps = walk(qtbot, client.window)
+    wanted = interactive(panel)
+    assert wanted
+    found = {
+        "not reached": [said(w) for w in wanted if not reached_by(steps, w)],
+        "without a name": [said(w) for w in wanted if not name_of(w)],
+        "without a ring": [said(w) for w in steps if panel.isAncestorOf(w) and not shows_focus(w)],
+    }
+    assert found == {"not reached": [], "without a name": [], "without a ring": []}
+
+
+def key(qtbot: QtBot, keys: str) -> None:
+    """Press keys where the focus is, as the window gets them."""
+    at = QApplication.focusWidget()
+    assert at is not None
+    qtbot.keySequence(at, keys)
+
+
+POPUPS = {
+    "palette": (RUNS, "Ctrl+K"),
+    "palette by F1": (TRAIN, "F1"),
+    "tag": (RUNS, "Ctrl+T"),
+    "note": (RUNS, "Ctrl+E"),
+    "curves": (WATCH, "charts.choose"),
+    "copy": (TRAIN, "form.copy"),
+    "layouts": (WATCH, "rail.layout"),
+}
+
+
+def open_popup(qtbot: QtBot, client: Client, name: str) -> tuple[QWidget, QWidget]:
+    """A popup that is opened with the keyboard; and what had the focus before."""
+    page, way = POPUPS[name]
+    window = open_page(qtbot, client, page)
+    if page == RUNS:
+        window.runs.table.setFocus()
+        window.runs.select_run(run_id(0))
+    else:
+        qtbot.keyClick(window, Qt.Key.Key_Tab)
+    if "." in way:
+        made = window.findChild(QAbstractButton, way)
+        assert made is not None, way
+        made.setFocus(Qt.FocusReason.TabFocusReason)
+    before = QApplication.focusWidget()
+    assert before is not None
+    if "." in way:
+        qtbot.keyClick(before, Qt.Key.Key_Space)
+    else:
+        key(qtbot, way)
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None)
+    popup = QApplication.activePopupWidget()
+    assert popup is not None
+    return popup, before
+
+
+@pytest.mark.parametrize("name", sorted(POPUPS))
+def test_a_popup_is_used_and_left_with_the_keyboard(
+    qtbot: QtBot, client: Client, name: str
+) -> None:
+    """It can be used at once, everything in it is reached and named, and Escape gives the focus back."""
+    popup, before = open_popup(qtbot, client, name)
+    inside = interactive(popup)
+    focused = QApplication.focusWidget()
+    if inside:
+        assert focused is not None
+        assert popup.isAncestorOf(focused)
+        steps = walk(qtbot, popup)
+        # a list below a field is moved in with up and down while the field has the focus
+        aside = [w for w in inside if isinstance(w, QAbstractItemView)]
+        left = [said(w) for w in inside if w not in aside and not reached_by([*steps, focused], w)]
+        assert left == []
+        assert [said(w) for w in inside if not name_of(w)] == []
+    qtbot.keyClick(popup, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
+    assert QApplication.focusWidget() is before
+
+
+def test_escape_goes_back_one_thing(qtbot: QtBot, client: Client) -> None:
+    """Out of what is typed first, then to the page before, then to the list; never further than that."""
+    window = open_page(qtbot, client, RUNS)
+    window.show_page(WATCH)
+    window.show_page(SETTINGS)
+    window._stack.setFocus()
+    seen = [window.page]
+    for _ in range(4):
+        key(qtbot, "Esc")
+        seen.append(window.page)
+    assert seen == [SETTINGS, WATCH, RUNS, RUNS, RUNS]
+    window.show_connection()
+    window._stack.setFocus()
+    key(qtbot, "Esc")
+    assert window.page == RUNS
+    key(qtbot, "Ctrl+F")
+    qtbot.keyClicks(window.runs.search, "dqn")
+    key(qtbot, "Esc")
+    assert (window.runs.search.text(), window.runs.search.hasFocus()) == ("", True)
+    key(qtbot, "Esc")
+    assert window.runs.table.hasFocus()
+
+
+def test_no_shortcut_fires_while_somebody_types(qtbot: QtBot, client: Client) -> None:
+    """Letters, signs and Delete are what they are in a field, whatever they do elsewhere."""
+    window = open_page(qtbot, client, WATCH)
+    window.watch.tabs.setCurrentWidget(window.watch.log)
+    field = window.watch.log.search
+    field.setFocus()
+    follow = client.watch.following
+    for sign in ("f", "F", "?"):
+        qtbot.keySequence(field, sign)
+    assert QApplication.activePopupWidget() is None
+    assert (field.text().lower(), client.watch.following) == ("ff?", follow)
+    window.show_page(RUNS)
+    window.runs.select_run(run_id(1))
+    window.runs.search.setFocus()
+    qtbot.keyClicks(window.runs.search, "d")
+    qtbot.keyClick(window.runs.search, Qt.Key.Key_Home)
+    key(qtbot, "Del")
+    assert window.runs.search.text() == ""
+    assert client.window.notices.text == ""
+
+
+@pytest.mark.parametrize("page", [RUNS, TRAIN, TRAINED, WATCH, SETTINGS])
+def test_the_palette_has_every_key_of_the_page(qtbot: QtBot, client: Client, page: str) -> None:
+    """Nobody has to know a key by heart: F1 lists those of the window, and those of what is in sight."""
+    window = open_page(qtbot, client, page)
+    qtbot.keyClick(window, Qt.Key.Key_Tab)
+    key(qtbot, "F1")
+    palette = QApplication.activePopupWidget()
+    assert palette is not None
+    model = palette.list.model()  # type: ignore[attr-defined]
+    lines = [model.index(row, 0).data() for row in range(model.rowCount())]
+    wanted = {RUNS: ["Ctrl+T", "Ctrl+."], TRAIN: ["Ctrl+Return", "Ctrl+L"], WATCH: ["F"]}
+    for keys in ["Ctrl+K", "Ctrl+1", *wanted.get(page, [])]:
+        assert [line for line in lines if line.split("      ")[-1] == keys], keys
+    assert [line for line in lines if not line.split("      ")[0].strip()] == []
+    palette.close()

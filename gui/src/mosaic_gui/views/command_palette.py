@@ -1,23 +1,24 @@
-"""Every action by a few letters of its name (Ctrl+K)."""
+"""Every command by a few letters of its name, with its keys (Ctrl+K, F1 or ?)."""
 
 from PyQt6.QtCore import QModelIndex, Qt
-from PyQt6.QtGui import QAction, QStandardItem
+from PyQt6.QtGui import QStandardItem
 from PyQt6.QtWidgets import QWidget
 
 from mosaic_gui.state.language import tr
+from mosaic_gui.views.command import Command
 from mosaic_gui.views.search_popup import SearchPopup
 
 WIDTH, HEIGHT = 520, 340
-_ACTION = Qt.ItemDataRole.UserRole + 1
+_COMMAND = Qt.ItemDataRole.UserRole + 1
 
 
 class CommandPalette(SearchPopup):
     """A field and a list; Return does what is marked, Escape goes away."""
 
-    def __init__(self, parent: QWidget, actions: list[QAction]) -> None:
+    def __init__(self, parent: QWidget, commands: list[Command]) -> None:
         super().__init__(parent, "palette", WIDTH, HEIGHT)
-        for action in actions:
-            self._add(action)
+        for command in commands:
+            self._add(command)
         self.field.setPlaceholderText(tr("What do you want to do?"))
         self.field.returnPressed.connect(self._act)
         self.list.clicked.connect(self._on_clicked)
@@ -30,11 +31,10 @@ class CommandPalette(SearchPopup):
         self.show()
         self.field.setFocus()
 
-    def _add(self, action: QAction) -> None:
-        keys = action.shortcut().toString()
-        item = QStandardItem(action.text() + (f"      {keys}" if keys else ""))
-        item.setData(action, _ACTION)
-        item.setEnabled(action.isEnabled())
+    def _add(self, command: Command) -> None:
+        item = QStandardItem(command.text + (f"      {command.keys}" if command.keys else ""))
+        item.setData(command, _COMMAND)
+        item.setEnabled(command.enabled)
         item.setEditable(False)
         self._items.appendRow(item)
 
@@ -42,7 +42,7 @@ class CommandPalette(SearchPopup):
         self._on_clicked(self.list.currentIndex())
 
     def _on_clicked(self, index: QModelIndex) -> None:
-        action = index.data(_ACTION)
+        command = index.data(_COMMAND)
         self.close()
-        if isinstance(action, QAction):
-            action.trigger()
+        if isinstance(command, Command) and command.enabled:
+            command.act()

@@ -4,7 +4,7 @@ from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QKeyEvent
 from PyQt6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
-from mosaic_gui.state.language import tr_n
+from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.views.text import frame
 
@@ -21,10 +21,12 @@ class CurvePicker(QWidget):
         self.setObjectName("charts.picker")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.field = QLineEdit()
+        self.field.setAccessibleName(tr("Search the curves"))
         self.field.setPlaceholderText(
             tr_n("Search {n} curve …", "Search {n} curves …", len(model.names))
         )
         self.list = QListWidget()
+        self.list.setAccessibleName(tr("Curves"))
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         for name in model.names:
             item = QListWidgetItem(name)

@@ -30,6 +30,7 @@ class DetailsPanel(QWidget):
         self.relatives.setTextInteractionFlags(
             flags.LinksAccessibleByMouse | flags.LinksAccessibleByKeyboard
         )
+        table.setAccessibleName(tr("What is known of the run"))
         self.note = QPlainTextEdit()
         self.note.setObjectName("details.note")
         self.note.setAccessibleName(tr("Note of the run"))

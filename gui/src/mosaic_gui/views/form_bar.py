@@ -1,7 +1,6 @@
 """The tools of the form: search, only what was changed, undo and redo, another run's values, defaults."""
 
 from PyQt6.QtCore import QPoint, Qt, pyqtSignal
-from PyQt6.QtGui import QKeySequence, QShortcut
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QToolButton, QWidget
 
 from mosaic_gui.state.language import tr, tr_mark
@@ -9,6 +8,7 @@ from mosaic_gui.state.run_row import STATE_WORDS
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.draft import DraftModel
+from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.picker import Entry, Picker
 from mosaic_gui.views.text import button
 
@@ -54,15 +54,14 @@ class FormBar(QWidget):
         self.redo.clicked.connect(model.redo)
         self.copy.clicked.connect(self._pick)
         self.reset.clicked.connect(model.reset)
-        for keys, act in (
-            ("Ctrl+Z", model.undo),
-            ("Ctrl+Shift+Z", model.redo),
-            ("Ctrl+Y", model.redo),
-            ("Ctrl+L", self.search.setFocus),
+        for keys, text, act in (
+            ("Ctrl+Z", tr("Undo"), model.undo),
+            ("Ctrl+Shift+Z", tr("Redo"), model.redo),
+            ("Ctrl+Y", "", model.redo),
+            ("Ctrl+L", tr("Search the parameters"), self.search.setFocus),
         ):
-            shortcut = QShortcut(QKeySequence(keys), form)
+            shortcut = named_shortcut(form, keys, text, act)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(act)
 
     @property
     def is_filtering(self) -> bool:

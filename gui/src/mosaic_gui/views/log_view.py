@@ -5,7 +5,6 @@ from PyQt6.QtGui import (
     QColor,
     QGuiApplication,
     QKeySequence,
-    QShortcut,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
@@ -27,6 +26,7 @@ from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.views.ansi_format import text_format
+from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.text import button, label
 
 MOST_MARKS = 500
@@ -108,9 +108,9 @@ class LogView(QWidget):
         self.follow.toggled.connect(self._on_follow)
         self.colours.toggled.connect(self._fill_anew)
         self.copy.clicked.connect(self._copy)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        keys = QKeySequence.StandardKey.Find
+        find = named_shortcut(self, keys, tr("Search the log"), self.search.setFocus)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.search.setFocus)
         bar = self.text.verticalScrollBar()
         if bar is not None:
             bar.valueChanged.connect(self._on_scrolled)

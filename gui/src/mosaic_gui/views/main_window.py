@@ -1,11 +1,13 @@
 """The window: the roster on the left, the pages in the middle, and the quiet bar below."""
 
 from PyQt6.QtCore import QEvent, QPoint, Qt, pyqtSignal
-from PyQt6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
+from PyQt6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PyQt6.QtWidgets import (
     QApplication,
     QDockWidget,
+    QLineEdit,
     QMainWindow,
+    QPlainTextEdit,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -18,6 +20,7 @@ from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.views.agents_dock import FOLD_KEYS, AgentsDock
 from mosaic_gui.views.arrangement import TITLES as LAYOUT_TITLES
+from mosaic_gui.views.command import of_actions, on_page
 from mosaic_gui.views.command_palette import CommandPalette
 from mosaic_gui.views.connection_page import ConnectionPage
 from mosaic_gui.views.layout_menu import KEYS as LAYOUT_KEYS
@@ -30,7 +33,7 @@ from mosaic_gui.views.trained_page import TrainedPage
 from mosaic_gui.views.watch_page import WatchPage
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
-SETTINGS = "settings"
+SETTINGS, CONNECTION = "settings", "connection"
 LEAST = (960, 600)
 """Half of a common screen."""
 ROOMY = 1160
@@ -80,7 +83,8 @@ class MainWindow(QMainWindow):
         self._make_actions()
         self.roster = self._make_roster()
         self.setCentralWidget(self._middle())
-        self._page = RUNS
+        self._page = self._before = RUNS
+        """The page that is shown, or would be with a stack; and the one before it, to which Escape leads."""
         self.roster.mark_page(RUNS)
         self.roster.roster.set_dim(True)
         # Qt asked for the width of the edge between docks before this window had its name
@@ -93,14 +97,16 @@ class MainWindow(QMainWindow):
 
     @property
     def page(self) -> str:
-        """The page that is shown, or `connection`."""
-        return self._page if self._stack.currentWidget() is not self.start else "connection"
+        """The page that is shown, or CONNECTION."""
+        return self._page if self._stack.currentWidget() is not self.start else CONNECTION
 
     def show_page(self, name: str) -> None:
         """Go to one of PAGES."""
         if name in (TRAIN, TRAINED):
             self._agents.want_training()
             self._agents.set_way(Way.NEW if name == TRAIN else Way.TRAINED)
+        if name != self._page:
+            self._before = self._page
         self._page = name
         self.roster.mark_page(name)
         self.roster.roster.set_dim(name not in (TRAIN, TRAINED))
@@ -114,13 +120,40 @@ class MainWindow(QMainWindow):
 
     def open_palette(self) -> CommandPalette:
         """Offer every action."""
-        palette = CommandPalette(self, self.actions() + self._page_actions())
+        page = self._stack.currentWidget()
+        commands = of_actions(self.actions() + self._page_actions())
+        palette = CommandPalette(self, commands + (on_page(page) if page is not None else []))
         palette.open_over(self)
         return palette
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         self.roster.set_cramped(self.width() < ROOMY)
         super().resizeEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent | None) -> None:
+        """Escape goes back one thing: out of what is typed, else to the page before."""
+        if event is None or event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+            return
+        focused = QApplication.focusWidget()
+        if isinstance(focused, QLineEdit | QPlainTextEdit) and self.isAncestorOf(focused):
+            self._leave_field(focused)
+        elif self.page == CONNECTION:
+            if self._connection.shows_data:
+                self.show_page(self._page)
+        elif self._page != RUNS:
+            self.show_page(self._before if self._before != self._page else RUNS)
+            self._before = RUNS
+        else:
+            self.runs.table.setFocus()
+
+    def _leave_field(self, field: QLineEdit | QPlainTextEdit) -> None:
+        if isinstance(field, QLineEdit) and field.isClearButtonEnabled() and field.text():
+            field.clear()
+        elif self.page == RUNS:
+            self.runs.table.setFocus()
+        else:
+            self._stack.setFocus()
 
     def closeEvent(self, event: QCloseEvent | None) -> None:
         self.closing.emit()
@@ -173,7 +206,8 @@ class MainWindow(QMainWindow):
         find.triggered.connect(self._search)
         fold = self._action(tr("Fold or unfold the roster"), FOLD_KEYS)
         fold.triggered.connect(lambda: self.roster.fold.click())
-        palette = self._action(tr("All commands"), "Ctrl+K")
+        palette = self._action(tr("All commands and their keys"), "Ctrl+K")
+        palette.setShortcuts([palette.shortcut(), QKeySequence("F1"), QKeySequence("?")])
         palette.triggered.connect(self.open_palette)
         leave = self._action(tr("Quit"), "Ctrl+Q")
         leave.triggered.connect(self.close)

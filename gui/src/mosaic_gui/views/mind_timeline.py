@@ -83,6 +83,9 @@ class MindTimeline(QWidget):
             draw(painter, lane)
         self._draw_scale(painter)
         self._draw_head(painter)
+        if self.hasFocus():
+            painter.setPen(QColor(tokens.accent))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
     def _draw_scale(self, painter: QPainter) -> None:
         looks, tokens = self._model.looks, current()

@@ -4,6 +4,7 @@ from PyQt6.QtCore import QRegularExpression, QSortFilterProxyModel, Qt
 from PyQt6.QtGui import QKeyEvent, QStandardItemModel
 from PyQt6.QtWidgets import QLineEdit, QListView, QVBoxLayout, QWidget
 
+from mosaic_gui.state.language import tr
 from mosaic_gui.views.text import frame
 
 
@@ -20,7 +21,9 @@ class SearchPopup(QWidget):
         self._shown.setSourceModel(self._items)
         self._shown.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.field = QLineEdit()
+        self.field.setAccessibleName(tr("Search"))
         self.list = QListView()
+        self.list.setAccessibleName(tr("What fits"))
         self.list.setModel(self._shown)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         panel = frame("panel")

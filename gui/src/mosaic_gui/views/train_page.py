@@ -1,10 +1,11 @@
 """Train new: what, in which environment, with which arguments; and whether it would start."""
 
-from PyQt6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PyQt6.QtGui import QHideEvent, QShowEvent
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.form import RunForm
 from mosaic_gui.views.preflight_panel import PreflightPanel
 from mosaic_gui.views.text import label
@@ -31,8 +32,8 @@ class TrainPage(QWidget):
         layout.setSpacing(12)
         layout.addWidget(label(tr("Train new"), "title"))
         layout.addLayout(columns, 1)
-        for keys in ("Ctrl+Return", "Ctrl+Enter"):
-            QShortcut(QKeySequence(keys), self).activated.connect(model.launch)
+        for keys, text in (("Ctrl+Return", tr("Launch")), ("Ctrl+Enter", "")):
+            named_shortcut(self, keys, text, model.launch)
 
     def showEvent(self, event: QShowEvent | None) -> None:
         super().showEvent(event)

@@ -239,6 +239,7 @@ class WatchPage(QWidget):
         self.tabs.setDocumentMode(True)
         self.details = DetailsPanel(self._model, _table(self._model.details, "details.table"))
         self._episodes = _table(self._model.episodes, "side.episodes")
+        self._episodes.setAccessibleName(tr("Episodes of the run"))
         self.files = FilesPanel(self._model)
         self.log.setObjectName("side.log")
         self.tabs.addTab(self.log, tr("Log"))
