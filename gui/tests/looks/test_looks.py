@@ -106,8 +106,8 @@ def count_pixels(image: QImage, widget: QWidget, window: QWidget, colour: str) -
     return int((np.abs(pixels.astype(int) - rgb).max(2) < 24).sum())
 
 
-def clipped_texts(window: QWidget) -> list[str]:
-    """Texts of labels and buttons that do not fit where they stand."""
+def clipped_texts(window: QWidget, padding: int = 0) -> list[str]:
+    """Texts of labels and buttons that do not fit where they stand; a button may use so much of its `padding`."""
     found = []
     for shown in window.findChildren(QLabel):
         if isinstance(shown, ElidedLabel) or shown.textFormat() is Qt.TextFormat.RichText:
@@ -115,7 +115,7 @@ def clipped_texts(window: QWidget) -> list[str]:
         if shown.isVisible() and shown.text() and not _fits(shown):
             found.append(shown.text())
     for pressed in window.findChildren(QPushButton):
-        if pressed.isVisible() and pressed.width() < pressed.sizeHint().width():
+        if pressed.isVisible() and pressed.width() + padding < pressed.sizeHint().width():
             found.append(pressed.text())
     return found
 

@@ -25,7 +25,8 @@ def find_languages(kept: Path | None) -> dict[str, Path]:
 
 def names(found: Mapping[str, Path]) -> dict[str, str]:
     """What each language calls itself, by code; English is always there."""
-    return {code: QLocale(code).nativeLanguageName() or code for code in (ENGLISH, *sorted(found))}
+    own = {code: QLocale(code).nativeLanguageName() or code for code in sorted(found)}
+    return {ENGLISH: "English", **own}
 
 
 def choose(wanted: str, found: Mapping[str, Path], system: Sequence[str]) -> str:

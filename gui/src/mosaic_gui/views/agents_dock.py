@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import QEvent, Qt, pyqtSignal
 from PyQt6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
@@ -154,6 +154,14 @@ class AgentsDock(QFrame):
         else:
             self._parts.setCurrentWidget(self._agents)
         self._alone.setVisible(model.mode is Mode.HYBRID and not model.players)
+
+    def event(self, event: QEvent | None) -> bool:
+        done = super().event(event)
+        if event is not None and event.type() is QEvent.Type.LayoutRequest and not self.shows_icons:
+            # as wide as always, unless the language needs more for the choices in it
+            edge = self.width() - self.contentsRect().width()
+            self.setFixedWidth(max(WIDTH, self._layout.minimumSize().width() + edge))
+        return done
 
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()

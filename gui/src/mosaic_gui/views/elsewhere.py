@@ -99,6 +99,7 @@ class Elsewhere(QFrame):
         grid = QGridLayout()
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(7)
+        grid.setColumnMinimumWidth(0, _LABEL_WIDTH)
         for n, (words, field) in enumerate(
             (
                 (tr("Address"), self.url),
@@ -107,7 +108,6 @@ class Elsewhere(QFrame):
             )
         ):
             name = label(words)
-            name.setFixedWidth(_LABEL_WIDTH)
             name.setBuddy(field)
             grid.addWidget(name, n, 0)
             grid.addWidget(field, n, 1)

@@ -145,7 +145,7 @@ class RunForm(QFrame):
         first.addWidget(self._title)
         first.addSpacing(6)
         first.addWidget(self._summary, 1)
-        where = label(tr("environment"))
+        where = ElidedLabel(tr("environment"))
         where.setFixedWidth(LABEL_WIDTH)
         where.setBuddy(self.environment)
         second.setSpacing(6)

@@ -22,7 +22,7 @@ from mosaic_gui.views.plan_view import PlanView
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import button, frame, inside_of_scroll, label
 
-WIDTH = 312
+WIDTH, MARGIN = 312, 12
 LINES, PLAN, ABOUT = "lines", "plan", "about"
 _TONES = {"ok": "ok", "warning": "warn", "blocking": "bad"}
 _LEVELS = {"ok": mark("Fine"), "warning": mark("Warning"), "blocking": mark("In the way")}
@@ -36,7 +36,6 @@ class PreflightPanel(QFrame):
         super().__init__()
         self.setProperty("kind", "panel")
         self.setObjectName("preflight")
-        self.setFixedWidth(WIDTH)
         self._model = model
         choices = {
             LINES: tr("Preflight"),
@@ -65,6 +64,8 @@ class PreflightPanel(QFrame):
         self.show_field.setToolTip(tr("Go to the field that is in the way"))
         self._drawn: tuple[object, ...] = ()
         self._lay_out()
+        # as wide as always, unless the language needs more for the choices above it
+        self.setFixedWidth(max(WIDTH, self.views.sizeHint().width() + 2 * MARGIN))
         model.checked.connect(self.refresh)
         model.draft_replaced.connect(self._show_about)
         self.views.chosen.connect(self.show_view)
@@ -135,7 +136,7 @@ class PreflightPanel(QFrame):
         agreement.addWidget(self._agreed, 1)
         agreement.addWidget(self.disagree)
         head = QHBoxLayout()
-        head.setContentsMargins(12, 10, 12, 2)
+        head.setContentsMargins(MARGIN, 10, MARGIN, 2)
         head.addWidget(self.views)
         head.addStretch(1)
         foot = QVBoxLayout()

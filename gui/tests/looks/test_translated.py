@@ -1,0 +1,520 @@
+"""Nothing that the window says goes past translation, and a longer language fits into it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from PyQt6.QtCore import QPoint, QPointF
+from PyQt6.QtGui import QPainter
+from PyQt6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+from tests.looks.test_looks import clipped_texts, runs_in_every_state
+from tests.mind_specimen import CONFIG, STEPS, TOLD, event
+from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
+from tests.specimen import episodes, metrics, report, run, run_id, summary
+from tests.state.test_limits import gpu, sample
+from tests.state.test_outside import tracking
+
+from mosaic_contracts.preflight import PreflightReport
+from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunEnd, RunView
+from mosaic_contracts.services import WorkerEntries, WorkerEntry
+from mosaic_contracts.spec import RecordLevel
+from mosaic_contracts.states import EndCause, RunState, StopStep
+from mosaic_contracts.tracking import TrackedRun
+from mosaic_gui.app import languages
+from mosaic_gui.app.client import KEPT_IN, Client
+from mosaic_gui.app.remembering import Remembering
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.diagnosis import Trouble, diagnose, version_words
+from mosaic_gui.state.end_card import end_card
+from mosaic_gui.state.follow import EventBatch
+from mosaic_gui.state.memory import KnownStack
+from mosaic_gui.state.roster import Mode
+from mosaic_gui.state.run_details import details
+from mosaic_gui.state.settings import Settings
+from mosaic_gui.state.store import Changes
+from mosaic_gui.viewmodels.mind import EpisodeKey
+from mosaic_gui.viewmodels.run_table import Column, tool_tip
+from mosaic_gui.views.layout_menu import LayoutMenu
+from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.outside_links import OfflineSummary
+from mosaic_gui.views.settings_page import SettingsPage
+from mosaic_gui.views.text import BUTTON_PADDING
+
+URL = "http://127.0.0.1:1"
+STATES = list(RunState)
+LIVE, FAILED = STATES.index(RunState.RUNNING), STATES.index(RunState.FAILED)
+QUEUED = STATES.index(RunState.QUEUED)
+NAMES = ("exp name", "learning rate", "gamma", "anneal lr", "target kl", "track", "where", "loss")
+"""Fields and groups as the worker's schema names them."""
+METRICS = ("losses/a", "episode/return", "episode/length", "discrete", "Optimizer", "Outputs")
+
+
+class Spoken:
+    """The client in a language that nobody speaks, and all that it was told."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.told: list[object] = [URL, str(client.home), NAMES, METRICS, CONFIG, TOLD, STEPS]
+        self.tell(client._languages, "OMP_NUM_THREADS=1", '"total_steps": 500')
+
+    def tell(self, *data: Any) -> Any:
+        """Data that may be shown as it is; the first of it."""
+        self.told += data
+        return data[0]
+
+    def tick(self, changes: Changes) -> None:
+        """The store has changed."""
+        self.client._on_tick(changes)
+
+    def english(self, root: QWidget | None = None) -> dict[str, str]:
+        """Texts that are not translated, by where they are."""
+        data = strings_in(*self.told)
+        shown = texts_of(root or self.client.window)
+        return {f"{at}: {text}": rest for at, text in shown if (rest := untranslated(text, data))}
+
+
+@pytest.fixture(scope="module")
+def spoken(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoken]:
+    """The client at the smallest size that is promised, with a run in every state and two workers."""
+    home = tmp_path_factory.mktemp("home")
+    write_pseudo(home / KEPT_IN / languages.FOLDER)
+    found = languages.find_languages(home / KEPT_IN)
+    assert languages.speak(qapp, CODE, found) == ""
+    client = Client(home, Remembering(None), languages.names(found))
+    client.window.resize(1280, 800)
+    client.window.show()
+    made = Spoken(client)
+    client.connection.take(Connection(Link.LIVE, URL))
+    client.connection.take_machine(sample(gpus=[gpu(8).model_dump() | {"utilization_percent": 5}]))
+    client.launch.preflight_wanted.connect(lambda spec: client.launch.take_report(spec, REPORT))
+    made.tell(REPORT)
+    client.launch.take_catalogue(WorkerEntries(workers=made.tell(workers())))
+    client.agents.set_mode(Mode.AGENT)
+    client.table.consume(client.store.replace_runs(made.tell(runs())))
+    yield made
+    client.launch._settle.stop()
+    client.window.close()
+    client.window.deleteLater()
+    languages.speak(qapp, languages.ENGLISH, {})
+
+
+REPORT: PreflightReport = report("warning").model_copy(update={"needs": ["reaches the web"]})
+
+
+def workers() -> list[WorkerEntry]:
+    """One that does everything, and one of the analytics lane that is not ready."""
+    entry = tracking()[0].model_dump(mode="json")
+    for algorithm in entry["description"]["algorithms"]:
+        algorithm |= {"play": True, "warm_start": True}
+        for part in algorithm["parameters"]["properties"].values():
+            if part.get("x-group") == "algorithm":
+                part["x-group"] = "optimizer"
+    other = {
+        "manifest": {"id": "other", "title": "Llama", "command": ["p"], "lane": "analytics"},
+        "ready": False,
+        "findings": [{"level": "blocking", "where": "image", "message": "Its image is away."}],
+    }
+    return [WorkerEntry.model_validate(one) for one in (entry, other)]
+
+
+def runs() -> list[RunView]:
+    """One in every state and more of what a run can be."""
+    found = runs_in_every_state()
+    found[QUEUED] = found[QUEUED].model_copy(
+        update={"position": 2, "waiting_reason": "GPUs are out"}
+    )
+    more = {
+        "held": True,
+        "tags": ["blue"],
+        "note": "two\nlines",
+        "notes": ["it says so"],
+    }
+    held = run(20, RunState.QUEUED, **more)
+    silent = run(21, unresponsive=True, eta_s=90.0, sps=120.0, progress={"step": 5, "total": 50})
+    child = run(22, spec={"parent": run_id(LIVE), "kind": "play", "environment": "CartPole-v1"})
+    checkpoint = summary(23, checkpoints=2, best_return=3.0)
+    trained = run(23, RunState.SUCCEEDED, summary=checkpoint, spec={"gpus": 2, "internet": True})
+    return [*found, held, silent, child, trained]
+
+
+def read_history(spoken: Spoken) -> None:
+    """What the running one told: curves, its world, its agent's mind, episodes, files."""
+    client, run_of = spoken.client, run_id(LIVE)
+    client.store.follow(run_of)
+    client.watch.watch(run_of, [run_id(FAILED)])
+    config = CONFIG | {"packages": {"torch": "2.1"}, "arguments": {"gamma": 0.9}}
+    batches = (
+        EventBatch(run_of, [event(1, "config", data=config)], {}, "1.worker.1"),
+        episodes(2, [1.0, 2.0], LIVE),
+        metrics(9, "losses/a", [1.0, 2.0], LIVE),
+    )
+    for batch in batches:
+        spoken.tick(client.store.apply(batch))
+    rows = [
+        EpisodeRow(attempt=n, env=n, episode=3, length=2, episode_return=1.0, recorded_steps=2)
+        for n in (0, 1)
+    ]
+    ends = [EpisodeRow(attempt=1, env=0, episode=4), rows[0].model_copy(update={"truncated": True})]
+    client.watch.take_episodes([*rows, *ends])
+    client.watch.take_files(spoken.tell(FILES))
+    client.mind.take_events(run_of, TOLD, "1.worker.13")
+    client.mind.take_episodes(run_of, [rows[1].model_copy(update={"env": 0}), rows[0]])
+    client.mind.choose_episode(EpisodeKey(1, 0, 3))
+    client.mind.take_steps(run_of, EpisodeKey(1, 0, 3), STEPS)
+
+
+FILES = [
+    ArtifactRow(path="checkpoints/a.pt", kind="checkpoint", bytes=2048, step=100),
+    ArtifactRow(path="videos/a.mp4", kind="video", bytes=5),
+]
+
+
+def show_runs(spoken: Spoken) -> None:
+    """The list with runs that are chosen."""
+    spoken.client.window.show_page(RUNS)
+    spoken.client.window.runs.select_run(run_id(LIVE))
+
+
+def show_groups(spoken: Spoken) -> None:
+    """The list by environment and algorithm."""
+    show_runs(spoken)
+    spoken.client.window.runs.grouping.setChecked(True)
+
+
+def show_watched(spoken: Spoken) -> None:
+    """Curves, details, episodes and files of a run."""
+    read_history(spoken)
+    spoken.client.window.show_page(WATCH)
+    spoken.client.window.watch.open_side("side.details")
+
+
+def show_mind(spoken: Spoken) -> None:
+    """What the agent had in mind."""
+    show_watched(spoken)
+    watch = spoken.client.window.watch
+    watch.views.setCurrentWidget(watch.mind)
+    watch.mind.facts.refresh()
+
+
+def show_transfer(spoken: Spoken) -> None:
+    """Files on their way."""
+    show_watched(spoken)
+    spoken.client.window.watch.open_side("side.files")
+    for name in ("a.pt", "b.pt"):
+        spoken.client.watch.files.take_progress(name, 10, 20)
+
+
+def show_form(spoken: Spoken) -> None:
+    """The form with values that are wrong, and a copy's differences."""
+    client = spoken.client
+    client.launch.copy_run(run_id(FAILED))
+    client.launch.set_text("run", "seed", "-1")
+    client.launch.set_text("parameters", "gamma", "2")
+    client.launch.set_text("run", "steps", "x")
+    client.window.show_page(TRAIN)
+
+
+def show_preflight(spoken: Spoken) -> None:
+    """The form as it should be, with consent to give, its plan beside it."""
+    client = spoken.client
+    client.launch.reset()
+    client.launch._settle.stop()
+    client.launch._ask()
+    client.window.show_page(TRAIN)
+    client.window.train.preflight.show_view("plan")
+
+
+def show_trained(spoken: Spoken) -> None:
+    """A run that left checkpoints, and how it is to act."""
+    client = spoken.client
+    client.window.show_page(TRAINED)
+    client.trained.take_checkpoints(client.trained.run_id, FILES)
+
+
+def show_settings(spoken: Spoken) -> None:
+    """The settings."""
+    spoken.client.window.show_page(SETTINGS)
+
+
+def show_human(spoken: Spoken) -> None:
+    """Nobody here lets a person play."""
+    spoken.client.agents.set_mode(Mode.HUMAN)
+
+
+def show_hybrid(spoken: Spoken) -> None:
+    """Nor a person and an agent."""
+    spoken.client.agents.set_mode(Mode.HYBRID)
+
+
+def show_modes(spoken: Spoken) -> None:
+    """The question who acts."""
+    spoken.client.agents.mode = None
+    spoken.client.agents.changed.emit()
+
+
+def show_ends(spoken: Spoken) -> None:
+    """The card of a failure."""
+    spoken.client.watch.watch(run_id(FAILED))
+    spoken.client.window.show_page(WATCH)
+
+
+def show_waiting(spoken: Spoken) -> None:
+    """A run that waits for its turn."""
+    spoken.client.watch.watch(run_id(QUEUED))
+    spoken.client.window.show_page(WATCH)
+
+
+def show_starting(spoken: Spoken) -> None:
+    """The stack of this machine comes up."""
+    spoken.client.connection.take(Connection())
+    spoken.client.connection.take_start(True)
+
+
+def show_lost(spoken: Spoken) -> None:
+    """The connection is gone, and the page for another one is open."""
+    spoken.client.window.start.elsewhere.show_stacks([KnownStack(url=URL, token_file="/a/token")])
+    spoken.tell("/a/token", "gone")
+    spoken.client.connection.take(Connection(Link.STALE, URL, "gone", retry_in_s=5.0))
+    spoken.client.window.show_connection()
+
+
+VIEWS: tuple[Callable[[Spoken], None], ...] = (
+    show_runs,
+    show_groups,
+    show_watched,
+    show_mind,
+    show_transfer,
+    show_form,
+    show_preflight,
+    show_trained,
+    show_settings,
+    show_human,
+    show_hybrid,
+    show_modes,
+    show_ends,
+    show_waiting,
+    show_starting,
+    show_lost,
+)
+
+
+def open_palette(spoken: Spoken) -> None:
+    """Every command."""
+    spoken.client.window.open_palette()
+
+
+def open_columns(spoken: Spoken) -> None:
+    """Which columns the list has."""
+    spoken.client.window.runs.table._choose_columns(QPoint())
+
+
+def open_run_menu(spoken: Spoken) -> None:
+    """What can be done with a run."""
+    spoken.client.window.runs._show_menu(QPoint())
+
+
+def open_tags(spoken: Spoken) -> None:
+    """Words to find runs by."""
+    show_runs(spoken)
+    spoken.client.window.runs._tag()
+
+
+def open_note(spoken: Spoken) -> None:
+    """The user's own words."""
+    show_runs(spoken)
+    spoken.client.window.runs._note()
+
+
+def open_layouts(spoken: Spoken) -> None:
+    """Layouts, and the name of a new one."""
+    spoken.client.layouts._open_menu(QPoint())
+    menu = spoken.client.window.findChild(LayoutMenu)
+    assert menu is not None
+    menu._ask_name()
+
+
+def open_curves(spoken: Spoken) -> None:
+    """Which curves are shown."""
+    show_watched(spoken)
+    spoken.client.window.watch.bar._open_picker()
+
+
+def open_copies(spoken: Spoken) -> None:
+    """Runs to copy from."""
+    spoken.client.window.train.form.bar._pick()
+
+
+def open_checkpoints(spoken: Spoken) -> None:
+    """Runs to go on from, and their checkpoints."""
+    form = spoken.client.window.train.form
+    form._pick_run(next(iter(form.rows.values())))
+    form._on_picked(next(iter(form.rows.values())), run_id(23))
+    spoken.client.launch.take_checkpoints(run_id(23), FILES)
+
+
+def open_summary(spoken: Spoken) -> None:
+    """A run that is tracked offline."""
+    show_watched(spoken)
+    told = TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-1")
+    spoken.tell(told, f"wandb sync runs/{run_id(LIVE)}/wandb/offline-1", run_id(LIVE), "runs/")
+    spoken.client.store.followed[run_id(LIVE)].tracked = told
+    spoken.tick(Changes(events=frozenset({run_id(LIVE)})))
+    spoken.client.window.watch.outside.tracker.click()
+    assert spoken.client.window.findChild(OfflineSummary) is not None
+
+
+def open_readout(spoken: Spoken) -> None:
+    """What all curves have where the pointer is."""
+    show_watched(spoken)
+    charts = spoken.client.window.watch.charts
+    charts.redraw()
+    chart = charts.charts[0]
+    found = spoken.client.watch.nearest(chart.name, 30.0) * 20
+    chart.readout.show_readings("20", found, QPoint())
+
+
+POPUPS: tuple[Callable[[Spoken], None], ...] = (
+    open_palette,
+    open_columns,
+    open_run_menu,
+    open_tags,
+    open_note,
+    open_layouts,
+    open_curves,
+    open_copies,
+    open_checkpoints,
+    open_summary,
+    open_readout,
+)
+
+
+@pytest.fixture(autouse=True)
+def _as_before(spoken: Spoken) -> Iterator[None]:
+    """Each view begins from a live connection and leaves nothing behind."""
+    yield
+    client = spoken.client
+    client.connection.take_start(False)
+    client.connection.take(Connection(Link.LIVE, URL))
+    client.window.runs.grouping.setChecked(False)
+    client.agents.set_mode(Mode.AGENT)
+    client.watch.files.take_end("a.pt")
+    client.watch.files.take_end("b.pt")
+    client.launch._settle.stop()
+    client.window.notices.clear()
+    client.window.show_page(RUNS)
+
+
+@pytest.mark.parametrize("show", VIEWS, ids=lambda show: show.__name__.removeprefix("show_"))
+def test_every_view_speaks_the_language(spoken: Spoken, show: Callable[[Spoken], None]) -> None:
+    """What can be read, pointed at or heard in it is translated or was told by somebody else; nothing is cut."""
+    show(spoken)
+    spoken.client.window.watch.charts.redraw()
+    QApplication.processEvents()
+    assert spoken.english() == {}
+    assert clipped_texts(spoken.client.window, BUTTON_PADDING) == []
+
+
+@pytest.mark.parametrize("show", POPUPS, ids=lambda show: show.__name__.removeprefix("open_"))
+def test_every_popup_speaks_the_language(spoken: Spoken, show: Callable[[Spoken], None]) -> None:
+    """The same of what opens for a moment."""
+    show(spoken)
+    found = spoken.english()
+    while (popup := QApplication.activePopupWidget()) is not None:
+        popup.close()
+    assert found == {}
+
+
+def test_what_is_painted_speaks_the_language(
+    spoken: Spoken, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lanes of a mind, cells of a world, rows of the list: what no widget has as its text."""
+    painted: list[str] = []
+    draw = QPainter.drawText
+
+    def heard(painter: QPainter, *args: Any) -> Any:
+        painted.extend(argument for argument in args if isinstance(argument, str))
+        return draw(painter, *args)
+
+    monkeypatch.setattr(QPainter, "drawText", heard)
+    show_mind(spoken)
+    panel = spoken.client.window.watch.mind
+    panel.timeline.grab()
+    panel.policy.grab()
+    centre = QPointF(panel.timeline.rect().center())
+    painted += [panel.timeline.words_at(centre), panel.policy.words_at(QPointF(20, 20))]
+    data = strings_in(*spoken.told)
+    assert len(painted) > 8
+    assert {text: rest for text in painted if (rest := untranslated(text, data))} == {}
+
+
+def ends() -> Iterator[RunEnd]:
+    """Everything that a run can end of, with words of each kind of fault."""
+    faults = (
+        "Torch not compiled with CUDA enabled",
+        "CUDA out of memory",
+        "No module named 'box2d'",
+        "can't open file 'a.py'",
+        "expected loss, found nan",
+        "No space left on device",
+        "ValueError: gamma must be below 1",
+        "",
+    )
+    for cause in EndCause:
+        for step in (None, *StopStep):
+            for fault in faults:
+                yield RunEnd(
+                    cause=cause,
+                    message="m",
+                    exit_code=1,
+                    signal=9,
+                    stop_step=step,
+                    last_lines=[fault],
+                )
+
+
+def words_of_state(spoken: Spoken) -> Iterator[str]:
+    """What is said of ends, addresses and versions."""
+    arguments = {
+        "cuda": True,
+        "gamma": 1.0,
+        "learning_rate": 0.1,
+        "buffer_size": 64,
+        "script": "a.py",
+    }
+    limits = {"wall_time_s": 5, "memory_mb": 64, "gpus": 1}
+    for end in ends():
+        ended = run(0, RunState.FAILED, end=end, spec=limits)
+        card = end_card(ended, arguments)
+        assert card is not None
+        yield from (card.title, *card.advice, *(fix.label for fix in card.fixes))
+        yield from (text for fact in card.facts for text in fact)
+    for trouble in Trouble:
+        for is_local in (True, False):
+            found = diagnose(trouble, URL, is_local=is_local)
+            yield from (found.headline, found.todo)
+    yield version_words("2.0", "1.0")
+    yield version_words("1.0", "2.0")
+    for run_of in spoken.client.store.runs.values():
+        yield from (tool_tip(run_of, column) or "" for column in Column)
+        yield from (text for row in details(run_of, {}) for text in row)
+
+
+def test_every_cause_and_every_trouble_has_words(spoken: Spoken) -> None:
+    """Advice, fixes and headlines are translated, whichever of them comes."""
+    names = ("gamma", "learning_rate", "buffer_size", "a.py", "SIGKILL", "127.0.0.1:1", "cleanrl")
+    data = strings_in(*spoken.told, names, [one.value for one in RecordLevel])
+    found = {text: rest for text in words_of_state(spoken) if (rest := untranslated(text, data))}
+    assert found == {}
+
+
+def test_what_is_not_translated_is_found(spoken: Spoken, qapp: QApplication, qtbot: QtBot) -> None:
+    """The test of these tests: in English nearly everything would be told."""
+    languages.speak(qapp, languages.ENGLISH, {})
+    made = SettingsPage(Settings(), "file")
+    qtbot.addWidget(made)
+    told = spoken.english(made)
+    folder = spoken.client.home / KEPT_IN
+    languages.speak(qapp, CODE, languages.find_languages(folder))
+    assert len(told) > 12
+    assert any("Smoothing" in where for where in told)
