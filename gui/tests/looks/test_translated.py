@@ -11,10 +11,11 @@ from pytestqt.qtbot import QtBot
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
 from tests.mind_specimen import CONFIG, STEPS, TOLD, event
 from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
-from tests.specimen import episodes, metrics, report, run, run_id, summary
-from tests.state.test_limits import gpu, sample
+from tests.specimen import episodes, machine_sample, metrics, report, run, run_id, summary
+from tests.state.test_limits import gpu
 from tests.state.test_outside import tracking
 
+from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunEnd, RunView
 from mosaic_contracts.services import WorkerEntries, WorkerEntry
@@ -86,7 +87,7 @@ def spoken(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iter
     client.window.show()
     made = Spoken(client)
     client.connection.take(Connection(Link.LIVE, URL))
-    client.connection.take_machine(sample(gpus=[gpu(8).model_dump() | {"utilization_percent": 5}]))
+    client.hardware.take(made.tell(machine()))
     client.launch.preflight_wanted.connect(lambda spec: client.launch.take_report(spec, REPORT))
     made.tell(REPORT)
     client.launch.take_catalogue(WorkerEntries(workers=made.tell(workers())))
@@ -100,6 +101,14 @@ def spoken(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 REPORT: PreflightReport = report("warning").model_copy(update={"needs": ["reaches the web"]})
+
+
+def machine() -> MachineHistory:
+    """Two GPUs, on one of which the running run is."""
+    gpus = [gpu(8), gpu(16).model_copy(update={"utilization_percent": 5.0, "power_w": 60.0})]
+    held = [{"uuid": "GPU-8"}, {"uuid": "GPU-16", "memory_bytes": 5}, {"uuid": "GPU-0"}]
+    use = {"run_id": run_id(LIVE), "cpu_percent": 3.0, "rss_bytes": 9, "processes": 2, "gpus": held}
+    return MachineHistory(interval_s=2, samples=[machine_sample(gpus=gpus, runs=[use])])
 
 
 def workers() -> list[WorkerEntry]:
