@@ -3,7 +3,7 @@
 import math
 
 from PyQt6.QtCore import QPoint, QSize, Qt
-from PyQt6.QtGui import QResizeEvent
+from PyQt6.QtGui import QResizeEvent, QShowEvent
 from PyQt6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from mosaic_gui.state.axis import XAxis
@@ -95,6 +95,10 @@ class ChartBar(QWidget):
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
         self._fit()
+
+    def showEvent(self, event: QShowEvent | None) -> None:
+        super().showEvent(event)
+        self._fit()  # what it holds may have changed while nobody saw it
 
     def _fit(self) -> None:
         """Say less where there is little room."""

@@ -1,7 +1,7 @@
 """The files of a run: fetched, named elsewhere, and for checkpoints what can be done with what was learned."""
 
 from PyQt6.QtCore import QModelIndex, QStandardPaths, Qt, pyqtSignal
-from PyQt6.QtGui import QGuiApplication
+from PyQt6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PyQt6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -22,6 +22,8 @@ from mosaic_gui.views.text import ElidedLabel, button
 
 _TICKS = 1_000
 ROW_HEIGHT = 28
+MARGIN, SPACING = 4, 2
+"""Of the buttons."""
 
 
 class FilesPanel(QWidget):
@@ -93,6 +95,22 @@ class FilesPanel(QWidget):
             tr("A run that acts with it and learns nothing, as chosen last under Use trained"),
         )
 
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def showEvent(self, event: QShowEvent | None) -> None:
+        super().showEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Where there is little room its picture alone says what the first button does."""
+        self.save.setText(tr("Download"))
+        acts = (self.save, self.save_as, self.copy, self.train_on, self.play)
+        needed = sum(made.sizeHint().width() + SPACING for made in acts) + 2 * MARGIN
+        if needed > self.width():
+            self.save.setText("")
+
     def _make_acts(self) -> QHBoxLayout:
         self.save = _act(tr("Download"), "download", "files.save")
         self.save_as = _act("", "folder", "files.save_as", tr("Save as"))
@@ -100,8 +118,8 @@ class FilesPanel(QWidget):
         self.train_on = _act(tr("Train on"), "train", "files.train_on", tr("Train on from here"))
         self.play = _act(tr("Play"), "watch", "files.play")
         row = QHBoxLayout()
-        row.setContentsMargins(4, 4, 4, 4)
-        row.setSpacing(2)
+        row.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        row.setSpacing(SPACING)
         for made in (self.save, self.save_as, self.copy):
             row.addWidget(made)
         row.addStretch(1)

@@ -36,9 +36,6 @@ from mosaic_gui.views.outside_links import OutsideLinks
 from mosaic_gui.views.stage import Stage
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
-SIDE_WIDTH = 280
-"""Of the run's own panel at least; a language with longer words may need more."""
-
 
 class WatchPage(QWidget):
     """The page. Its signals are what the user wants."""
@@ -252,8 +249,8 @@ class WatchPage(QWidget):
         _hand_focus_to_bar(self.tabs, tr("About the run"))
         layout = QVBoxLayout(side)
         layout.setContentsMargins(1, 1, 1, 1)
-        layout.addStrut(SIDE_WIDTH)
         layout.addWidget(self.tabs)
+        side.setMinimumWidth(280)
         return side
 
     def _connect(self) -> None:
