@@ -400,5 +400,7 @@ def test_the_stacks_proxy_shows_where_none_is_named(shown: Shown) -> None:
     proxy = shown.field_named("field.parameters.proxy")
     assert proxy.placeholderText() == "none"
     shown.model.take_proxies(StackProxies(https="http://vpn:3128"))
-    assert proxy.placeholderText() == "http://vpn:3128 of the stack"
+    assert proxy.placeholderText() == "http://vpn:3128"
+    row = shown.page.form.rows[("parameters", "proxy")]
+    assert "the stack's http://vpn:3128" in row._beside.text
     assert "vpn" not in str(shown.model.draft.spec())  # type: ignore[union-attr]

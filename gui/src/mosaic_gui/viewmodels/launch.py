@@ -243,13 +243,13 @@ class LaunchModel(DraftModel):
         self.proxies = proxies
         self.checked.emit()
 
-    def placeholder(self, field: FormField) -> str:
+    def fallback(self, field: FormField) -> str:
         """What holds while the field is empty, where the stack decides that; else empty."""
         if field.role not in PROXY_ROLES:
             return ""
         is_http = field.role == TrackingRole.HTTP_PROXY
         address = self.proxies.http if is_http else self.proxies.https
-        return tr("{address} of the stack", address=address) if address else ""
+        return address or ""
 
     def _touch(self) -> None:
         if self.draft is None:

@@ -112,8 +112,8 @@ class RunForm(QFrame):
             for row in section.rows:
                 fault = self._model.fault(part, row.field.name)
                 changed = self._model.is_changed(part, row.field)
+                row.set_fallback(self._model.fallback(row.field))
                 row.refresh(fault, changed=changed)
-                row.set_placeholder(self._model.placeholder(row.field))
                 changes, faults = changes + changed, faults + bool(fault)
             section.tell_changes(changes, wrong=faults > 0)
         fault = self._model.fault(RUN, "environment")

@@ -59,6 +59,7 @@ class FieldRow(QWidget):
     def __init__(self, form_field: FormField, text: str, name: str) -> None:
         super().__init__()
         self.field = form_field
+        self._fallback = ""
         self._label = ElidedLabel(form_field.label)
         self._label.setFixedWidth(LABEL_WIDTH)
         self._label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
@@ -112,10 +113,11 @@ class FieldRow(QWidget):
                     edit.setText(text)
         return self.text != before
 
-    def set_placeholder(self, words: str) -> None:
-        """What holds while nothing stands in it; empty: as the field itself says."""
-        if words and isinstance(self.input, QLineEdit):
-            self.input.setPlaceholderText(words)
+    def set_fallback(self, value: str) -> None:
+        """What the stack gives while nothing stands in it; shown with the next `refresh`. Empty: nothing."""
+        self._fallback = value
+        if value and isinstance(self.input, QLineEdit):
+            self.input.setPlaceholderText(value)
 
     def refresh(self, fault: str, *, changed: bool) -> None:
         """Say what is wrong, or what it means; show whether it differs from its default."""
@@ -130,6 +132,8 @@ class FieldRow(QWidget):
         hint = f"{unit.capitalize() if unit.islower() else unit}{self.field.help}"
         if self.field.fixed:
             hint = tr("Fixed by the worker.") + f" {hint}"
+        if self._fallback:
+            hint = tr("Empty: the stack's {value}.", value=self._fallback) + f" {hint}"
         self._beside.set_help(fault or hint.strip(), is_fault=bool(fault))
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:

@@ -28,8 +28,9 @@ class TrackingKey(QWidget):
         self.environment.setToolTip(
             tr("Hands ${name} of this program to the stack", name=WANDB_SECRET)
         )
-        self.remember = QCheckBox(tr("Remember what I paste in my keyring"))
+        self.remember = QCheckBox(tr("Remember it in my keyring"))
         self.remember.setObjectName("tracking.remember")
+        self.remember.setToolTip(tr("A key that is pasted goes to the stack and into the keyring"))
         self._state = label("", "small", wraps=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
