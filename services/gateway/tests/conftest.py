@@ -160,10 +160,20 @@ class Peers:
         ids = sorted((i for i in self.records if i < (request.before or "~")), reverse=True)
         found = [r for i in ids if _fits(r := self.records[i], request)]
         if request.brief:
-            return RunIds(run_ids=[record.run_id for record in found])
+            return self._brief(found, request.value)
         asked = found[: request.limit]
         runs = asked[: self.page_limit]
         return RunRecords(runs=runs, cut=len(runs) < len(asked))
+
+    def _brief(self, found: list[RunRecord], value: str | None) -> RunIds:
+        """As the scheduler's, by pages of `page_limit`."""
+        page = found[: self.page_limit]
+        rows = [record.model_dump(mode="json") for record in page]
+        return RunIds(
+            run_ids=[record.run_id for record in page],
+            values=[row[value] for row in rows] if value else None,
+            cut=len(page) < len(found),
+        )
 
     async def _noted(self, request: PatchRequest | MoveRequest | DeleteRequest) -> RunRecord:
         self.asked.append(request)

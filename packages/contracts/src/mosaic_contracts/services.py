@@ -7,7 +7,7 @@ recorder: committed, status, prune (RunRequest; `{"run_id", "freed_bytes"}`, ide
 Every reply is a `Reply`; `result` holds the model that the verb names.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, field_serializer
 
@@ -108,6 +108,12 @@ class MachineRequest(PeerModel):
     """Number of samples."""
 
 
+RunValue = Literal["name", "started_at", "ended_at"]
+"""What a record has that a list can be sorted by."""
+BRIEF_PAGE = 10_000
+"""Ids of one brief reply; with their names about a megabyte, and a message may have eight."""
+
+
 class ListRequest(PeerModel):
     """`scheduler.list`: newest first. Reply: RunRecords."""
 
@@ -129,7 +135,9 @@ class ListRequest(PeerModel):
     deleted: bool = False
     """True: those that were put away, instead of the others."""
     brief: bool = False
-    """True: reply with RunIds, all of them at once (for sorting by what the store knows)."""
+    """True: reply with RunIds, up to BRIEF_PAGE at once whatever `limit` says (for sorting)."""
+    value: RunValue | None = None
+    """Of a brief reply: what the list is to be sorted by, told with each id."""
 
 
 class RunRecords(PeerModel):
@@ -144,6 +152,10 @@ class RunIds(PeerModel):
     """Reply of a brief `scheduler.list`, newest first."""
 
     run_ids: list[str]
+    values: list[str | None] | None = None
+    """The asked value of each, as its record has it."""
+    cut: bool = False
+    """There are more: ask on after the last one."""
 
 
 class WorkerRequest(PeerModel):

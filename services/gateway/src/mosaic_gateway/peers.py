@@ -21,6 +21,7 @@ from mosaic_contracts.services import (
     RunIds,
     RunRecords,
     RunRequest,
+    RunValue,
     SchedulerStatus,
     SecretRequest,
     SetSecretRequest,
@@ -35,7 +36,6 @@ QUICK_S = 2.0
 """Answers from the scheduler's memory or database; a person who waits longer wants to be told."""
 SLOW_S = 120.0
 """`describe` and `check` start the worker's interpreter, which may import torch from a cold disk."""
-_ALL = 1_000_000
 
 RowsT = TypeVar("RowsT", bound=BaseModel)
 
@@ -54,14 +54,22 @@ class Scheduler:
         """Runs, newest first."""
         return await self._quick("list", request, RunRecords)
 
-    async def list_runs_as(self, request: ListRequest, result: type[RowsT]) -> RowsT:
-        """Runs, newest first, of which only what `result` names is read."""
-        return await self._quick("list", request, result)
-
     async def run_ids(self, request: ListRequest) -> list[str]:
         """Ids of all runs that are asked for, newest first."""
-        brief = request.model_copy(update={"brief": True, "limit": _ALL})
-        return (await self._quick("list", brief, RunIds)).run_ids
+        return [run_id for run_id, _ in await self.run_values(request, None)]
+
+    async def run_values(
+        self, request: ListRequest, value: RunValue | None
+    ) -> list[tuple[str, str | None]]:
+        """Ids of all runs that are asked for, newest first, each with one value of its record."""
+        found: list[tuple[str, str | None]] = []
+        asked = request.model_copy(update={"brief": True, "value": value})
+        while True:
+            page = await self._quick("list", asked, RunIds)
+            found += zip(page.run_ids, page.values or [None] * len(page.run_ids), strict=True)
+            if not page.cut:
+                return found
+            asked = asked.model_copy(update={"before": page.run_ids[-1]})
 
     async def queue(self) -> RunRecords:
         """What waits, in the order in which it will start."""

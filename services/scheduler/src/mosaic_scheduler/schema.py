@@ -77,5 +77,23 @@ CREATE TABLE xmpp_accounts (
 """
 """Accounts that may be on the XMPP server, of runs that live or have just ended."""
 
-MIGRATIONS = (_FIRST, _CHANGES_BY_USERS, _METRICS_OF_RUNS, _GPU_LEASES, _XMPP_ACCOUNTS)
+_LISTED_RUNS = """
+CREATE INDEX runs_listed ON runs (
+    json_extract(record, '$.deleted_at'),
+    run_id,
+    json_extract(record, '$.name'),
+    json_extract(record, '$.started_at'),
+    json_extract(record, '$.ended_at')
+);
+"""
+"""All that a list is filtered and sorted by where nothing else is asked: no record is opened for it."""
+
+MIGRATIONS = (
+    _FIRST,
+    _CHANGES_BY_USERS,
+    _METRICS_OF_RUNS,
+    _GPU_LEASES,
+    _XMPP_ACCOUNTS,
+    _LISTED_RUNS,
+)
 """Never change one that was released; append."""

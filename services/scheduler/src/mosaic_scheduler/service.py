@@ -61,7 +61,7 @@ class SchedulerService:
         """Those that fit, newest first."""
         wanted = selection(request, max(1, min(request.limit, MAX_PAGE)))
         if request.brief:
-            return RunIds(run_ids=await self._store.select_ids(wanted))
+            return await self._store.select_brief(wanted, request.value)
         records = await self._store.select(wanted)
         runs = first_that_fit([self._views.view(record) for record in records])
         return RunRecords(runs=runs, cut=len(runs) < len(records))

@@ -1,14 +1,11 @@
 """Pages of the run list in any order: which runs come next is decided here, from ids and what they are sorted by."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
-from typing import TypeVar
-
-from pydantic import BaseModel
 
 from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import ListRequest
+from mosaic_contracts.services import ListRequest, RunValue
 from mosaic_gateway.errors import cursor_invalid
 from mosaic_gateway.history import History
 from mosaic_gateway.peers import Scheduler
@@ -26,32 +23,12 @@ from mosaic_gateway.runs.query import (
 )
 from mosaic_store import Standing
 
-_CHUNK = 1000
-
-
-class RunKeys(BaseModel):
-    """What of a record the list can be sorted by; the rest is not even looked at."""
-
-    run_id: str
-    name: str
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
-
-
-class KeyRows(BaseModel):
-    """Reply of `scheduler.list`, as far as it matters here."""
-
-    runs: list[RunKeys]
-    cut: bool = False
-
-
-RowT = TypeVar("RowT", RunKeys, RunRecord)
-
-_OF_RECORD: dict[SortKey, Callable[[RunKeys], Value]] = {
-    SortKey.NAME: lambda run: run.name.casefold(),
-    SortKey.STARTED: lambda run: run.started_at.timestamp() if run.started_at else None,
-    SortKey.ENDED: lambda run: run.ended_at.timestamp() if run.ended_at else None,
+_OF_RECORD: dict[SortKey, tuple[RunValue, Callable[[str], Value]]] = {
+    SortKey.NAME: ("name", str.casefold),
+    SortKey.STARTED: ("started_at", lambda text: datetime.fromisoformat(text).timestamp()),
+    SortKey.ENDED: ("ended_at", lambda text: datetime.fromisoformat(text).timestamp()),
 }
+"""Field of the record, and what it is as a value to sort by."""
 _OF_STORE: dict[SortKey, Callable[[Standing], Value]] = {
     SortKey.STEPS: lambda run: run.global_step,
     SortKey.EPISODES: lambda run: run.episodes,
@@ -109,9 +86,9 @@ class Listing:
     async def _places(self, query: RunQuery) -> list[Place]:
         of_record = _OF_RECORD.get(query.sort)
         if of_record is not None:
-            rows: list[RunKeys] = []
-            await _all(query.request(_CHUNK), self._keys, rows)
-            return [place_of(row.run_id, of_record(row)) for row in rows]
+            value, read = of_record
+            rows = await self._scheduler.run_values(query.request(1), value)
+            return [place_of(run_id, None if text is None else read(text)) for run_id, text in rows]
         of_store, none = _OF_STORE[query.sort], dict[str, Standing]()
         ids = await self._scheduler.run_ids(query.request(1))
         standings = await self._history.read(lambda reader: reader.standings(), none)
@@ -123,34 +100,17 @@ class Listing:
     async def _records(self, ids: list[str], deleted: bool) -> list[RunRecord]:
         """Records of `ids` in that order; of one that has just gone there is none."""
         found: list[RunRecord] = []
-        if ids:
-            request = ListRequest(run_ids=ids, limit=len(ids) + 1, deleted=deleted)
-            await _all(request, self._whole, found)
+        more = bool(ids)
+        request = ListRequest(run_ids=ids, limit=len(ids) + 1, deleted=deleted)
+        while more:
+            # one answer holds what fits a message
+            page = await self._scheduler.list_runs(request)
+            found += page.runs
+            more = page.cut and bool(page.runs)
+            if more:
+                request = request.model_copy(update={"before": page.runs[-1].run_id})
         by_id = {record.run_id: record for record in found}
         return [by_id[run_id] for run_id in ids if run_id in by_id]
-
-    async def _keys(self, request: ListRequest) -> tuple[list[RunKeys], bool]:
-        found = await self._scheduler.list_runs_as(request, KeyRows)
-        return found.runs, found.cut
-
-    async def _whole(self, request: ListRequest) -> tuple[list[RunRecord], bool]:
-        found = await self._scheduler.list_runs(request)
-        return found.runs, found.cut
-
-
-async def _all(
-    request: ListRequest,
-    ask: Callable[[ListRequest], Awaitable[tuple[list[RowT], bool]]],
-    rows: list[RowT],
-) -> None:
-    """Ask on until nothing is left; one answer holds what fits a message."""
-    more = True
-    while more:
-        found, cut = await ask(request)
-        rows += found
-        more = bool(found) and (cut or len(found) == request.limit)
-        if more:
-            request = request.model_copy(update={"before": found[-1].run_id})
 
 
 def _id_of(query: RunQuery) -> str | None:

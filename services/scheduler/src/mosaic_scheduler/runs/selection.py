@@ -4,9 +4,10 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import ListRequest
+from mosaic_contracts.services import BRIEF_PAGE, ListRequest, RunIds
 
 _ONE_OF = {
     "states": "state",
@@ -17,6 +18,8 @@ _ONE_OF = {
     "kinds": "json_extract(record, '$.spec.kind')",
 }
 """Field of the request: what must be one of its values."""
+_VALUES = {name: f"$.{name}" for name in ("name", "started_at", "ended_at")}
+"""What a brief list can tell of each run; a key is no text of a person, as the contract has just these."""
 _ONE_OF_VALUES = "{what} IN (SELECT value FROM json_each({values}))"
 _TAGS = (
     "NOT EXISTS (SELECT value FROM json_each({tags})"
@@ -66,15 +69,27 @@ def selection(request: ListRequest, limit: int) -> Selection:
 def records(connection: sqlite3.Connection, wanted: Selection) -> list[RunRecord]:
     """Runs that fit, newest first."""
     rows = _rows(connection, "record", wanted, wanted.limit)
-    return [RunRecord.model_validate_json(record) for record in rows]
+    return [RunRecord.model_validate_json(record) for (record,) in rows]
 
 
-def run_ids(connection: sqlite3.Connection, wanted: Selection) -> list[str]:
-    """Ids of all runs that fit, newest first."""
-    return _rows(connection, "run_id", wanted, -1)
+def brief(connection: sqlite3.Connection, wanted: Selection, value: str | None) -> RunIds:
+    """Ids of up to BRIEF_PAGE runs that fit, newest first, each with a value of its record if one is named.
+
+    No record is read as a whole: of ten thousand runs that alone would take seconds.
+    """
+    what = "run_id" if value is None else f"run_id, json_extract(record, '{_VALUES[value]}')"
+    rows = _rows(connection, what, wanted, BRIEF_PAGE + 1)
+    page = rows[:BRIEF_PAGE]
+    return RunIds(
+        run_ids=[row[0] for row in page],
+        values=None if value is None else [row[1] for row in page],
+        cut=len(rows) > BRIEF_PAGE,
+    )
 
 
-def _rows(connection: sqlite3.Connection, what: str, wanted: Selection, limit: int) -> list[str]:
+def _rows(
+    connection: sqlite3.Connection, what: str, wanted: Selection, limit: int
+) -> list[tuple[Any, ...]]:
     # `what` and `where` are made here and above of constants; whatever a person wrote is bound.
     query = f"SELECT {what} FROM runs WHERE {wanted.where} AND ?1 IS NOT NULL ORDER BY run_id DESC LIMIT {limit:d}"  # noqa: S608
-    return [row[0] for row in connection.execute(query, wanted.values)]
+    return connection.execute(query, wanted.values).fetchall()

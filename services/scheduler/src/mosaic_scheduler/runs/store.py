@@ -7,6 +7,7 @@ from datetime import datetime
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import RunIds
 from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import LeaseTaken, RunTransitionInvalid
 from mosaic_scheduler.events import outbox
@@ -54,9 +55,9 @@ class RunStore:
         """Runs that fit, newest first."""
         return await self._database.call(selection.records, wanted)
 
-    async def select_ids(self, wanted: selection.Selection) -> list[str]:
-        """Ids of all runs that fit, newest first."""
-        return await self._database.call(selection.run_ids, wanted)
+    async def select_brief(self, wanted: selection.Selection, value: str | None) -> RunIds:
+        """Ids of runs that fit, newest first, and what the list is sorted by."""
+        return await self._database.call(selection.brief, wanted, value)
 
     async def unfinished(self) -> list[StoredRun]:
         """Every run that has not ended, oldest first."""
