@@ -364,6 +364,7 @@ class Client(QObject):
 
     def _leave(self) -> None:
         session, self.session = self.session, None
+        self.launching.stop()
         self.watching.stop()
         self.minding.stop()
         self.staging.stop()

@@ -3,16 +3,20 @@
 from functools import partial
 from typing import Any
 
-from PyQt6.QtCore import QObject, pyqtSignal
+from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
 from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.app.session import Session
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.launch import LaunchModel
+
+UNREADY_MS = 10_000
+"""Between two looks at workers of which one is not ready."""
 
 
 class Launching(QObject):
@@ -30,6 +34,11 @@ class Launching(QObject):
         super().__init__(parent)
         self._model = model
         self.session: Session | None = None
+        self._entries: WorkerEntries | None = None
+        self._look_again = QTimer(self)
+        self._look_again.setSingleShot(True)
+        self._look_again.setInterval(UNREADY_MS)
+        self._look_again.timeout.connect(self._ask_workers_again)
         model.preflight_wanted.connect(self._on_preflight_wanted)
         model.launch_wanted.connect(self._on_launch_wanted)
         model.checkpoints_wanted.connect(self._on_checkpoints_wanted)
@@ -40,8 +49,34 @@ class Launching(QObject):
         if self.session is not None:
             api = self.session.api
             api.stack().done.connect(self._on_stack)
-            api.workers().done.connect(self._model.take_catalogue)
+            api.workers().done.connect(self._on_workers)
             api.secrets().done.connect(self._on_secrets)
+
+    def stop(self) -> None:
+        """The stack is left."""
+        self._look_again.stop()
+
+    def _on_workers(self, entries: WorkerEntries) -> None:
+        self._entries = entries
+        self._model.take_catalogue(entries)
+        self._wait_for_workers()
+
+    def _wait_for_workers(self) -> None:
+        """Who makes the environment of a worker that lacks it finds it ready here, without starting anew."""
+        if self._entries is not None and not all(w.ready for w in self._entries.workers):
+            self._look_again.start()
+
+    def _ask_workers_again(self) -> None:
+        if self.session is not None:
+            reply = self.session.api.workers()
+            reply.done.connect(self._on_workers_again)
+            reply.failed.connect(lambda _problem: self._wait_for_workers())
+
+    def _on_workers_again(self, entries: WorkerEntries) -> None:
+        if entries != self._entries:
+            self._on_workers(entries)  # forms are made anew by this, and only then
+        else:
+            self._wait_for_workers()
 
     def _on_stack(self, status: StackStatus) -> None:
         limit = (status.scheduler or {}).get("cpu_limit")

@@ -42,7 +42,7 @@ class Roster(QScrollArea):
         for member in self._model.members:
             self._add_member(layout, member)
         if not self._model.members:
-            words = tr("Asking the stack for its workers …")
+            words = tr("Reading the workers …")
             layout.addWidget(label(words, "muted", wraps=True))
         layout.addStretch(1)
         self.setWidget(inside)
