@@ -5,7 +5,7 @@ import pytest
 from PyQt6.QtCore import Qt, QUrl
 from PyQt6.QtGui import QDesktopServices
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QToolButton
+from PyQt6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 from tests.specimen import report, run, run_id, summary, worker
 from tests.state.test_tracking import tracked_worker
@@ -120,6 +120,14 @@ def test_only_what_was_changed_can_be_looked_at(qtbot: QtBot, shown: Shown) -> N
     shown.page.form.bar.search.setText("learn")
     visible = [name for (_, name), row in shown.page.form.rows.items() if row.isVisible()]
     assert visible == ["learning_rate"]
+
+
+def test_no_label_lies_beneath_its_field(shown: Shown) -> None:
+    """Each name has its own place, whatever stands beside it."""
+    form = shown.page.form
+    named = [one for one in form.findChildren(QLabel) if one.buddy() is form.environment]
+    assert named
+    assert named[0].geometry().right() < form.environment.geometry().left()
 
 
 def test_what_is_narrowed_to_nothing_says_so_and_hides_no_fault(qtbot: QtBot, shown: Shown) -> None:

@@ -83,6 +83,11 @@ class ElidedLabel(QLabel):
             self.setProperty("kind", kind)
         self.set_whole(text)
 
+    def setFixedWidth(self, width: int) -> None:
+        """In a row it then has this width: one that gives way would be given none beside what stretches."""
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        super().setFixedWidth(width)
+
     def set_whole(self, text: str) -> None:
         """Show this text."""
         self._whole = text.replace("\n", " ")
