@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.app.client import Client
+from mosaic_gui.app.program import FRAME, fits
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.apply import current
@@ -151,3 +152,14 @@ def test_a_narrow_window_folds_the_roster_to_a_drawer(qtbot: QtBot, client: Clie
     window.resize(1280, 800)
     assert roster.width() == WIDTH
     assert not client.layouts.snapshot().folded
+
+
+def test_the_first_window_is_all_on_the_screen(client: Client) -> None:
+    """A window that fits only without the desktop's frame is opened maximized instead."""
+    screen = client.window.screen()
+    assert screen is not None
+    client.window.setMinimumSize(1, 1)
+    client.window.resize(screen.availableSize())
+    assert not fits(client.window)
+    client.window.resize(screen.availableSize() - FRAME)
+    assert fits(client.window)
