@@ -1,13 +1,15 @@
 """Nothing that the window says goes past translation, and a longer language fits into it."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from PyQt6.QtCore import QPoint, QPointF
 from PyQt6.QtGui import QPainter
 from PyQt6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from tests.app.test_run_acts import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
 from tests.mind_specimen import CONFIG, STEPS, TOLD, event
 from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
@@ -15,6 +17,7 @@ from tests.specimen import episodes, machine_sample, metrics, report, run, run_i
 from tests.state.test_limits import gpu
 from tests.state.test_outside import tracking
 
+from mosaic_contracts.live import Missed
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunEnd, RunView
@@ -25,6 +28,8 @@ from mosaic_contracts.tracking import TrackedRun
 from mosaic_gui.app import languages
 from mosaic_gui.app.client import KEPT_IN, Client
 from mosaic_gui.app.remembering import Remembering
+from mosaic_gui.app.session import Session
+from mosaic_gui.net.download import unwritable
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.diagnosis import Trouble, diagnose, version_words
 from mosaic_gui.state.end_card import end_card
@@ -288,6 +293,38 @@ def show_lost(spoken: Spoken) -> None:
     spoken.client.window.show_connection()
 
 
+def show_nothing(spoken: Spoken) -> None:
+    """No run is watched."""
+    spoken.client.watch.watch("")
+    spoken.client.window.show_page(WATCH)
+
+
+def show_obstacle(spoken: Spoken) -> None:
+    """A preflight that is in the way, after a consent."""
+    client = spoken.client
+    client.launch.reset()
+    client.launch._settle.stop()
+    client.launch._ask()
+    client.launch.agree()
+    client.launch.report = spoken.tell(report("blocking", needs=["reaches the web"]))
+    client.launch.checked.emit()
+    client.window.show_page(TRAIN)
+    client.window.train.preflight.show_view("lines")
+
+
+def show_untrained(spoken: Spoken) -> None:
+    """An agent without a run to use."""
+    spoken.client.agents.choose(("cleanrl", "dqn"))
+    spoken.client.window.show_page(TRAINED)
+
+
+def show_trouble(spoken: Spoken) -> None:
+    """An address at which something is wrong."""
+    client = spoken.client
+    client.connection.take(Connection(Link.CONNECTING, URL, spoken.tell("gone"), retry_in_s=9.0))
+    client.connection.take_diagnosis(diagnose(Trouble.NOBODY, URL, is_local=False))
+
+
 VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_runs,
     show_groups,
@@ -305,11 +342,28 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_waiting,
     show_starting,
     show_lost,
+    show_nothing,
+    show_obstacle,
+    show_untrained,
+    show_trouble,
 )
 
 
 def open_palette(spoken: Spoken) -> None:
-    """Every command."""
+    """Every command of the list."""
+    show_runs(spoken)
+    spoken.client.window.open_palette()
+
+
+def open_palette_of_form(spoken: Spoken) -> None:
+    """Every command of the form."""
+    show_form(spoken)
+    spoken.client.window.open_palette()
+
+
+def open_palette_of_watch(spoken: Spoken) -> None:
+    """Every command of a watched run."""
+    show_watched(spoken)
     spoken.client.window.open_palette()
 
 
@@ -385,6 +439,8 @@ def open_readout(spoken: Spoken) -> None:
 
 POPUPS: tuple[Callable[[Spoken], None], ...] = (
     open_palette,
+    open_palette_of_form,
+    open_palette_of_watch,
     open_columns,
     open_run_menu,
     open_tags,
@@ -432,6 +488,33 @@ def test_every_popup_speaks_the_language(spoken: Spoken, show: Callable[[Spoken]
     while (popup := QApplication.activePopupWidget()) is not None:
         popup.close()
     assert found == {}
+
+
+def test_notices_speak_the_language(spoken: Spoken, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happened, and what was refused, in the bar below."""
+    client, told = spoken.client, list[str]()
+    monkeypatch.setattr(
+        client.window.notices, "say", lambda text, *more: told.extend((text, more[0]))
+    )
+    session = FakeSession(client.store)
+    client.acts.session = cast(Session, session)
+    client.acts.stop([run_id(LIVE)])
+    client.acts.delete([run_id(FAILED), run_id(23)])
+    client.acts.session = None
+    client.layouts.save("Train")
+    client.layouts.save("mine")
+    client.layouts.remove("mine")
+    client.layouts._set_movable(True)
+    client.layouts._set_movable(False)
+    missed = Missed(run_id=run_id(LIVE), count=7, from_cursor="", to_cursor="1.worker.7")
+    spoken.tick(client.store.apply(missed))
+    client.edit_copy(run_id(LIVE))
+    for path in ("a", "b"):
+        failed = unwritable(Path(path), OSError(28, "full"))
+        client.fetching._on_failed(Path(path), runs()[0], FILES[0], path, failed)
+    data = strings_in(*spoken.told, "full", "mine")
+    assert len(told) > 12
+    assert {text: rest for text in told if (rest := untranslated(text, data))} == {}
 
 
 def test_what_is_painted_speaks_the_language(
