@@ -108,4 +108,4 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: Client, tmp_path: Path) -> 
     with qtbot.waitSignal(pictures.done, timeout=WAIT_MS) as done:
         pictures.start()
     assert done.args == [0]
-    assert {path.stem for path in pictures.taken} >= {"runs", "train", "watch_ended"}
+    assert {path.stem for path in pictures.taken} >= {"runs", "train", "palette", "watch_ended"}

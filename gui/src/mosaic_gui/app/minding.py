@@ -5,7 +5,7 @@ from functools import partial
 from PyQt6.QtCore import QObject, QTimer
 
 from mosaic_contracts.mind import TYPES
-from mosaic_contracts.runs import EpisodePage, EventPage
+from mosaic_contracts.runs import EpisodePage, EventPage, RunView
 from mosaic_contracts.services import WorkerEntry
 from mosaic_gui.app.session import Session
 from mosaic_gui.net.reply import Reply
@@ -122,12 +122,15 @@ class Minding(QObject):
         run = session.store.runs.get(run_id) if session is not None else None
         if run is None:
             return
-        told = {
+        self._model.take_families(run_id, self.told_by(run))
+
+    def told_by(self, run: RunView) -> frozenset[str]:
+        """Families of events that each run of its algorithm tells."""
+        return frozenset(
             family
             for worker in self.workers
             if worker.manifest.id == run.spec.worker and worker.description is not None
             for algorithm in worker.description.algorithms
             if algorithm.id == run.spec.algorithm
             for family in algorithm.tells
-        }
-        self._model.take_families(run_id, frozenset(told))
+        )

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
+from PyQt6.QtGui import QPainter
+from PyQt6.QtWidgets import QApplication
 
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
@@ -87,19 +89,39 @@ class Screenshots(QObject):
             ("train_about", partial(beside, ABOUT), self._has_report),
             ("trained", lambda: self._use_trained(runs), lambda: client.agents.key is not None),
             ("settings", lambda: client.window.show_page(SETTINGS), lambda: True),
+            ("palette", self._open_palette, lambda: QApplication.activePopupWidget() is not None),
         ]
+        waiting = _first(runs, lambda run: run.state is RunState.QUEUED)
+        if waiting is not None:
+            self._views.append(
+                ("watch_waiting", lambda: client.open_runs([waiting.run_id]), lambda: True)
+            )
         live = _first(runs, lambda run: run.state is RunState.RUNNING and _has_points(run))
         good = _first(runs, lambda run: run.state is RunState.SUCCEEDED and _has_points(run))
         bad = _first(runs, lambda run: run.state in _FAILED) or _first(runs, _is_ended_badly)
         for name, run in (("watch_live", live), ("watch", good), ("watch_ended", bad)):
             if run is not None:
                 self._add_watch(name, [run.run_id])
+        mind = _first(runs, lambda run: _has_points(run) and bool(client.minding.told_by(run)))
+        if mind is not None:
+            self._views.append(
+                ("beliefs", lambda: self._open_mind(mind), lambda: client.mind.look is not None)
+            )
         pair = _pair(runs)
         if pair:
             self._add_watch("compare", pair)
             layout = client.layouts
             self._views.append(("layout_compare", lambda: layout.apply(COMPARE), lambda: True))
             self._views.append(("layout_human", lambda: layout.apply(HUMAN), lambda: True))
+
+    def _open_palette(self) -> None:
+        self._client.window.show_page(RUNS)
+        self._client.window.open_palette()
+
+    def _open_mind(self, run: RunView) -> None:
+        self._client.open_runs([run.run_id])
+        watch = self._client.window.watch
+        watch.views.setCurrentWidget(watch.mind)
 
     def _use_trained(self, runs: list[RunView]) -> None:
         """The page of the agent of the newest run that left a checkpoint."""
@@ -131,7 +153,15 @@ class Screenshots(QObject):
         path = self._folder / f"{name}.png"
         if self._client.window.page == WATCH:
             self._client.window.watch.charts.redraw()
-        self._client.window.grab().save(str(path), "PNG")
+        window, popup = self._client.window, QApplication.activePopupWidget()
+        picture = window.grab()
+        if popup is not None:
+            # a popup is a window of its own, and no part of the one below it
+            painter = QPainter(picture)
+            painter.drawPixmap(window.mapFromGlobal(popup.pos()), popup.grab())
+            painter.end()
+            popup.close()
+        picture.save(str(path), "PNG")
         self.taken.append(path)
 
 
