@@ -102,7 +102,7 @@ class Screenshots(QObject):
         for name, run in (("watch_live", live), ("watch", good), ("watch_ended", bad)):
             if run is not None:
                 self._add_watch(name, [run.run_id])
-        mind = _first(runs, lambda run: _has_points(run) and bool(client.minding.told_by(run)))
+        mind = _first(runs, lambda run: _has_steps(run) and bool(client.minding.told_by(run)))
         if mind is not None:
             self._views.append(
                 ("beliefs", lambda: self._open_mind(mind), lambda: client.mind.look is not None)
@@ -171,6 +171,10 @@ def _is_ended_badly(run: RunView) -> bool:
 
 def _has_points(run: RunView) -> bool:
     return run.summary is not None and run.summary.episodes > 2
+
+
+def _has_steps(run: RunView) -> bool:
+    return _has_points(run) and run.summary is not None and run.summary.steps > 0
 
 
 def _first(runs: list[RunView], claim: Callable[[RunView], bool]) -> RunView | None:
