@@ -10,7 +10,7 @@ from mosaic_gui.state.wording import short_count
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import mixed
 
-SEEN_FROM = 8
+SEEN_FROM = 40
 """Opacity, of 255: a fainter line costs as much as any and nobody sees it (pyqtgraph's minor ticks)."""
 _Stroke = tuple[QPen, QPointF, QPointF]
 

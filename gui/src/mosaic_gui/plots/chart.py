@@ -25,6 +25,8 @@ from mosaic_gui.viewmodels.curves import CurveModel, Drawn
 
 LEAST_BUCKETS = 120
 TINY = 1e-300
+GRID = 0.6
+"""Opacity of the lines across a chart, in the colour of other lines."""
 BENEATH = -1000
 """Depth of the axes: their grid is opaque, and would cut the curves."""
 MOST_LAST = 5
@@ -186,7 +188,7 @@ class Chart(QFrame):
         self._value_axis.setWidth(48)
         self._item.hideButtons()
         self._item.setMenuEnabled(False)
-        self._item.showGrid(x=False, y=True, alpha=0.12)
+        self._item.showGrid(x=False, y=True, alpha=GRID)
         for side in ("left", "bottom"):
             axis = self._item.getAxis(side)
             axis.setPen(pg.mkPen(tokens.line))
