@@ -7,7 +7,7 @@ from mosaic_gui.state.end_card import EndCard
 from mosaic_gui.state.end_fixes import Fix
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import mono_font
-from mosaic_gui.views.text import button, label, restyle
+from mosaic_gui.views.text import button, label, restyle, show_told
 
 LINES_SHOWN = 6
 
@@ -65,9 +65,9 @@ class EndCardView(QFrame):
         restyle(self)
         self._title.setText(card.title)
         self._facts.setText("   ·   ".join(f"{name} {value}" for name, value in card.facts))
-        self._message.setText(card.message)
+        show_told(self._message, card.message)
         self._message.setVisible(card.message.rstrip(".") != card.title)
-        self._advice.setText("\n".join(f"→  {line}" for line in card.advice))
+        show_told(self._advice, "\n".join(f"→  {line}" for line in card.advice))
         self._lines.setPlainText("\n".join(card.last_lines))
         self._lines.setVisible(bool(card.last_lines) and card.tone == "bad")
         shown = min(LINES_SHOWN, max(4, len(card.last_lines)))

@@ -20,7 +20,7 @@ from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.documentation import Documentation
 from mosaic_gui.views.plan_view import PlanView
 from mosaic_gui.views.segments import Segments
-from mosaic_gui.views.text import button, frame, inside_of_scroll, label
+from mosaic_gui.views.text import button, frame, inside_of_scroll, label, show_told
 
 WIDTH, MARGIN = 312, 12
 LINES, PLAN, ABOUT = "lines", "plan", "about"
@@ -178,9 +178,10 @@ def _line(line: PreflightLine) -> QWidget:
     title = label(line.title)
     title.setStyleSheet("font-weight: 600;")
     words.addWidget(title)
-    if line.message:
-        words.addWidget(label(_breakable(line.message), "small", wraps=True))
-    if line.todo and line.level != "ok":
-        words.addWidget(label(_breakable(f"→ {line.todo}"), "small", wraps=True))
+    todo = f"→ {line.todo}" if line.todo and line.level != "ok" else ""
+    for text in filter(None, (line.message, todo)):
+        told = label("", "small", wraps=True)
+        show_told(told, _breakable(text))
+        words.addWidget(told)
     row.addLayout(words, 1)
     return made

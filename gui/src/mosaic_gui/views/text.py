@@ -1,8 +1,13 @@
 """Labels and frames of a kind that the style sheet knows."""
 
+import re
+from html import escape
+
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QWidget
 
+_CODE = re.compile(r"`([^`\n]+)`")
+_FIXED = "monospace"
 BUTTON_PADDING = 11
 """Of a `nav` button, as the style sheet has it, and a pixel for its bolder face."""
 
@@ -17,6 +22,17 @@ def label(text: str = "", kind: str = "", *, wraps: bool = False) -> QLabel:
         made.setWordWrap(True)
         made.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
     return made
+
+
+def show_told(shown: QLabel, text: str) -> None:
+    """What the stack or a worker tells: `this` is code, everything else is as it stands."""
+    if _CODE.search(text) is None:
+        shown.setTextFormat(Qt.TextFormat.PlainText)
+        shown.setText(text)
+        return
+    shown.setTextFormat(Qt.TextFormat.RichText)
+    html = _CODE.sub(rf"<span style='font-family: {_FIXED}'>\1</span>", escape(text))
+    shown.setText(html.replace("\n", "<br>"))
 
 
 def frame(kind: str) -> QFrame:

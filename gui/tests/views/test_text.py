@@ -1,0 +1,16 @@
+from PyQt6.QtGui import QTextDocumentFragment
+from pytestqt.qtbot import QtBot
+
+from mosaic_gui.views.text import label, show_told
+
+
+def test_code_is_shown_as_code_and_markup_as_it_stands(qtbot: QtBot) -> None:
+    """What stands in backticks is set in the face of code; whatever else a stack tells is text, never markup."""
+    shown = label()
+    qtbot.addWidget(shown)
+    show_told(shown, "Give `cpus` <b>less</b>.\nThen launch.")
+    assert "monospace'>cpus</span>" in shown.text()
+    plain = QTextDocumentFragment.fromHtml(shown.text()).toPlainText()
+    assert plain == "Give cpus <b>less</b>.\nThen launch."
+    show_told(shown, "a ` alone, and <i>this</i>")
+    assert shown.text() == "a ` alone, and <i>this</i>"
