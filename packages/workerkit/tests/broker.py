@@ -101,8 +101,10 @@ class Recorder:
 
     async def __aexit__(self, *_error: object) -> None:
         assert self._task is not None
-        self._task.cancel()
-        await asyncio.wait({self._task})
+        while not self._task.done():
+            # again: asyncio.wait_for of 3.11, in which nats-py fetches, may swallow a cancellation
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=0.5)
         if not self._task.cancelled():
             self._task.result()
 

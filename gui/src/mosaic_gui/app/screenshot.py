@@ -104,9 +104,7 @@ class Screenshots(QObject):
                 self._add_watch(name, [run.run_id])
         mind = _first(runs, lambda run: _has_steps(run) and bool(client.minding.told_by(run)))
         if mind is not None:
-            self._views.append(
-                ("beliefs", lambda: self._open_mind(mind), lambda: client.mind.look is not None)
-            )
+            self._views.append(("beliefs", lambda: client.open_runs([mind.run_id]), self._has_mind))
         pair = _pair(runs)
         if pair:
             self._add_watch("compare", pair)
@@ -118,10 +116,11 @@ class Screenshots(QObject):
         self._client.window.show_page(RUNS)
         self._client.window.open_palette()
 
-    def _open_mind(self, run: RunView) -> None:
-        self._client.open_runs([run.run_id])
+    def _has_mind(self) -> bool:
+        """The tab is there once the run's events are: until then there is none to choose."""
         watch = self._client.window.watch
         watch.views.setCurrentWidget(watch.mind)
+        return self._client.mind.look is not None
 
     def _use_trained(self, runs: list[RunView]) -> None:
         """The page of the agent of the newest run that left a checkpoint."""
