@@ -13,6 +13,7 @@ from typing import TypeVar
 from stack_under_test import ROOT, until
 
 from mosaic_client import Client, Location, StackUnavailable, StackUnreachable
+from mosaic_contracts.machine import RunUse
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.spec import RunSpec
 
@@ -151,6 +152,16 @@ class ComposeStack:
             return view if view and view.state.is_final and not view.telemetry_pending else None
 
         return until(final, f"{run_id} has ended", 90)
+
+    def wait_use(self, run_id: str) -> RunUse:
+        """Wait until the machine's newest look tells what a run uses."""
+
+        def seen() -> RunUse | None:
+            history = self.ask(lambda client: client.machine(last=1))
+            uses = [use for sample in history.samples for use in sample.runs] if history else []
+            return next((use for use in uses if use.run_id == run_id), None)
+
+        return until(seen, f"the machine shows what {run_id} uses", 60)
 
 
 def docker(*args: str) -> str:

@@ -63,6 +63,18 @@ def test_stop_is_graceful(compose: ComposeStack) -> None:
     assert run.end.exit_code == 0
 
 
+def test_what_a_run_uses_is_told_from_inside(compose: ComposeStack) -> None:
+    """CPU and memory of a run in its container stand in the machine's looks, though no pid of it is seen from there."""
+    run_id = compose.submit(steps=10**8, parameters={"rate": 5_000}).run_id
+    compose.wait_events(run_id, 5_000)
+    use = compose.wait_use(run_id)
+    assert 0 < use.cpu_percent < 1_000
+    assert use.rss_bytes > 10 * 2**20
+    with compose.client() as client:
+        client.stop(run_id)
+    compose.wait_final(run_id)
+
+
 def test_down_and_up_again_loses_nothing(compose: ComposeStack) -> None:
     """After `down` and `up` the runs are there with their events, and new ones can be started."""
     run = compose.wait_final(compose.submit(steps=5_000, parameters={"rate": 0}).run_id)

@@ -10,11 +10,14 @@ import psutil
 import pytest
 from tests.stack import Stack, until
 
-from mosaic_contracts.machine import GpuSample, GpuState, MachineHistory
-from mosaic_contracts.services import MachineRequest
+from mosaic_contracts.machine import GpuSample, GpuState, MachineHistory, RunUse
+from mosaic_contracts.runs import Progress
+from mosaic_contracts.services import Heartbeat, MachineRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.gpus.reading import DeviceProcess, DeviceReading, GpuReading
+from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.machine.sampler import MachineSampler
+from mosaic_scheduler.machine.told import ToldUse
 from mosaic_scheduler.machine.trees import ProcessTrees
 
 GIB = 2**30
@@ -73,6 +76,37 @@ def test_a_process_that_ended_counts_no_more() -> None:
         process.kill()
     assert trees.look(runners, {}, GpuReading())[0].processes == 0
     assert trees.look({}, {}, GpuReading()) == []
+
+
+def test_a_run_in_a_container_is_measured_by_its_word() -> None:
+    """Its rate is the CPU time between two heartbeats; a first word, and one of no process, tell none."""
+    clock = [100.0]
+    heartbeats = HeartbeatTracker(lambda: clock[0])
+    told = ToldUse(heartbeats, lambda: {"r": ["GPU-1"]}, lambda: _reading(1))
+
+    def beat(after_s: float, cpu_s: float | None, state: str | None = "R") -> list[RunUse]:
+        clock[0] += after_s
+        progress = Progress(step=1)
+        heartbeats.on_heartbeat(
+            Heartbeat(
+                run_id="r",
+                attempt=1,
+                progress=progress,
+                worker_state=state,
+                cpu_s=cpu_s,
+                rss_bytes=GIB,
+            )
+        )
+        return told.look()
+
+    assert beat(0, 4.0) == []
+    (use,) = beat(2.0, 7.0)
+    assert (use.run_id, use.cpu_percent, use.rss_bytes, use.processes) == ("r", 150.0, GIB, 1)
+    assert (use.gpu_percent, use.gpu_memory_bytes) == (41.0, None)
+    assert [one.uuid for one in use.gpus] == ["GPU-1"]
+    assert [one.cpu_percent for one in told.look()] == [150.0]  # nothing newer was heard
+    assert beat(1.0, 0.5) == []  # another attempt
+    assert beat(1.0, None, None) == []
 
 
 @pytest.mark.broker

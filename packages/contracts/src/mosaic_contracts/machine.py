@@ -54,6 +54,7 @@ class RunUse(PeerModel):
     """100 is one core."""
     rss_bytes: int
     processes: int
+    """How many were counted; of a run in a container it is the trainer's main process alone."""
     gpu_memory_bytes: int | None = None
     """Of its own processes on all of `gpus`; None: on none of them, or the driver does not tell."""
     gpu_percent: float | None = None

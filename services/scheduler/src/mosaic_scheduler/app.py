@@ -32,6 +32,7 @@ from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.inputs.checkpoint import inputs_of
 from mosaic_scheduler.inputs.resolution import InputResolution
 from mosaic_scheduler.machine.sampler import MachineSampler
+from mosaic_scheduler.machine.told import ToldUse
 from mosaic_scheduler.machine.watch import MachineWatch
 from mosaic_scheduler.placement.docker import DockerPlacement
 from mosaic_scheduler.placement.process import ProcessPlacement
@@ -147,10 +148,14 @@ class SchedulerApp:
             self._announcer.announce,
         )
         self._reconciler.on_pending = self._drain.wake
+        # a container's processes have other pids in it: what they use is told from inside
+        told = ToldUse(
+            self._heartbeats, self._ledger.devices_of_runs, lambda: self._gpu_watch.reading
+        )
         self._machine = MachineWatch(
             MachineSampler(settings.home, lambda: self._gpu_watch.reading),
-            # A container's processes have other pids in it, and its engine counts them.
             self._placement.runners if isinstance(self._placement, ProcessPlacement) else dict,
+            list if isinstance(self._placement, ProcessPlacement) else told.look,
             self._ledger.devices_of_runs,
             lambda: self._gpu_watch.reading,
             self._heartbeats.step,

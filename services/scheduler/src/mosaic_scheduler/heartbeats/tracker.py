@@ -112,6 +112,11 @@ class HeartbeatTracker:
         known = self._sightings.get(run_id)
         return known.beat if known is not None and known.attempt == attempt else None
 
+    def beats(self) -> list[tuple[float, Heartbeat]]:
+        """The newest heartbeat of each run, and when it was heard (monotonic)."""
+        known = self._sightings.values()
+        return [(one.heard_at, one.beat) for one in known if one.beat is not None]
+
     def forget(self, run_id: str) -> None:
         """The run has ended."""
         self._sightings.pop(run_id, None)

@@ -74,7 +74,7 @@ def _use(
         rss_bytes=rss_bytes,
         processes=alive,
         gpu_memory_bytes=sum(told) if told else None,
-        gpu_percent=_mean_rate(gpus, gpu),
+        gpu_percent=mean_rate(gpus, gpu),
         gpus=gpus,
     )
 
@@ -89,7 +89,8 @@ def gpus_of(pids: Iterable[int], leased: Sequence[str], gpu: GpuReading) -> list
     return [RunGpu(uuid=uuid, memory_bytes=used) for uuid, used in held.items()]
 
 
-def _mean_rate(gpus: Sequence[RunGpu], gpu: GpuReading) -> float | None:
+def mean_rate(gpus: Sequence[RunGpu], gpu: GpuReading) -> float | None:
+    """Mean use of these devices, in percent; None where no driver tells."""
     mine = {one.uuid for one in gpus}
     rates = [one.utilization_percent for one in gpu.samples if one.uuid in mine]
     known = [rate for rate in rates if rate is not None]

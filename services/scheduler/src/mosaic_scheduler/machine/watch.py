@@ -29,14 +29,17 @@ class MachineWatch:
         self,
         sampler: MachineSampler,
         runners: Callable[[], Mapping[str, int]],
+        told: Callable[[], Sequence[RunUse]],
         leases: Callable[[], Mapping[str, Sequence[str]]],
         newest: Callable[[], GpuReading],
         step_of: Callable[[str], int | None],
         database: Database,
         publish: Callable[[], None],
     ) -> None:
+        """`told`: use of runs whose processes are not below a runner that is seen from here."""
         self._sampler = sampler
         self._runners = runners
+        self._told_use = told
         self._leases = leases
         self._newest = newest
         self._step_of = step_of
@@ -56,6 +59,8 @@ class MachineWatch:
         """Look for ever."""
         while True:
             sample = await asyncio.to_thread(self._sampler.take, self._runners(), self._leases())
+            if told := self._told_use():
+                sample = sample.model_copy(update={"runs": [*sample.runs, *told]})
             self._samples.append(sample)
             self._taken_at = time.monotonic()
             await self._tell(sample.runs)
