@@ -32,7 +32,7 @@ SILENCE_MS = 15_000
 WAKE_MS = 3_000
 """For an answer after this machine slept or the program stood still, until the connection is called lost."""
 OPEN_TIMEOUT_MS = 8_000
-TURN_S = 0.008
+TURN_S = 0.004
 """For frames in one turn of the event loop, a frame too long at most; clicks and pictures come in between."""
 MOST_UNREAD_BYTES = 96 * 2**20
 """Of what came and was not taken yet. More than one frame can have, for a frame has its limit, too."""

@@ -11,8 +11,8 @@ from mosaic_gui.state.store import NOTHING, Changes
 
 TICK_MS = 50
 LEAST_REST_MS: Final = 10
-REST_SHARE: Final = 2.0
-"""Rest after a drawing, in times of what it took, painting included: a third of the thread is for charts."""
+REST_SHARE: Final = 3.0
+"""Rest after a drawing, in times of what it took, painting included: a quarter of the thread is for charts."""
 LONGEST_REST_MS: Final = 250
 
 
