@@ -21,6 +21,8 @@ def collect(*parts: str) -> list[str]:
         (("10%\r20%\r", "100%\ndone\n"), ["100%", "done"]),
         (("windows\r\n",), ["windows"]),
         (("\x1b[32mgreen\x1b[0m \x1b]0;title\x07\x1b[2Kx\x07\n",), ["green x"]),
+        (("\x1b(B\x1b[m\x1b7sgr0\x1b8\x1b]0;unfinished\n", "next\n"), ["sgr0", "next"]),
+        (("cut\x1b[3", "1mred\x1b", "(Bplain\x1bPq", "~\x1b\\end\n"), ["cutredplainend"]),
         (("", "\n"), [""]),
     ],
 )

@@ -1,14 +1,10 @@
 """Output of other programs made fit for a terminal: progress bars collapsed, control codes taken out."""
 
-import re
+from mosaic_contracts.terminal import strip_controls
 
 MAX_LINE = 64 * 1024
 """Longer lines are cut with a mark; a bar that never ends its line must not fill the memory."""
 _CUT = " [cut]"
-# CSI and OSC sequences, two-character escapes, and what is left of control characters (tab stays)
-_CONTROL = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
 
 
 class LineCollector:
@@ -37,4 +33,4 @@ def clean_line(line: str) -> str:
     shown = line.rstrip("\r").rpartition("\r")[2]
     if len(shown) > MAX_LINE:
         shown = shown[:MAX_LINE] + _CUT
-    return _CONTROL.sub("", shown)
+    return strip_controls(shown)

@@ -23,7 +23,7 @@ def test_a_start_says_how_it_went(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, is_up: bool
 ) -> None:
     """Exit code and words of `./mosaic up -d` reach the page, colours and carriage returns taken out."""
-    script = f'printf "\\033[32m$1 $2 in $MOSAIC_HOME\\033[0m\\r\\n"; exit {code}'
+    script = f'printf "\\033[32m$1 $2 in $MOSAIC_HOME\\033(B\\033[0m\\r\\n"; exit {code}'
     monkeypatch.setenv("MOSAIC_ROOT", str(checkout(tmp_path / "root", script)))
     start = StackStart(tmp_path / "home")
     assert start.is_possible
@@ -31,6 +31,20 @@ def test_a_start_says_how_it_went(
         start.start()
         start.start()  # a second click starts nothing
     assert ended.args == [is_up, f"up -d in {tmp_path / 'home'}"]
+
+
+def test_a_sequence_cut_between_two_reads_is_removed(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second half of a sequence or of a letter does not appear as text of its own."""
+    read = tmp_path / "read"
+    script = f'printf "\\033[3"; until [ -e {read} ]; do sleep 0.01; done; printf "2mé"'
+    monkeypatch.setenv("MOSAIC_ROOT", str(checkout(tmp_path / "root", script)))
+    start = StackStart(tmp_path / "home")
+    start.output.connect(lambda _said: read.touch())
+    with qtbot.waitSignal(start.ended, timeout=WAIT_MS) as ended:
+        start.start()
+    assert ended.args == [True, "é"]
 
 
 def test_a_program_that_cannot_be_started_is_told(

@@ -22,6 +22,9 @@ def shown(text: str) -> list[str]:
         ("10%\r50%\r", ["50%"]),
         ("windows\r\n", ["windows"]),
         ("\x1b[31mred\x1b[0m \x1b]0;title\x07x\n", ["red x"]),
+        ("\x1b(B\x1b[m\x1b7sgr0\x1b8\x1b]0;unfinished\nnext\n", ["sgr0", "next"]),
+        ("\x1bPq~\x1b\\dcs \x9b31mc1\n", ["dcs c1"]),
+        ("cut \x1b[3", ["cut "]),
         ("tab\tend\n", ["tab end"]),
         ("bell\x07 null\x00\n", ["bell null"]),
         ("wide 漢字 🙂 é\n", ["wide 漢字 🙂 é"]),
@@ -32,7 +35,7 @@ def test_it_is_shown_as_a_terminal_would(text: str, lines: list[str]) -> None:
     assert shown(text) == lines
 
 
-@given(st.text(alphabet="ab\r\n\x1b[0m漢", max_size=60), st.integers(0, 60))
+@given(st.text(alphabet="ab\r\n\x1b[0m(B7]\x07\\漢", max_size=60), st.integers(0, 60))
 def test_it_may_be_cut_anywhere(text: str, cut: int) -> None:
     """Two pieces give the lines that the whole gives, wherever the cut is."""
     log = LogText()

@@ -31,6 +31,8 @@ def test_a_name_is_fit_for_a_file() -> None:
         (b"one\ntwo\n", ["one", "two"]),
         (b"10%\r50%\r100%\r\nend\n", ["100%", "end"]),
         (b"\x1b[31mred\x1b[0m \x1b]0;title\x07text\n", ["red text"]),
+        (b"\x1b(B\x1b[m\x1b7sgr0\x1b8\x1b]0;unfinished\nnext\n", ["sgr0", "next"]),
+        (b"\x1bPq~\x1b\\dcs \xc2\x9b31mc1\n", ["dcs c1"]),
         (b"bad \xff\xfe utf-8\n", ["bad \ufffd\ufffd utf-8"]),
         (b"key=canary-secret-1 here\n", ["key=[hidden] here"]),
         (b"\n\n  \nlast", ["last"]),

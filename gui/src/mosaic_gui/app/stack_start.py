@@ -1,12 +1,11 @@
 """Starting the embedded stack of this machine, as `./mosaic up -d` does."""
 
 import os
-import re
 from pathlib import Path
 
 from PyQt6.QtCore import QObject, QProcess, QProcessEnvironment, pyqtSignal
 
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+from mosaic_contracts.terminal import strip_controls
 
 
 class StackStart(QObject):
@@ -21,7 +20,7 @@ class StackStart(QObject):
         super().__init__(parent)
         self._home = home
         self._process: QProcess | None = None
-        self._said = ""
+        self._printed = b""
 
     @property
     def is_possible(self) -> bool:
@@ -33,7 +32,7 @@ class StackStart(QObject):
         command = self._command()
         if self._process is not None or command is None:
             return
-        self._said = ""
+        self._printed = b""
         process = QProcess(self)
         environment = QProcessEnvironment.systemEnvironment()
         environment.insert("MOSAIC_HOME", str(self._home))
@@ -54,9 +53,12 @@ class StackStart(QObject):
 
     def _on_output(self) -> None:
         if self._process is not None:
-            raw = self._process.readAllStandardOutput().data().decode(errors="replace")
-            self._said += _ESCAPE.sub("", raw).replace("\r", "\n")
-            self.output.emit(self._said.strip())
+            self._printed += self._process.readAllStandardOutput().data()
+            self.output.emit(self._said())
+
+    def _said(self) -> str:
+        """All output as text: a character or a sequence may be cut between two reads, so it is decoded as a whole."""
+        return strip_controls(self._printed.decode(errors="replace").replace("\r", "\n")).strip()
 
     def _on_finished(self, code: int) -> None:
         self._on_output()
@@ -64,11 +66,11 @@ class StackStart(QObject):
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error is QProcess.ProcessError.FailedToStart and self._process is not None:
-            self._said += self._process.errorString()
+            self._printed += self._process.errorString().encode()
             self._leave(False)
 
     def _leave(self, is_up: bool) -> None:
         if self._process is not None:
             self._process.deleteLater()
             self._process = None
-            self.ended.emit(is_up, self._said.strip())
+            self.ended.emit(is_up, self._said())

@@ -1,10 +1,10 @@
 """What a worker printed, as a terminal would show it, in a bounded number of lines."""
 
-import re
 from collections import deque
 from itertools import islice
 
-from mosaic_gui.state.ansi import SGR, plain
+from mosaic_contracts.terminal import strip_controls
+from mosaic_gui.state.ansi import plain
 from mosaic_gui.state.language import tr_n
 
 MOST_LINES = 5_000
@@ -12,8 +12,6 @@ MOST_COLUMNS = 2_000
 """Of one line; the rest is left out with a mark, for a view that wraps it would stand still."""
 MOST_OPEN = 65_536
 """Characters of a line that has not ended."""
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-9;:]*m)")
 
 
 class LogText:
@@ -70,7 +68,7 @@ def _last_drawn(line: str) -> str:
 
 def _shown(line: str) -> str:
     drawn = line.rstrip("\r").rpartition("\r")[2]
-    kept = _UNSEEN.sub("", _ESCAPE.sub(_only_colour, drawn)).expandtabs(4)
+    kept = strip_controls(drawn, keep_colours=True).expandtabs(4)
     words = plain(kept)
     if len(words) > MOST_COLUMNS:
         more = len(words) - MOST_COLUMNS
@@ -78,7 +76,3 @@ def _shown(line: str) -> str:
             "({n} character more)", "({n} characters more)", more
         )
     return kept if words else ""
-
-
-def _only_colour(escape: re.Match[str]) -> str:
-    return escape[0] if SGR.fullmatch(escape[0]) else ""

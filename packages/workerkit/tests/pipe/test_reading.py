@@ -21,6 +21,8 @@ from mosaic_workerkit.pipe.reading import HugeNumber, number_of, read_line, step
         (b"step=3 loss=1e-4 lr=nan", {"step": 3, "loss": 1e-4, "lr": math.nan}),
         (b"\x1b[32mglobal_step=1\x1b[0m, a=2", {"global_step": 1, "a": 2}),
         (b'\x1b]0;title\x07{"a": 1}', {"a": 1}),
+        (b"\x1b(B\x1b[mglobal_step=1, a=2\x1b7", {"global_step": 1, "a": 2}),
+        (b'\x1bPq~\x1b\\{"a": 1}\x1b]0;unfinished', {"a": 1}),
         (b'{"s": "\xff"}', {"s": "\ufffd"}),
         (b"we did step=4 of it", None),
         (b"lr=0.1", None),

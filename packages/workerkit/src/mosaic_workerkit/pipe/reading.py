@@ -5,6 +5,7 @@ import math
 import re
 from typing import Any
 
+from mosaic_contracts.terminal import strip_sequences
 from mosaic_workerkit.pipe.errors import LineRefused
 
 Fields = dict[str, Any]
@@ -12,7 +13,6 @@ Fields = dict[str, Any]
 STEP_KEYS = ("global_step", "step")
 """Where a line says at which environment step it is."""
 
-_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _PAIR = re.compile(r"([A-Za-z_][\w./-]*)=\[?([^\s,=\[\]]+?)\.?\]?(?=[,\s]|$)")
 _BETWEEN = re.compile(r"[,\s]*")
 _MAX_DIGITS = 400
@@ -32,8 +32,7 @@ def read_line(raw: bytes) -> Fields | None:
     Raises:
         LineRefused: it looks like a JSON object and is none.
     """
-    text = raw if b"\x1b" not in raw else _ANSI.sub(b"", raw)
-    text = text.strip()
+    text = strip_sequences(raw).strip()
     if text.startswith(b"{"):
         return _read_object(text)
     if b"step=" in text:

@@ -1,16 +1,14 @@
 """The last lines of a worker's output, fit to be shown."""
 
-import re
 from pathlib import Path
 
+from mosaic_contracts.terminal import strip_controls
 from mosaic_servicekit.logging import redactor
 
 LINES = 20
 _BYTES = 64 * 2**10
 """Read from the end; a traceback through a deep stack is a few KiB."""
 _LINE_CHARACTERS = 500
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def last_lines(path: Path, count: int = LINES) -> list[str]:
@@ -24,13 +22,13 @@ def last_lines(path: Path, count: int = LINES) -> list[str]:
     except FileNotFoundError:
         return []
     # Broken UTF-8, also a character that the cut went through, must not cost the whole tail.
-    text = _ANSI.sub("", data.decode("utf-8", errors="replace"))
+    text = data.decode("utf-8", errors="replace")
     lines = [_clean(line) for line in text.split("\n")]
     return [line for line in lines if line.strip()][-count:]
 
 
 def _clean(line: str) -> str:
     # A bar overwrites itself after each \r: only its last state is what a terminal would show.
-    shown = next((part for part in reversed(line.split("\r")) if part.strip()), "")
-    shown = redactor.clean_text(_CONTROL.sub("", shown)).rstrip()
+    drawn = (strip_controls(part) for part in reversed(line.split("\r")))
+    shown = redactor.clean_text(next((part for part in drawn if part.strip()), "")).rstrip()
     return shown if len(shown) <= _LINE_CHARACTERS else shown[:_LINE_CHARACTERS] + "…"

@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 
+from mosaic_contracts.terminal import strip_controls
 from mosaic_worker_cleanrl.environment import atari
 from mosaic_worker_cleanrl.environment.bundle import bundle_of, is_offered, known_environments
 from mosaic_worker_cleanrl.errors import BundleMissing, EnvironmentUnusable
@@ -142,9 +143,8 @@ def _versions(name: str) -> list[str]:
 
 _LISTED = "`./mosaic describe cleanrl` lists what there is."
 _VERSION = re.compile(r"-v(\d+)$")
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m|WARN: ")
 
 
 def _plain(error: Warning | BaseException | str) -> str:
-    text, _, _hint = _COLOUR.sub("", str(error)).partition("(HINT")
+    text, _, _hint = strip_controls(str(error)).replace("WARN: ", "").partition("(HINT")
     return text.replace("`", "").strip()
