@@ -267,6 +267,33 @@ def test_the_workers_last_words_are_told() -> None:
     assert end.message.endswith("exit code 1: OutboxWriteFailed: the disk has no room")
 
 
+@pytest.mark.parametrize(
+    ("code", "ending"),
+    [
+        (137, "a shell reports for a command ended by signal 9 (SIGKILL). Lack of memory is"),
+        (143, "a shell reports for a command ended by signal 15 (SIGTERM)."),
+        (139, "a shell reports for a command ended by signal 11 (SIGSEGV)."),
+        (163, "a shell reports for a command ended by signal 35."),
+        (1, "with exit code 1."),
+        (128, "with exit code 128."),
+        (193, "with exit code 193."),
+        (255, "with exit code 255."),
+    ],
+)
+def test_an_exit_code_above_128_names_its_signal(code: int, ending: str) -> None:
+    """A program's own exit code is explained as a shell would mean it, and other codes are left alone."""
+    state, end = ending_of_exit(RUNNING, make_report(code), True)
+    assert (state, end.cause) == (RunState.FAILED, EndCause.EXIT_CODE)
+    assert f"exit code {code}" in end.message
+    assert ending in end.message
+
+
+def test_last_words_take_precedence_over_the_signal_of_an_exit_code() -> None:
+    """Where the worker said why it failed, nothing is guessed from its exit code."""
+    _, end = ending_of_exit(RUNNING, make_report(137, last_words="no licence"), True)
+    assert end.message == "The worker ended by itself with exit code 137: no licence"
+
+
 def test_what_the_engine_says_of_a_loss_is_told() -> None:
     """Of a container that is gone the end says so, and what to do."""
     _, end = ending_of_loss(RUNNING, Placed(PlacedKind.LOST, detail="Its container was removed."))

@@ -20,6 +20,9 @@ _STOPS = {
     ),
 }
 
+_SHELL_SIGNAL_BASE = 128
+"""A shell exits with this plus the number of the signal that ended its command."""
+
 Ending = tuple[RunState, RunEnd]
 
 
@@ -44,7 +47,8 @@ def _how_it_stopped(record: RunRecord, report: ExitReport | None) -> str:
                 " SIGTERM itself ended it: it was still starting, or does not handle that signal."
             )
         case StopStep.ASKED:
-            return f" The worker ended by itself when asked, with exit code {report.code}."
+            meaning = _as_a_shell_reports(report.code)
+            return f" The worker ended by itself when asked, with exit code {report.code}{meaning}"
         case None:
             return " Its worker had not been started yet." if report.start_error else ""
 
@@ -79,8 +83,10 @@ def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | Non
         )
         return RunState.CRASHED, _end(EndCause.OUT_OF_MEMORY, message, report)
     if report.code != 0:
-        why = f": {report.last_words}" if report.last_words else "."
-        message = f"The worker ended by itself with exit code {report.code}{why}"
+        message = f"The worker ended by itself with exit code {report.code}"
+        message += (
+            f": {report.last_words}" if report.last_words else _as_a_shell_reports(report.code)
+        )
         return RunState.FAILED, _end(EndCause.EXIT_CODE, message, report)
     if has_events is False:
         message = "The worker ended with exit code 0, but recorded nothing at all."
@@ -125,16 +131,32 @@ def _ending_of_signal(record: RunRecord, report: ExitReport, number: int) -> Run
     if number == signal.SIGKILL and report.oom:
         message = f"{_out_of_memory(record)} The worker was killed by the system."
         return _end(EndCause.OUT_OF_MEMORY, message, report)
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = f"signal {number}"
-    message = f"The worker was ended by {name}."
+    message = f"The worker was ended by {_signal_name(number)}."
     if number == signal.SIGKILL and report.oom is None:
         message += " Nobody here asked for that; lack of memory is the usual reason."
     if number == signal.SIGBUS and record.image is not None:
         message += f" A full /dev/shm is the usual reason: it has {record.spec.shm_mb} MiB here (`shm_mb`)."
     return _end(EndCause.SIGNAL, message, report)
+
+
+def _as_a_shell_reports(code: int | None) -> str:
+    """The signal that an exit code above 128 stands for by the convention of shells."""
+    number = (code or 0) - _SHELL_SIGNAL_BASE
+    if number not in signal.valid_signals():
+        return "."
+    name = _signal_name(number)
+    named = f"signal {number}" if name == f"signal {number}" else f"signal {number} ({name})"
+    message = f", the code that a shell reports for a command ended by {named}."
+    if number == signal.SIGKILL:
+        message += " Lack of memory is the usual reason."
+    return message
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _out_of_memory(record: RunRecord, *, is_limited: bool = False) -> str:
