@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic_core import from_json, to_json
 
-from mosaic_store.plain import plain_value
+from mosaic_store.plain import MAX_LEVELS, TOO_DEEP, plain_event, plain_value
 from mosaic_store.strict_json import strict_json
 
 BOX = {"kind": "box", "dtype": "<f4", "shape": [2]}
@@ -68,3 +69,16 @@ def test_strict_json_writes_words_for_what_is_no_number() -> None:
         '{"a":["NaN",{"b":["Infinity","-Infinity"]}],"é":1e+308,"n":null,"t":true}'
     )
     assert strict_json([1, "NaN"]) == b'[1,"NaN"]'
+
+
+@pytest.mark.parametrize("depth", [MAX_LEVELS, MAX_LEVELS + 1, 255, 400, 700, 990])
+@pytest.mark.parametrize("form", ["lists", "maps"])
+def test_an_event_of_any_depth_can_be_shown(form: str, depth: int) -> None:
+    """A value below the last level that is shown is replaced by words; every writer of JSON can write the rest."""
+    value: Any = 1
+    for _ in range(depth):
+        value = [value] if form == "lists" else {"a": value}
+    shown = plain_event({"type": "my.event", "data": {"deep": value}}, None)
+    text = to_json(shown)
+    assert from_json(text) == shown
+    assert (TOO_DEEP.encode() in text) == (depth >= MAX_LEVELS)

@@ -406,6 +406,8 @@ async def test_the_shipper_is_asked_to_hurry_while_somebody_watches(
         (f'{{"op": "subscribe", "run_id": "{RUN_ID}", "cursor": "x"}}', "cursor_invalid"),
         (f'{{"op": "subscribe", "run_id": "{UNKNOWN}"}}', "run_unknown"),
         ("[" * 10_000, "request_invalid"),
+        ("[" * 65 + "]" * 65, "request_invalid"),
+        ('{"op":' * 700 + "1" + "}" * 700, "request_invalid"),
         (b"\xff\xff", "request_invalid"),
     ],
 )
@@ -420,6 +422,24 @@ async def test_a_bad_frame_is_a_problem_and_the_connection_stays(
         assert (problem["op"], problem["problem"]["code"]) == ("problem", code)
         await socket.send('{"op": "ping"}')
         assert (await frames(socket))["op"] == "pong"
+
+
+@pytest.mark.parametrize("depth", [65, 400, 950, 1_000, 15_000])
+@pytest.mark.parametrize("level", [b"\x91", b"\x81\xa2op"])
+async def test_a_msgpack_frame_of_any_depth_is_answered(
+    gateway: Any, peers: Any, level: bytes, depth: int
+) -> None:
+    """A nested msgpack frame gets a problem frame in words, and the connection stays open."""
+    async with gateway.live(SUBPROTOCOL_MSGPACK) as socket, asyncio.timeout(10):
+        msgspec.msgpack.decode(await socket.recv())
+        await socket.send(level * depth + b"\x01")
+        problem = msgspec.msgpack.decode(await socket.recv())["problem"]
+        assert (problem["code"], "nested deeper than" in problem["detail"]) == (
+            "request_invalid",
+            True,
+        )
+        await socket.send(msgspec.msgpack.encode({"op": "ping"}))
+        assert msgspec.msgpack.decode(await socket.recv())["op"] == "pong"
 
 
 async def test_unsubscribing_ends_the_events(

@@ -209,7 +209,8 @@ async def test_a_body_that_is_not_strict_json_is_refused(
     """Bodies with NaN, overflow, doubled keys, deep nesting or no JSON are 422, and never reach the scheduler."""
     async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
         for path in ("/api/v1/runs", "/api/v1/runs/check"):
-            reply = await http.post(path, content=body, headers=gateway.headers)
+            sent = {**gateway.headers, "Content-Type": "application/json"}
+            reply = await http.post(path, content=body, headers=sent)
             assert (reply.status_code, reply.json()["code"]) == (422, "request_invalid")
     assert peers.submitted == []
 

@@ -35,7 +35,8 @@ async def test_a_wrong_value_is_refused_without_a_word_of_it(
     gateway: Any, peers: Any, body: str
 ) -> None:
     """Whatever is wrong with a body, the refusal and the log quote nothing from it."""
-    reply = await gateway.ask("PUT", "/secrets/key", content=body.encode())
+    headers = {"Content-Type": "application/json"}
+    reply = await gateway.ask("PUT", "/secrets/key", content=body.encode(), headers=headers)
     assert (reply.status_code, reply.json()["code"]) == (422, "request_invalid")
     assert "hunter2" not in reply.text + gateway.log.read_text()
     assert "1e999" not in reply.text

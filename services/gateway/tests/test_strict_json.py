@@ -39,6 +39,7 @@ def test_non_finite_floats_go_out_as_words() -> None:
     [
         b'{"a": NaN}', b'{"a": Infinity}', b'{"a": -Infinity}', b'{"a": 1e400}', b'{"a": -1e999}',
         b'{"a": 1, "a": 2}', b"[" * 100_000, b'{"a":' * 50_000, b'{"a": "\\ud800"}', b"\xff\xfe{}", b"",
+        b"[" * 65 + b"]" * 65, b'{"a":' * 65 + b"1" + b"}" * 65, b'[{"a":' * 33 + b"1" + b"}]" * 33,
         b"{", b'{"a": 1} x', b'{"a": ' + b"9" * 5000 + b"}", b" " * (2**20 + 1), b"\xef\xbb\xbf{}",
     ],
 )  # fmt: skip
@@ -46,6 +47,11 @@ def test_what_parsers_read_differently_is_refused(body: bytes) -> None:
     """What is not strict JSON is refused with a reason, never with an exception of another kind."""
     with pytest.raises(JsonInvalid):
         read_json(body)
+
+
+def test_64_levels_are_read() -> None:
+    """The deepest body that is allowed is read as it is."""
+    assert read_json(b"[" * 64 + b"1" + b"]" * 64) == json.loads("[" * 64 + "1" + "]" * 64)
 
 
 def test_plain_json_comes_in() -> None:

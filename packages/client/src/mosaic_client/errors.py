@@ -164,6 +164,7 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
     ProblemCode.HOST_REFUSED: AccessRefused,
     ProblemCode.ORIGIN_REFUSED: AccessRefused,
     ProblemCode.METHOD_REFUSED: RequestRefused,
+    ProblemCode.MEDIA_TYPE_REFUSED: RequestRefused,
     ProblemCode.DISK_LOW: DiskLow,
     ProblemCode.BROKER_UNAVAILABLE: StackUnavailable,
     ProblemCode.SERVICE_UNAVAILABLE: StackUnavailable,

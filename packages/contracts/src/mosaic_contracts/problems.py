@@ -37,6 +37,7 @@ class ProblemCode(StrEnum):
     HOST_REFUSED = "host_refused"
     ORIGIN_REFUSED = "origin_refused"
     METHOD_REFUSED = "method_refused"
+    MEDIA_TYPE_REFUSED = "media_type_refused"
     DISK_LOW = "disk_low"
     BROKER_UNAVAILABLE = "broker_unavailable"
     SERVICE_UNAVAILABLE = "service_unavailable"
@@ -78,6 +79,7 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.HOST_REFUSED: 421,
     ProblemCode.ORIGIN_REFUSED: 403,
     ProblemCode.METHOD_REFUSED: 405,
+    ProblemCode.MEDIA_TYPE_REFUSED: 415,
     ProblemCode.DISK_LOW: 507,
     ProblemCode.BROKER_UNAVAILABLE: 503,
     ProblemCode.SERVICE_UNAVAILABLE: 503,

@@ -9,6 +9,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+MAX_LEVELS = 128
+"""Levels of maps and lists in a value that is shown; readers of JSON stop at 200 and writers at 255."""
+TOO_DEEP = "[nested too deeply]"
+"""Replaces what lies below `MAX_LEVELS`; the store keeps the value itself."""
 _SPACED = {"action": "action", "observation": "observation"}
 """Field of an event -> space of the config."""
 
@@ -29,18 +33,22 @@ def plain_event(event: Mapping[str, Any], spaces: Mapping[str, Any] | None) -> d
     return plain
 
 
-def plain_value(value: Any, space: Space | None) -> Any:
-    """A value of msgpack as JSON knows it."""
+def plain_value(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> Any:
+    """A value of msgpack as JSON knows it, down to `levels` levels of maps and lists."""
     if isinstance(value, str | int | float | None):
         return value
     if isinstance(value, bytes):
         known = _by_space(value, space) if space else None
         return _base64(value) if known is None else known
+    if isinstance(value, Mapping | list | tuple) and levels == 0:
+        return TOO_DEEP
     if isinstance(value, Mapping):
         inner = _inner_spaces(space)
-        return {_key(key): plain_value(item, inner.get(key)) for key, item in value.items()}
+        return {
+            _key(key): plain_value(item, inner.get(key), levels - 1) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [plain_value(item, None) for item in value]
+        return [plain_value(item, None, levels - 1) for item in value]
     if isinstance(value, msgspec.msgpack.Ext):
         return _base64(bytes(value.data))
     if isinstance(value, datetime.datetime):

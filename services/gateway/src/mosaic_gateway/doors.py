@@ -10,6 +10,7 @@ from mosaic_gateway.artifacts.service import Artifacts
 from mosaic_gateway.health.service import Health
 from mosaic_gateway.history import History
 from mosaic_gateway.live.hub import Hub
+from mosaic_gateway.media_type import require_json
 from mosaic_gateway.monitoring.scrape import Scrape
 from mosaic_gateway.peers import Scheduler
 from mosaic_gateway.runs.service import Runs
@@ -50,7 +51,13 @@ def json_reply(value: Any, status: int = 200, headers: dict[str, str] | None = N
 
 
 async def json_body(request: Request) -> dict[str, Any]:
-    """The body as a JSON object. Raises JsonInvalid."""
+    """The body as a JSON object.
+
+    Raises:
+        JsonInvalid: it is not one.
+        ProblemError: `media_type_refused`, the request says that it is something else, or does not say what it is.
+    """
+    require_json(request.headers)
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -17,7 +17,13 @@ from mosaic_gateway.live.columns import (
     step_columns,
 )
 from mosaic_gateway.live.sequence import Piece
-from mosaic_gateway.strict_json import read_json, write_json
+from mosaic_gateway.strict_json import (
+    NESTED_TOO_DEEPLY,
+    JsonInvalid,
+    check_nesting,
+    read_json,
+    write_json,
+)
 
 _OWN_TYPES = frozenset(TYPE_OF.values())
 """All others are namespaced extras."""
@@ -163,7 +169,7 @@ class MsgpackFormat:
 
     def read(self, payload: Payload) -> Any:
         """See `WireFormat`."""
-        return _read_text(payload) if isinstance(payload, str) else msgspec.msgpack.decode(payload)
+        return _read_text(payload) if isinstance(payload, str) else _read_msgpack(payload)
 
     def _frame(
         self, run_id: str, events: list[Event], columns: dict[str, Any], cursor: str
@@ -177,6 +183,15 @@ FORMATS: dict[str, WireFormat] = {f.name: f for f in (JsonFormat(), MsgpackForma
 
 def _read_text(payload: Payload) -> Any:
     return read_json(payload if isinstance(payload, bytes) else payload.encode("utf-8", "replace"))
+
+
+def _read_msgpack(payload: bytes) -> Any:
+    try:
+        value = msgspec.msgpack.decode(payload)
+    except RecursionError as error:
+        raise JsonInvalid(NESTED_TOO_DEEPLY) from error
+    check_nesting(value)
+    return value
 
 
 def _present(tables: dict[str, dict[str, Any]], attempt: int, source: str) -> dict[str, Any]:
