@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,7 +88,7 @@ listen: {json.dumps(places.listen)}
 http: {json.dumps(places.monitor)}
 max_payload: {MAX_PAYLOAD_BYTES}
 jetstream {{
-  store_dir: {json.dumps(str(places.store))}
+  store_dir: {quote_path(places.store)}
   max_file_store: {MAX_STORE_BYTES}
   max_memory_store: 0
 }}
@@ -96,6 +97,19 @@ system_account: "{jwt.public_key(keys["system"])}"
 resolver: MEMORY
 include {ACCOUNTS_NAME}
 """
+
+
+def quote_path(path: Path) -> str:
+    """Quote a path for the server's configuration, byte for byte.
+
+    The server knows `\\xNN` but not JSON's `\\uNNNN`, so every byte but plain ASCII is written that way.
+    """
+    plain = (chr(byte) if _is_plain(byte) else f"\\x{byte:02x}" for byte in os.fsencode(path))
+    return f'"{"".join(plain)}"'
+
+
+def _is_plain(byte: int) -> bool:
+    return 0x20 <= byte < 0x7F and byte not in b'"\\'
 
 
 def main() -> None:

@@ -112,7 +112,7 @@ def write_secret(path: Path, text: str) -> None:
     path.parent.chmod(0o700)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w") as file:
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     temporary.replace(path)
 

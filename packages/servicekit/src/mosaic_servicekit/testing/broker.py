@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mosaic_servicekit.broker import MAX_PAYLOAD_BYTES, init_broker
+from mosaic_servicekit.broker import MAX_PAYLOAD_BYTES, init_broker, quote_path
 from mosaic_servicekit.credentials import RunSigner, creds_path
 
 START_DEADLINE_S = 10.0
@@ -104,7 +104,7 @@ class TestBroker:
         config.write_text(
             f'listen: "127.0.0.1:{self.port}"\nhttp: "127.0.0.1:{self.monitor_port}"\n'
             f"max_payload: {MAX_PAYLOAD_BYTES}\n"
-            f'jetstream {{ store_dir: "{store}", max_file_store: {2 * 2**30} }}\n'
+            f"jetstream {{ store_dir: {quote_path(store)}, max_file_store: {2 * 2**30} }}\n"
         )
         return config
 
