@@ -102,8 +102,8 @@ class Recorder:
         cursor = await self._vault.open()
         state = await self._stream.ensure()
         start = start_of(cursor, state)
-        position = start.seq - 1
-        self._see(position, state.last)
+        position = max(start.seq, state.first) - 1
+        self._see(position, state)
         self._guard.check()
         if not await self._stream.is_writable(state):
             await self._stream.replace()
@@ -133,7 +133,8 @@ class Recorder:
                     self._report(commit)
                 position = arrivals[-1].stream_seq
                 self._failures = 0
-                self._see(position, position + puller.pending)
+                self.situation.cursor = position
+                self.situation.stream_last = position + puller.pending
             await self._announce()
             if time.monotonic() - self._cared_at >= _CARE_INTERVAL_S:
                 await self._care(state, position)
@@ -148,7 +149,7 @@ class Recorder:
             raise StreamMoved("the broker's stream was made anew, or the broker was started again")
         if now.last < position:
             raise StreamMoved(f"the stream went back from {position} to {now.last}")
-        self._see(position, now.last)
+        self._see(position, now)
         if position > self._purged and position >= now.first:
             # never beyond what this session has in the store
             await self._stream.purge(position)
@@ -181,9 +182,10 @@ class Recorder:
         self._failures += 1
         self.situation.reason = reason
 
-    def _see(self, cursor: int, stream_last: int) -> None:
-        self.situation.cursor = cursor
-        self.situation.stream_last = stream_last
+    def _see(self, position: int, stream: StreamState) -> None:
+        """Report how far the store is. What the stream no longer holds is not waiting to be read."""
+        self.situation.cursor = max(position, stream.first - 1)
+        self.situation.stream_last = stream.last
 
     async def _wait_connected(self) -> bool:
         """Wait for the broker; False when asked to stop."""
