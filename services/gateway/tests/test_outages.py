@@ -103,6 +103,24 @@ async def test_without_a_broker_history_still_answers(
         assert (await http.get("/readyz")).status_code == 503
 
 
+@pytest.mark.parametrize("is_embedded", [True, False])
+async def test_a_finding_names_where_the_log_of_the_broker_is(
+    gateway: Any, broker: TestBroker, home: Path, is_embedded: bool
+) -> None:
+    """Without a broker `status` names a log that exists: the stack's file, or the command for containers."""
+    if is_embedded:
+        (home / "logs").mkdir(parents=True, exist_ok=True)
+        (home / "logs" / "broker.log").touch()
+    await asyncio.to_thread(broker.kill)
+    async with asyncio.timeout(10):
+        # the gateway does not announce that it lost the broker
+        while (stack := (await gateway.get("/stack")).json())["broker"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    finding = stack["findings"][0]
+    where = str(home / "logs" / "broker.log") if is_embedded else "`docker compose logs broker`"
+    assert where in finding
+
+
 async def test_without_a_scheduler_it_is_said_at_once(gateway: Any) -> None:
     """With a broker but nobody behind it, the answer is 503 within two seconds."""
     began = time.monotonic()

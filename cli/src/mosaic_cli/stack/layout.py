@@ -8,9 +8,8 @@ from pathlib import Path
 
 from mosaic_cli.errors import EnvironmentMissing, HomeUnusable
 from mosaic_client import data_root
-from mosaic_contracts.stack import STACK_FILE, STACK_LOCK, TOKEN_FILE
+from mosaic_contracts.stack import LOG_DIR, STACK_FILE, STACK_LOCK, TOKEN_FILE
 
-LOG_DIR = "logs"
 DEFAULT_DISK_RESERVE_BYTES = 512 * 2**20
 """As the recorder's: below it nothing is accepted (docs/interfaces.md)."""
 

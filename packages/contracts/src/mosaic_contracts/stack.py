@@ -11,6 +11,9 @@ TOKEN_FILE = "secrets/gateway.token"
 SCHEDULER_DB = "db/scheduler.sqlite3"
 TELEMETRY_DB = "db/telemetry.sqlite3"
 RUNS_DIR = "runs"
+LOG_DIR = "logs"
+"""Logs of the embedded stack, one file a service."""
+BROKER_LOG = f"{LOG_DIR}/broker.log"
 
 
 class ServiceEntry(PeerModel):

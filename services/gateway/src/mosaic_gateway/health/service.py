@@ -9,7 +9,7 @@ from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunSummary
 from mosaic_contracts.services import ListRequest, RecorderStatus, SchedulerStatus
-from mosaic_contracts.stack import StackProxies, StackStatus
+from mosaic_contracts.stack import BROKER_LOG, StackProxies, StackStatus
 from mosaic_contracts.states import RunState
 from mosaic_gateway.history import History
 from mosaic_gateway.peers import Recorder, Scheduler
@@ -56,7 +56,7 @@ class Health:
             # One cause, said once: without the broker nobody can answer.
             findings = [
                 self._bus.refusal
-                or f"The broker at {self._bus.url} cannot be reached; see its log under nats/.",
+                or f"The broker at {self._bus.url} cannot be reached; see {self._broker_log()}.",
                 *store,
                 *self._disk_findings(),
             ]
@@ -112,6 +112,11 @@ class Health:
             f"({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}), which had some: it was deleted or exchanged. "
             "Put a copy of db/telemetry.sqlite3 back if you have one; new runs are recorded."
         ]
+
+    def _broker_log(self) -> str:
+        """Name the place of the broker's log: a file of the embedded stack, else what its engine keeps."""
+        path = self._home / BROKER_LOG
+        return f"its log, {path}" if path.exists() else "`docker compose logs broker`"
 
     def _disk_findings(self) -> list[str]:
         free = shutil.disk_usage(self._home).free
