@@ -22,13 +22,14 @@ def make_run_folder(
     drain_s: float = 10.0,
     parameters: dict[str, Any] | None = None,
     run_id: str = RUN_ID,
+    algorithm: str = "synthetic",
 ) -> Path:
     """Write spec.json and control/launch.json; returns the folder."""
     control = folder / "control"
     control.mkdir(parents=True, mode=0o700)
     spec = {
         "worker": "synthetic",
-        "algorithm": "synthetic",
+        "algorithm": algorithm,
         "environment": "Synthetic-v0",
         "outbox_bytes": outbox_bytes,
         "when_outbox_full": when_outbox_full,

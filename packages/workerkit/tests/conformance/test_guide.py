@@ -77,6 +77,10 @@ def test_lines_are_understood(tmp_path: Path) -> None:
         ('{"global_step": -1, "m": 1}', True, "step_invalid"),
         ('{"global_step": 1, "m": ', False, "json_invalid"),
         ('{"type": "metric", "name": "m", "value": "many"}', False, "fields_invalid"),
+        ('{"type": 17}', False, "type_invalid"),
+        ('{"type": 1.5, "name": "m", "value": 1}', False, "type_invalid"),
+        ('{"type": null, "m": 1}', False, "type_invalid"),
+        ('{"type": ["metric"], "m": 1}', False, "type_invalid"),
     ],
 )
 def test_the_table_of_odd_values(tmp_path: Path, line: str, kept: bool, reason: str | None) -> None:
@@ -103,6 +107,15 @@ def test_commands(tmp_path: Path) -> None:
         subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=30)
     assert (tmp_path / "events.jsonl").stat().st_size > 0
     assert (tmp_path / "my_walk/program.toml").exists()
+
+
+def test_environments_are_made_before_they_are_used() -> None:
+    """A command from an environment comes after the `./mosaic sync` that makes it, so each note works as written."""
+    for note in NOTES:
+        made: set[str] = set()
+        for line in re.findall(r"^.*(?:\./mosaic sync|var/venvs/).*$", note, re.MULTILINE):
+            made.update(*(words.split() for words in re.findall(r"\./mosaic sync ([\w ]+)", line)))
+            assert set(re.findall(r"var/venvs/(\w+)/bin", line)) <= made, line
 
 
 def test_the_notes_are_short() -> None:

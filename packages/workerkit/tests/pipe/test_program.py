@@ -7,7 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.pipe.program_run import PIPE
+from tests.pipe.program_run import PIPE, Run
+from tests.run_folder import make_run_folder
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription, WorkerManifest
@@ -72,6 +73,102 @@ def test_a_file_that_cannot_be(tmp_path: Path, change: tuple[str, str], words: s
     with pytest.raises(ProgramFileInvalid) as invalid:
         read_program_file(program_file(tmp_path, TOML.replace(*change)))
     assert words in str(invalid.value)
+
+
+SWITCHES = """
+id = "mine"
+title = "Mine"
+[algorithms.a]
+command = ["a.sh", "{cuda}", "{clip}", "{anneal}", "{deep}", "end"]
+[algorithms.a.parameters.cuda]
+type = "boolean"
+default = false
+x-when-true = "--cuda"
+[algorithms.a.parameters.clip]
+type = "boolean"
+default = true
+x-when-true = "--clip"
+x-when-false = "--no-clip"
+[algorithms.a.parameters.anneal]
+type = "boolean"
+default = true
+x-when-false = "--anneal="
+[algorithms.a.parameters.deep]
+type = "boolean"
+default = false
+x-when-true = ["--deep", "yes"]
+x-when-false = ["--deep", "no"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, ["--clip", "--deep", "no"]),
+        ({"cuda": True, "deep": True}, ["--cuda", "--clip", "--deep", "yes"]),
+        ({"clip": False, "anneal": False}, ["--no-clip", "--anneal=", "--deep", "no"]),
+    ],
+)
+def test_a_boolean_parameter_becomes_its_word(
+    tmp_path: Path, given: dict[str, bool], words: list[str]
+) -> None:
+    """A boolean parameter gives the word declared for its value, or no word at all."""
+    program = read_program_file(program_file(tmp_path, SWITCHES)).algorithms["a"]
+    assert program.argv(spec(parameters=given), PLACES) == ["a.sh", *words, "end"]
+
+
+def test_false_is_never_passed_as_a_text(tmp_path: Path) -> None:
+    """A false value without a declared word is refused, because `type=bool` reads the text false as true."""
+    text = TOML.replace('"{run_dir}"', '"--fast={fast}"')
+    program = read_program_file(program_file(tmp_path, text)).algorithms["a"]
+    with pytest.raises(ProgramRefused, match="x-when-false"):
+        program.argv(spec(steps=9, parameters={"lr": 1, "fast": False}), PLACES)
+    with pytest.raises(ProgramRefused, match="give true or false"):
+        program.argv(spec(steps=9, parameters={"lr": 1, "fast": "false"}), PLACES)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("{clip}", "--clip={clip}"), "a word by itself"),
+        (('"a.sh", "{cuda}"', '"{cuda}"'), "not first"),
+        (('x-when-true = "--cuda"', "x-when-true = 1"), "a text or a list of texts"),
+        (('type = "boolean"\ndefault = true', 'type = "string"'), "make it boolean"),
+        (("default = true", 'default = "true"'), "is not true or false"),
+    ],
+)
+def test_words_of_a_boolean_that_cannot_be_placed(
+    tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    """Words of a boolean parameter are checked where program.toml is read."""
+    with pytest.raises(ProgramFileInvalid) as invalid:
+        read_program_file(program_file(tmp_path, SWITCHES.replace(*change, 1)))
+    assert words in str(invalid.value)
+
+
+FLAGS = """
+import argparse, json
+p = argparse.ArgumentParser()
+p.add_argument("--anneal", type=bool, default=True)
+p.add_argument("--cuda", action="store_true")
+p.add_argument("--clip", action=argparse.BooleanOptionalAction)
+print(json.dumps({"type": "test.ran", **vars(p.parse_args())}))
+"""
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_what_ran_is_what_is_recorded(tmp_path: Path, value: bool) -> None:
+    """A real argparse program sees the boolean values that the run's config records."""
+    (tmp_path / "flags.py").write_text(FLAGS)
+    text = SWITCHES.replace('"a.sh"', f'"{sys.executable}", "{{here}}/flags.py"')
+    text = text.replace(', "{deep}", "end"', "").partition("[algorithms.a.parameters.deep]")[0]
+    path = program_file(tmp_path, text)
+    given = dict.fromkeys(("anneal", "cuda", "clip"), value)
+    folder = make_run_folder(tmp_path / "run", parameters=given, algorithm="a")
+    subprocess.run([*PIPE, str(path), "train", "--run-dir", str(folder)], check=True, timeout=30)
+    run = Run(folder, 0, b"")
+    assert run.of("test.ran")[0].data == given
+    assert run.of("config")[0].data["arguments"] == given
 
 
 def test_check_finds_the_program(tmp_path: Path) -> None:
@@ -145,3 +242,44 @@ def test_a_made_worker_keeps_the_contract(tmp_path: Path) -> None:
     judged = subprocess.run(command, capture_output=True, check=False, timeout=60)
     assert [v for v in json.loads(judged.stdout)["verdicts"] if v["result"] != "ok"] == []
     assert judged.returncode == 0
+
+
+def test_making_a_worker_with_switches(tmp_path: Path) -> None:
+    """Flags in a command line become boolean parameters with their words; a lone flag is false by default."""
+    words = ["./a", "{--use-cuda}", "{--clip/--no-clip}", "{--log/--no-log=true}", "{-q=true}"]
+    (tmp_path / "a").write_text("")
+    make_worker(tmp_path / "w", words, tmp_path)
+    program = read_program_file(tmp_path / "w/program.toml").algorithms["train"]
+    assert program.argv(spec(parameters={"clip": False}), PLACES) == [
+        *(str(tmp_path / "a"), "--no-clip", "--log", "-q"),
+    ]
+    values = {"clip": True, "use_cuda": True, "log": False, "q": False}
+    assert program.argv(spec(parameters=values), PLACES) == [
+        *(str(tmp_path / "a"), "--use-cuda", "--clip", "--no-log"),
+    ]
+
+
+@pytest.mark.parametrize("way", ["absolute", "relative", "active"])
+def test_making_a_worker_keeps_the_interpreter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """The interpreter of a virtual environment is written as given, not as the base interpreter that it links to."""
+    python = tmp_path / "venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(Path(sys.executable).resolve())
+    (python.parents[1] / "pyvenv.cfg").write_text(
+        f"home = {Path(sys.executable).resolve().parent}\n"
+    )
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "t.yaml").write_text("")
+    words = {"absolute": str(python), "relative": "sub/../venv/bin/python", "active": "python"}
+    if way == "active":
+        monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "venv"))
+        monkeypatch.setenv("PATH", f"{python.parent}:/usr/bin")
+    make_worker(tmp_path / "w", [words[way], "-c", "0", "--config=t.yaml"], tmp_path)
+    program = read_program_file(tmp_path / "w/program.toml").algorithms["train"]
+    assert program.command == [str(python), "-c", "0", f"--config={tmp_path}/t.yaml"]
+    prefix = subprocess.run(
+        [program.command[0], "-c", "import sys; print(sys.prefix)"], capture_output=True, text=True
+    )
+    assert prefix.stdout.strip() == str(tmp_path / "venv")

@@ -22,7 +22,7 @@ from mosaic_workerkit.pipe.worker import BareProgram, PipeWorker
 _USAGE = """\
 mosaic-pipe [--run-dir DIR | --events FILE] -- PROGRAM [ARGS]
        mosaic-pipe PROGRAM.toml describe | check | train --run-dir DIR
-       mosaic-pipe --make-worker FOLDER -- PROGRAM [ARGS with {seed}, {steps=N}, {name=value}]
+       mosaic-pipe --make-worker FOLDER -- PROGRAM [ARGS with {seed}, {steps=N}, {name=value}, {--name/--no-name}]
        mosaic-pipe --schema"""
 
 

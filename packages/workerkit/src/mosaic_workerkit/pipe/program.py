@@ -20,6 +20,8 @@ from mosaic_workerkit.pipe.errors import ProgramFileInvalid, ProgramRefused
 _PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 SEED, STEPS, ENVIRONMENT = "seed", "steps", "environment"
 HERE, RUN_DIR, RUN_ID = "here", "run_dir", "run_id"
+WHEN_TRUE, WHEN_FALSE = "x-when-true", "x-when-false"
+"""Keys in the schema of a boolean parameter: the words that the program gets in place of `{name}`."""
 OF_THE_RUN = frozenset({SEED, STEPS, ENVIRONMENT, HERE, RUN_DIR, RUN_ID})
 """Placeholders that are no parameters: fields of the run's spec, and where things lie."""
 
@@ -28,7 +30,8 @@ class Program(UserModel):
     """One program, which is one algorithm of the worker."""
 
     command: list[str] = Field(min_length=1)
-    """argv. `{name}` is replaced, in each word by itself: no shell sees it."""
+    """argv. `{name}` is replaced, in each word by itself: no shell sees it. A boolean parameter can become a word of
+    its own, or none (`x-when-true`, `x-when-false`)."""
     title: str = ""
     summary: str = ""
     directory: str = "{run_dir}"
@@ -54,7 +57,33 @@ class Program(UserModel):
             raise ValueError(f"the command has {{{unknown[0]}}}, which is no parameter; declare it")
         if unused:
             raise ValueError(f"parameter {unused[0]!r} is not in the command; add {{{unused[0]}}}")
+        for name, schema in self.parameters.items():
+            if schema.get("type") == "boolean" and not isinstance(
+                schema.get("default", True), bool
+            ):
+                raise ValueError(f"the default of boolean parameter {name!r} is not true or false")
+            if WHEN_TRUE in schema or WHEN_FALSE in schema:
+                self._check_switch(name, schema)
         return self
+
+    def _check_switch(self, name: str, schema: dict[str, Any]) -> None:
+        """Refuse words of a boolean parameter that could not be placed."""
+        if schema.get("type") != "boolean":
+            raise ValueError(f"parameter {name!r} has {WHEN_TRUE} or {WHEN_FALSE}; make it boolean")
+        for key in (WHEN_TRUE, WHEN_FALSE):
+            words = schema.get(key, "")
+            if not isinstance(words, str) and not (
+                isinstance(words, list) and all(isinstance(word, str) for word in words)
+            ):
+                raise ValueError(f"{key} of parameter {name!r} is a text or a list of texts")
+        place = f"{{{name}}}"
+        if (
+            any(place in word and word != place for word in self.command)
+            or self.command[0] == place
+        ):
+            raise ValueError(
+                f"{place} has words of its own; write it as a word by itself, not first"
+            )
 
     @property
     def placeholders(self) -> set[str]:
@@ -65,7 +94,8 @@ class Program(UserModel):
         """Value of each parameter in this run.
 
         Raises:
-            ProgramRefused: an unknown one, or one without a default that was not given.
+            ProgramRefused: an unknown one, one without a default that was not given, or a boolean one that is not
+            true or false.
         """
         for name in spec.parameters:
             if name not in self.parameters:
@@ -77,6 +107,9 @@ class Program(UserModel):
         missing = [name for name in self.parameters if values.get(name) is None]
         if missing:
             raise ProgramRefused(f"give a value for {missing[0]}: -p {missing[0]}=VALUE")
+        for name, schema in self.parameters.items():
+            if schema.get("type") == "boolean" and not isinstance(values[name], bool):
+                raise ProgramRefused(f"{name} is {values[name]!r}; give true or false")
         return values
 
     def total_steps(self, spec: RunSpec) -> int | None:
@@ -96,8 +129,36 @@ class Program(UserModel):
         given = {
             name: self._placed(name, value, places) for name, value in self.values(spec).items()
         }
-        words = {name: _word(value) for name, value in {**told, **places, **given}.items()}
-        return [_PLACEHOLDER.sub(lambda found: words[found[1]], word) for word in self.command]
+        texts = {name: _word(value) for name, value in {**told, **places, **given}.items()}
+        argv: list[str] = []
+        for word in self.command:
+            switch = self._switch(word, given)
+            if switch is None:
+                argv.append(_PLACEHOLDER.sub(lambda found: texts[found[1]], word))
+            else:
+                argv += switch
+        return argv
+
+    def _switch(self, word: str, given: Mapping[str, Any]) -> list[str] | None:
+        """The words that stand for a boolean parameter; None when `word` is no such parameter.
+
+        Raises:
+            ProgramRefused: the value is false, and program.toml does not say how the program gets that.
+        """
+        name = word[1:-1] if _PLACEHOLDER.fullmatch(word) else ""
+        schema = self.parameters.get(name, {})
+        if WHEN_TRUE in schema or WHEN_FALSE in schema:
+            words = schema.get(WHEN_TRUE if given[name] else WHEN_FALSE, "")
+            return words if isinstance(words, list) else [words] if words else []
+        for name in _PLACEHOLDER.findall(word):
+            if given.get(name) is False:
+                # bool("false") is true in Python, so argparse's type=bool would run what was not asked for.
+                raise ProgramRefused(
+                    f"{name} is false, and program.toml does not say which word means that. In "
+                    f"[algorithms.NAME.parameters.{name}] give {WHEN_TRUE} and {WHEN_FALSE} (empty: no word), and "
+                    f"write {{{name}}} as a word by itself"
+                )
+        return None
 
     def _placed(self, name: str, value: Any, places: Mapping[str, str]) -> Any:
         """A checkpoint lies in the run folder, and the program may be started elsewhere."""

@@ -119,8 +119,10 @@ class Translator:
             )
 
     def _translate(self, fields: Fields) -> None:
-        kind = fields.get("type")
-        if isinstance(kind, str) and kind in schema.TYPES:
+        kind = fields.get("type", "")
+        if not isinstance(kind, str):
+            raise LineRefused("type_invalid", f'type is {kind!r:.60}, not a text like "metric"')
+        if kind in schema.TYPES:
             huge = next((key for key, v in fields.items() if isinstance(v, HugeNumber)), None)
             if huge is not None:
                 number_of(fields[huge])  # raises with the words for it
@@ -128,7 +130,7 @@ class Translator:
             if not isinstance(line, schema.ConfigLine):
                 self.begin()
             self._typed(line)
-        elif isinstance(kind, str) and "." in kind:
+        elif "." in kind:
             self.begin()
             data = {key: value for key, value in fields.items() if key != "type"}
             self._telemetry.extra(kind, storable(data))
