@@ -36,13 +36,18 @@ def test_a_bar_that_never_ends_its_line_stays_small() -> None:
     collector = LineCollector()
     for percent in range(2000):
         assert collector.feed(f"\r{percent:>100}") == []
-    assert len(collector._rest) <= MAX_LINE + 200
+    assert len(collector._raw) <= MAX_LINE + 200
     assert collector.finish() == [f"{1999:>100}"]
 
 
-def test_a_very_long_line_is_cut_with_a_mark() -> None:
-    """Nobody reads 64 KiB of one line, and the mark says that there was more."""
-    assert clean_line("x" * (MAX_LINE + 1)) == "x" * MAX_LINE + " [cut]"
+@pytest.mark.parametrize("more", [1, 1_000, 500_000])
+def test_a_very_long_line_shows_beginning_count_and_end(more: int) -> None:
+    """Nobody reads 64 KiB of one line; the mark says how much is left out, and the end follows it."""
+    line = "<" + "x" * (MAX_LINE + more - 2) + ">"
+    mark = f" … [{more:,} character{'' if more == 1 else 's'} left out] … "
+    shown = "<" + "x" * (MAX_LINE * 3 // 4 - 1) + mark + "x" * (MAX_LINE // 4 - 1) + ">"
+    assert clean_line(line) == shown
+    assert collect(*(line[i : i + 10_000] for i in range(0, len(line), 10_000)), "\n") == [shown]
 
 
 @pytest.mark.parametrize(

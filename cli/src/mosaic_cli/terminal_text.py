@@ -1,36 +1,18 @@
-"""Output of other programs made fit for a terminal: progress bars collapsed, control codes taken out."""
+"""Output of other programs made fit for a terminal."""
 
-from mosaic_contracts.terminal import strip_controls
+from mosaic_contracts.output_lines import OutputLines
 
 MAX_LINE = 64 * 1024
-"""Longer lines are cut with a mark; a bar that never ends its line must not fill the memory."""
-_CUT = " [cut]"
+"""Longer lines show their beginning, how much is left out, and their end."""
 
 
-class LineCollector:
+class LineCollector(OutputLines):
     """Turns pieces of text into whole lines. Of a line that was redrawn with carriage returns the last stays."""
 
     def __init__(self) -> None:
-        self._rest = ""
-
-    def feed(self, text: str) -> list[str]:
-        """Whole lines that are complete now."""
-        *lines, self._rest = (self._rest + text).split("\n")
-        if len(self._rest) > MAX_LINE:
-            # the last carriage return begins what would be shown
-            redrawn = self._rest.rstrip("\r").rpartition("\r")[2]
-            self._rest = redrawn if len(redrawn) <= MAX_LINE else redrawn[:MAX_LINE] + "\r"
-        return [clean_line(line) for line in lines]
-
-    def finish(self) -> list[str]:
-        """The last line, when it has no end."""
-        rest, self._rest = self._rest, ""
-        return [clean_line(rest)] if rest else []
+        super().__init__(MAX_LINE)
 
 
 def clean_line(line: str) -> str:
     """The line as it stands on a screen in the end."""
-    shown = line.rstrip("\r").rpartition("\r")[2]
-    if len(shown) > MAX_LINE:
-        shown = shown[:MAX_LINE] + _CUT
-    return strip_controls(shown)
+    return "".join(OutputLines(MAX_LINE).feed(line + "\n"))

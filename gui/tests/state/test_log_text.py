@@ -54,10 +54,11 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert log.lines[0] == "50"
     assert log.total == log_text.MOST_LINES + 50
     log.feed("x" * 25 + "\n")
-    assert log.lines[-1] == "xxxxxxxxxx … (15 characters more)"
+    assert log.lines[-1] == "xxxxxxxx … (15 characters left out) … xx"
     for _ in range(50):
         log.feed("y" * 5_000)
-    assert len(log._open) <= log_text.MOST_OPEN
+    assert len(log._output._raw) <= 65_536
+    assert log.unfinished == "yyyyyyyy … (249,990 characters left out) … yy"
 
 
 def test_a_view_asks_for_what_is_new() -> None:

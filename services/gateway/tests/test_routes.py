@@ -281,6 +281,30 @@ async def test_the_log_is_read_by_offset_and_from_its_end(
     assert (beyond.content, int(beyond.headers["x-next-offset"])) == (b"", len(text.encode()))
 
 
+@pytest.mark.parametrize("length", [2**16, 2**16 + 1, 2**20 - 5, 2**20 + 3, 3 * 2**20])
+@pytest.mark.parametrize("filler", ["x", "é", "🙂"])
+async def test_a_tail_shows_both_ends_of_a_long_line(
+    gateway: Any, peers: Any, record: Any, length: int, filler: str
+) -> None:
+    """However long the line is, its beginning and end are there, and the bytes left out are counted exactly."""
+    folder = gateway.home / "runs" / RUN_ID / "logs"
+    folder.mkdir(parents=True)
+    line = "<" + filler * ((length - 2) // len(filler.encode()))
+    line += "y" * (length - 1 - len(line.encode())) + ">"
+    for before in ("first\n", "5%\r50%\r", ""):
+        (folder / "worker.log").write_bytes(f"{before}{line}\n".encode())
+        shown = (await gateway.get(f"/runs/{RUN_ID}/log", params={"tail": 1})).text
+        assert shown.startswith(f"<{filler * 1000}")
+        assert shown.endswith(">\n")
+        assert "\ufffd" not in shown
+        head, found, end = shown.partition(" … [")
+        count, _, end = end.partition(" bytes left out] … ")
+        left_out = int(count.replace(",", "")) if found else 0
+        assert len((head + end).encode()) + left_out == length + 1
+        assert bool(found) == (length > 2**16)
+        assert len(shown.encode()) <= 2**16 + 1
+
+
 async def test_what_is_no_log_is_an_empty_one(gateway: Any, peers: Any) -> None:
     """A folder, a pipe, or a link out of the run folder in the log's place gives nothing, at once and without error."""
     folder = gateway.home / "runs" / RUN_ID / "logs"

@@ -36,7 +36,13 @@ def test_a_name_is_fit_for_a_file() -> None:
         (b"bad \xff\xfe utf-8\n", ["bad \ufffd\ufffd utf-8"]),
         (b"key=canary-secret-1 here\n", ["key=[hidden] here"]),
         (b"\n\n  \nlast", ["last"]),
-        (b"x" * 600, ["x" * 500 + "…"]),
+        (
+            b"<" + b"x" * 598 + b">",
+            ["<" + "x" * 374 + " … [100 characters left out] … " + "x" * 124 + ">"],
+        ),
+        (b"x" * 2**17, ["x" * 375 + " … [130,572 characters left out] … " + "x" * 125]),
+        (b"x" * 2**21 + b"\n", ["[beginning not read] … " + "x" * 500]),
+        (b"\r 50%" * 2**18 + b"\nend", [" 50%", "end"]),
         (b"\n".join(b"%d" % n for n in range(50)), [str(n) for n in range(30, 50)]),
     ],
 )

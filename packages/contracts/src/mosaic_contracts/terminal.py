@@ -61,3 +61,30 @@ def strip_sequences(raw: bytes) -> bytes:
         return raw
     text = raw.decode("utf-8", "surrogateescape")
     return _SEQUENCE.sub("", text).encode("utf-8", "surrogateescape")
+
+
+def split_unfinished(text: str) -> tuple[str, str]:
+    """Split off a sequence at the end of `text` that may go on in the next piece of output.
+
+    Returns:
+        The part that is fit for `strip_controls`, and the start of the sequence ("" without one). Content of an
+        unfinished sequence is left out where it is long, so that the second part stays below 5,000 characters.
+    """
+    found = _UNFINISHED.search(text)
+    if found is None:
+        return text, ""
+    cut = found[0]
+    if len(cut) <= _SHORT:
+        return text[: found.start()], cut
+    if cut[1] == "k" or cut[0] != "\x1b":
+        # Without its end this is no sequence, so its content must not be lost.
+        return (text[: found.start()], cut) if len(cut) <= _MOST_UNDECIDED else (text, "")
+    return text[: found.start()], cut[:2] + ("\x1b" if cut.endswith("\x1b") else "")
+
+
+_UNFINISHED = re.compile(
+    rf"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_k]{_STRING}\x1b?|[ -/]*)"
+    r"|\x9b[0-?]*[ -/]*|[\x90\x98\x9d-\x9f][^\x07\x18\x1a\x1b\x80-\x9f\r\n]*\x1b?)\Z"
+)
+_SHORT = 64
+_MOST_UNDECIDED = 4_096

@@ -13,6 +13,11 @@ from mosaic_gateway.artifacts.service import open_file
 TAIL_BYTES = 2**20
 """The end of the log that a tail looks at: a progress bar may have written a gigabyte without a line end."""
 
+LINE_BYTES = 2**16
+"""A longer line of a tail shows its first `HEAD_BYTES`, the number of bytes left out, and its last `END_BYTES`."""
+HEAD_BYTES = 3 * 2**14
+END_BYTES = 2**13
+
 
 @dataclass(frozen=True)
 class LogPart:
@@ -42,16 +47,53 @@ def read_tail(run_dir: Path, lines: int) -> LogPart:
         size = os.fstat(fd).st_size
         start = max(0, size - TAIL_BYTES)
         data = os.pread(fd, size - start, start)
-    found = data.split(b"\n")
-    ended = found[-1] == b""
-    if ended:
-        found.pop()
-    shown = [_as_shown(line) for line in found[-lines:]]
+        found = data.split(b"\n")
+        ended = found[-1] == b""
+        if ended:
+            found.pop()
+        shown = [_bounded(_as_shown(line)) for line in found[-lines:]]
+        if start > 0 and len(found) <= lines and b"\r" not in found[0].rstrip(b"\r"):
+            shown[0] = _read_line(fd, start, start + len(found[0].rstrip(b"\r")))
     return LogPart(b"\n".join(shown) + (b"\n" if ended and shown else b""), start + len(data))
 
 
 def _as_shown(line: bytes) -> bytes:
     return line.rstrip(b"\r").rpartition(b"\r")[2]
+
+
+def _read_line(fd: int, inside: int, end: int) -> bytes:
+    """The line that `inside` lies in, which may begin long before."""
+    begin = _line_start(fd, inside)
+    if end - begin <= LINE_BYTES:
+        return os.pread(fd, end - begin, begin)
+    head = os.pread(fd, HEAD_BYTES, begin)
+    return _joined(head, os.pread(fd, END_BYTES, end - END_BYTES), end - begin)
+
+
+def _line_start(fd: int, inside: int) -> int:
+    """Where the line around `inside` begins, or was last drawn again."""
+    while inside > 0:
+        block_start = max(0, inside - TAIL_BYTES)
+        block = os.pread(fd, inside - block_start, block_start)
+        found = max(block.rfind(b"\n"), block.rfind(b"\r"))
+        if found >= 0:
+            return block_start + found + 1
+        inside = block_start
+    return 0
+
+
+def _bounded(line: bytes) -> bytes:
+    if len(line) <= LINE_BYTES:
+        return line
+    return _joined(line[:HEAD_BYTES], line[-END_BYTES:], len(line))
+
+
+def _joined(head: bytes, end: bytes, length: int) -> bytes:
+    """Both ends of a line of `length` bytes, cut between characters."""
+    head = _whole_characters(head)
+    first = next((n for n in range(min(4, len(end))) if end[n] & 0xC0 != 0x80), 0)
+    end = end[first:]
+    return head + f" … [{length - len(head) - len(end):,} bytes left out] … ".encode() + end
 
 
 def _whole_characters(data: bytes) -> bytes:

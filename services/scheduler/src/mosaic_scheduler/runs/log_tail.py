@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from mosaic_contracts.output_lines import shorten
 from mosaic_contracts.terminal import strip_controls
 from mosaic_servicekit.logging import redactor
 
 LINES = 20
-_BYTES = 64 * 2**10
-"""Read from the end; a traceback through a deep stack is a few KiB."""
+_BYTES = 2**20
+"""Read from the end; a traceback through a deep stack is a few KiB, and one printed array may be much more."""
 _LINE_CHARACTERS = 500
 
 
@@ -17,18 +18,30 @@ def last_lines(path: Path, count: int = LINES) -> list[str]:
         with path.open("rb") as file:
             file.seek(0, 2)
             size = file.tell()
-            file.seek(max(0, size - _BYTES))
+            start = max(0, size - _BYTES)
+            file.seek(start)
             data = file.read(_BYTES)
     except FileNotFoundError:
         return []
     # Broken UTF-8, also a character that the cut went through, must not cost the whole tail.
     text = data.decode("utf-8", errors="replace")
-    lines = [_clean(line) for line in text.split("\n")]
+    first, *others = text.split("\n")
+    cut = start > 0 and "\r" not in first.rstrip("\r")
+    lines = [_ending(first) if cut else _clean(first), *map(_clean, others)]
     return [line for line in lines if line.strip()][-count:]
 
 
 def _clean(line: str) -> str:
+    return shorten(_shown(line), _LINE_CHARACTERS)
+
+
+def _ending(line: str) -> str:
+    """Of a line that begins before what was read."""
+    shown = _shown(line)
+    return f"[beginning not read] … {shown[-_LINE_CHARACTERS:]}" if shown else ""
+
+
+def _shown(line: str) -> str:
     # A bar overwrites itself after each \r: only its last state is what a terminal would show.
     drawn = (strip_controls(part) for part in reversed(line.split("\r")))
-    shown = redactor.clean_text(next((part for part in drawn if part.strip()), "")).rstrip()
-    return shown if len(shown) <= _LINE_CHARACTERS else shown[:_LINE_CHARACTERS] + "…"
+    return redactor.clean_text(next((part for part in drawn if part.strip()), "")).rstrip()
