@@ -1,10 +1,13 @@
 """What NVML says of the GPUs, and what it does not: every field by itself may be missing, and nothing is an error."""
 
 import asyncio
+import copy
 import io
 import json
+import math
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +200,102 @@ async def test_a_helper_that_dies_or_raves_is_a_state() -> None:
         await watch.look()
         assert watch.looks == 2
         await watch.close()
+
+
+GOOD: dict[str, Any] = {
+    "devices": [
+        {
+            "uuid": "GPU-a",
+            "index": 0,
+            "name": "A",
+            "utilization_percent": 40.0,
+            "memory_used_bytes": 1,
+            "memory_total_bytes": 2,
+            "temperature_c": 61.0,
+            "power_w": 75.5,
+            "processes": [{"pid": 7, "kind": "compute", "memory_bytes": 5}],
+            "card": None,
+        }
+    ],
+    "lost": [{"index": 1, "why": "GPU is lost"}],
+}
+ODD: tuple[Any, ...] = (
+    None, True, -1, 2**31, 2**63, 10**400, 1.5, math.nan, math.inf, "", "x", "\x1b[2J, y", "\ud800", "é" * 3000, [], {},
+    [None], [[]], {"a": 1}, [{}], "7",
+)  # fmt: skip
+
+
+def mutations(value: Any) -> Iterator[Any]:
+    """`value` with one part of it replaced by something odd, or left out."""
+    yield from ODD
+    parts = (
+        list(value) if isinstance(value, dict) else range(len(value)) if type(value) is list else ()
+    )
+    for part in parts:
+        for changed in mutations(value[part]):
+            whole = copy.deepcopy(value)
+            whole[part] = changed
+            yield whole
+        less = copy.deepcopy(value)
+        del less[part]
+        yield less
+
+
+async def test_whatever_the_helper_answers_is_read_or_refused_with_a_reason(tmp_path: Path) -> None:
+    """No answer ends the watch. One that is read can be reported; any other is silence with a reason."""
+    path = tmp_path / "answers"
+    lines = [json.dumps(changed).encode() for changed in mutations(GOOD)]
+    lines += [
+        json.dumps(GOOD).encode(), b"", b"[]", b"null", b"7", b"NaN", b"[" * 1000, b"[" * 400_000, b"\xff\xfe", b"{",
+        b'{"devices": [], "lost": []}', b'{"devices": [], "lost": [], "absent": "x"}', b"x" * 2_000_000, b"\0" * 50,
+        json.dumps({**GOOD, "devices": GOOD["devices"] * 2}).encode(), json.dumps({"failed": "x"}).encode(),
+    ]  # fmt: skip
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    program = (
+        f"import sys\nfor line in open({str(path)!r}, 'rb'):\n"
+        "  sys.stdin.readline(); sys.stdout.buffer.write(line); sys.stdout.flush()"
+    )
+    watch = GpuWatch([sys.executable, "-c", program])
+    refused = 0
+    for _ in lines:
+        reading = await watch._ask()
+        assert reading.note or reading.state is GpuState.OK
+        if reading.state is GpuState.SILENT:
+            refused += 1
+        for sample in reading.samples:
+            sample.model_dump_json()
+            assert sample.uuid.isprintable()
+        assert all(pid < 2**31 for pid in reading.memory_of)
+    await watch.close()
+    assert refused > len(lines) * 0.8
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[1, 2]",
+        '{"devices": [{"uuid": "GPU-a", "index": 0, "name": "A", "processes": [null]}], "lost": []}',
+        '{"devices": null}',
+        '{"devices": [{"uuid": "GPU-b", "index": 0, "name": "B"}], "lost": []}\n[]',
+    ],
+)
+async def test_nonsense_is_quarantined_and_devices_stay_known(tmp_path: Path, said: str) -> None:
+    """A list, a null process, nothing, or two answers at once: silence with the reason, then well again."""
+    machine = FakeMachine(tmp_path / "gpus.json", "GPU-a")
+    good = json.loads(machine.variable)
+    program = "while input() is not None: print(" + repr(said) + ", flush=True)"
+    watch = GpuWatch(good)
+    await watch.look()
+    await watch.close()
+    watch._argv = [sys.executable, "-u", "-c", program]
+    await watch.look()
+    if watch.reading.state is not GpuState.SILENT:  # the second line is found at the next look
+        await watch.look()
+    assert watch.reading.state is GpuState.SILENT
+    assert "something strange" in watch.reading.note
+    assert len(watch.reading.devices) == 1
+    watch._argv = good
+    await watch.look()
+    assert watch.reading.state is GpuState.OK
+    assert [device.sample.uuid for device in watch.reading.devices] == ["GPU-a"]
+    await watch.close()

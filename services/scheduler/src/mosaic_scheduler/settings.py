@@ -25,7 +25,9 @@ class SchedulerSettings(ServiceSettings):
 
     gpu_share_limit: Annotated[int, Field(ge=1, le=64)] = 4
     """Runs with `gpu_memory_mb` that one GPU takes at most."""
-    gpu_helper: list[str] = Field(default_factory=lambda: list(HELPER))
+    gpu_helper: Annotated[list[str], Field(min_length=1)] = Field(
+        default_factory=lambda: list(HELPER)
+    )
     """As JSON: the command that reads the GPUs (`mosaic_scheduler.gpus.nvml` says how)."""
 
     http_proxy: SecretStr | None = Field(default_factory=lambda: standard("HTTP_PROXY"))

@@ -1,10 +1,10 @@
-"""One look at all GPUs, as the helper process tells it."""
+"""One look at all GPUs, made from an answer of the helper process."""
 
-import json
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from mosaic_contracts.machine import GpuSample, GpuState
+from mosaic_scheduler.gpus.answer import DeviceEntry, read_answer
 
 
 @dataclass(frozen=True)
@@ -79,17 +79,17 @@ def parse(line: bytes) -> GpuReading:
     """A line of the helper process.
 
     Raises:
-        ValueError, KeyError: it is no such line.
+        AnswerInvalid: it is no such line.
     """
-    said: dict[str, Any] = json.loads(line)
-    if "absent" in said:
-        note = f"No NVIDIA GPU is seen here: {said['absent']}. On a machine without one that is no fault."
+    answer = read_answer(line)
+    if answer.absent is not None:
+        note = f"No NVIDIA GPU is seen here: {answer.absent}. On a machine without one that is no fault."
         return GpuReading(GpuState.ABSENT, note)
-    if "failed" in said:
-        note = f"The NVIDIA driver answers with an error: {said['failed']}. See `nvidia-smi` and `dmesg`."
+    if answer.failed is not None:
+        note = f"The NVIDIA driver answers with an error: {answer.failed}. See `nvidia-smi` and `dmesg`."
         return GpuReading(GpuState.SILENT, note)
-    devices = tuple(_device(entry) for entry in said["devices"])
-    lost = {int(entry["index"]): str(entry["why"]) for entry in said["lost"]}
+    devices = tuple(_device(entry) for entry in answer.devices or ())
+    lost = {entry.index: entry.why for entry in answer.lost or ()}
     if lost:
         words = " ".join(f"GPU {index} cannot be read: {why}." for index, why in lost.items())
         note = f"{words} See `dmesg`; a reset or restart of the machine may bring it back."
@@ -99,10 +99,7 @@ def parse(line: bytes) -> GpuReading:
     return GpuReading(GpuState.OK, "", devices)
 
 
-def _device(entry: dict[str, Any]) -> DeviceReading:
-    processes = tuple(
-        DeviceProcess(int(p["pid"]), p["kind"], p["memory_bytes"])
-        for p in entry.pop("processes", [])
-    )
-    card = entry.pop("card", None)
-    return DeviceReading(GpuSample.model_validate(entry), card, processes)
+def _device(entry: DeviceEntry) -> DeviceReading:
+    processes = tuple(DeviceProcess(p.pid, p.kind, p.memory_bytes) for p in entry.processes)
+    fields = entry.model_dump(exclude={"processes", "card"})
+    return DeviceReading(GpuSample.model_validate(fields), entry.card, processes)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from mosaic_contracts.machine import GpuState
+from mosaic_scheduler.gpus.answer import AnswerInvalid
 from mosaic_scheduler.gpus.reading import GpuReading, parse
 from mosaic_servicekit.logging import get_log
 
@@ -23,6 +24,7 @@ HELPER = (sys.executable, "-m", "mosaic_scheduler.gpus.nvml")
 _GONE_S = 2.0
 """For a helper to end that was told to."""
 _LINE_BYTES = 2**20
+_SHOWN_BYTES = 300
 
 
 class GpuWatch:
@@ -77,7 +79,8 @@ class GpuWatch:
         helper, self._helper = self._helper, None
         if helper is None or helper.returncode is not None:
             return
-        helper.kill()
+        with suppress(ProcessLookupError):
+            helper.kill()
         with suppress(TimeoutError):
             async with asyncio.timeout(_GONE_S):
                 await helper.wait()
@@ -85,14 +88,15 @@ class GpuWatch:
     async def _ask(self) -> GpuReading:
         try:
             async with asyncio.timeout(self._answer_s):
-                return parse(await self._line())
+                return _read(await self._line())
         except TimeoutError:
             note = (
                 f"The NVIDIA driver has not answered within {self._answer_s:g} s. Runs go on, none gets a GPU. "
                 "See `nvidia-smi` and `dmesg`; a restart of the machine may be needed."
             )
-        except (OSError, ValueError, KeyError) as error:
-            note = f"What reads the GPUs ended or said something strange: {error}. The scheduler's log has more."
+        except (OSError, ValueError) as error:
+            get_log().warning("gpus.helper_failed", error=str(error))
+            note = _strange(str(error))
         return GpuReading(GpuState.SILENT, note)
 
     async def _line(self) -> bytes:
@@ -106,6 +110,38 @@ class GpuWatch:
         stdin, stdout = self._helper.stdin, self._helper.stdout
         if stdin is None or stdout is None:
             raise OSError("it has no pipes")
+        if await _has_line(stdout):
+            raise ValueError("it said more than it was asked for")
         stdin.write(b"\n")
         await stdin.drain()
         return await stdout.readline()
+
+
+async def _has_line(stdout: asyncio.StreamReader) -> bool:
+    """Whether a line lies ready to be read; it is taken."""
+    try:
+        async with asyncio.timeout(0):
+            return bool(await stdout.readline())
+    except TimeoutError:
+        return False
+
+
+def _read(line: bytes) -> GpuReading:
+    """The reading of a line. A line that is no answer is logged and counts as silence: no lease changes by it."""
+    try:
+        if not line.endswith(b"\n"):
+            raise AnswerInvalid(
+                "it ended within its answer" if line else "it ended without an answer"
+            )
+        return parse(line)
+    except AnswerInvalid as error:
+        shown = line[:_SHOWN_BYTES].decode(errors="replace")
+        get_log().warning("gpus.answer_refused", reason=str(error), answer=shown, bytes=len(line))
+        return GpuReading(GpuState.SILENT, _strange(str(error)))
+
+
+def _strange(why: str) -> str:
+    return (
+        f"What reads the GPUs ended or said something strange: {why}. Runs go on, none gets a GPU. "
+        "The scheduler's log has more."
+    )
