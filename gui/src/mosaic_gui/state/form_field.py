@@ -1,12 +1,12 @@
 """One field of a form: its kind, default and bounds, and what was typed read as a value."""
 
-import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from mosaic_contracts.tracking import PROXY_ROLES, is_proxy, without_userinfo
 from mosaic_gui.state.language import mark, tr, tr_mark
+from mosaic_gui.state.number_entry import read_number, read_whole
 
 Value = bool | int | float | str | None
 
@@ -90,6 +90,16 @@ class FormField:
         except ValueError:
             return one == other
 
+    def reading(self, text: str) -> str:
+        """The number that a text is read as; empty where it is written in that very way, or is no number."""
+        if self.kind not in (FieldKind.INTEGER, FieldKind.NUMBER):
+            return ""
+        try:
+            read = self.text(self.parse(text))
+        except ValueError:
+            return ""
+        return read if read != text.strip() else ""
+
     def parse(self, text: str) -> Value:
         """The value that was typed.
 
@@ -108,9 +118,9 @@ class FormField:
             raise ValueError(tr("a value is needed"))
         match self.kind:
             case FieldKind.INTEGER:
-                return self._bounded(_integer(text))
+                return self._bounded(text, read_whole(text))
             case FieldKind.NUMBER:
-                return self._bounded(_number(text))
+                return self._bounded(text, read_number(text))
             case FieldKind.BOOLEAN:
                 return text.lower() in ("true", "yes", "1")
             case FieldKind.CHOICE:
@@ -130,7 +140,15 @@ class FormField:
         known = ", ".join(self.text(choice) for choice in self.choices if choice is not None)
         raise ValueError(tr("one of {values}", values=known))
 
-    def _bounded(self, value: int | float) -> int | float:
+    def _bounded(self, text: str, value: int | float) -> int | float:
+        try:
+            return self._within_bounds(value)
+        except ValueError as error:
+            if text == (read := self.text(value)):
+                raise
+            raise ValueError(tr("read as {value}: {fault}", value=read, fault=error)) from None
+
+    def _within_bounds(self, value: int | float) -> int | float:
         if self.minimum is not None and value < self.minimum:
             raise ValueError(tr("at least {value}", value=f"{self.minimum:g}"))
         if self.maximum is not None and value > self.maximum:
@@ -178,28 +196,3 @@ def _proxy(text: str) -> str:
             )
         )
     return text
-
-
-def _integer(text: str) -> int:
-    cleaned = text.replace(",", "").replace("_", "").replace(" ", "")
-    try:
-        return int(cleaned)
-    except ValueError:
-        pass
-    value = _number(cleaned)
-    if not value.is_integer():
-        raise ValueError(tr("must be a whole number"))
-    return int(value)
-
-
-def _number(text: str) -> float:
-    cleaned = text.replace("_", "").replace(" ", "")
-    if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?", cleaned):
-        cleaned = cleaned.replace(",", "")
-    try:
-        value = float(cleaned)
-    except ValueError:
-        raise ValueError(tr("must be a number")) from None
-    if not math.isfinite(value):
-        raise ValueError(tr("must be a finite number"))
-    return value

@@ -134,6 +134,8 @@ class FieldRow(QWidget):
             hint = tr("Fixed by the worker.") + f" {hint}"
         if self._fallback:
             hint = tr("Empty: the stack's {value}.", value=self._fallback) + f" {hint}"
+        if read := self.field.reading(self.text):
+            hint = tr("Read as {value}.", value=read) + f" {hint}"
         self._beside.set_help(fault or hint.strip(), is_fault=bool(fault))
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:

@@ -1,24 +1,20 @@
 """The settings, made from their declaration: one row for each, with its help."""
 
 from collections.abc import Callable, Mapping
-from typing import cast
 
 from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import (
-    QCheckBox,
-    QDoubleSpinBox,
-    QHBoxLayout,
-    QSpinBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from mosaic_gui.state.form_field import FieldKind, FormField
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.settings import NO_LANGUAGES, Entry, Settings, entries
 from mosaic_gui.views.form_field import CalmCombo
+from mosaic_gui.views.number_box import NumberBox, NumberHint
 from mosaic_gui.views.text import frame, label
 
 TITLE_WIDTH, FIELD_WIDTH, PANEL_WIDTH = 150, 160, 760
+FRACTION_STEP = 0.05
+"""What an arrow adds to a setting between 0 and 1."""
 
 
 class SettingsPage(QWidget):
@@ -69,7 +65,8 @@ class SettingsPage(QWidget):
         row.setSpacing(12)
         row.addWidget(title)
         row.addWidget(field)
-        row.addWidget(label(entry.help, "small", wraps=True), 1)
+        words = label(entry.help, "small", wraps=True)
+        row.addWidget(NumberHint(field, entry.help) if isinstance(field, NumberBox) else words, 1)
         return row
 
     def _field(self, entry: Entry, value: object) -> QWidget:
@@ -83,18 +80,22 @@ class SettingsPage(QWidget):
             check.setChecked(bool(value))
             check.toggled.connect(tell)
             return check
-        number = QSpinBox() if entry.kind is int else QDoubleSpinBox()
-        if isinstance(number, QDoubleSpinBox):
-            number.setDecimals(3)
-            number.setSingleStep(0.05)
-            number.setRange(entry.least or 0.0, entry.most or 1e9)
-            number.setValue(cast(float, value))
-            number.valueChanged.connect(tell)
-            return number
-        number.setRange(int(entry.least or 0), int(entry.most or 2**31 - 1))
-        number.setValue(cast(int, value))
-        number.valueChanged.connect(tell)
+        number = _number(entry, value)
+        number.changed.connect(tell)
         return number
+
+
+def _number(entry: Entry, value: object) -> NumberBox:
+    is_whole = entry.kind is int
+    form_field = FormField(
+        entry.name,
+        entry.title,
+        FieldKind.INTEGER if is_whole else FieldKind.NUMBER,
+        default=value if isinstance(value, int | float) else None,
+        minimum=entry.least,
+        maximum=entry.most,
+    )
+    return NumberBox(form_field, 1 if is_whole else FRACTION_STEP)
 
 
 def _choice(entry: Entry, value: str, tell: Callable[[object], None]) -> CalmCombo:

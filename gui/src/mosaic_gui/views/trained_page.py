@@ -1,25 +1,39 @@
 """Use trained: what an agent's finished runs left behind acts without learning."""
 
+from dataclasses import replace
+
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import (
     QFormLayout,
     QHBoxLayout,
-    QSpinBox,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from mosaic_gui.state.language import tr
+from mosaic_gui.state.form_field import FieldKind, FormField
+from mosaic_gui.state.language import Mark, mark, tr, tr_mark
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.trained import HOW_IT_ACTS, TrainedModel
 from mosaic_gui.views.form_field import CalmCombo
+from mosaic_gui.views.number_box import NumberBox, NumberHint
 from mosaic_gui.views.plain_table import PlainTable
 from mosaic_gui.views.text import button, frame, label
 
 SIDE_WIDTH = 300
-MOST = 2**31 - 1
+_FIELDS = (
+    FormField("episodes", mark("Episodes"), FieldKind.INTEGER, minimum=1, maximum=2**31),
+    FormField(
+        "pace",
+        mark("Pace"),
+        FieldKind.NUMBER,
+        help=mark("Steps per second; 0: as fast as it goes."),
+        minimum=0,
+        maximum=1e6,
+    ),
+    FormField("seed", mark("Seed"), FieldKind.INTEGER, minimum=0, maximum=2**32 - 1),
+)
 
 
 class TrainedPage(QWidget):
@@ -81,18 +95,19 @@ class TrainedPage(QWidget):
     def _side(self) -> QWidget:
         self.checkpoint = CalmCombo()
         self.checkpoint.setObjectName("trained.checkpoint")
-        self.episodes, self.pace, self.seed = (
-            _number(f"trained.{name}", HOW_IT_ACTS[name]) for name in ("episodes", "pace", "seed")
-        )
-        self.pace.setSuffix(tr(" steps/s"))
-        self.pace.setSpecialValueText(tr("as fast as it goes"))
-        self.pace.setMinimum(0)
+        self.numbers = {one.name: _number(one) for one in _FIELDS}
+        self.episodes, self.pace, self.seed = self.numbers.values()
         fields = QFormLayout()
         fields.setSpacing(10)
         fields.addRow(tr("Checkpoint"), self.checkpoint)
-        fields.addRow(tr("Episodes"), self.episodes)
-        fields.addRow(tr("Pace"), self.pace)
-        fields.addRow(tr("Seed"), self.seed)
+        for one in _FIELDS:
+            box = self.numbers[one.name]
+            column = QVBoxLayout()
+            column.setSpacing(3)
+            column.addWidget(box)
+            column.addWidget(NumberHint(box, tr_mark(Mark(one.help))))
+            fields.addRow(tr_mark(Mark(one.label)), column)
+            box.text_changed.connect(self._explain)
         self._why = label("", "small", wraps=True)
         self.play = button(tr("Play"), "primary", "trained.play")
         self.play.setIcon(icon("watch", current().on_accent))
@@ -143,25 +158,35 @@ class TrainedPage(QWidget):
             self.checkpoint.setCurrentText(str(preset["checkpoint"]))
         for field, name in ((self.episodes, "episodes"), (self.pace, "pace"), (self.seed, "seed")):
             if isinstance(value := preset.get(name), int | float):
-                field.setValue(int(value))
+                field.setValue(value)
         self._explain()
 
     def _explain(self) -> None:
-        why = self._model.obstacle
+        why = self._model.obstacle or self._fault
         self._why.setText(why)
         self.play.setEnabled(not why)
         self.play.setToolTip(why or tr("A run that acts and learns nothing (Ctrl+Return)"))
 
+    @property
+    def _fault(self) -> str:
+        """The first number that is none."""
+        for box in self.numbers.values():
+            if box.fault:
+                return f"{box.accessibleName()}: {box.fault}"
+        return ""
+
     def _play(self) -> None:
+        if self._fault:
+            return
         fields = {"episodes": self.episodes.value(), "seed": self.seed.value()}
         if self.pace.value():
             fields["pace"] = self.pace.value()
         self._model.play(self.checkpoint.currentText(), fields)
 
 
-def _number(name: str, value: int) -> QSpinBox:
-    made = QSpinBox()
-    made.setObjectName(name)
-    made.setRange(1, MOST)
-    made.setValue(value)
+def _number(form_field: FormField) -> NumberBox:
+    value = HOW_IT_ACTS[form_field.name]
+    label_text = tr_mark(Mark(form_field.label))
+    made = NumberBox(replace(form_field, default=value, label=label_text))
+    made.setObjectName(f"trained.{form_field.name}")
     return made
