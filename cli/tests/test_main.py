@@ -32,6 +32,21 @@ def test_without_a_stack_the_exit_code_is_3(
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("verb", ["ps", "show last", "status"])
+def test_the_installed_console_script_ends_as_the_checkouts_does(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a stack `mosaic` ends with exit code 3 and one line, and names itself `mosaic`, not `./mosaic`."""
+    monkeypatch.delenv("MOSAIC_URL", raising=False)
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
+    script = Path(sys.executable).with_name("mosaic")
+    done = subprocess.run([script, *verb.split()], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (ExitCode.NO_STACK, "")
+    assert "mosaic up -d" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "./mosaic" not in done.stderr
+
+
 def test_an_empty_list_says_how_to_begin(mosaic: Mosaic, answers: Answers) -> None:
     """A person reads what to try, a script reads an empty array."""
     answers["/api/v1/runs"] = {"runs": []}

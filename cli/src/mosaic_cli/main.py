@@ -6,6 +6,7 @@ import sys
 import typer
 from typer._completion_classes import completion_init
 
+from mosaic_cli.command_name import command_name
 from mosaic_cli.completion import COMPLETE_VARIABLE
 from mosaic_cli.errors import CliError, ReaderGone
 from mosaic_cli.exit_code import EPILOG, ExitCode, code_of_problem
@@ -144,7 +145,7 @@ def main() -> None:
     if COMPLETE_VARIABLE in os.environ:
         completion_init()  # else typer knows of no shell, as it is told to add no options for that
     try:
-        app(prog_name="./mosaic", complete_var=COMPLETE_VARIABLE)
+        app(prog_name=command_name(), complete_var=COMPLETE_VARIABLE)
     except ReaderGone as gone:
         # what is still buffered has nowhere to go; at exit Python would complain of that
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 from rich.console import Console
 
+from mosaic_cli.command_name import with_command_name
 from mosaic_cli.errors import ReaderGone
 
 PIPE_WIDTH = 160
@@ -39,7 +40,7 @@ err = Console(stderr=True, highlight=False)
 
 def say(text: str) -> None:
     """A message beside the answer."""
-    err.print(text, markup=False, soft_wrap=True)
+    err.print(with_command_name(text), markup=False, soft_wrap=True)
 
 
 def emit(value: object) -> None:
