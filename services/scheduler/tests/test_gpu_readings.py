@@ -291,9 +291,10 @@ async def test_nonsense_is_quarantined_and_devices_stay_known(tmp_path: Path, sa
     await watch.look()
     if watch.reading.state is not GpuState.SILENT:  # the second line is found at the next look
         await watch.look()
-    assert watch.reading.state is GpuState.SILENT
-    assert "something strange" in watch.reading.note
-    assert len(watch.reading.devices) == 1
+    quarantined = watch.reading
+    assert quarantined.state is GpuState.SILENT
+    assert "something strange" in quarantined.note
+    assert len(quarantined.devices) == 1
     watch._argv = good
     await watch.look()
     assert watch.reading.state is GpuState.OK

@@ -157,7 +157,7 @@ async def test_sigterm_ends_the_scheduler_and_not_its_runs(stack: Stack) -> None
 
 
 async def test_stop_while_running_is_graceful(stack: Stack) -> None:
-    """Stop: `stopping`, then `cancelled` with exit code 0; a second stop changes nothing."""
+    """Stop: `stopping`, then `cancelled` with exit code 0; a second stop changes nothing, also after the end."""
     run = await running(stack)
     assert (await stack.stop(run.run_id)).state is RunState.STOPPING
     await stack.stop(run.run_id)
@@ -166,9 +166,17 @@ async def test_stop_while_running_is_graceful(stack: Stack) -> None:
     assert ended.end is not None
     assert ended.end.exit_code == 0
     assert stack.recorder.of(run.run_id, "worker")[-1]["phase"] == "stopped"
-    with pytest.raises(ProblemError) as refused:
-        await stack.stop(run.run_id)
-    assert refused.value.problem.code == ProblemCode.RUN_ENDED
+    again = await stack.stop(run.run_id)
+    assert (again.state, again.end) == (ended.state, ended.end)
+
+
+async def test_stop_of_a_run_that_ended_by_itself_changes_nothing(stack: Stack) -> None:
+    """A run that has succeeded stays so: the answer to a stop is the run as it is."""
+    run = await stack.submit(steps=50)
+    ended = await stack.wait_end(run.run_id)
+    assert ended.state is RunState.SUCCEEDED
+    after = await stack.stop(run.run_id)
+    assert (after.state, after.end) == (RunState.SUCCEEDED, ended.end)
 
 
 async def test_stop_in_the_queue_ends_at_once(stack: Stack) -> None:

@@ -22,17 +22,6 @@ def run_unknown(run_id: str) -> ProblemError:
     )
 
 
-def run_ended(run_id: str, state: str) -> ProblemError:
-    """A run that has ended cannot be stopped."""
-    return ProblemError(
-        Problem(
-            code=ProblemCode.RUN_ENDED,
-            title="The run has ended already",
-            detail=f"Run {run_id} is {state}; there is nothing to stop.",
-        )
-    )
-
-
 def run_live(run_id: str, state: str, what: str) -> ProblemError:
     """Only an ended run can be put away or started again."""
     return ProblemError(

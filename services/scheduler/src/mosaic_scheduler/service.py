@@ -10,7 +10,6 @@ from mosaic_contracts.services import (
     SchedulerStatus,
 )
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_scheduler import problem
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.events import outbox
 from mosaic_scheduler.reconcile.loop import Reconciler
@@ -67,12 +66,10 @@ class SchedulerService:
         return RunRecords(runs=runs, cut=len(runs) < len(records))
 
     async def stop(self, request: RunRequest) -> RunRecord:
-        """Ask a run to stop, in whatever state it is. A second request changes nothing."""
+        """Ask a run to stop, in whatever state it is. Asked again, or after its end, it changes nothing."""
         for _ in range(_STOP_TRIES):
             record = await existing_record(self._store, request.run_id)
-            if record.state.is_final:
-                raise problem.run_ended(record.run_id, record.state)
-            if record.state is RunState.STOPPING:
+            if record.state.is_final or record.state is RunState.STOPPING:
                 return self._views.view(record)
             changed = await self._reconciler.request_stop(record, EndCause.STOPPED_BY_USER)
             if changed is not None:

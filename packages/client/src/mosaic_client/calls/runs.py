@@ -115,7 +115,7 @@ def move(
 
 
 def stop(run_id: str) -> Call[Run]:
-    """Ask a run to stop; it may go on for its grace period."""
+    """Ask a run to stop; it may go on for its grace period. One that has ended is returned as it is."""
     return Call("POST", f"{run_path(run_id)}/stop", model(Run))
 
 

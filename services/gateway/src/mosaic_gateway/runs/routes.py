@@ -96,7 +96,7 @@ async def move_run(parts: PartsOf, run_id: str, move: JsonBody) -> Response:
 
 @router.post("/runs/{run_id}/stop", status_code=202, response_model=RunView)
 async def stop_run(parts: PartsOf, run_id: str) -> Response:
-    """Ask a run to stop at its next safe point; after its grace it is killed."""
+    """Ask a run to stop at its next safe point; after its grace it is killed. A run that has ended stays as it is."""
     return json_reply(await parts.runs.stop(run_id), 202)
 
 
