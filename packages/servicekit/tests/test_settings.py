@@ -31,3 +31,11 @@ def test_paths_are_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MOSAIC_HOME", "data")
     assert ServiceSettings.load().home == tmp_path / "data"
+
+
+def test_an_empty_variable_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`NAME=` in an env file leaves the default."""
+    monkeypatch.setenv("MOSAIC_DISK_RESERVE_BYTES", "")
+    monkeypatch.setenv("MOSAIC_LOG_FORMAT", "")
+    settings = ServiceSettings.load()
+    assert (settings.disk_reserve_bytes, settings.log_format) == (512 * 2**20, "json")

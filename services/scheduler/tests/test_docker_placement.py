@@ -259,7 +259,10 @@ class TestDockerPlacement(PlacementConformance):
     async def test_the_limits_are_the_specs(
         self, placement: Placement, broker: TestBroker, home: Path
     ) -> None:
-        """Cores, memory (with no swap on top), /dev/shm and processes are bounded as the engine tells it."""
+        """Cores, memory (with no swap on top), /dev/shm and processes are bounded as the engine tells it.
+
+        A machine without memory ends a run before anything else.
+        """
         ref = PlacedRef(_IDS.next(), 1)
         spec = _spec(events=10, memory_mb=256, shm_mb=32, cpus=2)
         await placement.submit(self.order(ref, broker, spec))
@@ -267,6 +270,7 @@ class TestDockerPlacement(PlacementConformance):
         host = container.attrs["HostConfig"]
         assert (host["Memory"], host["MemorySwap"]) == (256 * MIB, 256 * MIB)
         assert (host["NanoCpus"], host["ShmSize"], host["PidsLimit"]) == (2 * 10**9, 32 * MIB, PIDS)
+        assert host["OomScoreAdj"] == 500
         await self.ended(placement, ref)
 
     async def test_a_worker_that_takes_too_much_is_told_apart(

@@ -34,7 +34,7 @@ def init_broker(
     """Make what is missing below `home` and return the path of the server's configuration.
 
     The server listens on `host` (in a container: every address of its own networks) and keeps its streams in
-    `store`, by default `home/nats`.
+    `store`, by default `home/nats`. Its monitor listens on loopback only.
 
     Keys are made once and kept: credentials of runs that live must outlast a restart of the stack. JWTs and
     the configuration are written anew, for ports and permissions may have changed.
@@ -50,7 +50,8 @@ def init_broker(
     write_revoker(home, keys)
     write_secret(home / SIGNER_FILE, json.dumps({"account": account, "seed": keys["run_signer"]}))
     config = home / CONFIG_FILE
-    places = _Places(f"{host}:{port}", f"{host}:{monitor_port}", store or home / "nats")
+    # The monitor asks for no credential, so it stays on loopback whatever `host` is.
+    places = _Places(f"{host}:{port}", f"{LOOPBACK}:{monitor_port}", store or home / "nats")
     write_secret(config, _config(keys, places))
     Accounts(home, keys).write()
     return config

@@ -3,13 +3,28 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AnyUrl, Field, SecretStr, UrlConstraints, ValidationError, field_validator
+from pydantic import (
+    AnyUrl,
+    Field,
+    SecretStr,
+    UrlConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from mosaic_servicekit.errors import SettingsInvalid
 
 BrokerUrl = Annotated[AnyUrl, UrlConstraints(allowed_schemes=["nats"], host_required=True)]
+
+
+def default_if_empty(settings: type[BaseSettings], value: object, info: ValidationInfo) -> object:
+    """Return the field's default for an empty text: `NAME=` in an env file sets nothing."""
+    if value != "" or info.field_name is None:
+        return value
+    return settings.model_fields[info.field_name].get_default(call_default_factory=True)
 
 
 class ServiceSettings(BaseSettings):
@@ -25,6 +40,11 @@ class ServiceSettings(BaseSettings):
     disk_reserve_bytes: Annotated[int, Field(ge=0)] = 512 * 2**20
     """Free bytes that are never filled."""
     log_format: Literal["json", "text"] = "json"
+
+    @field_validator("disk_reserve_bytes", "log_format", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, value: object, info: ValidationInfo) -> object:
+        return default_if_empty(cls, value, info)
 
     @field_validator("home", "creds")
     @classmethod

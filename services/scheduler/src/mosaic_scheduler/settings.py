@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from mosaic_contracts.tracking import is_proxy
 from mosaic_scheduler.gpus.watch import HELPER
 from mosaic_scheduler.placement.engine import Engine
 from mosaic_scheduler.proxy import Proxies, standard
-from mosaic_servicekit.settings import ServiceSettings
+from mosaic_servicekit.settings import ServiceSettings, default_if_empty
 
 
 class SchedulerSettings(ServiceSettings):
@@ -44,6 +44,11 @@ class SchedulerSettings(ServiceSettings):
     """Network with a way out, for runs that may have internet; default: no run may."""
     engine_volume: str | None = None
     """Named volume that holds MOSAIC_HOME; default: it is a folder of the engine's host."""
+
+    @field_validator("cpu_limit", "gpu_share_limit", mode="before")
+    @classmethod
+    def _empty_is_unset_too(cls, value: object, info: ValidationInfo) -> object:
+        return default_if_empty(cls, value, info)
 
     @field_validator("root", "venvs")
     @classmethod

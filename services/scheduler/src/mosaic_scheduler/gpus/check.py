@@ -89,16 +89,17 @@ class GpuCheck:
             self._say("the engine has the NVIDIA runtime", not problem, problem)
             if problem:
                 return
+            found = str(client.images.get(image).id)  # by its digest: `run` would pull a name
             grant = GpuGrant(token="check", devices=[uuid])
             argv = ["nvidia-smi", "-L"]
             shown = client.containers.run(
-                image, argv, entrypoint=[], remove=True, **device_settings(grant)
+                found, argv, entrypoint=[], remove=True, **device_settings(grant)
             ).decode()
             right = uuid in shown and shown.count("UUID") == 1
             self._say("a container sees its device alone", right, shown.strip())
             argv = ["sh", "-c", "ls /dev | grep -c ^nvidia || true"]
             count = client.containers.run(
-                image, argv, entrypoint=[], remove=True, environment=NO_DEVICES
+                found, argv, entrypoint=[], remove=True, environment=NO_DEVICES
             ).decode()
             self._say("a container without GPUs sees none", count.strip() == "0", count.strip())
         except ENGINE_AWAY as error:

@@ -61,6 +61,8 @@ LABEL_ROLE = "mosaic.role"
 """`run`, or `drain` of one that ships what a dead run left."""
 
 PIDS = 4096
+_OOM_SCORE = 500
+"""A machine that runs out of memory ends a run before a service, whose score is 0."""
 TMP = "/tmp"  # noqa: S108 - a file system of the container's own
 TMP_BYTES = 2**30
 MIB = 2**20
@@ -286,6 +288,7 @@ class DockerPlacement:
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             pids_limit=PIDS,
+            oom_score_adj=_OOM_SCORE,
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
             **given,
         )
