@@ -289,6 +289,15 @@ def test_a_worker_that_a_full_disk_ends_says_so(small_disk: Path) -> None:
     assert "free space" in got.last_words
 
 
+def test_kept_notes_are_in_the_report(tmp_path: Path) -> None:
+    """The report carries the worker's kept notes, each once; what does not fit its reserved blocks is left out."""
+    notes = {"a": "first", "b": "first", "c": 7, "d": "x" * 4000, "e": "last"}
+    code = f"import json; json.dump({notes!r}, open('control/kept_notes.json', 'w'))"
+    assert run(tmp_path / "run", worker_argv=python(code)).notes == ["first", "last"]
+    code = "open('control/kept_notes.json', 'w').write('[')"
+    assert run(tmp_path / "broken", worker_argv=python(code)).notes == []
+
+
 def test_keys_are_the_contracts(tmp_path: Path) -> None:
     """The runner reads and writes exactly the fields that the contract names."""
     folder = tmp_path / "run"

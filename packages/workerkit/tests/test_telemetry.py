@@ -259,6 +259,15 @@ def test_notes_last_until_they_are_taken_back(folder: Path, telemetry: Telemetry
     assert len(written(folder)) == 1
 
 
+def test_kept_notes_are_shown_beside_the_others(folder: Path, telemetry: Telemetry) -> None:
+    """A note that stays after the run's end is shown while the run lives too, and can be taken back."""
+    telemetry.note("line", "degraded")
+    telemetry.note("output", "not understood", kept=True)
+    assert worker_notes(folder) == ["degraded", "not understood"]
+    telemetry.note("output", None, kept=True)
+    assert worker_notes(folder) == ["degraded"]
+
+
 def test_a_folder_without_notes_has_none(folder: Path) -> None:
     """A worker that notes nothing has no file; a broken one is said, for it may hide something."""
     assert worker_notes(folder) == []

@@ -229,6 +229,15 @@ async def test_a_worker_that_records_nothing_meets_the_start_deadline(
     assert (ended.state, cause_of(ended)) == (RunState.TIMED_OUT, EndCause.START_DEADLINE)
 
 
+async def test_kept_notes_stay_with_an_ended_run(stack: Stack) -> None:
+    """A note that the worker kept is shown with the run after its end, beside the run's own notes."""
+    notes = '{"output": "nothing of the output was understood"}'
+    mute_worker(stack, then=f"open('control/kept_notes.json', 'w').write({notes!r})")
+    run = await stack.submit(worker="mute", algorithm="a")
+    ended = await stack.wait_end(run.run_id)
+    assert "nothing of the output was understood" in ended.notes
+
+
 async def test_a_killed_runner_is_crashed_and_its_telemetry_is_shipped(stack: Stack) -> None:
     """kill -9 of the runner: `crashed / runner_lost`, worker dead, and the whole outbox ends in the store."""
     run = await running(stack)

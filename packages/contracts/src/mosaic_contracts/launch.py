@@ -23,6 +23,10 @@ LAST_WORDS_FILE = "control/last_words"
 """Made by the runner with its blocks, so that a worker that a full disk ends can say so: its text, then zeros."""
 NOTES_FILE = "control/notes.json"
 """What the worker wants the user to know while it lasts, by a name of its own: `{"xmpp": "degraded: ..."}`."""
+KEPT_NOTES_FILE = "control/kept_notes.json"
+"""The same for notes that stay with the run after its end: the runner copies them into its exit report."""
+RUNNER_NOTES_FILE = "control/runner_notes.json"
+"""The runner's own notes, in the form of the worker's; they stay with the run too."""
 OUTBOX_DIR = "outbox"
 INPUTS_DIR = "inputs"
 """Read-only copies of what a run begins with, below a folder for each parameter that names one."""
@@ -116,6 +120,8 @@ class ExitReport(PeerModel):
     stop_signal_sent: bool = False
     """The runner was asked to stop (SIGTERM) before the worker ended."""
     killed_after_grace: bool = False
+    notes: list[str] = Field(default_factory=list, max_length=100)
+    """What the user should know of the run after its end, from the worker and the runner."""
     strays: int = 0
     """Processes of the run that outlived the worker and were ended."""
     started_at: float

@@ -30,6 +30,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 _STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 _WATCHED = _STOP_SIGNALS | {signal.SIGCHLD}
 _RESERVE_BYTES = 4096
+_NOTES_BYTES = 1200
+"""Of the reserved blocks; last words can take 2,000 bytes."""
 _BACK_OFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _STEADY_S = 10.0
 """A shipper that lived so long starts the back-off anew."""
@@ -59,6 +61,7 @@ class Runner:
         self._kill_due: float | None = None
         self._killed_after_grace = False
         self._oom_kills = _oom_kills()
+        self._notes: dict[str, str] = {}
         self._end: dict[str, Any] = {}
 
     def run(self) -> int:
@@ -240,6 +243,7 @@ class Runner:
             "run_id": self._launch["run_id"],
             "attempt": self._launch["attempt"],
             **end,
+            "notes": self._all_notes(),
             "stop_signal_sent": self._stop_asked,
             "killed_after_grace": self._killed_after_grace,
             "strays": strays,
@@ -247,6 +251,15 @@ class Runner:
             "ended_at": ended_at,
         }
         _say("worker.ended", **end, strays=strays)
+
+    def _all_notes(self) -> list[str]:
+        """The worker's notes that stay with the run, and the runner's own."""
+        notes = [*_read_notes(self._run_dir / "control/kept_notes.json"), *self._notes.values()]
+        fitting: list[str] = []
+        for note in dict.fromkeys(notes):
+            if len(json.dumps([*fitting, note])) <= _NOTES_BYTES:
+                fitting.append(note)
+        return fitting
 
     def _drain(self) -> bool:
         """Have the shipper ship what is left; whether all is committed."""
@@ -324,6 +337,19 @@ def _reserve(path: Path) -> None:
         os.posix_fallocate(fd, 0, _RESERVE_BYTES)
     finally:
         os.close(fd)
+
+
+def _read_notes(path: Path) -> list[str]:
+    """The notes in a worker's file; whatever else stands there is left out."""
+    try:
+        notes = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return []
+    return (
+        [note for note in notes.values() if isinstance(note, str)]
+        if isinstance(notes, dict)
+        else []
+    )
 
 
 def _last_words(path: Path) -> str | None:

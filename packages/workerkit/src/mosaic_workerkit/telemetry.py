@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
-from mosaic_contracts.launch import NOTES_FILE, SPEC_FILE, RunFile
+from mosaic_contracts.launch import KEPT_NOTES_FILE, NOTES_FILE, SPEC_FILE, RunFile
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.wire import (
     SOURCE_WORKER,
@@ -81,6 +81,7 @@ class Telemetry:
         """`progress(step, total=None)`: environment steps done. No system call: call it as often as you like."""
         self._has_config = False
         self._notes: dict[str, str] = {}
+        self._kept_notes: dict[str, str] = {}
         self.ended: str | None = None
         """Phase of the terminal lifecycle once it is written."""
         self._may_step = False
@@ -229,17 +230,21 @@ class Telemetry:
             self.ended = phase
             self._may_step = False
 
-    def note(self, name: str, words: str | None) -> None:
-        """Something that the user should know while it lasts, shown with the run; None takes it back.
+    def note(self, name: str, words: str | None, *, kept: bool = False) -> None:
+        """Show something with the run that the user should know while it lasts; None takes it back.
 
-        It is no event: tell one too where it should be kept.
+        A note is no event.
+
+        Args:
+            kept: the note stays with the run after its end.
         """
+        notes, file = (self._kept_notes, KEPT_NOTES_FILE) if kept else (self._notes, NOTES_FILE)
         if words is None:
-            self._notes.pop(name, None)
+            notes.pop(name, None)
         else:
-            self._notes[name] = words[:MAX_NOTE_CHARS]
-        with atomic_file(self.run_dir / NOTES_FILE) as draft:
-            draft.write_text(json.dumps(self._notes))
+            notes[name] = words[:MAX_NOTE_CHARS]
+        with atomic_file(self.run_dir / file) as draft:
+            draft.write_text(json.dumps(notes))
 
     def extra(self, type: str, data: Mapping[str, Any]) -> None:
         """A namespaced event of your own, e.g. `bdi.intention`."""

@@ -5,7 +5,13 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from mosaic_contracts.launch import EXIT_FILE, NOTES_FILE, RUNNER_FILE
+from mosaic_contracts.launch import (
+    EXIT_FILE,
+    KEPT_NOTES_FILE,
+    NOTES_FILE,
+    RUNNER_FILE,
+    RUNNER_NOTES_FILE,
+)
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 from mosaic_workerkit.progress import read_progress
@@ -60,14 +66,17 @@ def process_state(pid: int) -> ProcessState | None:
 
 
 def worker_notes(run_dir: Path) -> list[str]:
-    """What the worker says that the user should know."""
-    try:
-        told = json.loads((run_dir / NOTES_FILE).read_text())
-        return [str(words) for words in told.values()]
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, AttributeError) as error:
-        return [f"the worker's notes cannot be read: {error}"]
+    """What worker and runner say that the user should know."""
+    notes: list[str] = []
+    for name in (NOTES_FILE, KEPT_NOTES_FILE, RUNNER_NOTES_FILE):
+        try:
+            said = json.loads((run_dir / name).read_text())
+            notes += [str(words) for words in said.values()]
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, AttributeError) as error:
+            notes.append(f"the worker's notes cannot be read: {error}")
+    return list(dict.fromkeys(notes))
 
 
 def _worker(run_dir: Path) -> tuple[int | None, ProcessState | None]:

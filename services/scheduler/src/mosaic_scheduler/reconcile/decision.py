@@ -99,6 +99,8 @@ class End(Action):
     telemetry_pending: bool
     sweep: bool = False
     """Processes may be left: end them first."""
+    notes: tuple[str, ...] = ()
+    """What the runner reported that stays with the run."""
 
 
 KEEP = Keep()
@@ -153,7 +155,8 @@ def _decide_ended(record: RunRecord, facts: Facts) -> Action:
     state, end = ending.ending_of_exit(record, report, has_events)
     pending = report.phase is not ExitPhase.DRAINED
     # A runner that was killed between the worker's end and its own may have left strays.
-    return End(state, end, pending, sweep=report.phase is ExitPhase.WORKER_ENDED)
+    sweep = report.phase is ExitPhase.WORKER_ENDED
+    return End(state, end, pending, sweep=sweep, notes=tuple(report.notes))
 
 
 def _needs_events(record: RunRecord, report: ExitReport) -> bool:

@@ -269,6 +269,7 @@ class Reconciler:
             image=image,
             first_event_at=record.first_event_at or self._first_event_now(record),
             progress=self.views.progress(record),
+            notes=list(dict.fromkeys([*record.notes, *action.notes])),
             unresponsive=False,
             outbox_left=action.telemetry_pending,
         )
