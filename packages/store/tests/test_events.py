@@ -213,6 +213,35 @@ def test_nan_return_poisons_nothing(writer: Writer, reader: Reader) -> None:
     json.loads(summary.model_dump_json(), parse_constant=pytest.fail)
 
 
+def ended(seq: int, env: int, episode: int, value: float = 1.0) -> Episode:
+    """The end of an episode."""
+    return Episode(seq, seq, env, episode, 1, value, 1, 0.1, seq)
+
+
+def test_episodes_that_were_not_sent_are_counted_as_played(writer: Writer, reader: Reader) -> None:
+    """A worker that reports every tenth episode numbers them all: both numbers are in the summary."""
+    writer.apply([batch([ended(1, 0, 0), ended(2, 0, 10), ended(3, 1, 4)])], CURSOR)
+    summary = reader.summary(RUN_ID)
+    assert (summary.episodes, summary.episodes_played, summary.is_sample) == (3, 16, True)
+    writer.apply([batch([ended(4, 0, 7), ended(5, 1, 5)])], StreamCursor("one", 2))
+    summary = reader.summary(RUN_ID)
+    assert (summary.episodes, summary.episodes_played) == (5, 17)
+    assert reader.standings()[RUN_ID].episodes == 17
+
+
+def test_all_episodes_are_no_sample(filled: Reader) -> None:
+    """A run whose every episode was sent has played as many as the store has."""
+    summary = filled.summary(RUN_ID)
+    assert (summary.episodes_played, summary.is_sample) == (50, False)
+
+
+def test_absurd_episode_numbers_stop_no_recorder(writer: Writer, reader: Reader) -> None:
+    """Numbers at the bound of the store are counted up to that bound, negative ones not at all."""
+    most = 2**62 - 1
+    writer.apply([batch([ended(1, 0, most), ended(2, 1, most), ended(3, 2, -5)])], CURSOR)
+    assert reader.summary(RUN_ID).episodes_played == 2**62
+
+
 def test_summary_counts_what_is_there(filled: Reader) -> None:
     """The summary of the synthetic run is what the synthetic run is."""
     summary = filled.summary(RUN_ID)

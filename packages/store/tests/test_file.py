@@ -25,7 +25,7 @@ from mosaic_store import (
     schema,
 )
 from mosaic_store.pool import ReadPool
-from mosaic_store.testing import RUN_ID, message
+from mosaic_store.testing import RUN_ID, message, messages
 
 CURSOR = StreamCursor("one", 1)
 
@@ -96,7 +96,7 @@ def test_migration_that_fails_leaves_the_store_as_it_was(
     with monkeypatch.context() as patched:
         steps = (*schema.MIGRATIONS, "CREATE TABLE added (a);\nCREATE TABLE run (a);\n")
         patched.setattr(schema, "MIGRATIONS", steps)
-        patched.setattr(schema, "SCHEMA_VERSION", 2)
+        patched.setattr(schema, "SCHEMA_VERSION", len(steps))
         with pytest.raises(StoreWriteFailed):
             open_writer(path)
     with open_writer(path) as writer, open_reader(path) as reader:
@@ -109,13 +109,49 @@ def test_older_version_is_brought_up_to_date(path: Path, monkeypatch: pytest.Mon
     open_writer(path).close()
     steps = (*schema.MIGRATIONS, "CREATE TABLE added (a);\n")
     monkeypatch.setattr(schema, "MIGRATIONS", steps)
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
-    monkeypatch.setattr("mosaic_store.database.SCHEMA_VERSION", 2)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", len(steps))
+    monkeypatch.setattr("mosaic_store.database.SCHEMA_VERSION", len(steps))
     with open_reader(path) as reader:
         with pytest.raises(StoreMissing, match="when it starts"):
             reader.summary(RUN_ID)
         open_writer(path).close()
         assert reader.summary(RUN_ID).events == 0
+
+
+def test_store_of_version_1_gets_its_played_episodes(path: Path) -> None:
+    """The step to version 2 counts the episodes of runs that are there, whatever their numbers are."""
+    with open_writer(path) as writer:
+        writer.apply([read_batch(m.payload, m.encoding) for m in messages(1001, 100)], CURSOR)
+    with sqlite3.connect(path) as db:
+        db.execute("INSERT INTO run (run_id) VALUES ('other')")
+        ended = "INSERT INTO episode (run, attempt, env, episode, start_seq, last_seq, start_us, steps, end_seq)"
+        (other,) = db.execute("SELECT id FROM run WHERE run_id='other'").fetchone()
+        for env, episode, end in (
+            (0, 9, 1),
+            (1, 2**61, 2),
+            (2, 2**61, 3),
+            (3, 2**61, 4),
+            (4, 5, None),
+        ):
+            db.execute(f"{ended} VALUES (?,1,?,?,1,1,1,0,?)", (other, env, episode, end))
+        db.execute("DROP TABLE played")
+        db.execute("ALTER TABLE run DROP COLUMN episodes_played")
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    with open_writer(path), open_reader(path) as reader:
+        assert reader.summary(RUN_ID).episodes_played == 50
+        assert reader.standings()["other"].episodes == 4 * 10**18
+
+
+def test_deleted_run_leaves_no_row_behind(path: Path) -> None:
+    """Every table is empty after the only run was deleted for good."""
+    with open_writer(path) as writer:
+        writer.apply([read_batch(m.payload, m.encoding) for m in messages(1001, 100)], CURSOR)
+        writer.prune(RUN_ID)
+        with sqlite3.connect(path) as db:
+            left = {line.split('"')[1] for line in db.iterdump() if line.startswith("INSERT INTO")}
+        db.close()
+    assert left <= {"stream_cursor"}
 
 
 def test_file_system_without_wal_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,6 +115,23 @@ def test_a_run_in_the_compiled_loop_tells_the_same(tmp_path: Path) -> None:
     assert sum(event["type"] == "step" for event in told["list"]) > 20
 
 
+@pytest.mark.parametrize("loop", ["list", "compiled"])
+def test_sampled_run_says_how_many_episodes_were_played(tmp_path: Path, loop: str) -> None:
+    """Episodes keep their numbers, and the last one is sent: the run's sample says how many there were."""
+    whole = {"loop": loop, "record_gap": 0, "episode_gap": 0}
+    sampled = {"loop": loop, "record_gap": 5_000, "episode_gap": 1_000}
+    numbers = {}
+    for name, parameters in (("whole", whole), ("sampled", sampled)):
+        done = run(tmp_path / name, steps=6_000, parameters=parameters, record="episodes")
+        assert done.code == 0, done.stderr
+        numbers[name] = [event["episode"] for event in done.of_type("episode")]
+    played = len(numbers["whole"])
+    assert numbers["whole"] == list(range(played))
+    assert numbers["sampled"][-1] == played - 1
+    assert numbers["sampled"] == sorted(set(numbers["sampled"]))
+    assert len(numbers["sampled"]) < played / 4
+
+
 def test_a_stop_halts_the_compiled_loop() -> None:
     """Asked to stop, it ends the option before anything else is learned."""
     learner, silence = fresh(), Silence()

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from mosaic_client.markup import table_html
-from mosaic_contracts.runs import RunPage, RunView
+from mosaic_contracts.runs import RunPage, RunSummary, RunView
 
 _HEADER = ("run", "name", "state", "step", "episodes", "last return", "best return", "created")
 
@@ -27,7 +27,7 @@ class Run(RunView):
             found = self.summary
             rows += [
                 ("step", f"{found.global_step} of {spec.steps or 'the default'}"),
-                ("episodes", found.episodes),
+                ("episodes", _episodes(found)),
                 ("return, last", found.last_return),
                 ("return, best", found.best_return),
                 ("return, mean of 20", found.mean_return),
@@ -52,9 +52,15 @@ def _row(run: RunView) -> tuple[Any, ...]:
     figures = (
         (None,) * 4
         if found is None
-        else (found.global_step, found.episodes, found.last_return, found.best_return)
+        else (found.global_step, _episodes(found), found.last_return, found.best_return)
     )
     return (run.run_id, run.name, _state(run), *figures, _moment(run.created_at))
+
+
+def _episodes(found: RunSummary) -> str | int:
+    if not found.is_sample:
+        return found.episodes
+    return f"{found.episodes_played} ({found.episodes} recorded, returns are theirs)"
 
 
 def _state(run: RunView) -> str:

@@ -106,10 +106,13 @@ class RunSummary(PeerModel):
     global_step: int = 0
     """Highest environment step that any event names."""
     episodes: int = 0
+    """Finished episodes in the store. The returns below are theirs."""
+    episodes_played: int = 0
+    """Finished episodes by their numbers: more than `episodes` where the worker reports a sample of them."""
     last_return: float | None = None
     best_return: float | None = None
     mean_return: float | None = None
-    """Mean over the last 20 episodes."""
+    """Mean over the last 20 episodes in the store."""
     gaps: int = 0
     """Events known to be missing from the store (holes in seq)."""
     dropped: int = 0
@@ -122,6 +125,11 @@ class RunSummary(PeerModel):
     """Wall clock of the first event, seconds since the epoch."""
     last_t: float | None = None
     sources: list[SourceMark] = Field(default_factory=list)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether more episodes were played than the store has."""
+        return self.episodes_played > self.episodes
 
 
 class RunView(RunRecord):

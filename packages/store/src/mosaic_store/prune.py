@@ -31,6 +31,7 @@ _REST = (
     "DELETE FROM config WHERE run=?",
     "DELETE FROM artifact WHERE run=?",
     "DELETE FROM quarantine WHERE run=?",
+    "DELETE FROM played WHERE run=?",
     "DELETE FROM run WHERE id=?",
 )
 

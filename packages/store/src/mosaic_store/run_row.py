@@ -26,17 +26,25 @@ _COLUMNS = (
     "artifacts",
     "first_us",
     "last_us",
+    "episodes_played",
 )
 _SELECT = """
 SELECT id, events, steps, global_step, episodes, best_return, recent_returns, dropped, quarantined,
-    checkpoints, artifacts, first_us, last_us
+    checkpoints, artifacts, first_us, last_us, episodes_played
 FROM run WHERE run_id=?
 """
 _UPDATE = """
 UPDATE run SET events=?, steps=?, global_step=?, episodes=?, best_return=?, recent_returns=?, dropped=?,
-    quarantined=?, checkpoints=?, artifacts=?, first_us=?, last_us=?
+    quarantined=?, checkpoints=?, artifacts=?, first_us=?, last_us=?, episodes_played=?
 WHERE id=?
 """
+_LAST_EPISODE = "SELECT last_episode FROM played WHERE run=? AND attempt=? AND env=?"
+_PLAYED_UPSERT = """
+INSERT INTO played VALUES (?,?,?,?)
+ON CONFLICT (run, attempt, env) DO UPDATE SET last_episode=excluded.last_episode
+"""
+_MOST_PLAYED = 2**62
+"""SQLite holds no more; no honest worker numbers its episodes that high."""
 _recent_decoder = msgspec.msgpack.Decoder(Recent)
 
 
@@ -52,6 +60,8 @@ class RunRow:
         self.id: int = row[0]
         self._values = dict(zip(_COLUMNS, row[1:], strict=True))
         self._recent = decode_recent(row[1 + _COLUMNS.index("recent_returns")])
+        self._last_episodes: dict[tuple[int, int], int] = {}
+        """By attempt and env: the highest number of an episode that ended, of this transaction."""
 
     def add(self, attempt: int, events: int, delta: Delta) -> None:
         """Add what a batch means."""
@@ -65,8 +75,12 @@ class RunRow:
         values["artifacts"] += len(delta.files) - checkpoints
         values["first_us"] = min(delta.t_min_us, values["first_us"] or delta.t_min_us)
         values["last_us"] = max(delta.t_max_us, values["last_us"] or delta.t_max_us)
-        ends = [span.end for span in delta.episodes.values() if span.end is not None]
+        ended = {key: span.end for key, span in delta.episodes.items() if span.end is not None}
+        ends = list(ended.values())
         values["episodes"] += len(ends)
+        for env, episode in ended:
+            last = self._last_episodes.get((attempt, env), -1)
+            self._last_episodes[attempt, env] = max(last, episode)
         for seq, _, record in ends:
             self._recent.append((attempt, seq, record.episode_return))
             self._note_best(record.episode_return)
@@ -79,8 +93,19 @@ class RunRow:
         """Write the row back."""
         # not by value: NaN has no order
         self._recent.sort(key=lambda end: end[:2])
+        self._save_played()
         self._values["recent_returns"] = msgspec.msgpack.encode(self._recent[-RECENT_EPISODES:])
         self._db.execute(_UPDATE, (*self._values.values(), self.id))
+
+    def _save_played(self) -> None:
+        for (attempt, env), last in self._last_episodes.items():
+            key = (self.id, attempt, env)
+            row = self._db.execute(_LAST_EPISODE, key).fetchone()
+            before = row[0] if row is not None else -1
+            if last > before:
+                self._db.execute(_PLAYED_UPSERT, (*key, last))
+                played = self._values["episodes_played"] + last - before
+                self._values["episodes_played"] = min(played, _MOST_PLAYED)
 
     def _note_best(self, value: float) -> None:
         best = self._values["best_return"]

@@ -146,7 +146,22 @@ CREATE TABLE stream_cursor (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_V1,)
+_V2 = """
+CREATE TABLE played (
+    run INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    env INTEGER NOT NULL,
+    last_episode INTEGER NOT NULL, -- highest number of an episode that ended
+    PRIMARY KEY (run, attempt, env)
+) WITHOUT ROWID;
+INSERT INTO played SELECT run, attempt, env, MAX(episode) FROM episode
+    WHERE end_seq IS NOT NULL AND episode >= 0 GROUP BY run, attempt, env;
+ALTER TABLE run ADD COLUMN episodes_played INTEGER NOT NULL DEFAULT 0;
+UPDATE run SET episodes_played=
+    (SELECT CAST(MIN(TOTAL(last_episode + 1), 4e18) AS INTEGER) FROM played WHERE played.run=run.id);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_V1, _V2)
 """Step i brings a store from version i to i + 1. Published steps never change."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

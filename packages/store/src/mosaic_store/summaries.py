@@ -15,6 +15,7 @@ class Standing(NamedTuple):
 
     global_step: int
     episodes: int
+    """Those that were played, in the store or not."""
     last_return: float | None
     mean_return: float | None
     best_return: float | None
@@ -26,7 +27,8 @@ def read_summaries(db: sqlite3.Connection, run_ids: Sequence[str]) -> dict[str, 
     for run_id in run_ids:
         row = db.execute(
             "SELECT events, steps, global_step, episodes, best_return, recent_returns, dropped,"
-            " quarantined, checkpoints, artifacts, first_us, last_us FROM run WHERE run_id=?",
+            " quarantined, checkpoints, artifacts, first_us, last_us, episodes_played"
+            " FROM run WHERE run_id=?",
             (run_id,),
         ).fetchone()
         if row is not None:
@@ -36,7 +38,10 @@ def read_summaries(db: sqlite3.Connection, run_ids: Sequence[str]) -> dict[str, 
 
 def read_standings(db: sqlite3.Connection) -> dict[str, Standing]:
     """Where every run of the store stands: one row of a small table each."""
-    rows = db.execute("SELECT run_id, global_step, episodes, best_return, recent_returns FROM run")
+    rows = db.execute(
+        "SELECT run_id, global_step, MAX(episodes, episodes_played), best_return, recent_returns"
+        " FROM run"
+    )
     return {
         run_id: Standing(global_step, episodes, *_last_and_mean(recent), best)
         for run_id, global_step, episodes, best, recent in rows
@@ -94,7 +99,7 @@ def read_quarantine(db: sqlite3.Connection, run_id: str) -> list[dict[str, Any]]
 
 def _summary(db: sqlite3.Connection, run_id: str, row: tuple[Any, ...]) -> RunSummary:
     events, steps, global_step, episodes, best, recent, *rest = row
-    dropped, quarantined, checkpoints, artifacts, first_us, last_us = rest
+    dropped, quarantined, checkpoints, artifacts, first_us, last_us, played = rest
     last_return, mean_return = _last_and_mean(recent)
     marks = read_marks(db, run_id)
     return RunSummary(
@@ -103,6 +108,7 @@ def _summary(db: sqlite3.Connection, run_id: str, row: tuple[Any, ...]) -> RunSu
         steps=steps,
         global_step=global_step,
         episodes=episodes,
+        episodes_played=played,
         last_return=last_return,
         best_return=best,
         mean_return=mean_return,

@@ -67,6 +67,8 @@ class Recorder:
         self._state = 0
         self._explored: list[int] = []
         self._confidence: list[float] = []
+        self._unsent: tuple[int, int, float, int, float, int] | None = None
+        """The newest episode while it is not in the sample: as in `Telemetry.episode`, without the environment."""
 
     def continue_from(self, learner: Learner) -> None:
         """Count episodes and steps from here: what a warm start brought along was told by another run."""
@@ -138,14 +140,21 @@ class Recorder:
             self._tell.progress(steps, self._total)
         if not self._has_episodes:
             return
+        episode = learner.counts.episodes - 1 - self._first_episode
+        self._unsent = (episode, length, total, flags, duration_s, steps)
         if self._explored:
             self._recorded_at = steps
             self._tell_choices(success)
         elif steps - self._told_at < self._sampling.episode_gap:
             return
         self._told_at = steps
-        episode = learner.counts.episodes - 1 - self._first_episode
-        self._tell.episode(self.env, episode, length, total, flags, duration_s, steps)
+        self.finish()
+
+    def finish(self) -> None:
+        """Send the newest episode. At a run's end its number says how many were played, whatever the sample is."""
+        if self._unsent is not None:
+            self._tell.episode(self.env, *self._unsent)
+            self._unsent = None
 
     def values(self, learner: Learner) -> None:
         """The table of values as it is now."""

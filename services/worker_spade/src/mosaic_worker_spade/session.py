@@ -134,7 +134,8 @@ class Session:
         self.recorder.values(self.learner)
 
     def close(self) -> None:
-        """The end of the run, or a polite stop: last values, last checkpoint."""
+        """The end of the run, or a polite stop: last episode, last values, last checkpoint."""
+        self.recorder.finish()
         self.tell_values()
         if self.plays:
             counts = self.learner.counts
