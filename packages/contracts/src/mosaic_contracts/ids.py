@@ -6,8 +6,16 @@ from typing import Annotated, NewType
 
 from pydantic import StringConstraints
 
-RUN_ID_PATTERN = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
-WORKER_ID_PATTERN = r"^[a-z][a-z0-9_]{0,39}$"
+from mosaic_contracts.choices import RUN_ID_PATTERN, WORKER_ID_PATTERN
+
+__all__ = [
+    "RUN_ID_PATTERN",
+    "WORKER_ID_PATTERN",
+    "RunId",
+    "RunIdField",
+    "WorkerIdField",
+    "parse_run_id",
+]
 
 RunId = NewType("RunId", str)
 RunIdField = Annotated[str, StringConstraints(pattern=RUN_ID_PATTERN)]

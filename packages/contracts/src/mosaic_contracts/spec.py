@@ -1,12 +1,27 @@
 """What a person asks for: one run."""
 
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from mosaic_contracts.choices import SECRET_NAME_PATTERN, FullOutboxPolicy, RecordLevel, RunKind
 from mosaic_contracts.ids import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
+
+__all__ = [
+    "SECRET_NAME_PATTERN",
+    "FullOutboxPolicy",
+    "Name",
+    "Note",
+    "ParameterValue",
+    "Priority",
+    "RecordLevel",
+    "RunKind",
+    "RunSpec",
+    "SecretName",
+    "Tag",
+    "Tags",
+]
 
 ParameterValue = bool | int | float | str | None
 
@@ -24,55 +39,7 @@ Note = Annotated[str, StringConstraints(max_length=16_384)]
 Priority = Annotated[int, Field(ge=-1000, le=1000)]
 """Higher starts earlier; equal ones in the order of the queue."""
 
-SECRET_NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 SecretName = Annotated[str, StringConstraints(pattern=SECRET_NAME_PATTERN)]
-
-
-class RunKind(StrEnum):
-    """Everything that acts in an environment is a run; the kind says which."""
-
-    TRAIN = "train"
-    EVALUATE = "evaluate"
-    PLAY = "play"
-    SWEEP = "sweep"
-    REPLAY = "replay"
-    DASHBOARD = "dashboard"
-
-    @property
-    def plays(self) -> bool:
-        """Whether such a run shows what was learned before, and learns nothing: its worker is told to `play`."""
-        return self in (RunKind.PLAY, RunKind.EVALUATE)
-
-
-class RecordLevel(StrEnum):
-    """How much of each step is kept; facts (config, episode, metric, artifact) always are."""
-
-    METRICS = "metrics"
-    EPISODES = "episodes"
-    REPLAY = "replay"
-    FULL = "full"
-
-    @property
-    def has_episodes(self) -> bool:
-        """Whether episode events are written."""
-        return self is not RecordLevel.METRICS
-
-    @property
-    def has_steps(self) -> bool:
-        """Whether step events are written."""
-        return self in (RecordLevel.REPLAY, RecordLevel.FULL)
-
-    @property
-    def has_observations(self) -> bool:
-        """Whether step events carry the observation."""
-        return self is RecordLevel.FULL
-
-
-class FullOutboxPolicy(StrEnum):
-    """What a worker does when its outbox has reached its quota."""
-
-    WAIT = "wait"
-    THIN = "thin"
 
 
 class RunSpec(UserModel):

@@ -1,19 +1,33 @@
-"""Files through which a stack is found: names relative to MOSAIC_HOME."""
+"""What the supervisor writes about its stack, and what the gateway says of it."""
 
 from pydantic import Field
 
 from mosaic_contracts.models import PeerModel
+from mosaic_contracts.stack_files import (
+    BROKER_LOG,
+    LOG_DIR,
+    RUNS_DIR,
+    SCHEDULER_DB,
+    STACK_FILE,
+    STACK_LOCK,
+    TELEMETRY_DB,
+    TOKEN_FILE,
+)
 
-STACK_FILE = "stack/stack.json"
-STACK_LOCK = "stack/stack.lock"
-"""flock-ed by the supervisor for as long as it lives."""
-TOKEN_FILE = "secrets/gateway.token"
-SCHEDULER_DB = "db/scheduler.sqlite3"
-TELEMETRY_DB = "db/telemetry.sqlite3"
-RUNS_DIR = "runs"
-LOG_DIR = "logs"
-"""Logs of the embedded stack, one file a service."""
-BROKER_LOG = f"{LOG_DIR}/broker.log"
+__all__ = [
+    "BROKER_LOG",
+    "LOG_DIR",
+    "RUNS_DIR",
+    "SCHEDULER_DB",
+    "STACK_FILE",
+    "STACK_LOCK",
+    "TELEMETRY_DB",
+    "TOKEN_FILE",
+    "ServiceEntry",
+    "StackFile",
+    "StackProxies",
+    "StackStatus",
+]
 
 
 class ServiceEntry(PeerModel):

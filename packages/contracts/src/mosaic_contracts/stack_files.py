@@ -1,0 +1,12 @@
+"""Files of a data root: names relative to MOSAIC_HOME. Without pydantic, for programs that only look for them."""
+
+STACK_FILE = "stack/stack.json"
+STACK_LOCK = "stack/stack.lock"
+"""flock-ed by the supervisor for as long as it lives."""
+TOKEN_FILE = "secrets/gateway.token"
+SCHEDULER_DB = "db/scheduler.sqlite3"
+TELEMETRY_DB = "db/telemetry.sqlite3"
+RUNS_DIR = "runs"
+LOG_DIR = "logs"
+"""Logs of the embedded stack, one file a service."""
+BROKER_LOG = f"{LOG_DIR}/broker.log"
