@@ -1,8 +1,11 @@
 """Telemetry: values arrive as they were given, and what breaks the contract is refused where it is made."""
 
+import contextlib
 import errno
 import json
 import math
+import os
+import socket
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -273,3 +276,110 @@ def test_a_folder_without_notes_has_none(folder: Path) -> None:
     assert worker_notes(folder) == []
     (folder / "control/notes.json").write_text("{")
     assert worker_notes(folder)[0].startswith("the worker's notes cannot be read")
+
+
+def _fifo(folder: Path) -> None:
+    os.mkfifo(folder / "odd")
+
+
+def _socket(folder: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "odd"))
+
+
+def _loop(folder: Path) -> None:
+    (folder / "odd").symlink_to("odd")
+
+
+def _long_loop(folder: Path) -> None:
+    (folder / "odd").symlink_to("b/c")
+    (folder / "b").symlink_to("odd")
+
+
+def _link_to_a_fifo(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "odd").symlink_to("pipe")
+
+
+def _dangling(folder: Path) -> None:
+    (folder / "odd").symlink_to("absent")
+
+
+def _link_to_a_device(folder: Path) -> None:
+    (folder / "odd").symlink_to("/dev/zero")
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "make", [_fifo, _socket, _loop, _long_loop, _link_to_a_fifo, _dangling, _link_to_a_device]
+)
+@pytest.mark.parametrize(
+    "announce",
+    [lambda t: t.checkpoint("odd", 1, "periodic"), lambda t: t.artifact("odd", "file")],
+    ids=["checkpoint", "artifact"],
+)
+def test_what_is_no_regular_file_is_refused(
+    folder: Path,
+    telemetry: Telemetry,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Any,
+    announce: Any,
+) -> None:
+    """A FIFO, a socket, a device or a loop of links is refused with a reason, at once, and telemetry goes on."""
+    telemetry.config({})
+    monkeypatch.chdir(folder)  # the path of a socket may have 107 bytes
+    make(Path())
+    with pytest.raises(ArtifactPathRefused, match=r"odd|pipe"):
+        announce(telemetry)
+    telemetry.metric("after", 1, 1.0)
+    assert [type(record) for record in written(folder)] == [Config, Metric]
+    assert read_manifest(folder) == []
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", ["a" * 300, "nul\0byte", "not-utf8-\udcff", "file/below"])
+def test_a_name_that_cannot_be_announced_is_refused(
+    folder: Path, telemetry: Telemetry, name: str
+) -> None:
+    """A name that is too long, holds NUL, is not UTF-8 or goes through a file is refused with a reason."""
+    telemetry.config({})
+    (folder / "file").write_text("")
+    with contextlib.suppress(OSError, ValueError):
+        (folder / name).write_text("")
+    with pytest.raises(ArtifactPathRefused):
+        telemetry.checkpoint(name, 1, "periodic")
+    with pytest.raises(ArtifactPathRefused):
+        telemetry.artifact(name, "file")
+    assert len(written(folder)) == 1
+    assert read_manifest(folder) == []
+
+
+@pytest.mark.timeout(30)
+def test_a_folder_with_odd_files_is_announced(folder: Path, telemetry: Telemetry) -> None:
+    """A folder counts its regular files only: links, loops and FIFOs in it are neither followed nor read."""
+    telemetry.config({})
+    (folder / "logs2").mkdir()
+    (folder / "logs2/events").write_bytes(b"12345")
+    (folder / "logs2/loop").symlink_to("loop")
+    (folder / "logs2/up").symlink_to("..")
+    (folder / "logs2/outside").symlink_to("/etc")
+    os.mkfifo(folder / "logs2/pipe")
+    telemetry.artifact("logs2", "tensorboard")
+    assert [entry["bytes"] for entry in read_manifest(folder)] == [5]
+
+
+def test_a_checkpoint_is_one_file(folder: Path, telemetry: Telemetry) -> None:
+    """A folder announced as a checkpoint is refused with a reason."""
+    telemetry.config({})
+    (folder / "model").mkdir()
+    with pytest.raises(ArtifactPathRefused, match="is a folder"):
+        telemetry.checkpoint("model", 1, "periodic")
+
+
+def test_a_link_inside_the_run_names_its_file(folder: Path, telemetry: Telemetry) -> None:
+    """A link to a file of the same run is announced as that file."""
+    telemetry.config({})
+    (folder / "step-1.bin").write_bytes(b"abc")
+    (folder / "latest.bin").symlink_to("step-1.bin")
+    telemetry.checkpoint("latest.bin", 1, "periodic")
+    assert [entry["path"] for entry in read_manifest(folder)] == ["step-1.bin"]

@@ -3,10 +3,11 @@
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
 
 from mosaic_contracts.launch import MANIFEST_FILE
 from mosaic_workerkit.errors import ArtifactPathRefused
@@ -35,37 +36,112 @@ def atomic_file(path: Path) -> Iterator[Path]:
     _sync(path.parent)
 
 
-def sha256_of(path: Path) -> str:
-    """Hex digest of a file's bytes."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder."""
-    if path.is_file():
-        return path.stat().st_size
-    return sum(part.lstat().st_size for part in path.rglob("*") if part.is_file())
-
-
 def inside_run(run_dir: Path, path: str | Path) -> str:
-    """The path relative to the run folder, in POSIX form.
+    """The path relative to the run folder, in POSIX form, with links resolved.
 
     Raises:
-        ArtifactPathRefused: it leaves the run folder (also through a link), or does not exist.
+        ArtifactPathRefused: it leaves the run folder (also through a link), does not exist, or cannot be resolved.
     """
     root = run_dir.resolve()
-    full = (root / path).resolve()
+    try:
+        full = (root / path).resolve(strict=True)
+    except FileNotFoundError as error:
+        raise ArtifactPathRefused(
+            f"{path} does not exist; announce a file when it is complete"
+        ) from error
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a loop of links
+        raise ArtifactPathRefused(f"{path} cannot be resolved: {error}") from error
     if full == root or not full.is_relative_to(root):
         raise ArtifactPathRefused(
             f"{path} is not inside the run folder; write run files below {root}"
         )
-    if not full.exists():
-        raise ArtifactPathRefused(f"{path} does not exist; announce a file when it is complete")
-    return full.relative_to(root).as_posix()
+    where = full.relative_to(root).as_posix()
+    try:
+        where.encode()
+    except UnicodeEncodeError as error:
+        raise ArtifactPathRefused(
+            f"{where!a} is not a UTF-8 name; rename the file to announce it"
+        ) from error
+    return where
+
+
+def measure(run_dir: Path, where: str) -> tuple[int, str | None]:
+    """Size and SHA-256 of a regular file below the run folder; a folder has a size and no digest.
+
+    No link is followed, and a FIFO or a device is never read.
+
+    Args:
+        where: a path that `inside_run` returned.
+
+    Raises:
+        ArtifactPathRefused: it is neither a regular file nor a folder, or cannot be opened.
+        OSError: the disk failed while the file was read.
+    """
+    fd = _open_below(run_dir, where)
+    if stat.S_ISDIR(os.fstat(fd).st_mode):
+        os.close(fd)
+        return _folder_bytes(run_dir / where), None
+    with open(fd, "rb") as file:
+        return _size_and_digest(file)
+
+
+def _open_below(run_dir: Path, where: str) -> int:
+    """Open a file or folder one component after the other, so that none of them can be a link."""
+    fd = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for part in PurePath(where).parts:
+        try:
+            # Asked before it is opened: to open a device may already act on it.
+            mode = os.stat(part, dir_fd=fd, follow_symlinks=False).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise ArtifactPathRefused(
+                    f"{where} is {_kind_of(mode)}; announce regular files and folders only"
+                )
+            # Non-blocking, or a FIFO put there since would wait for a writer.
+            inner = os.open(
+                part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd
+            )
+        except OSError as error:
+            raise ArtifactPathRefused(f"{where} cannot be opened: {error.strerror}") from error
+        finally:
+            os.close(fd)
+        fd = inner
+    mode = os.fstat(fd).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        os.close(fd)
+        raise ArtifactPathRefused(f"{where} was replaced by {_kind_of(mode)}")
+    return fd
+
+
+def _kind_of(mode: int) -> str:
+    kinds = {
+        stat.S_IFIFO: "a FIFO",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+        stat.S_IFLNK: "a link",
+    }
+    return kinds.get(stat.S_IFMT(mode), "not a file")
+
+
+def _size_and_digest(file: BinaryIO) -> tuple[int, str]:
+    digest, size = hashlib.sha256(), 0
+    while chunk := file.read(_CHUNK_BYTES):
+        digest.update(chunk)
+        size += len(chunk)
+    return size, digest.hexdigest()
+
+
+def _folder_bytes(folder: Path) -> int:
+    """Bytes of all regular files below a folder, which may change meanwhile; links count for nothing."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                found = os.lstat(os.path.join(parent, name))
+            except FileNotFoundError:
+                continue
+            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return total
 
 
 def add_to_manifest(run_dir: Path, entry: dict[str, Any]) -> None:
@@ -87,7 +163,7 @@ def read_manifest(run_dir: Path) -> list[dict[str, Any]]:
 
 
 def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO would wait for a writer
     try:
         os.fsync(fd)
     finally:

@@ -38,10 +38,9 @@ from mosaic_workerkit.artifacts import (
     add_to_manifest,
     atomic_file,
     inside_run,
-    sha256_of,
-    size_of,
+    measure,
 )
-from mosaic_workerkit.errors import ContractViolation, RunFolderInvalid
+from mosaic_workerkit.errors import ArtifactPathRefused, ContractViolation, RunFolderInvalid
 from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
 from mosaic_workerkit.plain import act_value, plain_hook
 from mosaic_workerkit.progress import ProgressWriter
@@ -259,11 +258,15 @@ class Telemetry:
         """Announce a checkpoint that is complete on disk (see `write_checkpoint`).
 
         Raises:
-            ArtifactPathRefused: outside the run folder, or absent.
+            ArtifactPathRefused: outside the run folder, absent, or no regular file.
         """
         self._ready("checkpoint")
         where = inside_run(self.run_dir, path)
-        digest, size = sha256_of(self.run_dir / where), size_of(self.run_dir / where)
+        size, digest = measure(self.run_dir, where)
+        if digest is None:
+            raise ArtifactPathRefused(
+                f"{where} is a folder; a checkpoint is one file, announce a folder as an artifact"
+            )
         facts = (where, int(step), digest, size, reason, dict(data or {}))
         self._list(
             where, kind="checkpoint", size=size, digest=digest, step=int(step), reason=reason
@@ -292,12 +295,11 @@ class Telemetry:
         """Announce another file or folder of the run; a folder, which may grow, has no digest.
 
         Raises:
-            ArtifactPathRefused: outside the run folder, or absent.
+            ArtifactPathRefused: outside the run folder, absent, or neither a regular file nor a folder.
         """
         self._ready("artifact")
         where = inside_run(self.run_dir, path)
-        full = self.run_dir / where
-        digest, size = sha256_of(full) if full.is_file() else None, size_of(full)
+        size, digest = measure(self.run_dir, where)
         self._list(where, kind=kind, size=size, digest=digest)
         self._fact(Artifact(self.next_seq, self._dt(), where, kind, size, digest, dict(data or {})))
 

@@ -15,9 +15,10 @@ from mosaic_contracts.wire import (
     Record,
     Step,
 )
-from mosaic_workerkit.artifacts import read_manifest, sha256_of, size_of
+from mosaic_workerkit.artifacts import inside_run, measure, read_manifest
 from mosaic_workerkit.conformance.training import Outcome
 from mosaic_workerkit.conformance.verdict import Judgement
+from mosaic_workerkit.errors import ArtifactPathRefused
 
 OF_EVENTS = [
     *("train.readable", "train.config_first", "train.config_whole", "train.contiguous"),
@@ -137,15 +138,13 @@ def _file_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
         elif isinstance(record, Checkpoint | Artifact):
             last[record.path] = record
     for name, told in last.items():
-        path = run_dir / name
-        if not path.resolve().is_relative_to(run_dir.resolve()):
-            yield f"{name} is outside the run folder"
-        elif not path.exists():
-            yield f"{name} was announced and does not exist"
-        elif told.sha256 is not None and (
-            size_of(path) != told.bytes or sha256_of(path) != told.sha256
-        ):
-            yield f"{name} is not what was announced ({told.bytes} bytes then, {size_of(path)} now)"
+        try:
+            size, digest = measure(run_dir, inside_run(run_dir, name))
+        except ArtifactPathRefused as error:
+            yield f"a file was announced that cannot be used: {error}"
+            continue
+        if told.sha256 is not None and (size, digest) != (told.bytes, told.sha256):
+            yield f"{name} is not what was announced ({told.bytes} bytes then, {size} now)"
 
 
 def _manifest_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
