@@ -1,6 +1,8 @@
 """What the tests of this room share; makes the modules beside them importable as `tests.x`."""
 
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,3 +23,16 @@ def make_spec() -> Any:
         )
 
     return make
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """The folder `checkpoints` of a run on a disk of its own of 1 MiB."""
+    folder = tmp_path / "run/checkpoints"
+    folder.mkdir(parents=True)
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    if made.returncode:
+        pytest.skip(f"NO SMALL DISK, ENOSPC IS NOT TESTED HERE: {made.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -101,11 +101,18 @@ def finish(process: subprocess.Popen[str], folder: Path) -> Finished:
     return Finished(folder, process.returncode, out, err, read_events(folder))
 
 
-def wait_for_event(folder: Path, kind: str, is_alive: Callable[[], bool]) -> None:
-    """Wait until the run has written an event of a type; it is polled, for a file has no other signal."""
+def wait_for_event(
+    folder: Path,
+    kind: str,
+    is_alive: Callable[[], bool],
+    fits: Callable[[dict[str, Any]], bool] = lambda _: True,
+) -> None:
+    """Wait until the run has written an event of a type that fits; it is polled, for a file has no other signal."""
     deadline = time.monotonic() + TIMEOUT_S / 2
     while time.monotonic() < deadline and is_alive():
-        if (folder / "outbox").exists() and any(e["type"] == kind for e in read_events(folder)):
+        if (folder / "outbox").exists() and any(
+            e["type"] == kind and fits(e) for e in read_events(folder)
+        ):
             return
         time.sleep(0.05)
     raise AssertionError(f"no event of type {kind} was written in time")

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 import torch
 from gymnasium.wrappers.normalize import NormalizeObservation, NormalizeReward
 
@@ -73,3 +74,13 @@ def test_a_class_is_no_network() -> None:
     """Before the script has made a network there is nothing to save, though it has defined its class."""
     assert not has_networks({"Agent": torch.nn.Linear, "torch": torch})
     assert has_networks({"agent": torch.nn.Linear(1, 1)})
+
+
+@pytest.mark.parametrize("free_kib", range(0, 64, 4))
+def test_a_full_disk_is_an_oserror(small_disk: Path, make_spec: Any, free_kib: int) -> None:
+    """Wherever in the file the disk gets full, the error is the disk's own, which says that there is no space."""
+    (small_disk / "filler").write_bytes(bytes(2**20 - free_kib * 2**10))
+    network = torch.nn.Linear(100, 200)
+    state = collect_state(make_spec(), 1, {"network": network})
+    with pytest.raises(OSError, match="No space left on device"):
+        save_state(state, small_disk / "state.pt")

@@ -85,6 +85,30 @@ def test_a_refusing_disk_costs_checkpoints_and_not_the_training(
     assert finished.events[-1]["phase"] == "error"
 
 
+def test_a_full_disk_costs_a_checkpoint_and_not_the_training(
+    small_disk: Path, make_spec: Any
+) -> None:
+    """A checkpoint that finds no space is a warning that says so; the next one is written once there is room."""
+    folder = small_disk.parent
+    (small_disk / "filler").write_bytes(bytes(2**20 - 40 * 2**10))
+    spec = make_spec(steps=1_024_000, checkpoint_every_steps=256, record="metrics")
+    child = start_child(folder, spec)
+    wait_for_event(folder, "log", child.is_alive, lambda event: event["level"] == "warning")
+    assert list(small_disk.iterdir()) == [small_disk / "filler"]
+    (small_disk / "filler").unlink()
+    wait_for_event(folder, "checkpoint", child.is_alive)
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGTERM)
+    finished = finish_child(child, folder)
+    assert finished.code == 0, finished.stderr
+    warnings = [e for e in of_type(finished.events, "log") if e["level"] == "warning"]
+    assert "No space left on device" in warnings[0]["message"]
+    assert "the next one is tried at step" in warnings[0]["message"]
+    written = of_type(finished.events, "checkpoint")[0]
+    assert written["step"] > warnings[0]["data"]["global_step"]
+    torch.load(folder / written["path"], weights_only=True)
+
+
 def test_a_refused_spec_does_not_train(tmp_path: Path, make_spec: Any) -> None:
     """A run that `check` blocks ends at once, in words and with a non-zero code, when it is started all the same."""
     finished = run(tmp_path / "run", make_spec(environment="Pendulum-v1"))

@@ -1,15 +1,19 @@
 """The learning loop: the same numbers as the environment itself, whatever is recorded and however it is cut."""
 
+import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.learners import Silence, fresh, learn
 from tests.run_folder import run
 
 from mosaic_worker_spade.errors import CheckpointUnusable
 from mosaic_worker_spade.learning import checkpoint as checkpoints
+from mosaic_worker_spade.learning.archive import pack
 from mosaic_worker_spade.learning.choice import RunOption
 from mosaic_worker_spade.learning.compiled import CompiledLoop
 from mosaic_worker_spade.learning.draws import Draws
@@ -205,6 +209,144 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path, content: bytes) -> Non
     path.write_bytes(content)
     with pytest.raises(CheckpointUnusable):
         checkpoints.read(path)
+
+
+def _saved(path: Path, **wish: Any) -> Path:
+    learner = fresh(**wish)
+    learn(learner, 1_000)
+    checkpoints.save(learner, "q_learning", path)
+    return path
+
+
+def test_no_flipped_bit_is_read(tmp_path: Path) -> None:
+    """A checkpoint with any one bit flipped is refused in one sentence, wherever in the file the bit is."""
+    path = _saved(tmp_path / "a.npz")
+    data = bytearray(path.read_bytes())
+    flipped = tmp_path / "b.npz"
+    for place in [*range(0, len(data) * 8, 29), *range((len(data) - 80) * 8, len(data) * 8)]:
+        data[place // 8] ^= 1 << place % 8
+        flipped.write_bytes(data)
+        data[place // 8] ^= 1 << place % 8
+        with pytest.raises(CheckpointUnusable, match=r"it is damaged: .*; give one that"):
+            checkpoints.read(flipped)
+
+
+def test_no_shortened_or_lengthened_file_is_read(tmp_path: Path) -> None:
+    """A checkpoint that was cut off anywhere, or has something behind it, is refused."""
+    data = _saved(tmp_path / "a.npz").read_bytes()
+    changed = tmp_path / "b.npz"
+    for content in [*(data[:size] for size in range(0, len(data), 97)), data + b"\0", data + data]:
+        changed.write_bytes(content)
+        with pytest.raises(CheckpointUnusable):
+            checkpoints.read(changed)
+
+
+def _rewritten(path: Path, *, version: int, **changes: Any) -> Path:
+    """The same checkpoint with other values, and a checksum that fits them; version 1 has none."""
+    with np.load(path) as file:
+        members = {name: file[name] for name in file.files}
+    tables = {name: changes.pop(name, members[name]) for name in ("q", "visits")}
+    facts = {name: json.loads(str(value)) for name, value in members.items() if name not in tables}
+    data = pack(tables, facts | {"version": version} | changes)
+    path.write_bytes(data if version > 1 else data.replace(b"sha256:", b"nothing"))
+    return path
+
+
+def _table(value: float, shape: tuple[int, ...] = (16, 4)) -> Any:
+    return np.full(shape, float(value))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"q": _table(np.nan)}, "q holds values that are no finite numbers"),
+        ({"q": _table(-np.inf)}, "q holds values that are no finite numbers"),
+        ({"q": _table(0, (15, 4))}, r"q has the shape \(15, 4\)"),
+        ({"q": _table(0, (64,))}, "q is no table of numbers"),
+        ({"q": np.zeros((16, 4), complex)}, "another size than it says"),
+        ({"visits": np.full((16, 4), -1)}, "visits holds negative numbers"),
+        ({"visits": _table(1.0)}, "visits is no table of numbers"),
+        ({"epsilon": 7.5}, "epsilon: must be at most 1"),
+        ({"epsilon": float("nan")}, "epsilon: must be "),
+        ({"epsilon": "0.5"}, "epsilon: must be a number"),
+        ({"steps": -1}, "steps: must be at least 0"),
+        ({"steps": 2.5}, "steps: "),
+        ({"episodes": 10**6}, "must not exceed each other"),
+        ({"recent": [0] * 101}, "recent: must have at most 100"),
+        ({"recent": [2]}, "recent.0: must be one of"),
+        ({"ends": [-1]}, "ends.0: must be at least 0"),
+        ({"seed": None}, "seed: must be a whole number"),
+        ({"rates": {"alpha": 2}}, "rates.alpha: must be at most 1"),
+        (
+            {"world_generator": "{}"},
+            "world_generator: is no state of a PCG64 .bit_generator is missing",
+        ),
+        ({"choice_generator": "7"}, "choice_generator: is no state of a PCG64"),
+        ({"table_digest": "x"}, "table_digest"),
+        ({"is_seeded": 1}, "is_seeded: must be true or false"),
+        ({"format": "another"}, "format: must be"),
+    ],
+)
+def test_values_that_no_run_writes_are_refused(
+    tmp_path: Path, version: int, changes: dict[str, Any], says: str
+) -> None:
+    """A checkpoint whose checksum fits is refused where one of its values cannot be, which is named."""
+    path = _rewritten(_saved(tmp_path / "a.npz"), version=version, **changes)
+    with pytest.raises(CheckpointUnusable, match=says):
+        checkpoints.read(path)
+
+
+def test_states_that_the_world_does_not_have_are_refused(tmp_path: Path) -> None:
+    """Tables and places that do not fit the world are refused, although the checkpoint names that world."""
+    path = _saved(tmp_path / "a.npz")
+    world = fresh().world
+    for changes in (
+        {"q": _table(0, (15, 4)), "visits": np.zeros((15, 4), int)},
+        {"q": _table(0, (16, 3)), "visits": np.zeros((16, 3), int)},
+        {"goals": [16]},
+    ):
+        changed = tmp_path / "b.npz"
+        changed.write_bytes(path.read_bytes())
+        read = checkpoints.read(_rewritten(changed, version=2, **changes))
+        with pytest.raises(CheckpointUnusable, match="does not fit FrozenLake-v1"):
+            checkpoints.restore(read, world, Rates(), 3)
+
+
+def test_a_checkpoint_of_version_1_is_read(tmp_path: Path) -> None:
+    """A checkpoint from before there was a checksum is read as it was; version 2 without one is refused."""
+    path = _saved(tmp_path / "a.npz")
+    new = checkpoints.read(path)
+    old = checkpoints.read(_rewritten(path, version=1))
+    assert (old.q, old.visits) == (new.q, new.visits)
+    assert old.facts == new.facts.model_copy(update={"version": 1})
+    bare = _rewritten(path, version=2)
+    bare.write_bytes(bare.read_bytes().replace(b"sha256:", b"nothing"))
+    with pytest.raises(CheckpointUnusable, match="its checksum is missing"):
+        checkpoints.read(bare)
+
+
+@pytest.mark.timeout(30)
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    """A folder, a FIFO or a device at the path is refused at once."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(CheckpointUnusable, match="it is no file"):
+            checkpoints.read(path)
+
+
+def test_a_refusing_disk_costs_checkpoints_and_not_the_training(tmp_path: Path) -> None:
+    """A periodic checkpoint that cannot be written is a warning that says why, and learning goes on."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "checkpoints").write_text("a file where the folder should be")
+    done = run(folder, steps=10_000, checkpoint_every_steps=1_000)
+    warnings = [event for event in done.of_type("log") if event["level"] == "warning"]
+    assert len(warnings) >= 2
+    assert all("could not be written: [Errno" in event["message"] for event in warnings)
+    assert warnings[-1]["data"]["step"] > 5_000
+    assert done.code == 1  # the final one is what the run is for
+    assert done.events[-1]["phase"] == "error"
 
 
 def test_a_fall_of_success_is_a_surprise_once() -> None:

@@ -94,7 +94,7 @@ class Session:
         if draft.plan is not None:
             config["plan"] = {"name": draft.plan.name, "sha256": draft.plan.digest}
         if draft.checkpoint is not None:
-            config["continues_from_step"] = self.first_step or draft.checkpoint.facts["steps"]
+            config["continues_from_step"] = self.first_step or draft.checkpoint.facts.steps
         tell.config(config)
         if draft.plan is not None:
             (self.context.run_dir / PLAN_FILE).write_text(draft.plan.text)
@@ -119,7 +119,7 @@ class Session:
             self.tell_values()
         if learner.counts.steps >= self._next_checkpoint and self.left > 0 and not self.plays:
             self._next_checkpoint += self.draft.checkpoint_every_steps
-            self.save(f"checkpoints/step_{at}.npz", "periodic")
+            self._save_periodic(at)
 
     def tell_step(self) -> None:
         """A step of a play: how far it is, and when the next one is due."""
@@ -152,6 +152,18 @@ class Session:
         self.context.telemetry.write_checkpoint(
             path, lambda draft: checkpoints.save(self.learner, algorithm, draft), self.steps, reason
         )
+
+    def _save_periodic(self, at: int) -> None:
+        """A full disk may have room later: it costs a checkpoint and not the training."""
+        try:
+            self.save(f"checkpoints/step_{at}.npz", "periodic")
+        except OSError as error:
+            self.context.telemetry.log(
+                "warning",
+                f"The checkpoint at step {at} could not be written: {error}. Make room on the disk; the next one is "
+                f"tried at step {self._next_checkpoint - self.first_step}.",
+                {"step": at},
+            )
 
     def _make_learner(self) -> Learner:
         draft, seed = self.draft, self.context.spec.seed

@@ -3,6 +3,7 @@
 Loading never runs code: tensors, containers and plain values only.
 """
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -65,8 +66,10 @@ def save_state(state: dict[str, Any], path: Path) -> None:
     Raises:
         OSError: the disk refused.
     """
-    with path.open("wb") as file:
-        torch.save(state, file)
+    # Serialized in memory first: torch turns a disk's OSError into a RuntimeError that no longer says what was wrong.
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    path.write_bytes(buffer.getbuffer())
 
 
 def load_state(path: Path) -> dict[str, Any]:

@@ -1,31 +1,35 @@
-"""Everything that the next step depends on, in one npz file that loads without running code."""
+"""Everything that the next step depends on, in one npz file that is checked before anything of it is used."""
 
 import json
-import zipfile
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
+from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_worker_spade.environment.world import World
 from mosaic_worker_spade.errors import CheckpointUnusable
+from mosaic_worker_spade.learning.archive import MAX_BYTES, Array, has_checksum, pack, unpack
 from mosaic_worker_spade.learning.draws import Draws
+from mosaic_worker_spade.learning.facts import FORMAT, Facts
 from mosaic_worker_spade.learning.learner import WINDOW, Counts, Learner
 from mosaic_worker_spade.learning.schedule import Rates
 from mosaic_worker_spade.packages import installed_packages
 
-FORMAT = "mosaic.spade.checkpoint"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Version 1 had no checksum; it is still read."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file that was read: arrays, and the facts beside them."""
+    """A file that was read: tables, and the facts beside them."""
 
     q: list[list[float]]
     visits: list[list[int]]
-    facts: dict[str, Any]
+    facts: Facts
 
     def require_world(self, world: World) -> None:
         """Refuse a checkpoint of another world.
@@ -34,14 +38,25 @@ class Checkpoint:
             CheckpointUnusable: both are named.
         """
         told = self.facts
-        if told["table_digest"] == world.digest:
+        if told.table_digest == world.digest:
+            self._require_states(world)
             return
         here = _world_words(world.id, world.map_text, world.arguments, world.max_steps)
-        there = _world_words(told["environment"], told["map"], told["world"], told["max_steps"])
+        there = _world_words(told.environment, told.map, told.world, told.max_steps)
         raise CheckpointUnusable(
             f"The checkpoint is of another world: it was learned in {there}; this run is in {here}. "
             "Give the run the checkpoint's world, or leave the checkpoint out."
         )
+
+    def _require_states(self, world: World) -> None:
+        places = {*self.facts.ends, *self.facts.goals}
+        if (len(self.q), len(self.q[0])) != (world.states, world.actions) or any(
+            place >= world.states for place in places
+        ):
+            raise CheckpointUnusable(
+                f"The checkpoint does not fit {world.id}, though it says so: that world has {world.states} states and "
+                f"{world.actions} actions. Take another checkpoint."
+            )
 
 
 def save(learner: Learner, algorithm: str, path: Path) -> None:
@@ -74,41 +89,86 @@ def save(learner: Learner, algorithm: str, path: Path) -> None:
         "rates": vars(learner.rates),
         "packages": installed_packages(),
     }
-    with path.open("wb") as file:
-        np.savez_compressed(
-            file,
-            q=np.asarray(learner.q, dtype=np.float64),
-            allow_pickle=False,
-            visits=np.asarray(learner.visits, dtype=np.int64),
-            **{name: np.asarray(json.dumps(value)) for name, value in facts.items()},
-        )
+    tables = {
+        "q": np.asarray(learner.q, dtype=np.float64),
+        "visits": np.asarray(learner.visits, dtype=np.int64),
+    }
+    path.write_bytes(pack(tables, facts))
 
 
 def read(path: Path) -> Checkpoint:
-    """Read a file; no code in it is run.
+    """Read a file: its checksum first, then every value. No code in it is run.
 
     Raises:
-        CheckpointUnusable: it is not there or none of ours.
+        CheckpointUnusable: it is not there, damaged, or none of ours; in one sentence and what to do.
     """
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            facts = {
-                name: json.loads(str(file[name])) for name in file.files if name not in _ARRAYS
-            }
-            if facts.get("format") != FORMAT or facts.get("version") != FORMAT_VERSION:
-                raise CheckpointUnusable(
-                    f"{path} is no checkpoint of this worker (format {facts.get('format')!r}, version "
-                    f"{facts.get('version')!r}). Give the path of one that it wrote, checkpoints/*.npz of a run."
-                )
-            return Checkpoint(file["q"].tolist(), file["visits"].tolist(), facts)
+        data = _bytes_of(path)
+        return _checkpoint(data, is_summed=has_checksum(data))
     except FileNotFoundError as error:
         raise CheckpointUnusable(
             f"There is no checkpoint {path}. `./mosaic artifacts RUN` lists those of a run; name one as RUN/PATH."
         ) from error
-    except (OSError, EOFError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError) as error:
         raise CheckpointUnusable(
-            f"{path} cannot be read as a checkpoint ({error}). Give one that this worker wrote."
+            f"{path} cannot be used as a checkpoint: {error}; give one that this worker wrote, "
+            "checkpoints/*.npz of a run."
         ) from error
+
+
+def _bytes_of(path: Path) -> bytes:
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise CheckpointUnusable("it is no file")
+    if found.st_size > MAX_BYTES:
+        raise CheckpointUnusable(f"it is larger than {MAX_BYTES // 2**20} MiB")
+    return path.read_bytes()
+
+
+def _checkpoint(data: bytes, *, is_summed: bool) -> Checkpoint:
+    members = unpack(data)
+    tables = {name: members.pop(name, None) for name in ("q", "visits")}
+    facts = _facts({name: _text(name, value) for name, value in members.items()})
+    if facts.version >= FORMAT_VERSION and not is_summed:
+        raise CheckpointUnusable("it is damaged: its checksum is missing")
+    q, visits = _table("q", tables["q"], "f"), _table("visits", tables["visits"], "i")
+    if q.shape != visits.shape:
+        raise CheckpointUnusable(f"q has the shape {q.shape} and visits {visits.shape}")
+    if not np.isfinite(q).all():
+        raise CheckpointUnusable("q holds values that are no finite numbers")
+    if (visits < 0).any():
+        raise CheckpointUnusable("visits holds negative numbers")
+    return Checkpoint(q.tolist(), visits.tolist(), facts)
+
+
+def _facts(texts: dict[str, str]) -> Facts:
+    values: dict[str, Any] = {}
+    for name, text in texts.items():
+        try:
+            values[name] = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CheckpointUnusable(f"{name} is no JSON") from error
+    try:
+        return Facts.model_validate(values)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise CheckpointUnusable(
+            f"{fault_place(fault) or 'a value'}: {fault_text(fault)}"
+        ) from error
+
+
+def _text(name: str, value: Array) -> str:
+    if value.dtype.kind != "U" or value.shape != ():
+        raise CheckpointUnusable(f"{name} is no text")
+    return str(value)
+
+
+def _table(name: str, value: Array | None, kind: str) -> Array:
+    if value is None:
+        raise CheckpointUnusable(f"{name} is missing")
+    if value.dtype.kind != kind or value.ndim != 2 or not value.size:
+        raise CheckpointUnusable(f"{name} is no table of numbers")
+    return value
 
 
 def restore(checkpoint: Checkpoint, world: World, rates: Rates, seed: int) -> Learner:
@@ -121,18 +181,15 @@ def restore(checkpoint: Checkpoint, world: World, rates: Rates, seed: int) -> Le
     facts = checkpoint.facts
     learner = Learner.fresh(world, rates, seed)
     learner.q, learner.visits = checkpoint.q, checkpoint.visits
-    learner.epsilon = float(facts["epsilon"])
-    learner.counts = Counts(int(facts["steps"]), int(facts["episodes"]), int(facts["successes"]))
-    learner.recent.extend(bool(success) for success in facts["recent"][-WINDOW:])
-    learner.ends, learner.goals = set(facts["ends"]), set(facts["goals"])
-    if seed == facts["seed"]:
-        learner.world_draws = Draws.restored(facts["world_generator"])
-        learner.choice_draws = Draws.restored(facts["choice_generator"])
-        learner.is_seeded = bool(facts["is_seeded"])
+    learner.epsilon = facts.epsilon
+    learner.counts = Counts(facts.steps, facts.episodes, facts.successes)
+    learner.recent.extend(bool(success) for success in facts.recent[-WINDOW:])
+    learner.ends, learner.goals = set(facts.ends), set(facts.goals)
+    if seed == facts.seed:
+        learner.world_draws = Draws.restored(facts.world_generator)
+        learner.choice_draws = Draws.restored(facts.choice_generator)
+        learner.is_seeded = facts.is_seeded
     return learner
-
-
-_ARRAYS = ("q", "visits")
 
 
 def _world_words(name: str, text: str, arguments: dict[str, Any], max_steps: int) -> str:
