@@ -81,7 +81,7 @@ def measure(run_dir: Path, where: str) -> tuple[int, str | None]:
     if stat.S_ISDIR(os.fstat(fd).st_mode):
         os.close(fd)
         return _folder_bytes(run_dir / where), None
-    with open(fd, "rb") as file:
+    with os.fdopen(fd, "rb") as file:
         return _size_and_digest(file)
 
 
@@ -137,7 +137,7 @@ def _folder_bytes(folder: Path) -> int:
     for parent, _, names in os.walk(folder):
         for name in names:
             try:
-                found = os.lstat(os.path.join(parent, name))
+                found = Path(parent, name).lstat()
             except FileNotFoundError:
                 continue
             total += found.st_size if stat.S_ISREG(found.st_mode) else 0
