@@ -28,3 +28,20 @@ def test_the_outlook_has_a_second_line_that_says_why() -> None:
     assert outlook(run(0, RunState.FAILED, end=end)) == ("exit code 1", "ValueError: no")
     killed = RunEnd(cause=EndCause.SIGNAL, message="Ended by SIGKILL.", signal=9, last_lines=lines)
     assert outlook(run(0, RunState.CRASHED, end=killed)) == ("killed by SIGKILL", "")
+
+
+def test_bar_of_a_run_that_succeeded_early_shows_what_it_reached() -> None:
+    """A run that stopped at 200k of 1M steps by its own success has done a fifth of what was asked for."""
+    early = run(0, RunState.SUCCEEDED, progress=Progress(step=200_000, total=1_000_000))
+    assert (steps_text(early), fraction(early)) == ("200k of 1M", 0.2)
+    asked = run(0, RunState.SUCCEEDED, spec={"steps": 1_000}, summary=summary(0, global_step=250))
+    assert (steps_text(asked), fraction(asked)) == ("250 of 1k", 0.25)
+    whole = run(0, RunState.SUCCEEDED, progress=Progress(step=500, total=500))
+    assert fraction(whole) == 1.0
+
+
+def test_bar_is_left_out_where_nothing_is_known() -> None:
+    """Without steps there is no share; a success for which no number was asked is whole."""
+    assert fraction(run(0, RunState.SUCCEEDED, spec={"steps": 1_000})) is None
+    assert fraction(run(0, RunState.SUCCEEDED)) == 1.0
+    assert fraction(run(0, RunState.FAILED)) is None

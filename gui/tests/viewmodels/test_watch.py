@@ -166,6 +166,14 @@ def test_side_tables_hold_the_contract_of_models(model: WatchModel) -> None:
     assert len(testers) == 3
 
 
+def test_open_episode_is_cut_off_when_the_run_ends(model: WatchModel, store: Store) -> None:
+    """The table changes with the run, without being read again."""
+    model.take_episodes([EpisodeRow(attempt=1, env=0, episode=3)])
+    assert model.episodes.index(0, 4).data() == "goes on"
+    model.consume(store.take_runs([run(0, RunState.CANCELLED, revision=2)]))
+    assert model.episodes.index(0, 4).data() == "cut off by the run's end"
+
+
 def test_the_card_comes_with_the_end(model: WatchModel, store: Store) -> None:
     """While a run goes on there is no card; when it failed there is one."""
     assert model.card is None

@@ -224,7 +224,8 @@ class Chart(QFrame):
         self._cross.setVisible(True)
         self._cross.setPos(found[0].x)
         pointer = self._plot.mapFromScene(place)
-        self.readout.show_readings(_place_text(self._model.axis, found[0].x), found, pointer)
+        words = _place_text(self._model.axis, found[0].x, is_sample=self._model.is_sample)
+        self.readout.show_readings(words, found, pointer)
 
     def _on_left(self) -> None:
         self._cross.setVisible(False)
@@ -249,10 +250,12 @@ def _bottom_axis(axis: XAxis) -> pg.AxisItem:
     return pg.DateAxisItem(orientation="bottom") if axis is XAxis.WALL else CountAxis("bottom")
 
 
-def _place_text(axis: XAxis, x: float) -> str:
+def _place_text(axis: XAxis, x: float, *, is_sample: bool) -> str:
     match axis:
         case XAxis.STEP:
             return tr("step {n}", n=wording.count(round(x)))
+        case XAxis.EPISODE if is_sample:
+            return tr("recorded episode {n}", n=wording.count(round(x)))
         case XAxis.EPISODE:
             return tr("episode {n}", n=wording.count(round(x)))
         case XAxis.RELATIVE:

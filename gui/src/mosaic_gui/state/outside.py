@@ -10,6 +10,7 @@ from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.tracking import X_TRACKING, TrackedRun, TrackingRole
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import wording
+from mosaic_gui.state.episodes import episode_facts
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.tracking import hindrance
 
@@ -108,11 +109,7 @@ def _summary(
     }
     rows = [(title, str(value)) for title, value in chosen.items() if value]
     if (counted := run.summary) is not None:
-        rows += [
-            (tr("Episodes"), wording.count(counted.episodes)),
-            (tr("Mean of 20"), wording.number(counted.mean_return)),
-            (tr("Best"), wording.number(counted.best_return)),
-        ]
+        rows += episode_facts(counted)
     where = f"{run.run_dir}/{told.folder}" if told.folder else run.run_dir
     rows.append((tr("Kept in"), where))
     if told.folder:

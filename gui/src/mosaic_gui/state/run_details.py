@@ -9,6 +9,7 @@ from mosaic_contracts.machine import RESOURCE_METRICS
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state import wording
 from mosaic_gui.state.curves import RunCurves
+from mosaic_gui.state.episodes import sample_words
 from mosaic_gui.state.language import mark, tr, tr_mark, tr_n
 
 Row = tuple[str, str]
@@ -29,6 +30,7 @@ def details(run: RunView, config: Mapping[str, Any], used: Sequence[Row] = ()) -
     told = (
         (tr("Image"), run.image),
         (tr("Attempt"), str(run.attempt) if run.attempt > 1 else None),
+        (tr("Episodes"), sample_words(run)),
         (tr("Tags"), ", ".join(run.tags)),
         (tr("Your note"), run.note.strip().split("\n", 1)[0]),
         (tr("What it says"), " · ".join(run.notes)),

@@ -67,17 +67,15 @@ def elapsed_s(run: RunView, now: datetime) -> float | None:
 
 
 def fraction(run: RunView) -> float | None:
-    """How far it is, 0 to 1; None where nobody knows the end."""
-    if run.state is RunState.SUCCEEDED:
-        return 1.0
-    if run.progress is None or not run.total_steps:
-        return None
-    return min(1.0, run.step / run.total_steps)
+    """What was done of what was asked for, 0 to 1; None where either is not known."""
+    if run.total_steps and (run.progress is not None or run.step):
+        return min(1.0, run.step / run.total_steps)
+    return 1.0 if run.state is RunState.SUCCEEDED and not run.total_steps else None
 
 
 def steps_text(run: RunView) -> str:
     """`12.5k of 500k`."""
-    if run.progress is None:
+    if run.progress is None and not run.step:
         return wording.NOTHING
     done = wording.short_count(run.step)
     if not run.total_steps:

@@ -138,6 +138,12 @@ class CurveModel(QObject):
         return len(seed_groups(ids, self._store.runs)) < len(ids)
 
     @property
+    def is_sample(self) -> bool:
+        """Of some run not every episode was recorded: what is counted in episodes counts recorded ones."""
+        known = (self._store.runs.get(run_id) for run_id in (self.run_id, *self.overlaid))
+        return any(run.summary.is_sample for run in known if run and run.summary)
+
+    @property
     def groups(self) -> list[list[str]]:
         """The runs as they are drawn: those of a group share a colour."""
         ids = [self.run_id, *self.overlaid]

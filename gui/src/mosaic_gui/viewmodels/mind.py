@@ -8,6 +8,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_contracts.grid import Grid
 from mosaic_contracts.mind import Look
 from mosaic_contracts.runs import EpisodeRow
+from mosaic_gui.state.episodes import episode_ends
 from mosaic_gui.state.mind_log import FAMILIES, Event, MindLog, Values
 from mosaic_gui.state.policy_map import CellPolicy, policy_map
 from mosaic_gui.state.store import Changes, Store
@@ -53,7 +54,7 @@ class MindModel(QObject):
         self._steps: list[Event] = []
         self._step_seqs: list[int] = []
         self._config = _NO_CONFIG
-        self._was_offered = False
+        self._was_offered = self._was_live = False
         watch.run_replaced.connect(self._on_replaced)
 
     @property
@@ -92,6 +93,11 @@ class MindModel(QObject):
         return world_of(self.config)
 
     @property
+    def ends(self) -> list[str]:
+        """How each of the episodes ended, in words."""
+        return episode_ends([self.rows[key] for key in self.episodes], self._watch.run)
+
+    @property
     def look(self) -> Look | None:
         """The step that is chosen."""
         return self.looks[self.place] if self.place < len(self.looks) else None
@@ -123,6 +129,9 @@ class MindModel(QObject):
         """Take a tick's changes."""
         if self.run_id in changes.events | changes.runs | changes.ended:
             self._tell_offered()
+            if self.is_live is not self._was_live:
+                self._was_live = self.is_live
+                self.episodes_changed.emit()  # an open episode goes on no more
             if self.config is not self._config:
                 self._config = self.config  # it names actions and cells
                 self._look_again()

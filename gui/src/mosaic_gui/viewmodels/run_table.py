@@ -10,6 +10,7 @@ from PyQt6.QtCore import QAbstractTableModel, QModelIndex, QObject, QSortFilterP
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.state import run_row, wording
+from mosaic_gui.state.episodes import sample_words
 from mosaic_gui.state.language import mark, tr, tr_mark
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.rows import ROOT
@@ -320,6 +321,8 @@ def tool_tip(run: RunView, column: Column) -> str | None:
             return tr("{done} of {total} environment steps", done=done, total=total)
         case Column.REMAINING:
             return run_row.remaining_text(run) or None
+        case Column.LAST_RETURN | Column.BEST_RETURN:
+            return sample_words(run) or None
         case Column.CREATED:
             return wording.moment(run.created_at)
     return None

@@ -127,11 +127,15 @@ def _has_checkpoints(run: RunView) -> bool:
 
 def _texts(run: RunView) -> tuple[str, ...]:
     summary = run.summary
+    mean = wording.number(summary.mean_return if summary else None)
+    best = wording.number(summary.best_return if summary else None)
+    if summary is not None and summary.is_sample:
+        mean, best = tr("{value} (recorded)", value=mean), tr("{value} (recorded)", value=best)
     return (
         run.spec.name or run_row.subtitle(run),
         run.spec.environment,
         str(run.spec.seed),
-        wording.number(summary.mean_return if summary else None),
-        wording.number(summary.best_return if summary else None),
+        mean,
+        best,
         wording.ago(run.ended_at or run.created_at, run_row.now()),
     )

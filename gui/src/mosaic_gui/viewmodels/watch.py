@@ -10,6 +10,7 @@ from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
 from mosaic_gui.state.end_card import EndCard, end_card
+from mosaic_gui.state.episodes import episode_ends, episode_facts
 from mosaic_gui.state.family import Family, family
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.outside import Outside, tensorboard, tracker
@@ -37,6 +38,7 @@ class WatchModel(CurveModel):
             numeric=(0, 1, 2, 3, 5),
             parent=self,
         )
+        self._episode_rows: list[EpisodeRow] = []
         self.files = FilesModel(self)
         self._workers: list[WorkerEntry] = []
         self._gateway = ""
@@ -123,6 +125,7 @@ class WatchModel(CurveModel):
     def watch(self, run_id: str, overlaid: Sequence[str] = ()) -> None:
         """Show a run, with others laid over it."""
         self.show_runs(run_id, overlaid)
+        self._episode_rows = []
         for rows in (self.episodes, self.details):
             rows.replace([])
         self.files.take("", [])
@@ -138,6 +141,7 @@ class WatchModel(CurveModel):
         if self.run_id in changes.runs:
             self.run_changed.emit()
             self._fill_details()
+            self._fill_episodes()
         if changes.removed or any(self._is_relative(run_id) for run_id in changes.runs):
             self.family_changed.emit()
         if shown & changes.events:
@@ -149,7 +153,14 @@ class WatchModel(CurveModel):
 
     def take_episodes(self, rows: Sequence[EpisodeRow]) -> None:
         """The newest episodes."""
-        self.episodes.replace([_episode_texts(row) for row in rows])
+        self._episode_rows = list(rows)
+        self._fill_episodes()
+
+    def _fill_episodes(self) -> None:
+        """Also when the run has ended: what was open then goes on no more."""
+        ends = episode_ends(self._episode_rows, self.run)
+        pairs = zip(self._episode_rows, ends, strict=True)
+        self.episodes.replace([_episode_texts(row, ended) for row, ended in pairs])
 
     def take_files(self, rows: Sequence[ArtifactRow]) -> None:
         """The files that the run announced."""
@@ -194,22 +205,11 @@ class WatchModel(CurveModel):
         if run.sps is not None:
             facts.append((tr("Steps/s"), wording.count(round(run.sps))))
         if summary is not None and summary.episodes:
-            facts += [
-                (tr("Episodes"), wording.count(summary.episodes)),
-                (tr("Last return"), wording.number(summary.last_return)),
-                (tr("Mean of 20"), wording.number(summary.mean_return)),
-                (tr("Best"), wording.number(summary.best_return)),
-            ]
+            facts += episode_facts(summary)
         return facts
 
 
-def _episode_texts(row: EpisodeRow) -> tuple[str, ...]:
-    if row.length is None:
-        ended = tr("goes on")
-    elif row.terminated:
-        ended = tr("terminated")
-    else:
-        ended = tr("truncated") if row.truncated else wording.NOTHING
+def _episode_texts(row: EpisodeRow, ended: str) -> tuple[str, ...]:
     return (
         wording.count(row.episode),
         str(row.env),

@@ -128,14 +128,14 @@ class MindPanel(QWidget):
         self.episodes.clear()
         several = len({key.env for key in model.episodes}) > 1
         again = len({key.attempt for key in model.episodes}) > 1
-        for key in model.episodes:
+        for key, end in zip(model.episodes, model.ends, strict=True):
             row = model.rows[key]
             parts = [tr("Episode {n}", n=wording.count(key.episode))]
             if several:
                 parts.append(tr("env {n}", n=key.env))
             if again:
                 parts.append(tr("attempt {n}", n=key.attempt))
-            self.episodes.addItem(" · ".join(parts) + f"  —  {_outcome(row)}")
+            self.episodes.addItem(" · ".join(parts) + f"  —  {_outcome(row, end)}")
         at = model.episodes.index(model.key) if model.key in model.episodes else -1
         self.episodes.setCurrentIndex(at)
         self.episodes.blockSignals(False)
@@ -176,8 +176,8 @@ class MindPanel(QWidget):
         self._under.set_whole(" · ".join(words))
 
 
-def _outcome(row: EpisodeRow) -> str:
+def _outcome(row: EpisodeRow, end: str) -> str:
     if row.length is None:
-        return tr("goes on")
+        return end
     value = wording.number(row.episode_return)
     return tr_n("return {value}, {n} step", "return {value}, {n} steps", row.length, value=value)

@@ -13,6 +13,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.plots.chart_grid import ChartGrid
+from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
@@ -148,9 +149,25 @@ class WatchPage(QWidget):
         self.stop.setText(tr("Stopping …") if asked else tr("Stop"))
         self.log.set_state(has_run=run is not None, ended=not live)
         self._fill_facts()
+        self._show_sample()
         self._show_machine()
         self._show_card()
         self._show_charts()
+
+    def _show_sample(self) -> None:
+        """The tab of episodes says how many of them there are to see."""
+        run = self._model.run
+        summary = run.summary if run is not None else None
+        words = tr("Episodes")
+        if summary is not None and summary.is_sample:
+            words = tr(
+                "Episodes ({recorded} of {played})",
+                recorded=wording.count(summary.episodes),
+                played=wording.count(summary.episodes_played),
+            )
+        at = self.tabs.indexOf(self._episodes)
+        if words != self.tabs.tabText(at):
+            self.tabs.setTabText(at, words)
 
     def _show_machine(self) -> None:
         hardware = self._hardware

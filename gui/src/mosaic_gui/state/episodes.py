@@ -1,0 +1,68 @@
+"""What is said of a run's episodes: how many, which of them the figures are of, and how each ended."""
+
+from collections.abc import Iterable
+
+from mosaic_contracts.runs import EpisodeRow, RunSummary, RunView
+from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr
+
+Fact = tuple[str, str]
+
+
+def episode_facts(summary: RunSummary) -> list[Fact]:
+    """Number and returns by name. Of a sample the names say that the returns are those of recorded episodes."""
+    last, mean, best = (
+        wording.number(value)
+        for value in (summary.last_return, summary.mean_return, summary.best_return)
+    )
+    if not summary.is_sample:
+        return [
+            (tr("Episodes"), wording.count(summary.episodes)),
+            (tr("Last return"), last),
+            (tr("Mean of 20"), mean),
+            (tr("Best"), best),
+        ]
+    return [
+        (tr("Episodes"), wording.count(summary.episodes_played)),
+        (tr("Recorded"), wording.count(summary.episodes)),
+        (tr("Last recorded"), last),
+        (tr("Mean of 20 recorded"), mean),
+        (tr("Best recorded"), best),
+    ]
+
+
+def sample_words(run: RunView) -> str:
+    """That figures of a run are those of a sample; empty where every episode was recorded."""
+    summary = run.summary
+    if summary is None or not summary.is_sample:
+        return ""
+    return tr(
+        "{played} episodes were played and {recorded} of them recorded; returns are of those.",
+        played=wording.count(summary.episodes_played),
+        recorded=wording.count(summary.episodes),
+    )
+
+
+def episode_ends(rows: Iterable[EpisodeRow], run: RunView | None) -> list[str]:
+    """How each episode ended. `rows`: the newest ones of each sub-environment are among them."""
+    known = list(rows)
+    newest: dict[tuple[int, int], int] = {}
+    for row in known:
+        key = (row.attempt, row.env)
+        newest[key] = max(newest.get(key, row.episode), row.episode)
+    return [_end(row, run, is_newest=row.episode == newest[row.attempt, row.env]) for row in known]
+
+
+def open_end(row: EpisodeRow, run: RunView | None) -> str:
+    """What became of an episode without an end that is the newest of its sub-environment."""
+    if run is None or (not run.state.is_final and row.attempt >= run.attempt):
+        return tr("goes on")
+    return tr("cut off by the run's end")
+
+
+def _end(row: EpisodeRow, run: RunView | None, *, is_newest: bool) -> str:
+    if row.length is None:
+        return open_end(row, run) if is_newest else tr("its end was not recorded")
+    if row.terminated:
+        return tr("terminated")
+    return tr("truncated") if row.truncated else wording.NOTHING
