@@ -1,8 +1,9 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic_gui.state.decimation import line, visible
+from mosaic_gui.state.decimation import Line, line, visible
 
 FLOATS = st.floats(-1e9, 1e9)
 
@@ -62,3 +63,48 @@ def test_gaps_cost_no_spike(values: list[float]) -> None:
         assert (drawn.y.min(), drawn.y.max()) == (finite.min(), finite.max())
     assert len(drawn.x) <= 2 * 40 + 6
     assert len(drawn.gaps_x) <= 121
+
+
+def pieces(drawn: Line) -> int:
+    """Strokes and lone points that are drawn."""
+    return len(drawn.x) - int(np.count_nonzero(drawn.connect[:-1]))
+
+
+@pytest.mark.parametrize("points", [300, 3_000, 10_000, 47_999, 250_000])
+@pytest.mark.parametrize(("gaps", "length"), [(1, 1), (10, 10), (37, 3)])
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_a_gap_is_a_gap_at_every_length(points: int, gaps: int, length: int, odd: float) -> None:
+    """However many points share a pixel, no line is drawn across a gap."""
+    y = np.random.default_rng(1).normal(size=points)
+    begins = np.linspace(0, points, gaps + 2)[1:-1].astype(int)
+    for begin in begins:
+        y[begin : begin + length] = odd
+    drawn = line(np.arange(points, dtype=float), y, 800)
+    assert pieces(drawn) == gaps + 1
+    ends = np.flatnonzero(drawn.connect[:-1] == 0)
+    assert (drawn.x[ends] < begins).all()
+    assert (drawn.x[ends + 1] >= begins + length).all()
+
+
+def test_a_break_can_be_asked_for() -> None:
+    """Where no line may go none does, though every value is a number."""
+    breaks = np.array([False, True, False, False])
+    drawn = line(np.arange(4.0), np.ones(4), 100, breaks)
+    assert drawn.connect.tolist() == [1, 0, 1, 0]
+    assert len(drawn.gaps_x) == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "lone"),
+    [
+        ([1.0], [True]),
+        ([1.0, 2.0], [False, False]),
+        ([1.0, np.nan, 2.0, 3.0], [True, False, False]),
+        ([np.nan, 1.0, np.inf, 2.0, np.nan], [True, True]),
+        ([], []),
+    ],
+)
+def test_a_point_without_a_line_is_known(values: list[float], lone: list[bool]) -> None:
+    """A point that no line leads to is found, for it can only be drawn as a dot."""
+    y = np.array(values)
+    assert line(np.arange(len(y), dtype=float), y, 10).lone.tolist() == lone

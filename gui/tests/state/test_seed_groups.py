@@ -68,3 +68,30 @@ def test_equal_curves_have_no_band(sizes: list[int], level: float) -> None:
     assert band.mean == pytest.approx(level)
     assert band.high == pytest.approx(band.low)
     assert len(band.x) <= 200
+
+
+@pytest.mark.parametrize("points", [100, 5_000, 50_000])
+def test_a_gap_of_all_seeds_breaks_the_mean(points: int) -> None:
+    """Where no seed has a line the mean has none; where one has, the mean is that one's."""
+    x = np.arange(points, dtype=float)
+    first, second = np.zeros(points), np.full(points, 2.0)
+    middle, later = slice(points // 2, points // 2 + 5), slice(points * 3 // 4, points * 7 // 8)
+    first[middle] = second[middle] = np.nan
+    second[later] = np.nan
+    band = mean_band([(x, first), (x, second)], 400)
+    assert band is not None
+    broken = np.flatnonzero(band.breaks)
+    assert len(broken) == 1
+    assert band.x[broken[0]] < middle.start
+    assert band.x[broken[0] + 1] > middle.stop - 1
+    alone = (band.x > later.start + points / 100) & (band.x < later.stop - 1 - points / 100)
+    assert (band.mean[alone] == 0).all()
+    assert (band.mean[band.x < later.start - points / 100] == 1).all()
+
+
+def test_without_gaps_nothing_breaks() -> None:
+    """Seeds that end at different places are one line up to the last end."""
+    x = np.arange(1_000.0)
+    band = mean_band([(x, x), (x[:300], x[:300])], 100)
+    assert band is not None
+    assert not band.breaks.any()

@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 from mosaic_gui.state import series as series_module
+from mosaic_gui.state.coarse import Coarse
+from mosaic_gui.state.decimation import line
 from mosaic_gui.state.series import Series
 
 
@@ -65,3 +67,54 @@ def test_what_is_smooth_stays_so_when_its_past_is_thinned(monkeypatch: pytest.Mo
     assert thin.thinned
     kept = thin.steps.astype(int)
     assert thin.smoothed(0.95) == pytest.approx(whole.smoothed(0.95)[kept])
+
+
+@pytest.mark.parametrize("points", [1_000, 47_000, 49_000, 100_000, 400_000])
+@pytest.mark.parametrize("length", [1, 10, 60])
+def test_gaps_survive_thinning(points: int, length: int) -> None:
+    """However long a series streams, raw and smooth line have each of its gaps, and the gap has its mark."""
+    gaps = 9
+    values = np.random.default_rng(2).normal(size=points)
+    begins = np.linspace(0, points, gaps + 2)[1:-1].astype(int)
+    for begin in begins:
+        values[begin : begin + length] = np.nan
+    series = Series()
+    for begin in range(0, points, 1_000):
+        steps = np.arange(begin, min(points, begin + 1_000), dtype=float)
+        series.extend(steps, steps, values[begin : begin + 1_000])
+        series.smoothed(0.9)
+    assert len(series) <= series_module.MOST_RAW
+    for y in (series.values, series.smoothed(0.9)):
+        drawn = line(series.steps, y, 800)
+        assert len(drawn.x) - np.count_nonzero(drawn.connect[:-1]) == gaps + 1
+        marks = np.searchsorted(begins, drawn.gaps_x, side="right")
+        assert set(marks) == set(range(1, gaps + 1))
+        assert np.isin(drawn.gaps_x, np.flatnonzero(np.isnan(values))).all()
+
+
+def test_a_series_of_gaps_alone_stays_within_its_bound() -> None:
+    """Values that are missing at every other place do not fill the memory."""
+    series = Series()
+    for begin in range(0, 200_000, 1_000):
+        steps = np.arange(begin, begin + 1_000.0)
+        series.extend(steps, steps, np.where(steps % 2, np.nan, steps))
+    assert len(series) <= series_module.MOST_RAW
+    assert np.nanmax(series.values) == 199_998
+    assert np.isnan(series.values).any()
+
+
+@pytest.mark.parametrize("points", [60_000, 200_000, 700_000])
+@pytest.mark.parametrize("first", [0, 30_000])
+def test_the_past_stays_about_equally_fine(points: int, first: int) -> None:
+    """However long a series streams, no part of its past becomes much coarser than what there is room for."""
+    series = Series()
+    if first:  # as a run that is opened: 1,000 buckets, then live
+        steps = np.linspace(0, first, 3_000)
+        series.begin(Coarse(steps, steps, steps, steps, np.full(3_000, first / 3_000)))
+    for begin in range(first, points, 500):
+        steps = np.arange(begin, begin + 500.0)
+        series.extend(steps, steps, np.random.default_rng(begin).normal(size=500))
+        series.smoothed(0.9)
+    assert series_module.MOST_RAW // 4 <= len(series) <= series_module.MOST_RAW
+    assert np.diff(series.steps).max() <= max(16, 16 * points / series_module.MOST_RAW)
+    assert series.is_rising

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
-from PyQt6.QtGui import QImage, QTextCursor, QTextDocumentFragment, QWheelEvent
+from PyQt6.QtGui import QColor, QImage, QTextCursor, QTextDocumentFragment, QWheelEvent
 from PyQt6.QtTest import QSignalSpy
 from PyQt6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
@@ -451,3 +451,58 @@ def test_the_line_above_the_charts_says_less_where_there_is_little_room(shown: S
     assert not bar._smooth.isVisible()
     assert bar.choose.text().startswith("0 / 0")
     assert bar.choose.geometry().right() < bar.width()
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.9])
+def test_a_curve_of_one_point_is_a_dot(qtbot: QtBot, shown: Shown, smoothing: float) -> None:
+    """A single point can be seen, in the colour of its curve, also among longer curves and between two gaps."""
+    shown.store.replace_runs([run(0), run(1, spec={"algorithm": "dqn"})])
+    for n in range(2):
+        shown.store.follow(run_id(n))
+    shown.model.watch(run_id(0), [run_id(1)])
+    shown.model.set_smoothing(smoothing)
+    shown.model.consume(shown.store.apply(metrics(1, "m", [1.0, 2.0, 1.0] * 20)))
+    shown.model.consume(shown.store.apply(metrics(30, "m", [1.5], 1)))
+    shown.page.charts.redraw()
+    chart = shown.page.charts.charts[0]
+    QApplication.processEvents()
+    image = chart.grab().toImage()
+    wanted = QColor(current().series[1])
+    below = chart.heading.height() + 10
+    found = sum(
+        image.pixelColor(x, y) == wanted
+        for x, y in product(range(image.width()), range(below, image.height()))
+    )
+    assert found >= 12
+    assert len(chart._dots.item.data) == (2 if smoothing else 1)
+    shown.model.consume(shown.store.apply(metrics(31, "m", [1.5], 1)))
+    chart.redraw()
+    assert not chart._dots.item.isVisible()
+
+
+@pytest.mark.parametrize("width", [900, 1100, 1500])
+def test_charts_have_columns_of_one_width(shown: Shown, width: int) -> None:
+    """However long names and values are: charts are equally wide, none is beyond the edge, no texts touch."""
+    shown.page.resize(width, 740)
+    shown.store.replace_runs([run(n, spec={"algorithm": f"a{n}"}) for n in range(3)])
+    for n, size in enumerate((1.0, 1e5, 1e12)):
+        shown.store.follow(run_id(n))
+        shown.store.apply(episodes(1, [size * 1.2345] * 30, n))
+        shown.store.apply(metrics(50, "losses/a_long_name_of_a_loss_" * 2, [size / 7] * 9, n))
+    shown.model.watch(run_id(0), [run_id(1), run_id(2)])
+    QApplication.processEvents()
+    shown.page.charts.redraw()
+    QApplication.processEvents()
+    charts = shown.page.charts.charts
+    widths = [chart.width() for chart in charts]
+    assert max(widths) - min(widths) <= 1  # an odd pixel goes to one of them
+    bar = shown.page.charts.horizontalScrollBar()
+    assert bar is not None
+    assert bar.maximum() == 0
+    for chart in charts:
+        title, values = chart.heading._title, chart.heading.values
+        assert title.geometry().right() + 4 <= values.geometry().left()
+        assert values.geometry().right() < chart.heading.more.geometry().left()
+        assert title.toolTip() == chart.name
+        assert title.text()
+        assert values.text()

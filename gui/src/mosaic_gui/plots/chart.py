@@ -8,19 +8,20 @@ import numpy as np
 import pyqtgraph as pg
 from PyQt6.QtCore import QPointF, Qt, pyqtSignal
 from PyQt6.QtGui import QAction
-from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout
+from PyQt6.QtWidgets import QFrame, QMenu, QSizePolicy, QVBoxLayout
 
 from mosaic_gui.plots.axis import CountAxis, ValueAxis
+from mosaic_gui.plots.chart_heading import ChartHeading
 from mosaic_gui.plots.curve_items import SMOOTH_WIDTH, CurveItems, series_colour
 from mosaic_gui.plots.export import EXPORTS, export_chart
 from mosaic_gui.plots.gap_marks import GapMarks
+from mosaic_gui.plots.lone_points import LonePoints
 from mosaic_gui.plots.readout import Readout
 from mosaic_gui.state import wording
 from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.decimation import Floats
 from mosaic_gui.state.language import mark, tr, tr_mark
 from mosaic_gui.theme.apply import current, ui_font
-from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.curves import CurveModel, Drawn
 
 LEAST_BUCKETS = 120
@@ -29,8 +30,6 @@ GRID = 0.6
 """Opacity of the lines across a chart, in the colour of other lines."""
 BENEATH = -1000
 """Depth of the axes: their grid is opaque, and would cut the curves."""
-MOST_LAST = 5
-"""Newest values in the heading."""
 WIDE_UP_TO_PX = 8_000.0
 """Length of all means of a chart, in pixels, up to which they are wider than 1. What a wide line costs grows with its
 length: measured, 800 points of pure noise on 400x250 are 66,000 px and take 260 ms, 1.7 ms with a width of 1."""
@@ -63,14 +62,14 @@ class Chart(QFrame):
         self._curves: list[CurveItems] = []
         self._drawing = False
         self._is_made = False
-        self._last = QLabel()
-        self._last.setTextFormat(Qt.TextFormat.RichText)
+        # the grid gives all charts of a row the same width, whatever their names and values are
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 8, 6)
         layout.setSpacing(2)
-        heading = self._heading()
-        layout.addLayout(heading)
-        layout.setAlignment(heading, Qt.AlignmentFlag.AlignTop)
+        self.heading = ChartHeading(name, self._menu())
+        self._more = self.heading.more
+        layout.addWidget(self.heading, 0, Qt.AlignmentFlag.AlignTop)
         self._body = layout
 
     def render(self, *args: Any, **kwargs: Any) -> None:
@@ -111,6 +110,7 @@ class Chart(QFrame):
         self._show(drawn)
         floor, top = self._item.viewRange()[1]
         self._gaps.show(drawn, floor + 0.03 * (top - floor))
+        self._dots.show(drawn)
         self._say_last(drawn)
         self._drawing = False
 
@@ -125,6 +125,7 @@ class Chart(QFrame):
         self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys; its menu does
         self._item = self._plot.getPlotItem()
         self._gaps = GapMarks(self._item)
+        self._dots = LonePoints(self._item)
         self.readout = Readout(self._plot)
         self._body.addWidget(self._plot, 1)
         self._plot.show()
@@ -151,9 +152,7 @@ class Chart(QFrame):
         climbs = sum(float(np.abs(np.diff(mean.y)).sum()) for mean in means)
         return float(per_y * climbs + len(means) * view.width())
 
-    def _heading(self) -> QHBoxLayout:
-        title = QLabel(self.name)
-        title.setProperty("kind", "section")
+    def _menu(self) -> QMenu:
         menu = QMenu(self)
         for export in EXPORTS:
             save = QAction(tr("Save as {kind} …", kind=export.upper()), menu)
@@ -167,18 +166,7 @@ class Chart(QFrame):
         hide = QAction(tr("Hide this chart"), menu)
         hide.triggered.connect(lambda: self.removed.emit(self.name))
         menu.addAction(hide)
-        more = self._more = QToolButton()
-        more.setIcon(icon("more", current().muted))
-        more.setMenu(menu)
-        more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        more.setToolTip(tr("Save or hide this chart"))
-        more.setAccessibleName(tr("Menu of {name}", name=self.name))
-        row = QHBoxLayout()
-        row.addWidget(title)
-        row.addStretch(1)
-        row.addWidget(self._last)
-        row.addWidget(more)
-        return row
+        return menu
 
     def _dress(self) -> None:
         tokens = current()
@@ -232,13 +220,13 @@ class Chart(QFrame):
         self.readout.hide()
 
     def _say_last(self, drawn: Sequence[Drawn]) -> None:
-        told = [one for one in drawn if one.last is not None]
-        words = (
-            f"<b><span style='color:{series_colour(d.colour)}'>{wording.number(d.last)}</span></b>"
-            for d in told[:MOST_LAST]
+        self.heading.show_values(
+            [
+                (wording.number(one.last), series_colour(one.colour))
+                for one in drawn
+                if one.last is not None
+            ]
         )
-        more = " …" if len(told) > MOST_LAST else ""
-        self._last.setText("&nbsp; ".join(words) + more)
 
 
 def chart_key(model: CurveModel, name: str) -> tuple[str, XAxis, bool]:

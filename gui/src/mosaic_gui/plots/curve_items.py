@@ -55,17 +55,13 @@ class CurveItems:
         """Draw a curve, its mean so many pixels wide."""
         tokens = current()
         colour = QColor(series_colour(drawn.colour))
-        share = 0.14 if drawn.is_faint else 0.32 if tokens.is_dark else 0.28
-        # mixed, not translucent: Qt draws a translucent line of many zigzags in ten times the time
-        faint = QColor(mixed(colour.name(), tokens.surface, share))
         raw, smooth = drawn.raw, drawn.smooth
-        alone = smooth is None and not drawn.is_faint
         self.raw.setData(
             raw.x,
             raw.y,
             connect=_connect(raw),
-            pen=_pen(colour if alone else faint),
-            antialias=alone or len(raw.x) < ROUGH_FROM,
+            pen=_pen(raw_colour(drawn)),
+            antialias=_is_alone(drawn) or len(raw.x) < ROUGH_FROM,
         )
         self.smooth.setVisible(smooth is not None)
         if smooth is None:
@@ -89,8 +85,12 @@ class CurveItems:
         if band is None or len(band.x) < 2:
             return
         there = np.isfinite(band.low) & np.isfinite(band.high)
-        self._low.setData(band.x[there], band.low[there])
-        self._high.setData(band.x[there], band.high[there])
+        # no line is drawn to a point that is left out, on either side of it
+        breaks = band.breaks | ~there | np.append(~there[1:], False)
+        joined = np.logical_not(breaks[there])
+        connect = "all" if joined[:-1].all() else joined.astype(np.uint8)
+        self._low.setData(band.x[there], band.low[there], connect=connect)
+        self._high.setData(band.x[there], band.high[there], connect=connect)
         ground = QColor(colour)
         ground.setAlphaF(0.16)
         self.band.setBrush(QBrush(ground))
@@ -100,6 +100,21 @@ def series_colour(index: int) -> str:
     """Colour of a curve; beyond the last they come again."""
     series = current().series
     return series[index % len(series)]
+
+
+def raw_colour(drawn: Drawn) -> QColor:
+    """Colour of the raw line: that of the series, paler where a smooth line or a mean lies over it."""
+    tokens = current()
+    colour = series_colour(drawn.colour)
+    if _is_alone(drawn):
+        return QColor(colour)
+    share = 0.14 if drawn.is_faint else 0.32 if tokens.is_dark else 0.28
+    # mixed, not translucent: Qt draws a translucent line of many zigzags in ten times the time
+    return QColor(mixed(colour, tokens.surface, share))
+
+
+def _is_alone(drawn: Drawn) -> bool:
+    return drawn.smooth is None and not drawn.is_faint
 
 
 def _connect(line: Line) -> NDArray[np.uint8] | str:

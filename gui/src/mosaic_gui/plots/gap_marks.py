@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 
-from mosaic_gui.state.decimation import MOST_GAPS
+from mosaic_gui.state.decimation import spread_marks
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.curves import Drawn
 
@@ -26,7 +26,7 @@ class GapMarks:
     def show(self, drawn: Sequence[Drawn], height: float) -> None:
         """Mark the gaps of these curves at a height of the value axis."""
         places = np.concatenate([np.empty(0), *(one.raw.gaps_x for one in drawn)])
-        places = np.sort(places)[:: len(places) // MOST_GAPS + 1]
+        places = spread_marks(np.sort(places))
         if len(places) or self.item.isVisible():
             self.item.setVisible(len(places) > 0)
             self.item.setData(places, np.full(len(places), height))

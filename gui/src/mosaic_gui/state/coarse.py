@@ -80,22 +80,69 @@ def coarse_of(curve: DrawnCurve) -> Coarse:
 
 
 def thinned(points: Coarse) -> tuple[Coarse, NDArray[np.intp]]:
-    """Of each four points the lowest and the highest, and their places; both stand for all four.
+    """Thin points to the lowest and the highest of each four, and one gap where there is any.
 
-    The number of points is a multiple of four.
+    Both stand for all four; a gap stands for nothing. The number of points is a multiple of four.
+
+    Returns:
+        The points, and their places among the ones given.
     """
     values = points.values.reshape(-1, 4)
-    base = np.arange(len(values)) * 4
-    low = np.where(np.isfinite(values), values, np.inf).argmin(1)
-    high = np.where(np.isfinite(values), values, -np.inf).argmax(1)
-    picks = np.sort(np.stack([base + low, base + high]), axis=0).T.ravel()
+    finite = np.isfinite(values)
+    rows = np.arange(len(values))
+    kept = np.zeros(values.shape, np.bool_)
+    kept[rows, np.where(finite, values, np.inf).argmin(1)] = True
+    kept[rows, np.where(finite, values, -np.inf).argmax(1)] = True
+    kept &= finite
+    share = kept.sum(1)
+    # the last gap of the four: most often it lies between two of their values, or before the next four
+    rows = rows[~finite.all(1)]
+    kept[rows, 3 - (~finite[rows, ::-1]).argmax(1)] = True
     weights = np.where(np.isfinite(points.levels), points.weights, 0.0).reshape(-1, 4)
     levels = np.nan_to_num(points.levels, nan=0.0, posinf=0.0, neginf=0.0).reshape(-1, 4)
     total = weights.sum(1)
     mean = (levels * weights).sum(1) / np.maximum(total, 1e-300)
     mean[total == 0] = np.nan
+    level = np.where(finite, mean[:, None], np.nan)[kept]
+    weight = np.where(finite, (total / np.maximum(share, 1))[:, None], 0.0)[kept]
+    picks = np.flatnonzero(kept)
     places = (points.steps[picks], points.t[picks], points.values[picks])
-    return Coarse(*places, np.repeat(mean, 2), np.repeat(total / 2, 2)), picks
+    return Coarse(*places, level, weight), picks
+
+
+def evened(points: Coarse, most: int) -> tuple[Coarse, NDArray[np.intp]]:
+    """Thin points to at most `most`, the finest ones first, so that all of the past is about equally fine.
+
+    Points grow finer from the oldest to the newest. So it is the newest of them that are thinned, until they stand for
+    as much as those before.
+
+    Returns:
+        The points, and their places among the ones given.
+    """
+    picks = np.arange(len(points))
+    while len(points) > most:
+        begin = _finest(points.weights)
+        end = begin + (len(points) - begin) // 4 * 4
+        fewer, chosen = thinned(points.part(slice(begin, end)))
+        points = joined([points.part(slice(begin)), fewer, points.part(slice(end, None))])
+        picks = np.concatenate([picks[:begin], picks[begin:end][chosen], picks[end:]])
+    return points, picks
+
+
+def _finest(weights: Floats) -> int:
+    """Where the points begin that stand for about as much as the newest, and that are worth thinning."""
+    known = weights[weights > 0]
+    limit = 1.5 * float(known[-1]) if len(known) else np.inf
+    while True:
+        heavier = np.flatnonzero(weights > limit)
+        begin = int(heavier[-1]) + 1 if len(heavier) else 0
+        if len(weights) - begin >= max(4, len(weights) // _WORTHWHILE) or not begin:
+            return begin
+        limit *= 2
+
+
+_WORTHWHILE = 8
+"""Less than this share of the points is not thinned alone."""
 
 
 def _end(table: Mapping[str, Floats], stepless: bool) -> Coarse:

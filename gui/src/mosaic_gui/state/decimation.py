@@ -25,6 +25,15 @@ class Line:
     gaps_x: Floats
     """Where values are NaN or infinite."""
 
+    @property
+    def lone(self) -> NDArray[np.bool_]:
+        """Which points have no line to either side: a line of one point, or a point between two gaps."""
+        joined = self.connect[:-1] != 0
+        lone = np.ones(len(self.x), np.bool_)
+        lone[:-1] &= ~joined
+        lone[1:] &= ~joined
+        return lone
+
 
 NO_LINE = Line(np.empty(0), np.empty(0), np.empty(0, np.uint8), np.empty(0))
 """One without points."""
@@ -37,25 +46,38 @@ def visible(x: Floats, low: float, high: float) -> slice:
     return slice(max(0, begin - 1), min(len(x), end + 1))
 
 
-def line(x: Floats, y: Floats, buckets: int) -> Line:
-    """The points as one line with about `2 * buckets` points, and its gaps."""
+def line(x: Floats, y: Floats, buckets: int, breaks: NDArray[np.bool_] | None = None) -> Line:
+    """Reduce points to a line of about `2 * buckets` points that is broken at every gap.
+
+    Args:
+        x: Places, ascending.
+        y: Values; one that is NaN or infinite is a gap.
+        buckets: Stretches of which the lowest and the highest point are kept.
+        breaks: True where no line may go from a point to the next, whatever the values are.
+    """
     finite = np.isfinite(y)
-    if finite.all():
+    if breaks is None and finite.all():
         kept = _picked(y, buckets)
         return Line(x[kept], _drawable(y[kept]), np.ones(len(kept), np.uint8), np.empty(0))
-    gaps = x[~finite]
-    gaps = gaps[:: len(gaps) // MOST_GAPS + 1]
-    # how many odd values lie before each point: a line is broken where that grows
-    before = np.cumsum(~finite)[finite]
+    gaps = spread_marks(x[~finite])
+    # the number of gaps before each point: a line is broken where it grows, also within a bucket
+    before = np.cumsum(~finite)
+    if breaks is not None:
+        before[1:] += np.cumsum(breaks[:-1])
+    before = before[finite]
     x, y = x[finite], y[finite]
     kept = _picked(y, buckets)
     joined = np.zeros(len(kept), np.uint8)
     joined[:-1] = before[kept[1:]] == before[kept[:-1]]
-    if len(kept) < len(y):
-        # within a bucket lowest and highest stay one stroke: it says what lies between them, gaps or not
-        size = _size(len(y), buckets)
-        joined[:-1] |= kept[1:] // size == kept[:-1] // size
     return Line(x[kept], _drawable(y[kept]), joined, gaps)
+
+
+def spread_marks(gaps: Floats) -> Floats:
+    """Thin ascending places of gaps to `MOST_GAPS`: of each equal stretch the first, so that none stays unmarked."""
+    if len(gaps) <= MOST_GAPS:
+        return gaps
+    share = (gaps - gaps[0]) / ((gaps[-1] - gaps[0]) or 1.0)
+    return gaps[np.unique((share * (MOST_GAPS - 1)).astype(np.intp), return_index=True)[1]]
 
 
 def _drawable(y: Floats) -> Floats:
@@ -67,7 +89,7 @@ def _picked(y: Floats, buckets: int) -> NDArray[np.intp]:
     n = len(y)
     if n <= 2 * buckets:
         return np.arange(n)
-    size = _size(n, buckets)
+    size = -(-n // buckets)
     whole = n // size * size
     table = y[:whole].reshape(-1, size)
     base = np.arange(len(table)) * size
@@ -78,7 +100,3 @@ def _picked(y: Floats, buckets: int) -> NDArray[np.intp]:
     # ascending already: equal neighbours are a bucket's lowest that is its highest, or an end
     places: NDArray[np.intp] = kept[np.concatenate([[True], kept[1:] > kept[:-1]])]
     return places
-
-
-def _size(n: int, buckets: int) -> int:
-    return -(-n // buckets)

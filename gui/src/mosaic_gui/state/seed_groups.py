@@ -20,6 +20,8 @@ class Band:
     mean: Floats
     low: Floats
     high: Floats
+    breaks: NDArray[np.bool_]
+    """True where all curves have a gap between a place and the next, so that no line may be drawn there."""
 
 
 def seed_groups(run_ids: Sequence[str], runs: Mapping[str, RunView]) -> list[list[str]]:
@@ -33,21 +35,17 @@ def seed_groups(run_ids: Sequence[str], runs: Mapping[str, RunView]) -> list[lis
 def mean_band(curves: Sequence[tuple[Floats, Floats]], buckets: int) -> Band | None:
     """Mean and deviation of curves (places, values) over the stretch where there is one at least.
 
-    Each counts alike, however many points it has; beyond its last point it no longer counts. Only finite values do.
+    Each counts alike, however many points it has. A curve does not count beyond its last point or in its gaps.
     """
-    known = [
-        _bucket_means(x[finite], y[finite], buckets)
-        for x, y in curves
-        if (finite := np.isfinite(y)).any()
-    ]
+    known = [_Member(x, y, buckets) for x, y in curves if np.isfinite(y).any()]
     if not known:
         return None
-    low, high = min(x[0] for x, _ in known), max(x[-1] for x, _ in known)
-    longest = max(len(x) for x, _ in known)
+    low, high = min(one.first for one in known), max(one.last for one in known)
+    longest = max(len(one.x) for one in known)
     places = (
         np.linspace(low, high, max(2, min(buckets, longest))) if high > low else np.array([low])
     )
-    table = np.array([np.interp(places, x, y, left=np.nan, right=np.nan) for x, y in known])
+    table = np.array([one.at(places) for one in known])
     there = np.isfinite(table)
     count = np.maximum(there.sum(axis=0), 1)
     filled = np.where(there, table, 0.0)
@@ -55,7 +53,55 @@ def mean_band(curves: Sequence[tuple[Floats, Floats]], buckets: int) -> Band | N
     spread = np.sqrt((np.where(there, table - mean, 0.0) ** 2).sum(axis=0) / count)
     some = there.any(axis=0)
     mean, spread, places = mean[some], spread[some], places[some]
-    return Band(places, mean, mean - spread, mean + spread)
+    breaks = _breaks(known, places, there[:, some])
+    return Band(places, mean, mean - spread, mean + spread, breaks)
+
+
+class _Member:
+    """One curve of a group: its finite points in buckets, and where its gaps are."""
+
+    def __init__(self, x: Floats, y: Floats, buckets: int) -> None:
+        finite = np.isfinite(y)
+        self.gaps = x[~finite]
+        self._finite_x = x[finite]
+        self.first, self.last = float(self._finite_x[0]), float(self._finite_x[-1])
+        self.x, self._y = _bucket_means(self._finite_x, y[finite], buckets)
+
+    def at(self, places: Floats) -> Floats:
+        """Values at these places; NaN beyond the ends and inside of gaps."""
+        values = np.interp(places, self.x, self._y)
+        values[(places < self.first) | (places > self.last)] = np.nan
+        if not len(self.gaps):
+            return values
+        half = (places[-1] - places[0]) / max(1, len(places) - 1) / 2
+        # a place that has a point of its own nearby counts, whatever lies further on
+        after = np.searchsorted(self._finite_x, places - half)
+        near = self._finite_x[np.minimum(after, len(self._finite_x) - 1)]
+        has_point = np.abs(near - places) <= half
+        right = np.searchsorted(self._finite_x, places)
+        left = np.maximum(right - 1, 0)
+        right = np.minimum(right, len(self._finite_x) - 1)
+        is_gap = self._gaps_before(self._finite_x[right]) > self._gaps_before(self._finite_x[left])
+        return np.where(is_gap & ~has_point, np.nan, values)
+
+    def is_broken(self, places: Floats) -> NDArray[np.bool_]:
+        """Whether a gap lies between each place and the next."""
+        return np.diff(self._gaps_before(places), append=0) != 0
+
+    def _gaps_before(self, places: Floats) -> NDArray[np.intp]:
+        return np.searchsorted(self.gaps, places)
+
+
+def _breaks(
+    members: Sequence[_Member], places: Floats, there: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """A line breaks where no curve goes on from a place to the next without a gap."""
+    follows = np.zeros_like(there)
+    follows[:, :-1] = there[:, :-1] & there[:, 1:]
+    broken = np.array([one.is_broken(places) for one in members])
+    breaks: NDArray[np.bool_] = ~(follows & ~broken).any(axis=0)
+    breaks[-1:] = False
+    return breaks
 
 
 def _key(run_id: str, runs: Mapping[str, RunView]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic_gui.state.coarse import Coarse, joined, thinned
+from mosaic_gui.state.coarse import Coarse, evened, joined
 from mosaic_gui.state.smoothing import Smoother
 
 Floats = NDArray[np.float64]
@@ -17,8 +17,8 @@ Numbers = Floats | Sequence[float | None]
 
 _FIRST = 256
 MOST_RAW = 48_000
-"""Points kept of one series (some 2 MB); beyond, the older half is thinned to the lowest and highest of each four. The
-stack has all of them, and tells them again where they are looked at."""
+"""Points kept of one series (some 2 MB). Beyond that all but the newest quarter is thinned evenly, with lowest, highest
+and gaps kept. The stack has all points, and they are read again where the user zooms in."""
 _NONE = Coarse(*(np.empty(0) for _ in range(5)))
 
 
@@ -142,24 +142,19 @@ class Series:
         self._smoother = None
 
     def _thin(self) -> None:
-        """Let half of the older half go. What is smooth already stays so: it is picked from, not smoothed again."""
+        """Thin what is old. What is smooth already stays so: it is picked from, not smoothed again."""
         if self._unrefined is not None:
             self._replace_coarse(self._unrefined)
-        half = self._size // 2 // 4 * 4
         first = len(self._coarse)
-        fresh = slice(first, max(first, half))
+        end = max(first, self._size - MOST_RAW // 4)
+        fresh = slice(first, end)
         values = self.values[fresh].copy()
-        old = joined(
-            [
-                self._coarse,
-                Coarse(self.steps[fresh], self.t[fresh], values, values, np.ones(len(values))),
-            ]
-        )
-        fewer, picks = thinned(old.part(slice(half)))
-        kept = np.concatenate([picks, np.arange(half, self._size)])
+        raw = Coarse(self.steps[fresh], self.t[fresh], values, values, np.ones(len(values)))
+        fewer, picks = evened(joined([self._coarse, raw]), MOST_RAW // 2)
+        kept = np.concatenate([picks, np.arange(end, self._size)])
         smooth = kept[: np.searchsorted(kept, self._smoothed_size)]
         self._smoothed_size = len(smooth)
         self._smoothed[: len(smooth)] = self._smoothed[smooth]
         self._data[:, : len(kept)] = self._data[:, kept]
         self._size = len(kept)
-        self._coarse = joined([fewer, old.part(slice(half, None))])
+        self._coarse = fewer

@@ -272,8 +272,13 @@ class CurveModel(QObject):
             return None
         self._means[name, tuple(group)] = band
         last = float(band.mean[-1])
-        scaled = Band(band.x, *(self._scaled(y) for y in (band.mean, band.low, band.high)))
-        mean = line(scaled.x, scaled.mean, buckets)
+        scaled = replace(
+            band,
+            mean=self._scaled(band.mean),
+            low=self._scaled(band.low),
+            high=self._scaled(band.high),
+        )
+        mean = line(scaled.x, scaled.mean, buckets, scaled.breaks)
         return Drawn(group[0], "", 0, NO_LINE, mean, last, scaled)
 
     def _smoothed(
