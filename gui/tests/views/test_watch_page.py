@@ -474,10 +474,12 @@ def test_a_curve_of_one_point_is_a_dot(qtbot: QtBot, shown: Shown, smoothing: fl
         for x, y in product(range(image.width()), range(below, image.height()))
     )
     assert found >= 12
-    assert len(chart._dots.item.data) == (2 if smoothing else 1)
+    dots = chart._dots.item
+    assert dots is not None
+    assert len(dots.data) == (2 if smoothing else 1)
     shown.model.consume(shown.store.apply(metrics(31, "m", [1.5], 1)))
     chart.redraw()
-    assert not chart._dots.item.isVisible()
+    assert not dots.isVisible()
 
 
 @pytest.mark.parametrize("width", [900, 1100, 1500])

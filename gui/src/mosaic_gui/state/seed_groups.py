@@ -86,7 +86,8 @@ class _Member:
 
     def is_broken(self, places: Floats) -> NDArray[np.bool_]:
         """Whether a gap lies between each place and the next."""
-        return np.diff(self._gaps_before(places), append=0) != 0
+        broken: NDArray[np.bool_] = np.diff(self._gaps_before(places), append=0) != 0
+        return broken
 
     def _gaps_before(self, places: Floats) -> NDArray[np.intp]:
         return np.searchsorted(self.gaps, places)
