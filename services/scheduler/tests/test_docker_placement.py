@@ -178,6 +178,40 @@ class TestDockerPlacement(PlacementConformance):
             await placement.submit(absent)
         assert (await placement.status(ref)).kind is PlacedKind.ABSENT
 
+    async def test_a_file_error_is_none_of_the_engine(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """A folder that cannot be written fails the start with that reason; a file that cannot be read is named."""
+        ref = await self.submit(placement, broker, events=10**6, rate=100.0)
+        await self.worker_started(home, ref)
+        launch = home / "runs" / ref.run_id / "control" / "launch.json"
+        launch.rename(launch.with_suffix(".away"))
+        launch.mkdir()
+        with pytest.raises(IsADirectoryError, match=r"launch\.json"):
+            await placement.cancel(ref)
+        await placement.cancel(ref, kill=True)  # which needs no file
+        launch.rmdir()
+        launch.with_suffix(".away").rename(launch)
+        assert (await self.ended(placement, ref)).kind is PlacedKind.LOST
+        other = PlacedRef(_IDS.next(), 1)
+        (home / "runs" / other.run_id).write_text("no folder")
+        with pytest.raises(PlacementFailed, match=r"cannot be written: (File exists|Not a dir)"):
+            await placement.submit(self._order(other, broker))
+
+    async def test_the_engine_gives_a_run_its_grace(
+        self, placement: Placement, broker: TestBroker, home: Path
+    ) -> None:
+        """`docker stop` and the engine's shutdown wait for `grace_s`, and a while for the report of the end."""
+        ref = PlacedRef(_IDS.next(), 1)
+        await placement.submit(self.order(ref, broker, _spec(events=10**6, grace_s=45)))
+        await self.worker_started(home, ref)
+        (container,) = self._containers(home)
+        assert container.attrs["Config"]["StopTimeout"] == 55
+        container.stop()
+        report = (await self.ended(placement, ref)).report
+        assert report is not None
+        assert (report.stop_signal_sent, report.killed_after_grace) == (True, False)
+
     async def test_a_missing_gpu_runtime_says_what_to_do(self) -> None:
         """What the engine answers to a device request without NVIDIA's runtime is told with the next step."""
         client = docker.from_env()
@@ -270,7 +304,7 @@ class TestDockerPlacement(PlacementConformance):
         host = container.attrs["HostConfig"]
         assert (host["Memory"], host["MemorySwap"]) == (256 * MIB, 256 * MIB)
         assert (host["NanoCpus"], host["ShmSize"], host["PidsLimit"]) == (2 * 10**9, 32 * MIB, PIDS)
-        assert host["OomScoreAdj"] == 500
+        assert host["OomScoreAdj"] == 100
         await self.ended(placement, ref)
 
     async def test_a_worker_that_takes_too_much_is_told_apart(

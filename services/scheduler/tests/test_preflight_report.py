@@ -10,6 +10,7 @@ from tests.stack import SPEC, Stack
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RunRequest, SubmitRequest, WorkerEntries
+from mosaic_contracts.states import RunState
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
 ALL = [
@@ -110,6 +111,29 @@ async def test_a_full_disk_blocks(stack: Stack) -> None:
     await stack.start_scheduler()
     report = await preflight(stack)
     assert (line(report, "disk").level, line(report, "disk").code) == ("blocking", "disk_low")
+
+
+async def test_a_folder_that_takes_no_runs_blocks(stack: Stack) -> None:
+    """Where no run can have a folder the disk's line blocks with the reason, and a submit is refused with it.
+
+    A run that waited ends with the same reason, and no word of another cause.
+    """
+    waiting = await stack.submit(hold=True)
+    runs = stack.home / "runs"
+    runs.rmdir()
+    runs.write_text("no folder")
+    red = line(await preflight(stack), "disk")
+    assert (red.level, red.code) == ("blocking", "store_unavailable")
+    assert f"{runs} cannot be written: File exists." in red.message
+    with pytest.raises(ProblemError) as caught:
+        await stack.submit()
+    assert caught.value.problem.detail == red.message
+    await stack.release(waiting.run_id)
+    ended = await stack.wait_state(waiting.run_id, RunState.FAILED)
+    assert ended.end is not None
+    assert ended.end.cause == "placement_failed"
+    assert f"{runs / waiting.run_id} cannot be written" in ended.end.message
+    assert "executed" not in ended.end.message
 
 
 async def test_what_needs_consent_starts_with_it_only(stack: Stack) -> None:

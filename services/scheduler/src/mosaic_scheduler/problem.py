@@ -110,6 +110,17 @@ def disk_low(home: Path, free_bytes: int, reserve_bytes: int) -> ProblemError:
     )
 
 
+def folder_refused(fault: str) -> ProblemError:
+    """No new run while none can have a folder."""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.STORE_UNAVAILABLE,
+            title="No run can have a folder of its own",
+            detail=fault,
+        )
+    )
+
+
 def refused(findings: Sequence[Finding]) -> ProblemError:
     """A spec that was refused: the first blocking finding gives the code, all of them are told."""
     blocking = [finding for finding in findings if finding.level == "blocking"]

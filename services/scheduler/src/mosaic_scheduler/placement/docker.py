@@ -5,15 +5,17 @@ runner's exit report in that folder; the engine is asked only whether the contai
 """
 
 import asyncio
+import math
 import os
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import requests
-from docker.errors import APIError, ImageNotFound, NotFound
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig, Mount
 
@@ -24,13 +26,11 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.errors import PlacementFailed, PlacementUnavailable
 from mosaic_scheduler.placement.engine import (
-    ENGINE_AWAY,
     LABEL_STACK,
     Engine,
-    away,
+    asking_engine,
     explained,
     image_missing,
-    is_answer,
 )
 from mosaic_scheduler.placement.engine_watch import EngineWatch
 from mosaic_scheduler.placement.nvidia import (
@@ -61,13 +61,15 @@ LABEL_ROLE = "mosaic.role"
 """`run`, or `drain` of one that ships what a dead run left."""
 
 PIDS = 4096
-_OOM_SCORE = 500
+_OOM_SCORE = 100
 """A machine that runs out of memory ends a run before a service, whose score is 0."""
 TMP = "/tmp"  # noqa: S108 - a file system of the container's own
 TMP_BYTES = 2**30
 MIB = 2**20
 _DRAIN_MARGIN_S = 10.0
 _LISTENS_S = 3.0
+_STOP_MARGIN_S = 10
+"""Beyond `grace_s`, when the engine itself stops a run: the runner then kills the worker and writes its report."""
 _NO_WAY_OUT, _WAY_OUT = "the broker, and no way out", "the broker, and the internet"
 _REACH = {
     (internet, asked): _WAY_OUT
@@ -80,6 +82,20 @@ _REACH = {
 _LIVING = ("running", "paused", "restarting")
 _TELLS = 15
 """SIGTERM: the engine's init hands it to the runner."""
+
+
+@dataclass(frozen=True)
+class _Program:
+    """What a container runs, and within which limits."""
+
+    role: str
+    image: str
+    argv: list[str]
+    limits: dict[str, Any]
+    internet: bool = False
+    grant: GpuGrant | None = None
+    stop_timeout_s: int | None = None
+    """Seconds from SIGTERM to SIGKILL when the engine stops the container; None: the engine's own default."""
 
 
 class DockerPlacement:
@@ -105,10 +121,11 @@ class DockerPlacement:
 
     async def ready(self) -> None:
         """See `Placement.ready`."""
-        try:
-            await asyncio.to_thread(self._client.ping)
-        except ENGINE_AWAY as error:
-            raise PlacementUnavailable(away(error)) from error
+        await asyncio.to_thread(self._ping)
+
+    def _ping(self) -> None:
+        with asking_engine():
+            self._client.ping()
 
     async def plan(self, order: LaunchOrder) -> PlacementPlan:
         """See `Placement.plan`."""
@@ -128,11 +145,14 @@ class DockerPlacement:
         if image is None:
             return ""
         try:
-            return f"{image} ({self._client.images.get(image).id})"
+            return f"{image} ({self._pinned(image)})"
         except ImageNotFound:
             return f"{image} (not on this engine)"
-        except ENGINE_AWAY as error:
-            raise PlacementUnavailable(away(error)) from error
+
+    def _pinned(self, image: str) -> str:
+        """Its digest. Raises ImageNotFound."""
+        with asking_engine():
+            return str(self._client.images.get(image).id)
 
     async def submit(self, order: LaunchOrder) -> None:
         """See `Placement.submit`."""
@@ -229,59 +249,43 @@ class DockerPlacement:
             )
         try:
             # Pinned: what a tag means may change while the run waits for its turn.
-            pinned = replace(order, image=self._client.images.get(image).id)
+            pinned = replace(order, image=self._pinned(image))
             folder.prepare(pinned)
-            self._make(pinned, folder).start()
+            with asking_engine():
+                self._make(pinned, folder).start()
         except ImageNotFound as error:
             raise PlacementFailed(image_missing(image)) from error
-        except ENGINE_AWAY as error:
-            if not is_answer(error):
-                raise PlacementUnavailable(away(error)) from error
+        except DockerException as error:
             self._remove(order.ref)
             raise PlacementFailed(
                 f"The engine refused to start {image}: {explained(error)}"
             ) from error
 
     def _make(self, order: LaunchOrder, folder: RunFolder) -> Container:
-        runner = [order.python, "-m", RUNNER_MODULE, "--run-dir", str(folder.path)]
+        program = _Program(
+            "run",
+            str(order.image),
+            [order.python, "-m", RUNNER_MODULE, "--run-dir", str(folder.path)],
+            {**_limits(order.spec), **device_settings(order.grant)},
+            internet=order.spec.internet,
+            grant=order.grant,
+            stop_timeout_s=math.ceil(order.spec.grace_s) + _STOP_MARGIN_S,
+        )
         try:
-            given = {**_limits(order.spec), **self._networks(order.spec.internet)}
-            given |= device_settings(order.grant)
-            return self._create(order.ref, "run", str(order.image), runner, given, order.grant)
+            return self._create(order.ref, program)
         except APIError as error:
             if error.status_code != 409:
                 raise
             # Made by a scheduler that died before it could start it.
             return self._client.containers.get(self._name(order.ref))
 
-    def _create(
-        self,
-        ref: PlacedRef,
-        role: str,
-        image: str,
-        argv: list[str],
-        given: dict[str, Any],
-        grant: GpuGrant | None = None,
-    ) -> Container:
+    def _create(self, ref: PlacedRef, program: "_Program") -> Container:
         folder = self._folder(ref)
-        devices = NO_DEVICES if grant is None else {}
-        return self._client.containers.create(
-            image,
-            argv,
-            entrypoint=[],
-            name=self._name(ref, role),
-            labels={
-                LABEL_STACK: self._engine.stack,
-                LABEL_RUN: ref.run_id,
-                LABEL_ATTEMPT: str(ref.attempt),
-                LABEL_ROLE: role,
-                **grant_labels(grant),
-            },
-            environment={**folder.environment(), **devices, "HOME": TMP},
-            working_dir=str(folder.path),
+        devices = NO_DEVICES if program.grant is None else {}
+        network, networks = self._networks(program.internet)
+        host = self._client.api.create_host_config(
+            network_mode=network,
             mounts=[self._mount(folder.path)],
-            # The owner of the files is who may delete them: ourselves.
-            user=f"{os.getuid()}:{os.getgid()}",
             init=True,
             read_only=True,
             tmpfs={TMP: f"size={TMP_BYTES},mode=1777"},
@@ -290,16 +294,39 @@ class DockerPlacement:
             pids_limit=PIDS,
             oom_score_adj=_OOM_SCORE,
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
-            **given,
+            **program.limits,
         )
+        # Not by `containers.create`, which knows no `stop_timeout`.
+        made = self._client.api.create_container(
+            program.image,
+            program.argv,
+            entrypoint=[],
+            name=self._name(ref, program.role),
+            labels={
+                LABEL_STACK: self._engine.stack,
+                LABEL_RUN: ref.run_id,
+                LABEL_ATTEMPT: str(ref.attempt),
+                LABEL_ROLE: program.role,
+                **grant_labels(program.grant),
+            },
+            environment={**folder.environment(), **devices, "HOME": TMP},
+            working_dir=str(folder.path),
+            # The owner of the files is who may delete them: ourselves.
+            user=f"{os.getuid()}:{os.getgid()}",
+            host_config=host,
+            networking_config=networks,
+            stop_timeout=program.stop_timeout_s,
+        )
+        return self._client.containers.get(made["Id"])
 
-    def _networks(self, internet: bool) -> dict[str, Any]:
+    def _networks(self, internet: bool) -> tuple[str, dict[str, Any] | None]:
         """A run without internet is on a network that has no way out; with it on one more that has."""
         if not internet or self._engine.internet is not Internet.ON_REQUEST:
-            return {"network_mode": self._engine.network}
+            return self._engine.network, None
+        api = self._client.api
         both = (self._engine.network, str(self._engine.outside))
-        config = {name: self._client.api.create_endpoint_config() for name in both}
-        return {"network": self._engine.network, "networking_config": config}
+        ends = {name: api.create_endpoint_config() for name in both}
+        return self._engine.network, {"EndpointsConfig": ends}
 
     def _mount(self, folder: Path) -> Mount:
         """The run's folder, at the path that it has for us, whatever it is on the engine's host."""
@@ -331,15 +358,13 @@ class DockerPlacement:
             _remove(container)  # its start, if one is on its way, fails over that
         if container is None or container.status not in _LIVING:
             return
-        try:
-            if kill:
-                container.kill("SIGKILL")
-            elif not _listens(container, self._folder(ref)):
-                container.kill(_TELLS)  # it may be lost: not noted, so that it is told again
-            elif self._folder(ref).mark_stop():
-                container.kill(_TELLS)
-        except ENGINE_AWAY as error:
-            _let_pass(error)  # it has ended in between
+        folder = self._folder(ref)
+        if kill:
+            _signal(container, "SIGKILL")
+        elif not _listens(container, folder):
+            _signal(container, _TELLS)  # it may be lost: not noted, so that it is told again
+        elif folder.mark_stop():
+            _signal(container, _TELLS)
 
     def _drain(self, ref: PlacedRef, timeout_s: float) -> bool:
         folder = self._folder(ref)
@@ -351,17 +376,21 @@ class DockerPlacement:
         argv = [*order.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
         try:
             self._remove(ref, "drain")
-            given = {"nano_cpus": 10**9, **self._networks(internet=False)}
-            container = self._create(ref, "drain", str(order.image), argv, given)
-            container.start()
-            code = container.wait(timeout=timeout_s + _DRAIN_MARGIN_S)["StatusCode"]
-        except requests.Timeout:
-            return False
-        except ENGINE_AWAY as error:
-            raise PlacementFailed(f"the shipper cannot be started: {error}") from error
+            with asking_engine():
+                return self._shipped(ref, str(order.image), argv, timeout_s + _DRAIN_MARGIN_S)
+        except DockerException as error:
+            raise PlacementFailed(f"the shipper cannot be started: {explained(error)}") from error
         finally:
             self._remove(ref, "drain")
-        return bool(code == 0)
+
+    def _shipped(self, ref: PlacedRef, image: str, argv: list[str], timeout_s: float) -> bool:
+        """Run a shipper in a container of its own; whether it shipped all there is."""
+        container = self._create(ref, _Program("drain", image, argv, {"nano_cpus": 10**9}))
+        container.start()
+        try:
+            return bool(container.wait(timeout=timeout_s)["StatusCode"] == 0)
+        except requests.Timeout:
+            return False
 
     def _sweep_orphans(self, may_live: Callable[[str], bool]) -> int:
         ended = 0
@@ -374,23 +403,20 @@ class DockerPlacement:
         return ended
 
     def _find(self, ref: PlacedRef, role: str = "run") -> Container | None:
-        try:
-            return self._client.containers.get(self._name(ref, role))
-        except NotFound:
-            return None
-        except ENGINE_AWAY as error:
-            raise PlacementUnavailable(away(error)) from error
+        with asking_engine():
+            try:
+                return self._client.containers.get(self._name(ref, role))
+            except NotFound:
+                return None
 
     def _containers(self, role: str | None) -> list[Container]:
         labels = [f"{LABEL_STACK}={self._engine.stack}"]
         if role is not None:
             labels.append(f"{LABEL_ROLE}={role}")
-        try:
+        with asking_engine():
             found: list[Container] = self._client.containers.list(
                 all=True, filters={"label": labels}, ignore_removed=True
             )
-        except ENGINE_AWAY as error:
-            raise PlacementUnavailable(away(error)) from error
         return found
 
     def _remove(self, ref: PlacedRef, role: str = "run") -> int:
@@ -418,7 +444,11 @@ def _listens(container: Container, folder: RunFolder) -> bool:
     """Whether its runner takes signals, after a short wait for that: one that comes before is lost on process 1."""
     deadline = time.monotonic() + _LISTENS_S
     while not folder.has_lock_file():
-        container.reload()
+        with asking_engine():
+            try:
+                container.reload()
+            except NotFound:
+                return False
         if container.status not in _LIVING or time.monotonic() > deadline:
             return False
         time.sleep(0.05)  # a file of another process
@@ -431,7 +461,8 @@ def _died(container: Container, folder: RunFolder) -> Placed:
     if folder.has_lock_file():
         detail = f"Its container ended with exit code {state.get('ExitCode')}."
         return Placed(PlacedKind.LOST, detail=detail, oom=bool(state.get("OOMKilled")))
-    said = container.logs(tail=3).decode(errors="replace").strip().splitlines()
+    with asking_engine():
+        said = container.logs(tail=3).decode(errors="replace").strip().splitlines()
     return Placed(
         PlacedKind.REFUSED,
         detail=f"its runner ended with {state.get('ExitCode')}: {' / '.join(said) or 'no output'}",
@@ -443,15 +474,20 @@ def _ref_of(container: Container) -> PlacedRef:
 
 
 def _remove(container: Container) -> None:
-    try:
+    with _nothing_left_to_do(), asking_engine():
         container.remove(force=True)
-    except ENGINE_AWAY as error:
-        _let_pass(error)  # gone, or being removed by somebody else
 
 
-def _let_pass(error: Exception) -> None:
-    """Nothing, when the engine says that there is nothing more to do."""
-    if not is_answer(error):
-        raise PlacementUnavailable(away(error)) from error
-    if not isinstance(error, APIError) or error.status_code not in (404, 409):
-        raise OSError(explained(error)) from error
+def _signal(container: Container, signal: str | int) -> None:
+    with _nothing_left_to_do(), asking_engine():
+        container.kill(signal)
+
+
+@contextmanager
+def _nothing_left_to_do() -> Iterator[None]:
+    """Let it pass when the engine says that a container is gone, is going, or does not run."""
+    try:
+        yield
+    except APIError as error:
+        if error.status_code not in (404, 409):
+            raise PlacementUnavailable(f"The container engine said: {explained(error)}") from error

@@ -1,11 +1,15 @@
 """The container engine: how it is reached, and what its refusals and its absence mean, in words."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import docker
 import requests
+import urllib3
 from docker.errors import APIError, DockerException
 
+from mosaic_scheduler.errors import PlacementUnavailable
 from mosaic_scheduler.placement.protocol import Internet
 
 LABEL_STACK = "mosaic.stack"
@@ -15,8 +19,9 @@ NO_NVIDIA_RUNTIME = (
     "The container engine has no NVIDIA runtime: install the NVIDIA container toolkit, `sudo nvidia-ctk runtime "
     "configure --runtime=docker`, restart Docker"
 )
-ENGINE_AWAY = (requests.RequestException, DockerException, OSError)
-"""What talking to an engine may raise; `is_answer` tells its word from its absence."""
+ENGINE_AWAY = (requests.RequestException, DockerException, urllib3.exceptions.HTTPError, OSError)
+"""What talking to an engine may raise; `is_answer` tells its word from its absence. Files raise OSError, too: see
+`asking_engine`."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,20 @@ class Engine:
         if self.url is None:
             return docker.from_env(timeout=ENGINE_TIMEOUT_S, version="1.45")
         return docker.DockerClient(self.url, timeout=ENGINE_TIMEOUT_S, version="1.45")
+
+
+@contextmanager
+def asking_engine() -> Iterator[None]:
+    """Turn the engine's silence into PlacementUnavailable; what it answers is raised as it is.
+
+    Put calls of the engine inside and nothing else: an OSError of a file would read as an absent engine.
+    """
+    try:
+        yield
+    except ENGINE_AWAY as error:
+        if is_answer(error) or isinstance(error, PlacementUnavailable):
+            raise
+        raise PlacementUnavailable(away(error)) from error
 
 
 def is_answer(error: Exception) -> bool:

@@ -96,12 +96,7 @@ class ProcessPlacement:
             return
         self._refusals.pop(order.ref, None)
         folder = self._folder(order.ref)
-        try:
-            child = await asyncio.to_thread(_start_runner, folder, _without_image(order))
-        except OSError as error:
-            raise PlacementFailed(
-                f"{order.python} cannot be executed or {folder.path} not written: {error}"
-            ) from error
+        child = await asyncio.to_thread(_start_runner, folder, _without_image(order))
         process = RunProcess(
             child.pid,
             proc.start_ticks(child.pid) or 0,
@@ -191,7 +186,7 @@ class ProcessPlacement:
         if order is None:
             return True  # never started, or its folder was deleted: there is nothing to ship
         argv = [*order.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
-        with (folder.path / launch.SHIPPER_LOG).open("ab") as log:
+        with folder.open_log(launch.SHIPPER_LOG) as log:
             try:
                 process = await asyncio.create_subprocess_exec(
                     *argv,
@@ -290,17 +285,21 @@ def _without_image(order: LaunchOrder) -> LaunchOrder:
 
 
 def _start_runner(folder: RunFolder, order: LaunchOrder) -> subprocess.Popen[bytes]:
+    """Raises PlacementFailed: a file cannot be written, or the interpreter not be executed."""
     folder.prepare(order)
-    with (folder.path / launch.RUNNER_LOG).open("ab") as log:
-        return subprocess.Popen(
-            [order.python, "-m", RUNNER_MODULE, "--run-dir", str(folder.path)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd=folder.path,
-            env={**_base_environment(), **folder.environment(), **grant_variable(order.grant)},
-            start_new_session=True,  # it outlives us, and a Ctrl-C at our terminal
-        )
+    with folder.open_log(launch.RUNNER_LOG) as log:
+        try:
+            return subprocess.Popen(
+                [order.python, "-m", RUNNER_MODULE, "--run-dir", str(folder.path)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=folder.path,
+                env={**_base_environment(), **folder.environment(), **grant_variable(order.grant)},
+                start_new_session=True,  # it outlives us, and a Ctrl-C at our terminal
+            )
+        except OSError as error:
+            raise PlacementFailed(f"{order.python} cannot be executed: {error}") from error
 
 
 def _base_environment() -> dict[str, str]:

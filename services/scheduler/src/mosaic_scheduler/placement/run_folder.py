@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
@@ -12,6 +13,8 @@ from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
 from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.disk import fault_words
+from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.inputs import delivery as inputs
 from mosaic_scheduler.inputs.checkpoint import given
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
@@ -23,6 +26,7 @@ RUNNER_MODULE = "mosaic_workerkit.runner"
 SHIPPER_MODULE = "mosaic_workerkit.shipper"
 DRAIN_S = 30.0
 """For the shipper after the worker's end; what is left by then is shipped later."""
+_NO_FILE = (FileNotFoundError, NotADirectoryError)
 _STOP_MARK = "control/stop.sent"
 _THREADS = (
     "OMP_NUM_THREADS",
@@ -41,7 +45,17 @@ class RunFolder:
         self._ref = ref
 
     def prepare(self, order: LaunchOrder) -> None:
-        """Write what the runner reads. What an earlier attempt left in `control/` goes."""
+        """Write what the runner reads. What an earlier attempt left in `control/` goes.
+
+        Raises:
+            PlacementFailed: a file or folder cannot be written, or something that the run needs is gone.
+        """
+        try:
+            self._write_all(order)
+        except OSError as error:
+            raise PlacementFailed(fault_words(self.path, error)) from error
+
+    def _write_all(self, order: LaunchOrder) -> None:
         control = self.path / "control"
         shutil.rmtree(control, ignore_errors=True)
         self.path.mkdir(parents=True, exist_ok=True)
@@ -87,6 +101,13 @@ class RunFolder:
             image=order.image,
         )
 
+    def open_log(self, name: str) -> BinaryIO:
+        """A log of the run, to be appended to. Raises PlacementFailed: it cannot be written."""
+        try:
+            return (self.path / name).open("ab")
+        except OSError as error:
+            raise PlacementFailed(fault_words(self.path, error)) from error
+
     def withdraw(self) -> None:
         """Delete what an attempt had for its lifetime only.
 
@@ -108,7 +129,7 @@ class RunFolder:
         """What the runner wrote of this attempt's end."""
         try:
             report = ExitReport.model_validate_json((self.path / launch.EXIT_FILE).read_bytes())
-        except FileNotFoundError:
+        except _NO_FILE:
             return None
         except ValidationError as error:
             # The run folder is writable for the worker: what stands there is not trusted blindly.
@@ -120,7 +141,7 @@ class RunFolder:
         """What the runner wrote once it had started."""
         try:
             return RunnerInfo.model_validate_json((self.path / launch.RUNNER_FILE).read_bytes())
-        except (FileNotFoundError, ValidationError):
+        except (*_NO_FILE, ValidationError):
             return None
 
     def shipper_state(self) -> ShipperState | None:
@@ -137,7 +158,7 @@ class RunFolder:
         """The launch file, when it is this attempt's."""
         try:
             order = Launch.model_validate_json((self.path / launch.LAUNCH_FILE).read_bytes())
-        except (FileNotFoundError, ValidationError):
+        except (*_NO_FILE, ValidationError):
             return None
         return order if order.attempt == self._ref.attempt else None
 

@@ -1,12 +1,15 @@
 """Whether a run would start now, line by line. Nothing is started but the worker's own `check`."""
 
+import asyncio
+
 from mosaic_contracts.preflight import PlacementPlan, PreflightLine, PreflightReport
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RecorderStatus, SubmitRequest
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_scheduler import problem
-from mosaic_scheduler.disk import free_bytes
+from mosaic_scheduler.disk import free_bytes, write_fault
 from mosaic_scheduler.errors import PlacementUnavailable
 from mosaic_scheduler.gpus.supply import GpuSupply
 from mosaic_scheduler.placement.preview import order_to_look_at
@@ -59,7 +62,7 @@ class Preflight:
         launch = await self._launch(spec) if spec is not None and report is not None else None
         if launch is not None:
             found.append(lines.of_image(launch))
-        found += [*self._of_disk(spec), *await self._of_services()]
+        found += [*await asyncio.to_thread(self._of_disk, spec), *await self._of_services()]
         if spec is not None and report is not None:
             found.append(lines.of_consent(spec, report))
         return PreflightReport(
@@ -146,6 +149,9 @@ class Preflight:
         if free < reserve:
             error = problem.disk_low(self._settings.home, free, reserve)
             return [lines.refused("disk", error, "Free some space, e.g. with `./mosaic rm`.")]
+        fault = write_fault(self._settings.home / RUNS_DIR)
+        if fault is not None:
+            return [lines.refused("disk", problem.folder_refused(fault), "Do that, and ask again.")]
         return [lines.of_disk(spec.outbox_bytes if spec else 0, free, reserve)]
 
     async def _of_services(self) -> list[PreflightLine]:

@@ -106,12 +106,13 @@ class Reconciler:
             try:
                 await self._reconcile(run)
             except PlacementUnavailable as error:
-                await self._wait_for_engine(run.record, error)
+                await self._wait_to_see(run.record, str(error))
             except OSError as error:
                 # A folder that its worker deleted or a full disk: the other runs must not wait for this one.
                 get_log().warning(
                     "run.reconcile_failed", run_id=run.record.run_id, error=str(error)
                 )
+                await self._wait_to_see(run.record, f"A file of the run cannot be used: {error}.")
         await self._start_waiting()
 
     async def _reconcile(self, run: StoredRun) -> None:
@@ -210,14 +211,14 @@ class Reconciler:
         if changed is not None:
             try:
                 await self.placement.cancel(PlacedRef(record.run_id, record.attempt))
-            except PlacementUnavailable as error:
-                # What was asked is written down; it is passed on when the engine is back.
+            except OSError as error:
+                # What was asked is written down; it is passed on when engine and files can be used again.
                 get_log().warning("run.stop_waits", run_id=record.run_id, error=str(error))
         return changed
 
-    async def _wait_for_engine(self, record: RunRecord, error: PlacementUnavailable) -> None:
-        """Of a run that lives nothing is known until the engine is back; one that starts has its deadline."""
-        self.views.set_unseen(record.run_id, str(error))
+    async def _wait_to_see(self, record: RunRecord, why: str) -> None:
+        """Nothing is known of a run until engine and files can be used again; one that starts has its deadline."""
+        self.views.set_unseen(record.run_id, why)
         has_begun = self.heartbeats.has_events(record.run_id, record.attempt)
         age_s = time.monotonic() - self._watch(record, time.monotonic()).started
         if (
@@ -226,7 +227,7 @@ class Reconciler:
             or age_s < record.spec.start_deadline_s
         ):
             return
-        state, end = ending.ending_of_placement(record, str(error))
+        state, end = ending.ending_of_placement(record, why)
         await self._end(record, decision.End(state, end, telemetry_pending=False, sweep=True))
 
     async def _ask_events(self, record: RunRecord) -> None:
@@ -255,8 +256,7 @@ class Reconciler:
         if action.sweep:
             swept = await self.placement.sweep(ref)
             get_log().info("run.swept", run_id=record.run_id, processes=swept)
-        lines = await self.placement.logs(ref, LINES)
-        image = record.image or await self.placement.image(ref)
+        lines, image = await self._last_seen(record)
         await self.withdraw(ref)
         told = action.end.message
         if action.state in (RunState.FAILED, RunState.CRASHED):
@@ -285,6 +285,16 @@ class Reconciler:
             self.on_shipped(record.run_id)
         # Its cores are free: whoever waits for them must not wait for the tick.
         self.wake.set()
+
+    async def _last_seen(self, record: RunRecord) -> tuple[list[str], str | None]:
+        """Last lines and image of the attempt, as far as its files can be read: they must not keep it from ending."""
+        ref = PlacedRef(record.run_id, record.attempt)
+        try:
+            lines = await self.placement.logs(ref, LINES)
+            return lines, record.image or await self.placement.image(ref)
+        except OSError as error:
+            get_log().warning("run.files_unreadable", run_id=record.run_id, error=str(error))
+            return [], record.image
 
     def _first_event_now(self, record: RunRecord) -> datetime | None:
         known = self.heartbeats.has_events(record.run_id, record.attempt)
@@ -338,7 +348,7 @@ class Reconciler:
             state, end = ending.ending_of_readiness(run.record, str(error))
             await self._end(run.record, decision.End(state, end, telemetry_pending=False))
         except PlacementUnavailable as error:
-            await self._wait_for_engine(run.record, error)
+            await self._wait_to_see(run.record, str(error))
         except (PlacementFailed, OSError) as error:
             get_log().warning("run.launch_failed", run_id=run.record.run_id, error=str(error))
             refused = Placed(PlacedKind.REFUSED, detail=str(error))

@@ -21,7 +21,7 @@ def last_lines(path: Path, count: int = LINES) -> list[str]:
             start = max(0, size - _BYTES)
             file.seek(start)
             data = file.read(_BYTES)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     # Broken UTF-8, also a character that the cut went through, must not cost the whole tail.
     text = data.decode("utf-8", errors="replace")

@@ -13,7 +13,7 @@ from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.states import RunState
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler import problem
-from mosaic_scheduler.disk import free_bytes
+from mosaic_scheduler.disk import free_bytes, write_fault
 from mosaic_scheduler.gpus.supply import GpuSupply
 from mosaic_scheduler.inputs.resolution import InputResolution
 from mosaic_scheduler.preflight import consent
@@ -143,7 +143,7 @@ class RunSubmission:
         try:
             await self._require(spec)
         except ProblemError as error:
-            where = "disk" if error.problem.code == ProblemCode.DISK_LOW else "parent"
+            where = "parent" if error.problem.code == ProblemCode.RUN_UNKNOWN else "disk"
             findings.append(
                 Finding(
                     level="blocking",
@@ -174,6 +174,9 @@ class RunSubmission:
         free = free_bytes(self._settings.home)
         if free < self._settings.disk_reserve_bytes:
             raise problem.disk_low(self._settings.home, free, self._settings.disk_reserve_bytes)
+        fault = await asyncio.to_thread(write_fault, self._settings.home / RUNS_DIR)
+        if fault is not None:
+            raise problem.folder_refused(fault)
 
     async def _insert(
         self, spec: RunSpec, description: WorkerDescription, key: IdempotencyKey | None
