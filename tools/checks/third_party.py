@@ -34,7 +34,8 @@ OWN = {
         "ruamel",
     },  # click is typer's own foundation: its errors are click's
     "gateway": {"fastapi", "starlette", "uvicorn", "prometheus_client"},  # starlette is FastAPI's
-    "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml"},  # the second and third: what docker raises
+    # requests and urllib3: what docker raises
+    "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml"},
     "recorder": set(),
     "gui": {"PyQt6", "pyqtgraph", "numpy", "msgspec", "keyring"},
 }
