@@ -25,13 +25,20 @@ def script_worker(
     algorithm: dict[str, Any] | None = None,
     device: str = "none",
     modes: Sequence[str] = ("train",),
+    environments: Sequence[str] = (),
 ) -> Path:
     """A worker that describes itself, answers `check`, and does `train`. Return its script.
 
     `algorithm`: more than id, title and parameters of the one that it has.
     """
     algorithms = [{**_DESCRIPTION["algorithms"][0], **(algorithm or {})}]
-    description = {**_DESCRIPTION, "worker": name, "algorithms": algorithms, "modes": modes}
+    description = {
+        **_DESCRIPTION,
+        "worker": name,
+        "algorithms": algorithms,
+        "modes": modes,
+        "environments": [{"id": environment} for environment in environments],
+    }
     describe = json.dumps(json.dumps(description))
     script = stack.home / f"{name}.py"
     script.write_text(

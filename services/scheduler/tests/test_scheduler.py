@@ -8,8 +8,11 @@ import re
 import shutil
 import signal
 import time
+from typing import Any
 
 import pytest
+from tests.script_worker import SPEC as SCRIPT_SPEC
+from tests.script_worker import script_worker
 from tests.stack import SPEC, Stack, file_exists, until
 
 from mosaic_contracts.problems import ProblemCode, ProblemError
@@ -404,6 +407,52 @@ async def test_a_dry_run_starts_nothing(stack: Stack) -> None:
     assert report.findings[0].nearest == ["Synthetic-v0"]
     assert (await stack.status()).queued == 0
     assert stack.processes() == []
+
+
+@pytest.mark.parametrize(
+    ("check", "messages"),
+    [
+        (
+            {
+                "ok": False,
+                "findings": [
+                    {"level": "blocking", "where": "environment", "message": "E-v0 is too wide"},
+                    {"level": "warning", "where": "environment", "message": "E-v0 is old"},
+                    {"level": "blocking", "where": "steps", "message": "too few"},
+                ],
+                "plan": {},
+            },
+            ["E-v0 is too wide"],
+        ),
+        (
+            {
+                "ok": False,
+                "findings": [{"level": "blocking", "where": "spec", "message": "not E-v0"}],
+                "plan": {},
+            },
+            ["not E-v0"],
+        ),
+        ({"ok": True, "findings": [], "plan": {"environment": "E-v0"}}, []),
+        (
+            {"ok": True, "findings": [], "plan": {}},
+            [
+                "there is no environment 'E-v0' here; known are "
+                "Long-0, Long-1, Long-2, Long-3, Long-4, Long-5, Long-6, Long-7 and 2 more"
+            ],
+        ),
+    ],
+    ids=["its reason", "its reason elsewhere", "it can", "it says nothing"],
+)
+async def test_an_unlisted_environment_is_the_workers_to_judge(
+    stack: Stack, check: dict[str, Any], messages: list[str]
+) -> None:
+    """An environment that a worker does not list is refused for the worker's own reason, or taken where it can."""
+    names = [f"Long-{number}" for number in range(10)]
+    script_worker(stack, "choosy", check, environments=names)
+    asked = SubmitRequest(spec={**SCRIPT_SPEC, "worker": "choosy"}, dry_run=True)
+    report = await stack.bus.request("scheduler", "submit", asked, CheckReport, timeout_s=20)
+    assert [finding.message for finding in report.findings] == messages
+    assert report.ok is not bool(messages)
 
 
 async def test_a_full_disk_refuses_new_runs(stack: Stack) -> None:

@@ -171,10 +171,10 @@ def test_fewer_steps_than_a_batch_are_refused(
             None,
         ),
         (
-            {"environment": "Blackjack-v1"},
+            {"algorithm": "sac_continuous_action", "environment": "Blackjack-v1"},
             "environment",
             "parameter_invalid",
-            "No algorithm here can.",
+            "For it take ppo or dqn or c51.",
             None,
         ),
         (

@@ -19,10 +19,17 @@ class Script:
     title: str
     summary: str
     action_spaces: tuple[str, ...]
-    observation_spaces: tuple[str, ...] = ("box", "discrete")
-    """A discrete one reaches the script one-hot."""
+    observation_spaces: tuple[str, ...] = (
+        "box",
+        "discrete",
+        "multi_discrete",
+        "multi_binary",
+        "tuple",
+        "dict",
+    )
+    """A discrete one reaches the script one-hot, a composite one flat."""
     takes: str = "vector"
-    """Form of observation: `vector` (a discrete one is one by then), or `atari`, the frames of an Atari game."""
+    """Form of observation: `vector`, also what is made one on its way to the script, or `atari`, a game's frames."""
     kept_bytes: int | None = None
     """Of one observation in its replay buffer, where it makes another one of the environment's."""
     keeps_next: bool = True

@@ -110,7 +110,7 @@ class RunSubmission:
         inventory = await self._reconciler.placement.inventory()
         known = await self.secrets_kept()
         return [
-            *check_spec(spec, description, inventory),
+            *await self._with_reason(worker, spec, check_spec(spec, description, inventory)),
             *check_device(
                 spec,
                 device_need(spec, worker.manifest, description),
@@ -121,6 +121,23 @@ class RunSubmission:
             *check_tracking(spec, description),
             *await check_xmpp(self._settings.home, spec, description),
         ]
+
+    async def _with_reason(
+        self, worker: RegisteredWorker, spec: RunSpec, findings: list[Finding]
+    ) -> list[Finding]:
+        """Ask the worker about an environment that it does not list: it alone knows what it can make, and why not."""
+        unlisted = [f for f in findings if f.code == ProblemCode.ENVIRONMENT_UNKNOWN]
+        if not unlisted:
+            return findings
+        report = await self.ask_worker(worker, spec)
+        others = [f for f in findings if f not in unlisted]
+        if report.ok:
+            accepted = report.plan.get("environment") == spec.environment
+            return others if accepted else findings
+        blocking = [f for f in report.findings if f.level == "blocking"]
+        reasons = [f for f in blocking if f.where == "environment"]
+        known = {f.where for f in others}
+        return [*(reasons or [f for f in blocking if f.where not in known]), *others]
 
     async def secrets_kept(self) -> list[str]:
         """Names of the secrets that runs may ask for."""

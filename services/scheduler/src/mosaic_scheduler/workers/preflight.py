@@ -16,6 +16,9 @@ from mosaic_contracts.worker import (
 from mosaic_scheduler.placement.protocol import Inventory
 from mosaic_scheduler.workers.parameter import MAX_FINDINGS, check_parameters
 
+_MOST_NAMED = 8
+"""Names in one message."""
+
 
 def parse_spec(data: dict[str, Any]) -> tuple[RunSpec | None, list[Finding]]:
     """Read a spec as a person sent it: the spec, or what is wrong with it."""
@@ -128,13 +131,15 @@ def _check_spaces(
 
 def _unknown(where: str, name: str, known: list[str], code: ProblemCode) -> Finding:
     nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = (
-        f"did you mean {nearest[0]!r}?"
-        if nearest
-        else f"known are {', '.join(known[:8]) or 'none'}"
-    )
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known are {_named(known)}"
     finding = _blocking(where, f"there is no {where} {name!r} here; {hint}", code)
     return finding.model_copy(update={"nearest": nearest})
+
+
+def _named(known: list[str]) -> str:
+    more = len(known) - _MOST_NAMED
+    names = ", ".join(known[:_MOST_NAMED]) or "none"
+    return f"{names} and {more} more" if more > 0 else names
 
 
 def _field_finding(entry: Any) -> Finding:

@@ -23,13 +23,3 @@ class OneHotObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
         """Return the state's row, a copy: a script may keep it or write on it."""
         row: NDArray[np.float32] = self._rows[int(observation) - self._start]
         return row.copy()
-
-
-def wrappers_for(space: gymnasium.Space[Any]) -> tuple[str, ...]:
-    """Return the names of the wrappers that this worker puts between an environment and its script."""
-    return (OneHotObservation.__name__,) if isinstance(space, gymnasium.spaces.Discrete) else ()
-
-
-def wrapped(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
-    """Put those wrappers around an environment."""
-    return OneHotObservation(env) if wrappers_for(env.observation_space) else env

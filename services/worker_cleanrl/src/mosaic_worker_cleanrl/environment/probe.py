@@ -11,6 +11,7 @@ import gymnasium
 from mosaic_contracts.terminal import strip_controls
 from mosaic_worker_cleanrl.environment import atari
 from mosaic_worker_cleanrl.environment.bundle import bundle_of, is_offered, known_environments
+from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
 from mosaic_worker_cleanrl.errors import BundleMissing, EnvironmentUnusable
 
 _KINDS = {
@@ -19,6 +20,7 @@ _KINDS = {
     "MultiDiscrete": "multi_discrete",
     "MultiBinary": "multi_binary",
     "Dict": "dict",
+    "Tuple": "tuple",
 }
 
 
@@ -46,10 +48,11 @@ class Probe:
 
     @property
     def form(self) -> str:
-        """What an observation is when it reaches the script: `vector` (a discrete one is one-hot by then), `atari` (a
-        game's coloured frame), or `picture`, which stands for all others."""
-        shape = self.observation_space.shape or ()
-        if self.observation_kind == "discrete" or len(shape) == 1:
+        """What an observation is when it reaches the script: `vector` (a discrete or composite one has been made one
+        by then), `atari` (a game's coloured frame), or `picture`, which stands for all others."""
+        space = self.observation_space
+        shape = space.shape or ()
+        if wrappers_for(space) or (isinstance(space, gymnasium.spaces.Box) and len(shape) == 1):
             return "vector"
         is_frame = len(shape) == 3 and shape[2:] == atari.COLOURS
         return "atari" if is_frame and atari.is_atari(known_environments()[self.id]) else "picture"
@@ -57,7 +60,8 @@ class Probe:
 
 def space_kind(space: gymnasium.Space[Any]) -> str:
     """Return the kind of a space in the words of the contracts."""
-    return _KINDS.get(type(space).__name__, "other")
+    names = (kind.__name__ for kind in type(space).__mro__)
+    return next((_KINDS[name] for name in names if name in _KINDS), "other")
 
 
 def probe_environment(name: str) -> Probe:

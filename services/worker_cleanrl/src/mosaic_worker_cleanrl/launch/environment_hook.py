@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium
 
-from mosaic_worker_cleanrl.environment.onehot import wrapped
+from mosaic_worker_cleanrl.environment.wrapping import wrapped
 from mosaic_worker_cleanrl.errors import HookSilent
 from mosaic_worker_cleanrl.launch.patch import replaced
 from mosaic_worker_cleanrl.launch.recording import recorded

@@ -7,8 +7,8 @@ from typing import Any
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.worker import Finding
 from mosaic_worker_cleanrl.algorithm import Script
-from mosaic_worker_cleanrl.environment.onehot import wrappers_for
 from mosaic_worker_cleanrl.environment.probe import Probe
+from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
 
 
 @dataclass

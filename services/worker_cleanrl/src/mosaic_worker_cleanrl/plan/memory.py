@@ -9,6 +9,7 @@ from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.algorithm import Script
 from mosaic_worker_cleanrl.environment.probe import Probe
+from mosaic_worker_cleanrl.environment.wrapping import vector_length
 from mosaic_worker_cleanrl.plan.draft import Plan
 
 _MIB, _GIB = 2**20, 2**30
@@ -61,6 +62,7 @@ def _step_bytes(probe: Probe, script: Script) -> int:
 
 
 def _size(space: gymnasium.Space[object]) -> int:
-    if isinstance(space, gymnasium.spaces.Discrete):
-        return 4 * int(space.n)  # one-hot
+    length = vector_length(space)
+    if length is not None:
+        return 4 * length
     return int(np.prod(space.shape or (1,))) * np.dtype(space.dtype).itemsize

@@ -125,7 +125,8 @@ def check_spaces(script: Script, plan: Plan) -> None:
     elif probe.form != script.takes:
         shape = probe.observation_space.shape
         wants = "observations of one dimension" if script.takes == "vector" else "Atari frames"
-        why = f"takes {wants} only; the observations of {probe.id} have the shape {shape}"
+        has = f"have the shape {shape}" if shape else f"are {str(probe.observation_space)[:200]}"
+        why = f"takes {wants} only; the observations of {probe.id} {has}"
     if why is not None:
         others = algorithms_for(probe.action_kind, probe.observation_kind, probe.form)
         hint = f"For it take {' or '.join(others)}." if others else "No algorithm here can."
