@@ -12,6 +12,7 @@ class UserModel(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        defer_build=True,  # a program builds the validators that it uses; there are about 95
         ser_json_inf_nan="strings",
         ser_json_bytes="base64",
         val_json_bytes="base64",
@@ -23,6 +24,7 @@ class PeerModel(BaseModel):
 
     model_config = ConfigDict(
         extra="allow",
+        defer_build=True,
         ser_json_inf_nan="strings",
         ser_json_bytes="base64",
         val_json_bytes="base64",
