@@ -138,7 +138,7 @@ def test_both_clients_have_the_same_methods() -> None:
     def signatures(client: type) -> dict[str, list[str]]:
         return {
             name: [str(p) for p in inspect.signature(found).parameters.values()]
-            for name, found in vars(client).items()
+            for name, found in inspect.getmembers(client)
             if callable(found) and not name.startswith("_")
         }
 

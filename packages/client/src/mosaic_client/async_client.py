@@ -14,9 +14,10 @@ from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.runs import OneOrMore, RunFilter
-from mosaic_client.comparison import comparison
-from mosaic_client.connection import Persistence, http_options, timeout
+from mosaic_client.compare import comparison
 from mosaic_client.download import Download, refused
+from mosaic_client.faults import Persistence
+from mosaic_client.full_http import answer_of, fault_of, http_options, request_options, timeout
 from mosaic_client.live import WAITED_TYPES, Follower, LiveItem, timed_out
 from mosaic_client.location import Location, find_stack
 from mosaic_client.method import named_like
@@ -30,6 +31,7 @@ from mosaic_client.recorded import (
     metric_table,
 )
 from mosaic_client.run_view import Run
+from mosaic_client.stack_connection import headers_of
 from mosaic_client.table import Table
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import EpisodeRow
@@ -44,7 +46,7 @@ def sent(
     """The method that sends the request which `describe` describes, with its signature and docstring."""
 
     async def method(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._send(describe(*args, **kwargs))
+        return await self.send(describe(*args, **kwargs))
 
     return named_like(method, describe)
 
@@ -66,7 +68,9 @@ class AsyncClient:
         self.location = location
         self._patience_s = patience_s
         self._has_answered = False
-        self._http = httpx.AsyncClient(**http_options(location), transport=transport)
+        self._http = httpx.AsyncClient(
+            **http_options(location, headers_of(location)), transport=transport
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -258,23 +262,23 @@ class AsyncClient:
         """Runs side by side, one a row: parameters and results."""
         return comparison([await self.run(run_id) for run_id in run_ids])
 
-    async def _send(self, request: Call[T]) -> T:
-        persistence = Persistence(self.location, request, self._patience_s)
+    async def send(self, call: Call[T]) -> T:
+        """Send a request and return its answer, read.
+
+        Raises:
+            MosaicProblem: the stack refused or failed.
+            StackUnreachable: it does not answer.
+            AnswerInvalid: not an answer of a gateway.
+        """
+        persistence = Persistence(self.location, call, self._patience_s)
         while True:
             try:
-                response = await self._http.request(
-                    request.method,
-                    request.path,
-                    params=request.query,
-                    content=request.body,
-                    headers=request.headers,
-                    timeout=timeout(request),
-                )
+                response = await self._http.request(**request_options(call))
             except httpx.TransportError as error:
-                await asyncio.sleep(persistence.delay(error, self._has_answered))
+                await asyncio.sleep(persistence.delay(fault_of(error), self._has_answered))
                 continue
             self._has_answered = True
-            return request.answer(response)
+            return call.answer(answer_of(response))
 
 
 def connect_async(

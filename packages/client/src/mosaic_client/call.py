@@ -3,17 +3,20 @@ here; `mosaic_client.calls` has the requests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from urllib.parse import quote
 
-import httpx
-from pydantic import BaseModel, ValidationError
-
+from mosaic_client.answer import Answer
 from mosaic_client.errors import AnswerInvalid, problem_error
-from mosaic_contracts.problems import Problem, ProblemCode
+from mosaic_contracts.problem_codes import ProblemCode
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from mosaic_contracts.problems import Problem
 
 T = TypeVar("T")
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound="BaseModel")
 QueryValue = str | int | float | Sequence[str]
 Query = Mapping[str, QueryValue]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -39,7 +42,7 @@ class Call(Generic[T]):
 
     method: Method
     path: str
-    read: Callable[[httpx.Response], T]
+    read: Callable[[Answer], T]
     query: Query = field(default_factory=dict)
     body: bytes | None = None
     timeout_s: float = 15.0
@@ -62,36 +65,40 @@ class Call(Generic[T]):
             headers["Idempotency-Key"] = self.idempotency_key
         return headers
 
-    def answer(self, response: httpx.Response) -> T:
-        """Read the response.
+    def answer(self, answer: Answer) -> T:
+        """Read the answer.
 
         Raises:
             MosaicProblem: the stack refused or failed.
             AnswerInvalid: not an answer of a gateway.
         """
-        if response.is_error and not self.expects_problem:
-            raise problem_error(read_problem(response))
-        if response.has_redirect_location:
+        if answer.is_error and not self.expects_problem:
+            raise problem_error(read_problem(answer))
+        if answer.redirect is not None:
             raise AnswerInvalid(
-                f"{response.url} sends on to {response.headers['Location']}. The token is not carried elsewhere: if "
+                f"{answer.url} sends on to {answer.redirect}. The token is not carried elsewhere: if "
                 "that is your stack, use its address (--url, MOSAIC_URL)."
             )
         try:
-            return self.read(response)
-        except (ValidationError, ValueError) as error:
+            return self.read(answer)
+        except ValueError as error:  # that of pydantic and of msgspec is one
             raise AnswerInvalid(
-                f"{self.method} {response.url} gave an answer that this version cannot read "
+                f"{self.method} {answer.url} gave an answer that this version cannot read "
                 f"({type(error).__name__}). Is MOSAIC there, and of the same version? See `./mosaic doctor`."
             ) from error
 
 
-def read_problem(response: httpx.Response) -> Problem:
-    """The problem that an error response carries, or one made from its status."""
+def read_problem(answer: Answer) -> "Problem":
+    """The problem that an error carries, or one made from its status."""
+    from pydantic import ValidationError
+
+    from mosaic_contracts.problems import Problem
+
     try:
-        return Problem.model_validate_json(response.content)
+        return Problem.model_validate_json(answer.content)
     except ValidationError:
         pass
-    status = response.status_code
+    status = answer.status_code
     detail = "The answer names no reason; the gateway's log may."
     if status in (502, 503, 504):
         detail = "It comes from a proxy before the stack, whose gateway does not answer it. Is the stack up there?"
@@ -102,14 +109,14 @@ def read_problem(response: httpx.Response) -> Problem:
     return Problem(
         code=_CODES.get(status, ProblemCode.INTERNAL),
         status=status,
-        title=f"{response.request.url} answered {status}",
+        title=f"{answer.url} answered {status}",
         detail=detail,
     )
 
 
-def model(kind: type[M]) -> Callable[[httpx.Response], M]:
+def model(kind: type[M]) -> Callable[[Answer], M]:
     """Reads an answer as one model."""
-    return lambda response: kind.model_validate_json(response.content)
+    return lambda answer: kind.model_validate_json(answer.content)
 
 
 def run_path(run_id: str) -> str:
@@ -127,6 +134,6 @@ def query_of(**values: QueryValue | None) -> Query:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def body_of(given: BaseModel) -> bytes:
+def body_of(given: "BaseModel") -> bytes:
     """A body of what was set; the stack fills in the defaults."""
     return given.model_dump_json(exclude_unset=True).encode()

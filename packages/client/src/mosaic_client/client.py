@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import httpx
 
@@ -14,9 +13,10 @@ from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.runs import OneOrMore, RunFilter
-from mosaic_client.comparison import comparison
-from mosaic_client.connection import Persistence, http_options, timeout
+from mosaic_client.compare import comparison
 from mosaic_client.download import Download, refused
+from mosaic_client.faults import Persistence
+from mosaic_client.full_http import FullHttp, timeout
 from mosaic_client.live import WAITED_TYPES, Follower, LiveItem
 from mosaic_client.location import Location, find_stack
 from mosaic_client.method import named_like
@@ -30,6 +30,7 @@ from mosaic_client.recorded import (
     metric_table,
 )
 from mosaic_client.run_view import Run
+from mosaic_client.stack_connection import StackConnection, headers_of
 from mosaic_client.table import Table
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import EpisodeRow
@@ -44,12 +45,12 @@ def sent(
     """The method that sends the request which `describe` describes, with its signature and docstring."""
 
     def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._send(describe(*args, **kwargs))
+        return self.send(describe(*args, **kwargs))
 
     return named_like(method, describe)
 
 
-class Client:
+class Client(StackConnection):
     """One stack. Every method may raise `MosaicProblem` (its code's class), `StackUnreachable` and `AnswerInvalid`.
 
     A stack that has answered once gets `patience_s` seconds to come back before `StackUnreachable` is raised; a
@@ -63,25 +64,15 @@ class Client:
         patience_s: float = REQUEST_PATIENCE_S,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.location = location
-        self._patience_s = patience_s
-        self._has_answered = False
-        self._http = httpx.Client(**http_options(location), transport=transport)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+        super().__init__(location, patience_s=patience_s, transport=transport)
+        self._files: FullHttp | None = None
+        """For downloads, which are read in pieces."""
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        super().close()
+        if self._files is not None:
+            self._files.close()
 
     ready = sent(stack_calls.ready)
     stack = sent(stack_calls.stack)
@@ -137,10 +128,13 @@ class Client:
                     time.sleep(download.delay(error, fresh, self._has_answered))
 
     def _fetch(self, call: Call[None], download: Download) -> None:
-        request = self._http.build_request(
+        if self._files is None:
+            self._files = FullHttp(self.location, headers_of(self.location), self._transport)
+        http = self._files.http
+        request = http.build_request(
             call.method, call.path, headers=download.headers, timeout=timeout(call)
         )
-        response = self._http.send(request, stream=True)
+        response = http.send(request, stream=True)
         try:
             self._has_answered = True
             if response.is_error:
@@ -245,24 +239,6 @@ class Client:
     def compare(self, run_ids: Iterable[str]) -> Table:
         """Runs side by side, one a row: parameters and results."""
         return comparison([self.run(run_id) for run_id in run_ids])
-
-    def _send(self, request: Call[T]) -> T:
-        persistence = Persistence(self.location, request, self._patience_s)
-        while True:
-            try:
-                response = self._http.request(
-                    request.method,
-                    request.path,
-                    params=request.query,
-                    content=request.body,
-                    headers=request.headers,
-                    timeout=timeout(request),
-                )
-            except httpx.TransportError as error:
-                time.sleep(persistence.delay(error, self._has_answered))
-                continue
-            self._has_answered = True
-            return request.answer(response)
 
 
 def connect(

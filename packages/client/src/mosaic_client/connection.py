@@ -1,11 +1,9 @@
-"""What the sync and the async client share beside the calls: settings of the connection and its failures."""
+"""What the sync and the async client share of a live connection: its settings and its failures."""
 
 import ssl
-import time
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-import httpx
 from websockets.exceptions import (
     ConnectionClosed,
     InvalidHandshake,
@@ -16,34 +14,21 @@ from websockets.exceptions import (
 from websockets.http11 import Response
 from websockets.typing import Subprotocol
 
-from mosaic_client.call import Call
-from mosaic_client.errors import AnswerInvalid, StackUnreachable, problem_error
-from mosaic_client.location import START_HINT, Location
-from mosaic_client.patience import Backoff
-from mosaic_client.trust import tls_context, tls_fault
-from mosaic_contracts import VERSION
+from mosaic_client.errors import AnswerInvalid, problem_error
+from mosaic_client.faults import tls_fault
+from mosaic_client.location import Location
+from mosaic_client.patience import CONNECT_TIMEOUT_S
+from mosaic_client.stack_connection import USER_AGENT
+from mosaic_client.trust import tls_context
 from mosaic_contracts.live import SUBPROTOCOL_JSON
 from mosaic_contracts.problems import Problem, ProblemCode
 
-CONNECT_TIMEOUT_S = 5.0
 SNAPSHOT_TIMEOUT_S = 20.0
 """From subscribing to the first frame; the gateway reads the run's record meanwhile."""
 MAX_FRAME_BYTES = 64 * 2**20
 LIVE_ERRORS = (OSError, EOFError, WebSocketException)
 """How a live connection fails; `refusal` tells which of them are final."""
-_HUNG_UP = (httpx.NetworkError, httpx.RemoteProtocolError)
 _REFUSING_CLOSE_CODES = frozenset({1008, 4401, 4403})
-_USER_AGENT = f"mosaic-client/{VERSION}"
-
-
-class HttpOptions(TypedDict):
-    """Settings of an httpx client."""
-
-    base_url: str
-    headers: dict[str, str]
-    verify: ssl.SSLContext
-    trust_env: bool
-    follow_redirects: bool
 
 
 class LiveOptions(TypedDict):
@@ -61,25 +46,12 @@ class LiveOptions(TypedDict):
     max_size: int
 
 
-def http_options(location: Location) -> HttpOptions:
-    """Settings that both httpx clients take. Raises CertificateRefused."""
-    headers = {"Authorization": f"Bearer {location.token}", "User-Agent": _USER_AGENT}
-    return HttpOptions(
-        base_url=location.url,
-        headers=headers,
-        verify=tls_context(location),
-        trust_env=not location.is_loopback,
-        # a redirect would carry the token elsewhere
-        follow_redirects=False,
-    )
-
-
 def live_options(location: Location) -> Any:
     """Settings that both websockets clients take (`LiveOptions`)."""
     return LiveOptions(
         ssl=tls_context(location) if location.is_encrypted else None,
         additional_headers={"Authorization": f"Bearer {location.token}"},
-        user_agent_header=_USER_AGENT,
+        user_agent_header=USER_AGENT,
         subprotocols=[Subprotocol(SUBPROTOCOL_JSON)],
         proxy=None if location.is_loopback else True,
         open_timeout=CONNECT_TIMEOUT_S,
@@ -89,57 +61,6 @@ def live_options(location: Location) -> Any:
         close_timeout=2.0,
         max_size=MAX_FRAME_BYTES,
     )
-
-
-def timeout(call: Call[Any]) -> httpx.Timeout:
-    """Bounds of one request."""
-    return httpx.Timeout(call.timeout_s, connect=CONNECT_TIMEOUT_S)
-
-
-class Persistence:
-    """Decides, for one request, whether a failure is waited out."""
-
-    def __init__(self, location: Location, call: Call[Any], patience_s: float) -> None:
-        self._location = location
-        self._call = call
-        self._backoff = Backoff(patience_s)
-
-    def delay(self, error: httpx.TransportError, has_answered: bool) -> float:
-        """Seconds to wait before the request is sent again.
-
-        Raises:
-            StackUnreachable: it is not to be sent again.
-        """
-        if tls_fault(self._location, error) is None and self._is_worth_it(error, has_answered):
-            wait_s = self._backoff.delay(time.monotonic())
-            if wait_s is not None:
-                return wait_s
-        raise unreachable(self._location, error) from error
-
-    def _is_worth_it(self, error: httpx.TransportError, has_answered: bool) -> bool:
-        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-            return has_answered  # never sent; a stack that was never there is not waited for
-        hung_up = isinstance(error, _HUNG_UP)
-        return (has_answered or hung_up) and self._call.may_repeat
-
-
-def unreachable(location: Location, error: Exception) -> StackUnreachable:
-    """The error for a stack that does not answer."""
-    if (fault := tls_fault(location, error)) is not None:
-        return fault
-    if isinstance(error, httpx.TimeoutException | TimeoutError) and not isinstance(
-        error, httpx.ConnectTimeout
-    ):
-        return StackUnreachable(
-            f"The stack at {location.url} takes too long to answer. `./mosaic status` and `./mosaic doctor` say more."
-        )
-    reason = str(error) or type(error).__name__
-    hint = START_HINT
-    if location.is_named:
-        hint = "Is the address right (--url, MOSAIC_URL), is the stack up there, and a tunnel to it open?"
-        if not location.is_encrypted and isinstance(error, _HUNG_UP):
-            hint = f"If TLS is spoken there, the address begins with https://. {hint}"
-    return StackUnreachable(f"No stack answers at {location.url} ({reason}). {hint}")
 
 
 def refusal(location: Location, error: Exception) -> Exception | None:

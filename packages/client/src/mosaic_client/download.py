@@ -13,8 +13,9 @@ from typing import Self
 import httpx
 
 from mosaic_client.call import read_problem
-from mosaic_client.connection import Persistence
 from mosaic_client.errors import AnswerInvalid, problem_error
+from mosaic_client.faults import Persistence
+from mosaic_client.full_http import answer_of, fault_of
 
 _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
 
@@ -88,9 +89,9 @@ class Download:
             StackUnreachable: nothing comes any more.
         """
         self._persistence = self._persistence or fresh
-        return self._persistence.delay(error, has_answered)
+        return self._persistence.delay(fault_of(error), has_answered)
 
 
 def refused(response: httpx.Response) -> Exception:
     """The error for an answer with an error status; its body was read."""
-    return problem_error(read_problem(response))
+    return problem_error(read_problem(answer_of(response)))

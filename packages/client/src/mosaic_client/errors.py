@@ -1,8 +1,11 @@
 """What can go wrong between a client and a stack. Messages say what to do next."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mosaic_contracts.problems import Problem, ProblemCode
+from mosaic_contracts.problem_codes import ProblemCode
+
+if TYPE_CHECKING:
+    from mosaic_contracts.problems import Problem
 
 
 class ClientError(Exception):
@@ -50,7 +53,7 @@ class MosaicProblem(ClientError):
         problem: code, title, detail and per-field findings, as sent.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: "Problem") -> None:
         title = problem.title.rstrip(".")
         super().__init__(f"{title}. {problem.detail}".strip() if problem.detail else title)
         self.problem = problem
@@ -173,6 +176,6 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
 }
 
 
-def problem_error(problem: Problem) -> MosaicProblem:
+def problem_error(problem: "Problem") -> MosaicProblem:
     """The error of a problem's code."""
     return _CLASSES.get(problem.code, MosaicProblem)(problem)

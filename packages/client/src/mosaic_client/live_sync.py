@@ -11,8 +11,8 @@ from mosaic_client.connection import (
     SNAPSHOT_TIMEOUT_S,
     live_options,
     refusal,
-    unreachable,
 )
+from mosaic_client.faults import unreachable
 from mosaic_client.live import (
     FILL_PAGE,
     FILL_PATIENCE_S,

@@ -1,15 +1,18 @@
 """Where the stack is: its address and the token that it asks for."""
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
 from mosaic_client.errors import StackUnreachable, TokenUnreadable
-from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
+from mosaic_contracts.stack_files import STACK_FILE, TOKEN_FILE
+
+if TYPE_CHECKING:
+    from mosaic_contracts.stack import StackFile
 
 START_HINT = "Start one with `./mosaic up -d`."
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -50,21 +53,62 @@ def data_root(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(environ.get("MOSAIC_ROOT") or Path.cwd()) / "var"
 
 
-def read_stack_file(home: Path) -> StackFile | None:
+def read_stack_file(home: Path) -> "StackFile | None":
     """What the supervisor of this data root last wrote; None when there never was one.
 
     Raises:
         StackUnreachable: the file cannot be read or is damaged.
     """
-    path = home / STACK_FILE
+    from pydantic import ValidationError
+
+    from mosaic_contracts.stack import StackFile
+
+    written = stack_file_text(home)
+    if written is None:
+        return None
     try:
-        return StackFile.model_validate_json(path.read_bytes())
+        return StackFile.model_validate_json(written)
+    except ValidationError as error:
+        raise stack_file_problem(home, error) from error
+
+
+def stack_file_text(home: Path) -> bytes | None:
+    """The content of stack.json; None when there is none.
+
+    Raises:
+        StackUnreachable: the file cannot be read.
+    """
+    try:
+        return (home / STACK_FILE).read_bytes()
     except FileNotFoundError:
         return None
-    except (OSError, ValidationError) as error:
-        raise StackUnreachable(
-            f"{path} cannot be read ({type(error).__name__}). Remove it and start again: `./mosaic up -d`."
-        ) from error
+    except OSError as error:
+        raise stack_file_problem(home, error) from error
+
+
+def stack_file_problem(home: Path, error: Exception) -> StackUnreachable:
+    """The error for a stack.json that cannot be used."""
+    return StackUnreachable(
+        f"{home / STACK_FILE} cannot be read ({type(error).__name__}). Remove it and start again: `./mosaic up -d`."
+    )
+
+
+def gateway_url(home: Path) -> str | None:
+    """The gateway's address in stack.json, the one field that is needed to find the stack.
+
+    Raises:
+        StackUnreachable: the file cannot be read or is damaged.
+    """
+    written = stack_file_text(home)
+    if written is None:
+        return None
+    try:
+        url = json.loads(written)["gateway_url"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise stack_file_problem(home, error) from error
+    if not isinstance(url, str):
+        raise stack_file_problem(home, TypeError())
+    return url.rstrip("/")
 
 
 def find_stack(
@@ -99,10 +143,10 @@ def find_stack(
                 "--token-file (MOSAIC_TOKEN_FILE)."
             )
     else:
-        stack = read_stack_file(home)
-        if stack is None:
+        written = gateway_url(home)
+        if written is None:
             raise StackUnreachable(f"No stack is up for {home}. {START_HINT}")
-        address = stack.gateway_url.rstrip("/")
+        address = written
     certificates = ca_file or environ.get("MOSAIC_CA_FILE")
     return Location(
         url=address,

@@ -1,8 +1,8 @@
 """How long and how often to try again. One policy for requests and for the live connection."""
 
-import random
 from dataclasses import dataclass, field
 
+CONNECT_TIMEOUT_S = 5.0
 FIRST_DELAY_S = 0.2
 LONGEST_DELAY_S = 5.0
 REQUEST_PATIENCE_S = 10.0
@@ -25,6 +25,8 @@ class Backoff:
         left_s = self._began_s + self.patience_s - now_s
         if left_s <= 0:
             return None
+        import random  # slow to import, and needed after a failure only
+
         # jitter, so that clients of one restarted gateway do not come all at once
         delay_s = max(self._next_s * random.uniform(0.75, 1.25), at_least_s)
         self._next_s = min(self._next_s * 2, LONGEST_DELAY_S)

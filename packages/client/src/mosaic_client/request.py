@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeVar, overload
 
-import httpx
 from pydantic import BaseModel
 
+from mosaic_client.answer import Answer
 from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, Method, QueryValue
 from mosaic_client.client import Client
 
@@ -57,8 +57,8 @@ def request(
         AnswerInvalid: not an answer of a gateway.
     """
 
-    def read(response: httpx.Response) -> BaseModel | None:
-        return None if model is None else model.model_validate_json(response.content)
+    def read(answer: Answer) -> BaseModel | None:
+        return None if model is None else model.model_validate_json(answer.content)
 
     call = Call[Any](
         method,
@@ -68,7 +68,7 @@ def request(
         body=None if body is None else _encoded(body),
         timeout_s=WORKER_TIMEOUT_S,
     )
-    answer: BaseModel | None = client._send(call)  # the one way out, retries included
+    answer: BaseModel | None = client.send(call)
     return answer
 
 

@@ -4,8 +4,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-import httpx
-
+from mosaic_client.answer import Answer
 from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, query_of, run_path
 from mosaic_client.run_view import Run, RunList
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
@@ -169,7 +168,7 @@ def restore(run_id: str) -> Call[Run]:
 
 def _post(
     path: str,
-    read: Callable[[httpx.Response], T],
+    read: Callable[[Answer], T],
     body: bytes,
     *,
     repeats: bool = False,
@@ -186,8 +185,8 @@ def _post(
     )
 
 
-def _read_runs(response: httpx.Response) -> list[Run]:
-    return RunList.model_validate_json(response.content).runs
+def _read_runs(answer: Answer) -> list[Run]:
+    return RunList.model_validate_json(answer.content).runs
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 import json
 from typing import NamedTuple
 
-import httpx
-
+from mosaic_client.answer import Answer
 from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, part, query_of
 from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket, TicketRequest
 from mosaic_contracts.gpus import GpuReport
@@ -32,7 +31,7 @@ def stack() -> Call[StackStatus]:
 
 def prometheus() -> Call[str]:
     """The gateway's own measurements in Prometheus' text format."""
-    return Call("GET", "/metrics", lambda response: response.text)
+    return Call("GET", "/metrics", lambda answer: answer.text)
 
 
 def workers() -> Call[WorkerEntries]:
@@ -82,14 +81,14 @@ def ticket(path: str, ttl_s: float = 300) -> Call[Ticket]:
     return Call("POST", f"{PREFIX}/tickets", model(Ticket), body=body, repeats=True)
 
 
-def _read_secrets(response: httpx.Response) -> list[SecretEntry]:
-    return SecretEntries.model_validate_json(response.content).secrets
+def _read_secrets(answer: Answer) -> list[SecretEntry]:
+    return SecretEntries.model_validate_json(answer.content).secrets
 
 
-def _read_readiness(response: httpx.Response) -> Readiness:
-    if response.status_code not in (200, 503):
-        raise ValueError(f"status {response.status_code}")
-    body = response.json()
+def _read_readiness(answer: Answer) -> Readiness:
+    if answer.status_code not in (200, 503):
+        raise ValueError(f"status {answer.status_code}")
+    body = answer.json()
     found = body.get("findings", []) if isinstance(body, dict) else []
     words = [str(f.get("message", f)) if isinstance(f, dict) else str(f) for f in found]
-    return Readiness(response.status_code == 200, words)
+    return Readiness(answer.status_code == 200, words)

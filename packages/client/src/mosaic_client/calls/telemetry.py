@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import httpx
 from pydantic import TypeAdapter
 
+from mosaic_client.answer import Answer
 from mosaic_client.call import Call, model, query_of, run_path
 from mosaic_contracts.runs import ArtifactRow, Curve, EpisodePage, EventPage, MetricName
 
@@ -101,5 +101,5 @@ def quarantine(run_id: str) -> Call[list[dict[str, Any]]]:
     )
 
 
-def _read_log(response: httpx.Response) -> LogPart:
-    return LogPart(response.text, int(response.headers.get("X-Next-Offset", "0")))
+def _read_log(answer: Answer) -> LogPart:
+    return LogPart(answer.text, int(answer.headers.get("x-next-offset", "0")))

@@ -1,0 +1,34 @@
+"""The answer to one request, whichever HTTP library brought it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Answer(NamedTuple):
+    """Status, headers and body."""
+
+    status_code: int
+    headers: Mapping[str, str]
+    """By name in lower case."""
+    content: bytes
+    url: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the status is one of an error."""
+        return self.status_code >= 400
+
+    @property
+    def redirect(self) -> str | None:
+        """Where it redirects to."""
+        return self.headers.get("location") if 300 <= self.status_code < 400 else None
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """The body as JSON. Raises ValueError."""
+        return json.loads(self.content)
