@@ -21,7 +21,7 @@ def write_fault(folder: Path) -> str | None:
     """Why nothing can be made in `folder`, and what to do; None: it can be written. The folder is made if need be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        os.rmdir(tempfile.mkdtemp(prefix=".probe-", dir=folder))
+        Path(tempfile.mkdtemp(prefix=".probe-", dir=folder)).rmdir()
     except OSError as error:
         return fault_words(folder, error)
     return None
