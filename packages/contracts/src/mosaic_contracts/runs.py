@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, Field
 
+from mosaic_contracts.figures import steps_done, steps_in_all
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.states import EndCause, RunState, StopStep
@@ -143,14 +144,12 @@ class RunView(RunRecord):
     @property
     def step(self) -> int:
         """Environment steps done: the trainer's word, or the store's where that has more."""
-        told = self.progress.step if self.progress else 0
-        return max(told, self.summary.global_step if self.summary else 0)
+        return steps_done(self.progress, self.summary)
 
     @property
     def total_steps(self) -> int | None:
         """How many there will be, as the trainer says or else as was asked for; None where nobody knows."""
-        told = self.progress.total if self.progress else None
-        return told or self.spec.steps
+        return steps_in_all(self.progress, self.spec.steps)
 
 
 class RunPage(PeerModel):

@@ -1,0 +1,216 @@
+"""What short programs read of a run: the fields that the command line shows, decoded by msgspec.
+
+The contract's own models (`mosaic_contracts.runs`) say more and check more, but importing pydantic and building them
+costs four times what a verb such as `ps` does besides. A test holds every field here equal to the contract's.
+"""
+
+import json
+from datetime import datetime
+from typing import Any, Self
+
+import msgspec
+from msgspec import field
+
+from mosaic_client.answer import Answer
+from mosaic_contracts.choices import RunKind
+from mosaic_contracts.figures import steps_done, steps_in_all
+from mosaic_contracts.states import EndCause, RunState
+
+
+class Light(msgspec.Struct, dict=True):
+    """A part of an answer. Fields that are not named here are not read."""
+
+    @classmethod
+    def read(cls, raw: bytes | msgspec.Raw) -> Self:
+        """The value in `raw`, JSON, which it keeps.
+
+        Raises:
+            ValueError: it is none.
+        """
+        found = msgspec.json.decode(raw, type=cls, strict=False)  # NaN and infinities are words
+        vars(found)["raw"] = bytes(raw)
+        return found
+
+    @classmethod
+    def read_answer(cls, answer: Answer) -> Self:
+        """The value in an answer."""
+        return cls.read(answer.content)
+
+    def plain(self) -> Any:
+        """The answer as it came, fields that are not read here included."""
+        return json.loads(vars(self)["raw"])
+
+
+class Spec(Light):
+    """As in `mosaic_contracts.spec.RunSpec`."""
+
+    worker: str
+    algorithm: str
+    environment: str
+    kind: RunKind = RunKind.TRAIN
+    seed: int = 1
+    steps: int | None = None
+    parameters: dict[str, bool | int | float | str | None] = {}
+    grace_s: float = 20.0
+    cpus: int = 1
+    gpus: int = 0
+    gpu_memory_mb: int | None = None
+    name: str | None = None
+    parent: str | None = None
+
+
+class End(Light):
+    """As in `mosaic_contracts.runs.RunEnd`."""
+
+    cause: EndCause
+    message: str
+    last_lines: list[str] = []
+
+
+class Progress(Light):
+    """As in `mosaic_contracts.runs.Progress`."""
+
+    step: int = 0
+    total: int | None = None
+
+
+class Summary(Light):
+    """As in `mosaic_contracts.runs.RunSummary`."""
+
+    events: int = 0
+    global_step: int = 0
+    episodes: int = 0
+    best_return: float | None = None
+    mean_return: float | None = None
+    gaps: int = 0
+    dropped: int = 0
+    quarantined: int = 0
+    first_t: float | None = None
+    last_t: float | None = None
+
+
+class Run(Light):
+    """As in `mosaic_contracts.runs.RunView`."""
+
+    run_id: str
+    name: str
+    spec: Spec
+    state: RunState
+    created_at: datetime
+    run_dir: str
+    waiting_reason: str | None = None
+    position: int | None = None
+    expected_start_at: datetime | None = None
+    unresponsive: bool = False
+    started_at: datetime | None = None
+    first_event_at: datetime | None = None
+    ended_at: datetime | None = None
+    end: End | None = None
+    progress: Progress | None = None
+    telemetry_pending: bool = False
+    worker_version: str | None = None
+    image: str | None = None
+    notes: list[str] = []
+    tags: list[str] = []
+    note: str = ""
+    priority: int = 0
+    held: bool = False
+    deleted_at: datetime | None = None
+    summary: Summary | None = None
+    sps: float | None = None
+
+    @property
+    def step(self) -> int:
+        """Environment steps done."""
+        return steps_done(self.progress, self.summary)
+
+    @property
+    def total_steps(self) -> int | None:
+        """How many there will be; None where nobody knows."""
+        return steps_in_all(self.progress, self.spec.steps)
+
+
+class Episode(Light):
+    """As in `mosaic_contracts.runs.EpisodeRow`."""
+
+    attempt: int
+    env: int
+    episode: int
+    length: int | None = None
+    episode_return: float | None = field(name="return", default=None)
+    terminated: bool | None = None
+    truncated: bool | None = None
+    global_step: int | None = None
+    recorded_steps: int = 0
+
+
+class Metric(Light):
+    """As in `mosaic_contracts.runs.MetricName`."""
+
+    name: str
+    points: int
+    last_step: int | None
+    last_value: float
+
+
+class Bucket(Light):
+    """As in `mosaic_contracts.runs.CurveBucket`."""
+
+    step0: int
+    step1: int
+    n: int
+    min: float | None
+    max: float | None
+    mean: float | None
+    last: float
+    nan: int = 0
+    inf: int = 0
+
+
+class Curve(Light):
+    """As in `mosaic_contracts.runs.Curve`."""
+
+    name: str
+    points: int
+    buckets: list[Bucket] = []
+
+
+class Artifact(Light):
+    """As in `mosaic_contracts.runs.ArtifactRow`."""
+
+    path: str
+    kind: str
+    bytes: int
+    step: int | None = None
+    exists: bool = True
+
+
+class Status(Light):
+    """As in `mosaic_contracts.stack.StackStatus`."""
+
+    ready: bool
+    scheduler: dict[str, Any] | None = None
+    recorder: dict[str, Any] | None = None
+    findings: list[str] = []
+
+
+class Service(Light):
+    """As in `mosaic_contracts.stack.ServiceEntry`."""
+
+    name: str
+    state: str
+    log: str
+    pid: int | None = None
+    restarts: int = 0
+    last_exit: str | None = None
+
+
+class StackFile(Light):
+    """As in `mosaic_contracts.stack.StackFile`."""
+
+    supervisor_pid: int
+    gateway_url: str
+    broker_url: str
+    monitor_url: str
+    ready: bool = False
+    services: list[Service] = []
