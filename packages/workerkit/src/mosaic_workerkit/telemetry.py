@@ -7,7 +7,7 @@ after it, types as the wire promises them. Calls come from one thread of one pro
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -157,6 +157,20 @@ class Telemetry:
         self._ready("metric")
         at = None if step is None else int(step)
         self._write(Metric(self.next_seq, self._dt(), str(name), at, float(value)))
+
+    def metrics(self, step: int | None, values: Sequence[tuple[str, float]]) -> None:
+        """Several scalars of one step, each as `metric` writes it; names are str, values float."""
+        outbox = self._outbox
+        if not self._may_step or outbox.thinned:
+            self._ready("metrics")
+        dt = (_monotonic_ns() - self._t0_ns) // 1000
+        for name, value in values:
+            outbox.append(_encode(Metric(outbox.next_seq, dt, name, step, value)))
+
+    def count_lost_steps(self, count: int) -> None:
+        """Count steps that happened and could not be recorded; the run shows the sum as dropped."""
+        self._ready("count_lost_steps")
+        self._write(Extra(self.next_seq, self._dt(), THINNED, {"steps": count}))
 
     def episode_start(
         self,

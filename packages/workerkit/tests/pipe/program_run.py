@@ -11,6 +11,7 @@ from tests.run_folder import RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import Record, event_type
 from mosaic_workerkit.pipe.trial import read_events
+from mosaic_workerkit.shipper.pulse import worker_notes
 
 PIPE = [sys.executable, "-m", "mosaic_workerkit.pipe"]
 
@@ -36,6 +37,11 @@ class Run:
     def metrics(self) -> list[tuple[str, int | None, float]]:
         """Name, step and value of each metric."""
         return [(record.name, record.step, record.value) for record in self.of("metric")]
+
+    @property
+    def notes(self) -> list[str]:
+        """What is shown with the run."""
+        return worker_notes(self.folder)
 
     @property
     def refused(self) -> list[str]:

@@ -1,12 +1,24 @@
 """What a line means."""
 
+import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mosaic_workerkit.pipe.errors import LineRefused
 from mosaic_workerkit.pipe.lines import Line, LineSplitter
-from mosaic_workerkit.pipe.reading import HugeNumber, number_of, read_line, step_of, storable
+from mosaic_workerkit.pipe.reading import (
+    HugeNumber,
+    _scan_objects,
+    number_of,
+    outer_fields,
+    read_line,
+    read_objects,
+    step_of,
+    storable,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +55,59 @@ def test_a_broken_object_is_refused(line: bytes) -> None:
     with pytest.raises(LineRefused) as refused:
         read_line(line)
     assert refused.value.reason == "json_invalid"
+
+
+@pytest.mark.parametrize(
+    ("line", "objects", "is_refused"),
+    [
+        (b'{"a": 1}{"b": 2}', [{"a": 1}, {"b": 2}], False),
+        (b'{"a": 1} {"b": NaN}\t{"c": 3}', [{"a": 1}, {"b": math.nan}, {"c": 3}], False),
+        (b'{"a": 1}{"b": ', [{"a": 1}], True),
+        (b'{"a": 1} and more', [], True),
+        (b'{"a": 1}[2]', [], True),
+    ],
+)
+def test_objects_that_share_a_line(
+    line: bytes, objects: list[dict[str, object]], is_refused: bool
+) -> None:
+    """Whole objects that several processes printed onto one line are all read; what is cut off is refused."""
+    found, error = read_objects(line)
+    assert repr(found) == repr(objects)
+    assert (error is not None) is is_refused
+
+
+_scalars = st.one_of(
+    *(st.integers(), st.integers(-(2**63), 2**64), st.floats(), st.booleans(), st.none()),
+    *(st.text(max_size=5), st.lists(st.integers() | st.floats(), max_size=2)),
+)
+
+
+@given(
+    st.dictionaries(st.text(max_size=5), _scalars, max_size=4), st.sampled_from(["", "{}", " x"])
+)
+def test_a_line_has_the_same_meaning_however_fast_it_is_read(
+    fields: dict[str, object], end: str
+) -> None:
+    """The fast decoder finds what Python's own finds, type by type, or leaves the line to it."""
+    line = (json.dumps(fields) + end).encode()
+    assert repr(read_objects(line)[0]) == repr(_scan_objects(line)[0])
+
+
+@pytest.mark.parametrize(
+    ("beginning", "end", "fields"),
+    [
+        (b'{"type": "step", "env": 1, "observation": [1, 2', b'3], "step": 5}', {"type": "step", "env": 1, "step": 5}),
+        (b'{"observation": [1', b'2]], "step": 5, "type": "step"}\n', {"step": 5, "type": "step"}),
+        (b'{"type": "step", "action": {"a": 1}, "reward": 2', b"", {"type": "step"}),
+        (b'{"s": "a\\"}", "n": 1e400, "b": tru', b"", {"s": 'a"}', "n": "1e400"}),
+        (b"yyyy", b"yy", {}),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_an_object_that_is_not_read(
+    beginning: bytes, end: bytes, fields: dict[str, object]
+) -> None:
+    """Plain fields at both ends of a line are found although the line is too long or broken."""
+    assert outer_fields(beginning, end) == fields
 
 
 def test_numbers() -> None:
@@ -110,3 +175,16 @@ def test_a_long_line_costs_bounded_memory() -> None:
     assert long == Line(b"y" * 200, 409_600)
     assert not long.is_whole
     assert after == Line(b"after", 5)
+
+
+def test_the_ends_of_a_long_object_are_kept() -> None:
+    """Of a long line that begins like an object both ends are kept, wherever chunks end."""
+    line = b'{"type": "step", "x": [' + b"1," * 5000 + b'1], "step": 7}'
+    for size in (1, 7, 1000, 4096, len(line)):
+        splitter = LineSplitter(limit_bytes=1000)
+        for at in range(0, len(line), size):
+            assert splitter.feed(line[at : at + size]) == []
+        (long,) = splitter.finish()
+        assert line.startswith(long.ends[0])
+        assert line.endswith(long.ends[1])
+        assert outer_fields(*long.ends) == {"type": "step", "step": 7}

@@ -6,11 +6,13 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.pipe.program_run import PIPE, finish, python, run, start
+from tests.pipe.program_run import PIPE, Run, finish, python, run, start
 from tests.run_folder import make_run_folder
 
 from mosaic_workerkit.artifacts import read_manifest
@@ -286,6 +288,141 @@ def test_a_reader_that_is_gone_blocks_nobody(tmp_path: Path) -> None:
         assert process.wait(30) == 0
     told = [json.loads(line) for line in events.read_text().splitlines()]
     assert sum(event["type"] == "metric" for event in told) == 2000
+
+
+def test_lines_of_several_processes_stay_whole(tmp_path: Path) -> None:
+    """Four processes that print at once lose no line, in the log and in the events."""
+    code = (
+        "import json, multiprocessing as mp\n"
+        "def say(i):\n"
+        "    for s in range(2000): print(json.dumps({'global_step': s, f'w{i}': s}), flush=True)\n"
+        "if __name__ == '__main__':\n"
+        "    ps = [mp.Process(target=say, args=(i,)) for i in range(4)]\n"
+        "    [p.start() for p in ps]; [p.join() for p in ps]\n"
+    )
+    (tmp_path / "program.py").write_text(code)
+    made = run(tmp_path / "run", [sys.executable, str(tmp_path / "program.py")])
+    assert Counter(name for name, _, _ in made.metrics) == {f"w{i}": 2000 for i in range(4)}
+    assert made.log.count(b"\n") == 8000
+    assert not made.refused
+
+
+def test_a_python_program_finds_its_own_environment(tmp_path: Path) -> None:
+    """Line buffering changes nothing else: search path, sitecustomize and PYTHONUNBUFFERED are as without MOSAIC."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text("import sys; sys.mine = 'seen'")
+    code = (
+        "import json, os, sys, subprocess\n"
+        "here = dict(mine=sys.mine, line=sys.stdout.line_buffering, through=sys.stdout.write_through,"
+        " path=[p for p in sys.path if 'line_buffering' in p], module=sys.modules['sitecustomize'].__file__,"
+        " unbuffered=os.environ.get('PYTHONUNBUFFERED'))\n"
+        "told = subprocess.run([sys.executable, '-c', 'import sys; print(sys.stdout.line_buffering)'],"
+        " stdout=open('child', 'w'))\n"
+        "print(json.dumps({'type': 'test.environment', **here, 'child': open('child').read().strip()}))\n"
+    )
+    folder = make_run_folder(tmp_path / "run")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "PYTHONUNBUFFERED": "1"}
+    command = [*PIPE, "--run-dir", str(folder), "--", *python(code)]
+    under_runner = environment | {"MOSAIC_RUNNER_PID": "1"}
+    subprocess.run(command, cwd=folder, env=under_runner, check=True, capture_output=True)
+    assert Run(folder, 0, b"").of("test.environment")[0].data == {
+        "mine": "seen",
+        "line": True,
+        "through": False,
+        "path": [],
+        "module": str(tmp_path / "site/sitecustomize.py"),
+        "unbuffered": None,
+        "child": "False",  # its stdout is a file, which nobody reads line by line
+    }
+
+
+def test_several_returns_are_several_episodes(tmp_path: Path) -> None:
+    """Each value of a printed array ends an episode with its length; what is no number is refused and named."""
+    lines = [
+        "global_step=100, episodic_return=[45. 12.], episodic_length=[9 3]",
+        "[12:00:01] global_step=200, episodic_return=tensor([7.], device='cuda:0')",
+        '{"global_step": 300, "episodic_return": [[1.5], [2.5]]}',
+        '{"global_step": 400, "episodic_return": "tensor(3.)", "episodic_length": 4}',
+        "global_step=500, episodic_return=unknown",
+        "global_step=600, episodic_return=45.0 was the best",
+    ]
+    made = run(tmp_path / "run", python(f"print({chr(10).join(lines)!r})"))
+    ends = [(e.episode, e.episode_return, e.length, e.global_step) for e in made.of("episode")]
+    assert ends == [
+        *((0, 45.0, 9, 100), (1, 12.0, 3, 100), (2, 7.0, 0, 200)),
+        *((3, 1.5, 0, 300), (4, 2.5, 0, 300), (5, 3.0, 4, 400)),
+    ]
+    values = [value for name, _, value in made.metrics if name == "charts/episodic_return"]
+    assert values == [45.0, 12.0, 7.0, 1.5, 2.5, 3.0]
+    assert made.refused == ["return_unread", "pairs_unread"]
+    assert "1 return_unread, 1 pairs_unread" in made.notes[0]
+
+
+SB3_ROWS = "| rollout/ |  |\n|    ep_rew_mean | {0} |\n| time/ |  |\n|    total_timesteps | {1} |"
+
+
+def test_tables_and_objects_of_stable_baselines3(tmp_path: Path) -> None:
+    """Its table and its JSON lines are curves over the environment steps, also the table that the end cuts off."""
+    line = "-" * 20
+    blocks = [f"{line}\n{SB3_ROWS.format(i + 0.5, 2048 * i)}\n{line}" for i in (1, 2)]
+    blocks.append('{"rollout/ep_rew_mean": 9.5, "time/fps": 1, "time/total_timesteps": 8192}')
+    blocks.append(SB3_ROWS.format(4, 9000))
+    made = run(tmp_path / "run", python(f"print({chr(10).join(blocks)!r})"))
+    assert [m for m in made.metrics if m[0] == "rollout/ep_rew_mean"] == [
+        *(("rollout/ep_rew_mean", 2048, 1.5), ("rollout/ep_rew_mean", 4096, 2.5)),
+        *(("rollout/ep_rew_mean", 8192, 9.5), ("rollout/ep_rew_mean", 9000, 4.0)),
+    ]
+    assert {name for name, _, _ in made.metrics} == {"rollout/ep_rew_mean", "time/fps"}
+    assert made.notes == []
+
+
+def test_output_that_is_not_understood_is_noted_with_the_run(tmp_path: Path) -> None:
+    """A run whose output has no event says so in a note that stays after its end."""
+    made = run(tmp_path / "run", python("print('episode 1 was good')"))
+    assert made.code == 0
+    assert [note for note in made.notes if "no line that is an event" in note] == made.notes
+    assert len(made.notes) == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        '{"type": "step", "reward": 1.0, "observation": [' + "0," * 600_000 + "0]}",
+        '{"observation": [' + "0," * 600_000 + '0], "reward": 1.0, "type": "step"}',
+        '{"type": "step", "action": 1}',
+        '{"type": "step", "reward": 1e400}',
+        '{"type": "step", "reward": 1.0, "observation": [1, 2, 3]}',
+        '{"type": "step", "reward": 1.0, "observation": [1, ',
+    ],
+)
+def test_a_step_that_is_not_kept_leaves_a_hole(tmp_path: Path, broken: str) -> None:
+    """A refused step keeps its number: later steps are not renumbered, and episode and run count the hole."""
+    config = {
+        "type": "config",
+        "spaces": {"observation": {"kind": "box", "dtype": "<f4", "shape": [2]}},
+    }
+    good = '{"type": "step", "reward": 1.0, "observation": [0, 1]}'
+    last = '{"type": "step", "reward": 1.0, "observation": [0, 1], "terminated": true}'
+    lines = [json.dumps(config), '{"type": "episode_start"}', good, broken, good, last]
+    lines += ['{"type": "episode", "return": 4.0, "terminated": true}', good]
+    (tmp_path / "lines").write_text("\n".join(lines) + "\n")
+    made = run(tmp_path / "run", ["cat", str(tmp_path / "lines")])
+    steps = [(step.episode, step.step) for step in made.of("step")]
+    assert steps == [(0, 1), (0, 3), (0, 4), (1, 1)]
+    assert [episode.length for episode in made.of("episode")] == [4]
+    assert [lost.data for lost in made.of("mosaic.thinned")] == [{"steps": 1}]
+    assert len(made.refused) == 1
+
+
+def test_a_step_that_is_not_kept_keeps_the_number_that_it_names(tmp_path: Path) -> None:
+    """The program's own numbers hold, for the refused step and for those after it."""
+    lines = [
+        *('{"type": "step", "env": 2, "episode": 7, "step": 3, "reward": 1.0}',),
+        *('{"type": "step", "env": 2, "episode": 7, "step": 4, "reward": "x"}',),
+        *('{"type": "step", "env": 2, "reward": 1.0, "episode": 7}',),
+    ]
+    made = run(tmp_path / "run", python(f"print({chr(10).join(lines)!r})"))
+    assert [(s.env, s.episode, s.step) for s in made.of("step")] == [(2, 7, 3), (2, 7, 5)]
 
 
 def test_silence_is_told(tmp_path: Path) -> None:

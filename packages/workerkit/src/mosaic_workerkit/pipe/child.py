@@ -20,6 +20,7 @@ from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.pipe.copy import OutputCopy
 from mosaic_workerkit.pipe.errors import ProgramNotStarted
 
+STDOUT, STDERR = "stdout", "stderr"
 _CHUNK_BYTES = 64 * 1024
 _PIPE_BYTES = 2**20
 """So much may a program print while this process is busy; 64 KiB is the kernel's default."""
@@ -59,7 +60,7 @@ class Child:
     """One program from start to end. Main thread only, for it takes over signals.
 
     Args:
-        on_chunk: called with what comes from stdout, as it comes.
+        on_chunk: called with the stream (`STDOUT`, `STDERR`) and what comes from it, as it comes.
         on_idle: called after each look, at least twice a second.
     """
 
@@ -69,7 +70,7 @@ class Child:
         directory: Path,
         environment: Mapping[str, str],
         stop: StopFlag,
-        on_chunk: Callable[[bytes], None],
+        on_chunk: Callable[[str, bytes], None],
         on_idle: Callable[[], None],
     ) -> None:
         self._argv = argv
@@ -124,7 +125,7 @@ class Child:
             return subprocess.Popen(
                 self._argv,
                 cwd=self._directory,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", **self._environment},
+                env=self._environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 preexec_fn=prepare,
@@ -141,7 +142,7 @@ class Child:
         os.set_blocking(source, False)
         _widen(source)
         self._copies[source] = OutputCopy(fd)
-        self._selector.register(source, selectors.EVENT_READ, "stdout" if fd == 1 else "stderr")
+        self._selector.register(source, selectors.EVENT_READ, STDOUT if fd == 1 else STDERR)
 
     def _hear(self) -> None:
         """Until the program has ended."""
@@ -181,8 +182,7 @@ class Child:
             self._selector.unregister(fd)
             return
         self._copies[fd].write(chunk)
-        if name == "stdout":
-            self._on_chunk(chunk)
+        self._on_chunk(name, chunk)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

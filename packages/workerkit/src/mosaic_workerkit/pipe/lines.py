@@ -6,6 +6,7 @@ from typing import NamedTuple
 MAX_LINE_BYTES = 2**20
 """Longer lines are no events: an event may not be larger than the wire's 2 MiB, and a line is text."""
 SHOWN_BYTES = 200
+_END_BYTES = 4096
 
 _ENDS = re.compile(rb"[\r\n]")
 
@@ -15,6 +16,8 @@ class Line(NamedTuple):
 
     data: bytes
     size: int
+    ends: tuple[bytes, bytes] = (b"", b"")
+    """More of the beginning and the end of a line above the limit, when it begins like a JSON object."""
 
     @property
     def is_whole(self) -> bool:
@@ -30,24 +33,44 @@ class LineSplitter:
         self._parts: list[bytes] = []
         self._held = 0
         self._size = 0
+        self._end = b""
 
     def feed(self, chunk: bytes) -> list[Line]:
         """Whole lines that end in this chunk; empty ones are left out."""
-        *ended, rest = _ENDS.split(chunk)
-        lines = []
-        for part in ended:
-            self._hold(part)
-            lines += self.finish()
+        return [
+            Line(line, len(line)) if isinstance(line, bytes) else line for line in self.cut(chunk)
+        ]
+
+    def cut(self, chunk: bytes) -> list[bytes | Line]:
+        """As `feed`, with plain bytes for a line that is whole: most are, and they need no more."""
+        parts = _ENDS.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
+        rest = parts.pop()
+        lines: list[bytes | Line] = []
+        if parts and (self._size or len(chunk) > self._limit):
+            for part in parts:
+                self._hold(part)
+                lines += self._take_held()
+        else:
+            lines += filter(None, parts)
         self._hold(rest)
         return lines
 
     def finish(self) -> list[Line]:
         """What stands there without an end: one line, or none."""
-        size, data = self._size, b"".join(self._parts)
-        self._parts, self._held, self._size = [], 0, 0
+        return [
+            Line(line, len(line)) if isinstance(line, bytes) else line for line in self._take_held()
+        ]
+
+    def _take_held(self) -> list[bytes | Line]:
+        size, data, end = self._size, b"".join(self._parts), self._end
+        self._parts, self._held, self._size, self._end = [], 0, 0, b""
         if not size:
             return []
-        return [Line(data if size <= self._limit else data[:SHOWN_BYTES], size)]
+        if size <= self._limit:
+            return [data]
+        ends = (data[:_END_BYTES], (data[-_END_BYTES:] + end)[-_END_BYTES:])
+        is_object = data.lstrip().startswith(b"{")
+        return [Line(data[:SHOWN_BYTES], size, ends if is_object else (b"", b""))]
 
     def _hold(self, part: bytes) -> None:
         if not part:
@@ -57,3 +80,6 @@ class LineSplitter:
             kept = part[: self._limit + 1 - self._held]
             self._parts.append(kept)
             self._held += len(kept)
+            part = part[len(kept) :]
+        if part:
+            self._end = (self._end + part[-_END_BYTES:])[-_END_BYTES:]

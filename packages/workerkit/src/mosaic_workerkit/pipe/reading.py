@@ -1,43 +1,89 @@
-"""What one printed line means: a JSON object, `key=value` pairs as CleanRL prints them, or just text."""
+"""What one printed line means: JSON objects, `key=value` pairs as CleanRL prints them, or just text."""
 
 import json
 import math
 import re
+from contextlib import suppress
 from typing import Any
+
+import msgspec
 
 from mosaic_contracts.terminal import strip_sequences
 from mosaic_workerkit.pipe.errors import LineRefused
+from mosaic_workerkit.pipe.number import HugeNumber as HugeNumber
+from mosaic_workerkit.pipe.number import finite, integer
+from mosaic_workerkit.pipe.pairs import read_pairs
 
 Fields = dict[str, Any]
 
-STEP_KEYS = ("global_step", "step")
-"""Where a line says at which environment step it is."""
+STEP_KEYS = ("global_step", "step", "time/total_timesteps")
+"""Where a line says at which environment step it is; the last one is Stable-Baselines3's."""
 
-_PAIR = re.compile(r"([A-Za-z_][\w./-]*)=\[?([^\s,=\[\]]+?)\.?\]?(?=[,\s]|$)")
-_BETWEEN = re.compile(r"[,\s]*")
-_MAX_DIGITS = 400
-"""Python refuses to read integers of more than 4,300 digits, and no float holds one of 310."""
+_STEP_PAIR = re.compile(rb"step\s*[=:]")
+_LONG_DIGITS = re.compile(rb"\d{19}")
 _INT64 = range(-(2**63), 2**63)
 
 
-class HugeNumber(str):
-    """A number as it was written, because no 64-bit float holds it: 1e400 is not infinity."""
-
-    __slots__ = ()
+def plain_text(raw: bytes) -> bytes:
+    """A line without colours and surrounding space."""
+    return strip_sequences(raw).strip()
 
 
 def read_line(raw: bytes) -> Fields | None:
     """The fields of a line, or None for text that is meant for people.
 
     Raises:
-        LineRefused: it looks like a JSON object and is none.
+        LineRefused: it looks like a JSON object or like pairs with a step, and is none.
     """
-    text = strip_sequences(raw).strip()
+    objects, error = read_objects(raw)
+    if error is not None:
+        raise error
+    return objects[0] if objects else None
+
+
+def read_objects(raw: bytes) -> tuple[list[Fields], LineRefused | None]:
+    """The fields of each whole object on a line, and why the rest of it was refused.
+
+    Several processes that write to one pipe leave lines with more than one object.
+    """
+    text = plain_text(raw)
     if text.startswith(b"{"):
-        return _read_object(text)
-    if b"step=" in text:
-        return _read_pairs(text.decode(errors="replace"))
-    return None
+        return _read_objects(text)
+    if may_be_pairs(text):
+        try:
+            fields = read_pairs(text.decode(errors="replace"), STEP_KEYS)
+        except LineRefused as error:
+            return [], error
+        return ([fields] if fields else []), None
+    return [], None
+
+
+def may_be_pairs(text: bytes) -> bool:
+    """Whether the line names a step in front of a value."""
+    return b"step" in text and _STEP_PAIR.search(text) is not None
+
+
+def outer_fields(beginning: bytes, end: bytes = b"") -> Fields:
+    """The plain fields at both ends of an object that is not read, because it is too long or broken."""
+    text = beginning.decode(errors="replace").lstrip()
+    pairs = _pairs_from(text, 1) if text.startswith("{") else []
+    rest = end.decode(errors="replace")
+    cut = max(rest.rfind(bracket, 0, rest.rfind("}")) for bracket in "]}")
+    if cut >= 0:
+        pairs += _pairs_from(rest, cut + 1)
+    fields: Fields = {}
+    for pair in pairs:
+        with suppress(ValueError):
+            fields |= _scan(f"{{{pair}}}")[0]
+    return fields
+
+
+def _pairs_from(text: str, at: int) -> list[str]:
+    pairs = []
+    while pair := _PLAIN_PAIR.match(text, at):
+        pairs.append(pair[1])
+        at = pair.end()
+    return pairs
 
 
 def number_of(value: Any) -> float | None:
@@ -90,54 +136,42 @@ def storable(value: Any) -> Any:
     return value
 
 
-def _read_object(text: bytes) -> Fields | None:
-    try:
-        # Broken UTF-8 costs its own characters, not the line.
-        found = _decode(text.decode(errors="replace"))
-    except (ValueError, RecursionError) as error:
-        if not text.startswith((b'{"', b"{'", b"{}")):
-            return None  # text that happens to begin with a brace
-        hint = " (Python's repr? use json.dumps)" if text.startswith(b"{'") else ""
-        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise LineRefused("json_invalid", f"not a JSON object{hint}: {why}") from error
-    return found if isinstance(found, dict) else None
+def _read_objects(text: bytes) -> tuple[list[Fields], LineRefused | None]:
+    if _LONG_DIGITS.search(text) is None:
+        try:
+            # The same values as below for what it takes: no NaN, no number beyond 64 bits, one object.
+            return [_decode_fast(text)], None
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return _scan_objects(text)
+    return _scan_objects(text)
 
 
-def _read_pairs(text: str) -> Fields | None:
-    """All of the line is pairs, and one is the step; otherwise it is a sentence with an equals sign in it."""
-    fields: Fields = {}
+def _scan_objects(text: bytes) -> tuple[list[Fields], LineRefused | None]:
+    # Broken UTF-8 costs its own characters, not the line.
+    whole = text.decode(errors="replace")
+    objects: list[Fields] = []
     at = 0
-    for match in _PAIR.finditer(text):
-        if not _BETWEEN.fullmatch(text, at, match.start()):
-            return None
-        at = match.end()
-        fields[match[1]] = _read_word(match[2])
-    if not _BETWEEN.fullmatch(text, at) or not any(key in fields for key in STEP_KEYS):
-        return None
-    return fields
-
-
-def _read_word(word: str) -> Any:
     try:
-        return _decode(word)
-    except ValueError:
-        return _NON_FINITE_WORDS.get(word.lower(), word)
+        while at < len(whole) and whole[at] == "{":
+            found, end = _scan(whole, at)
+            objects.append(found)
+            at = _SPACE.match(whole, end).end()  # type: ignore[union-attr] # it matches nothing, too
+        if at < len(whole):
+            raise ValueError(f"more text after the object at character {at}")
+    except (ValueError, RecursionError) as error:
+        is_cut = at > 0 and whole[at] == "{"
+        return (objects if is_cut else []), _refusal(text, error)
+    return objects, None
 
 
-def _integer(text: str) -> int | HugeNumber:
-    if len(text) > _MAX_DIGITS:
-        return HugeNumber(text)
-    value = int(text)
-    try:
-        float(value)
-    except OverflowError:
-        return HugeNumber(text)
-    return value
-
-
-def _float(text: str) -> float | HugeNumber:
-    value = float(text)
-    return value if math.isfinite(value) else HugeNumber(text)
+def _refusal(text: bytes, error: Exception) -> LineRefused | None:
+    if not text.startswith((b'{"', b"{'", b"{}")):
+        return None  # text that happens to begin with a brace
+    hint = " (Python's repr? use json.dumps)" if text.startswith(b"{'") else ""
+    why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    refused = LineRefused("json_invalid", f"not a JSON object{hint}: {why}")
+    refused.__cause__ = error
+    return refused
 
 
 def _short(value: Any) -> str:
@@ -147,5 +181,9 @@ def _short(value: Any) -> str:
 
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """As every JSON output of MOSAIC writes them; as bare words Python's json reads and writes them too."""
-_NON_FINITE_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_decode = json.JSONDecoder(parse_float=_float, parse_int=_integer).decode
+_PLAIN_PAIR = re.compile(
+    r'[\s,]*("(?:[^"\\]|\\.)*"\s*:\s*(?:"(?:[^"\\]|\\.)*"|true|false|null|-?\d[\d.eE+-]*))(?=\s*[,}])'
+)
+_SPACE = re.compile(r"\s*")
+_scan = json.JSONDecoder(parse_float=finite, parse_int=integer).raw_decode
+_decode_fast = msgspec.json.Decoder(dict[str, Any]).decode

@@ -2,11 +2,10 @@
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-from mosaic_contracts.launch import ENV_RUN_DIR, ENV_RUN_ID
+from mosaic_contracts.launch import ENV_RUN_ID
 from mosaic_contracts.spec import RecordLevel, RunSpec
 from mosaic_contracts.worker import (
     Algorithm,
@@ -16,7 +15,8 @@ from mosaic_contracts.worker import (
     WorkerDescription,
 )
 from mosaic_workerkit.entry import TrainContext
-from mosaic_workerkit.pipe.child import Child, Ending
+from mosaic_workerkit.pipe.child import STDOUT, Child, Ending
+from mosaic_workerkit.pipe.environment import program_environment
 from mosaic_workerkit.pipe.errors import ProgramNotStarted, ProgramRefused
 from mosaic_workerkit.pipe.lines import LineSplitter
 from mosaic_workerkit.pipe.program import (
@@ -33,8 +33,6 @@ from mosaic_workerkit.pipe.program import (
 from mosaic_workerkit.pipe.translation import Translator
 
 VERSION = "1"
-CONFIG_WAIT_S = 5.0
-"""So long a program may take to print its own config line before the run's config is told without it."""
 _FIELDS: dict[str, dict[str, Any]] = {
     SEED: {"type": "integer", "minimum": 0, "description": "Seed of the run."},
     STEPS: {"type": "integer", "minimum": 1, "description": "Environment steps in all."},
@@ -187,18 +185,14 @@ def run_program(
     """
     translator = Translator(context.telemetry, config, directory)
     splitter = LineSplitter()
-    config_due = time.monotonic() + CONFIG_WAIT_S
 
-    def on_chunk(chunk: bytes) -> None:
-        for line in splitter.feed(chunk):
-            translator.take(line)
+    def on_chunk(stream: str, chunk: bytes) -> None:
+        translator.hear()
+        if stream == STDOUT:
+            translator.take_all(splitter.cut(chunk))
 
-    def on_idle() -> None:
-        if time.monotonic() > config_due:
-            translator.begin()
-
-    environment = {ENV_RUN_DIR: str(context.run_dir)}
-    child = Child(argv, directory, environment, context.stop, on_chunk, on_idle)
+    environment = program_environment(os.environ, context.run_dir)
+    child = Child(argv, directory, environment, context.stop, on_chunk, translator.tick)
     try:
         ending = child.run()
     except ProgramNotStarted as error:
@@ -206,8 +200,7 @@ def run_program(
         translator.begin()
         context.telemetry.lifecycle("error", {"message": str(error)})
         sys.exit(error.exit_code)
-    for line in splitter.finish():
-        translator.take(line)
+    translator.take_all(splitter.finish())
     _tell_end(context, translator, ending)
     return ending
 

@@ -1,0 +1,54 @@
+"""Counts the episodes and steps of a program that does not number them itself."""
+
+import time
+from collections import Counter
+
+from mosaic_workerkit.telemetry import Telemetry
+
+
+class Episodes:
+    """Where each sub-environment is, and how far the whole run is."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+        self._numbers: Counter[int] = Counter()
+        self._steps: Counter[int] = Counter()
+        self._began_at: dict[int, float] = {}
+        self.global_step = 0
+        """The environment step that the program named last."""
+
+    def enter(self, env: int, episode: int | None) -> int:
+        """Return the number of the episode that `env` is in; None: the program does not number them."""
+        number = self._numbers[env] if episode is None else episode
+        if number != self._numbers[env]:
+            self._steps[env] = 0
+        self._numbers[env] = number
+        self._began_at.setdefault(env, time.monotonic())
+        return number
+
+    def next_step(self, env: int, step: int | None) -> int:
+        """Return the number of the next step in the episode of `env`; None: the program does not number them."""
+        self._steps[env] = self._steps[env] + 1 if step is None else step
+        return self._steps[env]
+
+    def end(
+        self,
+        env: int,
+        episode: int | None,
+        length: int,
+        episode_return: float,
+        flags: int,
+        duration_s: float | None,
+    ) -> None:
+        """Write an episode's end. Length 0: as many steps as were counted."""
+        number = self.enter(env, episode)
+        now = time.monotonic()
+        duration = now - self._began_at[env] if duration_s is None else duration_s
+        if self._telemetry.spec.record.has_episodes:
+            steps = length or self._steps[env]
+            self._telemetry.episode(
+                *(env, number, steps, episode_return, flags, duration, self.global_step)
+            )
+        self._numbers[env] = number + 1
+        self._steps[env] = 0
+        self._began_at[env] = now

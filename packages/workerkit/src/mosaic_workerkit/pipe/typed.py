@@ -1,0 +1,161 @@
+"""Lines that say which event they are: `{"type": "step", ...}`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.wire import StepFlag
+from mosaic_workerkit.errors import ContractViolation
+from mosaic_workerkit.pipe import schema
+from mosaic_workerkit.pipe.episodes import Episodes
+from mosaic_workerkit.pipe.flat import FIELDS
+from mosaic_workerkit.pipe.reading import Fields, storable
+from mosaic_workerkit.spaces import encode_value
+from mosaic_workerkit.stephash import step_hash
+from mosaic_workerkit.telemetry import Telemetry
+
+
+class TypedLines:
+    """Writes the events of such lines.
+
+    Args:
+        spaces: the program's spaces, by `observation` and `action`, once it has named them.
+        directory: where the program was started; files that it names are looked for there first.
+    """
+
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        episodes: Episodes,
+        spaces: Callable[[], Fields],
+        directory: Path,
+    ) -> None:
+        self._telemetry = telemetry
+        self._episodes = episodes
+        self._spaces = spaces
+        self._directory = directory
+        self._handlers: dict[type[schema.TypedLine], Callable[[Any], None]] = {
+            schema.MetricLine: self._metric,
+            schema.EpisodeStartLine: self._episode_start,
+            schema.StepLine: self._step,
+            schema.EpisodeLine: self._episode,
+            schema.LogLine: self._log,
+            schema.CheckpointLine: self._checkpoint,
+            schema.ArtifactLine: self._artifact,
+            schema.ProgressLine: self._progress,
+        }
+
+    def take(self, line: schema.TypedLine) -> None:
+        """Record one line; a config line is not among them."""
+        self._handlers[type(line)](line)
+
+    def lose_step(self, fields: Fields) -> None:
+        """Count a step whose line cannot be read: it happened, so the steps after it keep their numbers."""
+        env = _count(fields.get("env")) or 0
+        self._episodes.enter(env, _count(fields.get("episode")))
+        self._episodes.next_step(env, _count(fields.get("step")))
+        self._lose_recorded_step()
+
+    def _lose_recorded_step(self) -> None:
+        if self._telemetry.spec.record.has_steps:
+            self._telemetry.count_lost_steps(1)
+
+    def _metric(self, line: schema.MetricLine) -> None:
+        if line.step is not None:
+            self._episodes.global_step = line.step
+        self._telemetry.metric(storable(line.name), line.step, line.value)
+        self._keep_extra(line)
+
+    def _episode_start(self, line: schema.EpisodeStartLine) -> None:
+        episode = self._episodes.enter(line.env, line.episode)
+        reset = dict(line.reset)
+        if line.seed is not None:
+            reset |= {"way": "seed", "seed": line.seed}
+        if self._telemetry.spec.record.has_steps:
+            seen = self._encoded("observation", line.observation)
+            hashed = self._hash(line.hash, seen, 0.0, 0)
+            shown = seen if self._telemetry.spec.record.has_observations else None
+            self._telemetry.episode_start(line.env, episode, storable(reset), hashed, shown)
+        self._keep_extra(line)
+
+    def _step(self, line: schema.StepLine) -> None:
+        episode = self._episodes.enter(line.env, line.episode)
+        step = self._episodes.next_step(line.env, line.step)
+        if self._telemetry.spec.record.has_steps:
+            try:
+                self._record_step(line, episode, step)
+            except (ContractViolation, TypeError, ValueError, OverflowError):
+                self._lose_recorded_step()
+                raise
+        self._keep_extra(line)
+
+    def _record_step(self, line: schema.StepLine, episode: int, step: int) -> None:
+        flags = _flags(line)
+        seen = self._encoded("observation", line.observation)
+        self._telemetry.step(
+            *(line.env, episode, step),
+            self._encoded("action", line.action),
+            *(line.reward, flags, self._hash(line.hash, seen, line.reward, flags)),
+            observation=seen if self._telemetry.spec.record.has_observations else None,
+        )
+
+    def _episode(self, line: schema.EpisodeLine) -> None:
+        if line.global_step is not None:
+            self._episodes.global_step = line.global_step
+        self._episodes.end(
+            *(line.env, line.episode, line.length, line.episode_return, _flags(line)),
+            line.duration_s,
+        )
+        self._keep_extra(line)
+
+    def _log(self, line: schema.LogLine) -> None:
+        self._telemetry.log(line.level, storable(line.message), extra_fields(line))
+
+    def _checkpoint(self, line: schema.CheckpointLine) -> None:
+        self._telemetry.checkpoint(
+            self._place(line.path), line.step, storable(line.reason), extra_fields(line)
+        )
+
+    def _artifact(self, line: schema.ArtifactLine) -> None:
+        self._telemetry.artifact(self._place(line.path), storable(line.kind), extra_fields(line))
+
+    def _place(self, path: str) -> Path:
+        beside = self._directory / path
+        return beside if beside.exists() else Path(path)
+
+    def _progress(self, line: schema.ProgressLine) -> None:
+        self._episodes.global_step = line.step
+        self._telemetry.progress(line.step, line.total)
+        self._keep_extra(line)
+
+    def _encoded(self, which: str, value: Any) -> Any:
+        """An action or observation as the space that the program told has it; without one, as it came."""
+        space = self._spaces().get(which, {})
+        if value is None or space.get("kind", "other") == "other":
+            return storable(value)
+        return encode_value(space, value)
+
+    @staticmethod
+    def _hash(told: str | None, seen: Any, reward: float, flags: int) -> bytes:
+        if told is not None:
+            return bytes.fromhex(told)
+        return step_hash(b"" if seen is None else seen, reward, flags)
+
+    def _keep_extra(self, line: Any) -> None:
+        more = extra_fields(line)
+        if more:
+            self._telemetry.extra(FIELDS, {"of": line.type, "fields": more})
+
+
+def extra_fields(line: Any) -> Fields:
+    """The keys of a line that its type does not know."""
+    return dict(storable(line.model_extra)) if line.model_extra else {}
+
+
+def _flags(line: schema.StepLine | schema.EpisodeLine) -> int:
+    return StepFlag.TERMINATED * line.terminated | StepFlag.TRUNCATED * line.truncated
+
+
+def _count(value: Any) -> int | None:
+    """A number as the schema takes it, or None."""
+    return value if type(value) is int and 0 <= value < 2**63 else None
