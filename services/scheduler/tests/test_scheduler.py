@@ -241,6 +241,24 @@ async def test_kept_notes_stay_with_an_ended_run(stack: Stack) -> None:
     assert "nothing of the output was understood" in ended.notes
 
 
+async def test_a_silent_program_meets_the_start_deadline(stack: Stack) -> None:
+    """A piped program that prints nothing never counts as running: `timed_out / start_deadline`."""
+    folder = stack.home / "workers.d" / "quiet"
+    folder.mkdir()
+    (folder / "worker.toml").write_text(
+        'id = "quiet"\ntitle = "Quiet"\nroom = "synthetic"\n'
+        'command = ["{python}", "-m", "mosaic_workerkit.pipe", "{here}/program.toml"]\n'
+    )
+    (folder / "program.toml").write_text(
+        'id = "quiet"\ntitle = "Quiet"\n[algorithms.a]\ncommand = ["sleep", "60"]\n'
+    )
+    # The pipe used to write the run's config after 5 s.
+    run = await stack.submit(worker="quiet", algorithm="a", start_deadline_s=7.0)
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.TIMED_OUT, EndCause.START_DEADLINE)
+    assert "running" not in await stack.wait_phases(run.run_id)
+
+
 async def test_a_killed_runner_is_crashed_and_its_telemetry_is_shipped(stack: Stack) -> None:
     """kill -9 of the runner: `crashed / runner_lost`, worker dead, and the whole outbox ends in the store."""
     run = await running(stack)
