@@ -10,6 +10,7 @@ from rich.console import Console
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.follow import Display, RunFollower
 from mosaic_cli.summary import print_summary, run_result
+from mosaic_cli.wording import run_duration
 from mosaic_client import ConnectionLost
 from mosaic_contracts.live import Events, RunChanged
 from mosaic_contracts.runs import ArtifactRow, RunView
@@ -181,3 +182,18 @@ def test_the_result_object_has_what_scripts_ask_for() -> None:
     result = run_result(view(state="succeeded", summary=summary))
     assert result["telemetry"] == {"events": 80, "last_seq": 77, "gaps": 0, "dropped": 0}
     assert (result["run_id"], result["state"], result["steps"]) == (RUN_ID, "succeeded", 1000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"elapsed_s": 25.2}, "25 s"),
+        ({"elapsed_s": 25.2, "ended_at": "2026-01-01T00:20:00Z"}, "25 s"),
+        ({"ended_at": "2026-01-01T01:01:05Z"}, "1:05"),
+        ({"ended_at": "2026-01-01T00:20:00Z"}, "-"),
+        ({"started_at": None}, "-"),
+    ],
+)
+def test_a_run_took_what_the_stack_says(changes: dict[str, Any], text: str) -> None:
+    """TOOK is the stack's `elapsed_s`; wall times stand in for older records, never with a negative result."""
+    assert run_duration(view(**{"started_at": "2026-01-01T01:00:00Z", **changes})) == text

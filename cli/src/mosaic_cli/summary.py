@@ -107,6 +107,6 @@ def _stored(run: RunView, summary: RunSummary) -> str:
         words.append(f"{summary.quarantined:,} batches set aside")
     if run.telemetry_pending:
         words.append("more is on its way")
-    if summary.last_t is not None and summary.first_t is not None:
-        words.append(f"over {duration(summary.last_t - summary.first_t)}")
+    if summary.span_s is not None:
+        words.append(f"over {duration(summary.span_s)}")
     return ", ".join(words)

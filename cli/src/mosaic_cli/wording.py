@@ -84,10 +84,12 @@ def ahead(then: datetime | None, now: datetime | None = None) -> str:
 
 
 def run_duration(run: RunView) -> str:
-    """How long the run has taken, or takes so far."""
-    if run.started_at is None:
-        return "-"
-    return duration(((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds())
+    """How long the run has taken, or takes so far, by the stack's monotonic clock."""
+    if run.elapsed_s is not None or run.started_at is None or run.ended_at is None:
+        return duration(run.elapsed_s)
+    # An older record has wall times only; where the clock was set back meanwhile they say nothing.
+    seconds = (run.ended_at - run.started_at).total_seconds()
+    return duration(seconds if seconds >= 0 else None)
 
 
 def short_ids(ids: list[str]) -> list[str]:

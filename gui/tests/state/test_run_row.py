@@ -1,10 +1,13 @@
 """What the list says of a run's progress."""
 
+from datetime import UTC, datetime, timedelta
+
+import pytest
 from tests.specimen import run, summary
 
 from mosaic_contracts.runs import Progress, RunEnd
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_gui.state.run_row import fraction, outlook, remaining_text, steps_text
+from mosaic_gui.state.run_row import elapsed_s, fraction, outlook, remaining_text, steps_text
 
 
 def test_a_quick_run_that_has_ended_shows_all_its_steps() -> None:
@@ -45,3 +48,16 @@ def test_bar_is_left_out_where_nothing_is_known() -> None:
     assert fraction(run(0, RunState.SUCCEEDED, spec={"steps": 1_000})) is None
     assert fraction(run(0, RunState.SUCCEEDED)) == 1.0
     assert fraction(run(0, RunState.FAILED)) is None
+
+
+@pytest.mark.parametrize("step_s", [-2400, 3600])
+def test_elapsed_time_is_the_stacks(step_s: int) -> None:
+    """Where a clock was set, here or on the stack, a run of 25 s took 25 s, live and ended."""
+    began = datetime(2030, 1, 1, tzinfo=UTC)
+    now = began + timedelta(seconds=25 + step_s)
+    live = run(0, RunState.RUNNING, started_at=began, elapsed_s=25.0)
+    assert elapsed_s(live, now) == 25.0
+    ended = run(0, RunState.SUCCEEDED, started_at=began, ended_at=now, elapsed_s=25.0)
+    assert elapsed_s(ended, now) == 25.0
+    old = run(0, RunState.SUCCEEDED, started_at=began, ended_at=now, elapsed_s=None)
+    assert elapsed_s(old, now) == max(0, 25 + step_s)

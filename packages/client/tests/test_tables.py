@@ -157,6 +157,13 @@ def test_runs_are_compared_by_parameters_and_results() -> None:
     assert table.to_pandas().shape[0] == 2
 
 
+def test_durations_are_by_the_stacks_monotonic_clock() -> None:
+    """Where the stack says how long a run took, its wall times are not subtracted; no duration is negative."""
+    times = {"started_at": "2026-01-01T01:00:00Z", "ended_at": "2026-01-01T00:20:25Z"}
+    runs = [Run.model_validate(view(**times, **more)) for more in ({"elapsed_s": 25.0}, {})]
+    assert comparison(runs).columns["duration_s"] == [25.0, None]
+
+
 @pytest.mark.parametrize("package", ["numpy", "pandas"])
 def test_without_the_extra_the_error_says_what_to_install(
     client: Client, monkeypatch: pytest.MonkeyPatch, package: str

@@ -37,7 +37,7 @@ from mosaic_store import (
     read_batch,
     strict_json,
 )
-from mosaic_store.testing import METRIC, RUN_ID, SPACES, message, messages
+from mosaic_store.testing import METRIC, RUN_ID, SPACES, T0_US, message, messages
 
 CURSOR = StreamCursor("one", 1)
 HASH = bytes(8)
@@ -250,6 +250,19 @@ def test_summary_counts_what_is_there(filled: Reader) -> None:
     assert summary.best_return == math.inf
     assert summary.first_t == pytest.approx(1.7e9 + 10e-6)
     assert summary.last_t == pytest.approx(1.7e9 + 10_010e-6)
+
+
+def test_a_span_is_the_workers_own(writer: Writer, reader: Reader) -> None:
+    """Events of the supervisor, whose clock is another one, do not lengthen the span of the worker's events."""
+    for first, last in ((1, 100), (101, 400)):
+        sent = message(first, last)
+        writer.apply([read_batch(sent.payload, sent.encoding)], CURSOR)
+    head = BatchHead(RUN_ID, 1, "supervisor", 1, 1)
+    raw = join_batch(head, T0_US - 3_600_000_000, encode_record(Lifecycle(1, 0, "queued", {})))
+    writer.apply([read_batch(raw, ENCODING_IDENTITY)], CURSOR)
+    summary = reader.summary(RUN_ID)
+    assert summary.span_s == pytest.approx(4000e-6)
+    assert (summary.last_t or 0) - (summary.first_t or 0) > 3600
 
 
 def test_standings_say_the_same_as_summaries(writer: Writer, reader: Reader) -> None:

@@ -310,6 +310,30 @@ def test_keys_are_the_contracts(tmp_path: Path) -> None:
     assert set(given) == set(Launch.model_fields)
 
 
+@pytest.mark.parametrize("step_s", [-2400.0, 3600.0])
+def test_a_step_of_the_wall_clock_changes_no_duration(tmp_path: Path, step_s: float) -> None:
+    """The wall clock is set while the worker runs: the report's duration is what really passed."""
+    folder = tmp_path / "run"
+    make_run_folder(
+        folder, shipper_argv=QUIET_SHIPPER, worker_argv=python("import time; time.sleep(1)")
+    )
+    code = (
+        "import runpy, sys, time; real, began = time.time, time.monotonic();"
+        f"time.time = lambda: real() + ({step_s} if time.monotonic() - began > 0.5 else 0.0);"
+        "runpy.run_module('mosaic_workerkit.runner', run_name='__main__')"
+    )
+    argv = [sys.executable, "-c", code, "--run-dir", str(folder)]
+    began = time.monotonic()
+    assert subprocess.run(argv, stderr=subprocess.DEVNULL, check=False, timeout=30).returncode == 0
+    passed = time.monotonic() - began
+    found = report(folder)
+    assert found.ended_at - found.started_at == pytest.approx(step_s, abs=passed)
+    assert found.duration_s is not None
+    assert 1.0 <= found.duration_s < passed
+    assert found.ended_clock is not None
+    assert began < found.ended_clock.monotonic_s < began + passed
+
+
 def test_imports_only_the_standard_library() -> None:
     """The runner starts where nothing is installed."""
     code = (

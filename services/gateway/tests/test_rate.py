@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from mosaic_contracts.runs import RunSummary
 from mosaic_gateway.runs.rate import FORGET_S, WINDOW_S, RateTracker, eta_s, overall_sps
+
+RUN_ID = "01JGXSYNTHET1CRVN000000000"
 
 
 class Clock:
@@ -63,6 +66,19 @@ def test_the_time_before_the_first_step_does_not_count() -> None:
         clock.now += 1
         rates.add("run", step)
     assert rates.sps("run") == pytest.approx(1000)
+
+
+@pytest.mark.parametrize("step_s", [-2400, 3600])
+def test_the_overall_rate_outlives_a_step_of_the_wall_clock(record: Any, step_s: int) -> None:
+    """Steps over the span of the worker's events, else over what the run took by the monotonic clock."""
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    ended = record(
+        RUN_ID, "succeeded", progress={"step": 600}, first_event_at=began, started_at=began,
+        ended_at=began + timedelta(seconds=60 + step_s), elapsed_s=60.0,
+    )  # fmt: skip
+    summary = RunSummary(run_id=RUN_ID, global_step=600, span_s=50.0)
+    assert overall_sps(ended, summary) == pytest.approx(12)
+    assert overall_sps(ended, None) == pytest.approx(10)
 
 
 def test_an_ended_run_has_its_overall_rate(record: Any) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from mosaic_contracts.wire import (
     encode_record,
     join_batch,
 )
+from mosaic_servicekit.clock import present
 from mosaic_store.testing import METRIC, RUN_ID, Message, messages
 
 pytestmark = pytest.mark.broker
@@ -225,6 +227,22 @@ async def test_a_spec_reaches_the_scheduler_as_it_was_sent(gateway: Any, peers: 
     assert reply.headers["location"] == f"/api/v1/runs/{reply.json()['run_id']}"
     assert peers.submitted == [spec]
     assert checked.json()["ok"] is True
+
+
+@pytest.mark.parametrize("step_s", [-2400, 3600])
+async def test_elapsed_time_is_by_the_monotonic_clock(
+    gateway: Any, peers: Any, record: Any, step_s: int
+) -> None:
+    """A live run's `elapsed_s` is the time since its start, although the wall clock was set since."""
+    now = present()
+    wall = now.wall - timedelta(seconds=step_s)
+    peers.records[RUN_ID] = record(RUN_ID, started_at=wall, started_clock=now.clock)
+    got = (await gateway.get(f"/runs/{RUN_ID}")).json()
+    assert 0 <= got["elapsed_s"] < 20
+    peers.records[RUN_ID] = record(RUN_ID, "succeeded", started_at=wall, elapsed_s=25.5)
+    assert (await gateway.get(f"/runs/{RUN_ID}")).json()["elapsed_s"] == 25.5
+    peers.records[RUN_ID] = record(RUN_ID, "queued")
+    assert (await gateway.get(f"/runs/{RUN_ID}")).json()["elapsed_s"] is None
 
 
 async def test_a_whole_stack_is_ready(gateway: Any, peers: Any) -> None:

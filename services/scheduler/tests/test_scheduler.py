@@ -135,6 +135,41 @@ async def test_a_killed_scheduler_learns_the_true_exit_code(stack: Stack) -> Non
     assert await stack.wait_phases(run.run_id) == ["queued", "starting", "running", "failed"]
 
 
+async def test_a_run_that_ends_without_a_scheduler_has_the_runners_times(stack: Stack) -> None:
+    """End and duration are those of the runner's report, not of the moment at which a scheduler came back."""
+    run = await running(stack, steps=500, parameters={"rate": 300.0})
+    await stack.kill_scheduler()
+    await file_exists(stack.worker_file(run.run_id, "control/exit.json"))
+    await asyncio.sleep(3)  # what is tested is that this time does not count
+    await stack.start_scheduler()
+    ended = await stack.wait_end(run.run_id)
+    report = json.loads(stack.worker_file(run.run_id, "control/exit.json").read_text())
+    assert ended.ended_at is not None
+    assert ended.started_at is not None
+    assert ended.end_recorded_at is not None
+    assert ended.ended_at.timestamp() == pytest.approx(report["ended_at"], abs=0.001)
+    assert ended.elapsed_s == pytest.approx(report["duration_s"], abs=1.0)
+    assert (ended.end_recorded_at - ended.ended_at).total_seconds() > 2.5
+
+
+async def test_a_runner_lost_without_a_scheduler_ended_at_its_last_trace(stack: Stack) -> None:
+    """Nobody saw a runner that was killed while no scheduler ran: its last trace on disk is its end."""
+    run = await running(stack)
+    await stack.kill_scheduler()
+    killed_at = time.time()
+    stack.kill(stack.process(run.run_id, RUNNER))
+    await asyncio.sleep(8)  # what is tested is that this time does not count
+    await stack.start_scheduler()
+    ended = await stack.wait_end(run.run_id)
+    assert cause_of(ended) is EndCause.RUNNER_LOST
+    assert ended.ended_at is not None
+    assert ended.ended_at.timestamp() <= killed_at + 1
+    assert ended.elapsed_s is not None
+    assert ended.elapsed_s < 7
+    assert ended.end is not None
+    assert "last trace on disk" in ended.end.message
+
+
 async def test_a_killed_scheduler_adopts_a_live_run(stack: Stack) -> None:
     """kill -9 of the scheduler: the run goes on untouched, and the next scheduler can stop it."""
     run = await running(stack)

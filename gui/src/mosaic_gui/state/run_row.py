@@ -60,10 +60,15 @@ def subtitle_with_note(run: RunView) -> str:
 
 
 def elapsed_s(run: RunView, now: datetime) -> float | None:
-    """Seconds since its start, or how long it took; None before it starts."""
+    """Seconds since its start, or how long it took; None before it starts.
+
+    The stack says it by a clock that nobody sets. While a run starts it says little, and of older runs nothing.
+    """
     if run.started_at is None:
         return None
-    return ((run.ended_at or now) - run.started_at).total_seconds()
+    if run.elapsed_s is not None and run.state is not RunState.STARTING:
+        return run.elapsed_s
+    return max(0.0, ((run.ended_at or now) - run.started_at).total_seconds())
 
 
 def fraction(run: RunView) -> float | None:

@@ -34,4 +34,7 @@ def comparison(runs: Sequence[RunView]) -> Table:
 def _duration_s(run: RunView) -> float | None:
     if run.started_at is None or run.ended_at is None:
         return None
-    return (run.ended_at - run.started_at).total_seconds()
+    if run.elapsed_s is not None:
+        return run.elapsed_s
+    seconds = (run.ended_at - run.started_at).total_seconds()
+    return seconds if seconds >= 0 else None

@@ -2,9 +2,11 @@
 plain JSON; a test in workerkit holds its keys equal to these models."""
 
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
+from mosaic_contracts.clock import ClockReading
 from mosaic_contracts.models import PeerModel
 
 SPEC_FILE = "spec.json"
@@ -41,6 +43,10 @@ ENV_RUN_DIR = "MOSAIC_RUN_DIR"
 ENV_ATTEMPT = "MOSAIC_ATTEMPT"
 ENV_GPU_GRANT = "MOSAIC_GPU_GRANT"
 """In the environment of a runner whose run has GPUs: its GpuGrant as JSON, from which leases are rebuilt."""
+
+
+WallTime = Annotated[float, Field(ge=0, lt=2**36, allow_inf_nan=False)]
+"""Seconds since the epoch that a date can be made of."""
 
 
 class RunFile(PeerModel):
@@ -125,6 +131,11 @@ class ExitReport(PeerModel):
     strays: int = 0
     """Processes of the run that outlived the worker and were ended."""
     started_at: float
-    ended_at: float
+    """Wall clock, seconds since the epoch; for display, as `ended_at`."""
+    ended_at: WallTime
+    ended_clock: ClockReading | None = None
+    """The monotonic clock at the worker's end; None: cannot be read there, or an older runner."""
+    duration_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """From the runner's start to the worker's end, by the monotonic clock."""
     cpu_s: float | None = None
     max_rss_bytes: int | None = None

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, Field
 
+from mosaic_contracts.clock import ClockReading
 from mosaic_contracts.figures import steps_done, steps_in_all
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.spec import RunSpec
@@ -63,6 +64,14 @@ class RunRecord(PeerModel):
     started_at: AwareDatetime | None = None
     first_event_at: AwareDatetime | None = None
     ended_at: AwareDatetime | None = None
+    """When its worker ended, by the wall clock of that moment."""
+    end_recorded_at: AwareDatetime | None = None
+    """When the scheduler wrote the end down: later than `ended_at` where no scheduler was there to see it."""
+    started_clock: ClockReading | None = None
+    """The monotonic clock at the start; None: not started, or started by an older scheduler."""
+    elapsed_s: float | None = None
+    """Seconds since the start, of an ended run how long it took. By the monotonic clock: `ended_at - started_at`
+    is wrong where the wall clock was set meanwhile. None: not started, or ended under an older scheduler."""
     end: RunEnd | None = None
     progress: Progress | None = None
     run_dir: str
@@ -125,6 +134,8 @@ class RunSummary(PeerModel):
     first_t: float | None = None
     """Wall clock of the first event, seconds since the epoch."""
     last_t: float | None = None
+    span_s: float | None = None
+    """Seconds from the first to the last event of the worker, by the clock that its events share."""
     sources: list[SourceMark] = Field(default_factory=list)
 
     @property

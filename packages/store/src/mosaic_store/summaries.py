@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mosaic_contracts.runs import ArtifactRow, RunSummary
+from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_store.marks import read_marks
 from mosaic_store.run_row import decode_recent
+
+_SPANS = """
+SELECT (SELECT t_min_us FROM block WHERE block.source = source.id ORDER BY seq0 LIMIT 1),
+    (SELECT t_max_us FROM block WHERE block.source = source.id ORDER BY seq0 DESC LIMIT 1)
+FROM source WHERE run = (SELECT id FROM run WHERE run_id=?) AND source = ?
+"""
 
 
 class Standing(NamedTuple):
@@ -119,8 +126,16 @@ def _summary(db: sqlite3.Connection, run_id: str, row: tuple[Any, ...]) -> RunSu
         artifacts=artifacts,
         first_t=None if first_us is None else first_us / 1e6,
         last_t=None if last_us is None else last_us / 1e6,
+        span_s=_span_s(db, run_id),
         sources=marks,
     )
+
+
+def _span_s(db: sqlite3.Connection, run_id: str) -> float | None:
+    """Seconds from the worker's first to its last event. An attempt's events share one clock, two attempts do not."""
+    spans = db.execute(_SPANS, (run_id, SOURCE_WORKER)).fetchall()
+    seconds = [(last_us - first_us) / 1e6 for first_us, last_us in spans if first_us is not None]
+    return sum(seconds) if seconds else None
 
 
 def _last_and_mean(recent: bytes | None) -> tuple[float | None, float | None]:

@@ -52,6 +52,7 @@ class Runner:
         self._launch = launch
         self._pid = os.getpid()
         self._started_at = time.time()
+        self._started_s = time.monotonic()
         self._worker: int | None = None
         self._shipper: int | None = None
         self._shipper_since = 0.0
@@ -223,7 +224,7 @@ class Runner:
             "start_error": start_error,
             "last_words": None,
         }
-        ended_at = time.time()
+        ended_at, ended_s = time.time(), time.monotonic()
         spared = {self._pid, *own_ancestors()}
         if self._shipper is not None:
             spared.add(self._shipper)
@@ -249,6 +250,8 @@ class Runner:
             "strays": strays,
             "started_at": self._started_at,
             "ended_at": ended_at,
+            "ended_clock": _clock_reading(ended_s),
+            "duration_s": ended_s - self._started_s,
         }
         _say("worker.ended", **end, strays=strays)
 
@@ -376,6 +379,15 @@ def _replace(path: Path, value: dict[str, Any], draft: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _clock_reading(monotonic_s: float) -> dict[str, Any] | None:
+    """A reading that another process of this machine can compare with its own; None where the boot has no name."""
+    try:
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return None
+    return {"boot_id": boot_id, "monotonic_s": monotonic_s}
 
 
 def _children(pid: int) -> list[int]:

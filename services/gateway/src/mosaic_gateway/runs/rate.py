@@ -47,15 +47,21 @@ class RateTracker:
 
 
 def overall_sps(record: RunRecord, summary: RunSummary | None) -> float | None:
-    """Steps per second of an ended run, from its first event to its end."""
+    """Steps per second of an ended run, from its first event to its last one, else over all the time that it took."""
     steps = (summary.global_step if summary else 0) or (
         record.progress.step if record.progress else 0
     )
+    seconds = (summary.span_s if summary else None) or record.elapsed_s or _wall_s(record)
+    return steps / seconds if steps and seconds else None
+
+
+def _wall_s(record: RunRecord) -> float | None:
+    """What the wall clock says of an older run, where it went forward."""
     began = record.first_event_at or record.started_at
-    if not steps or began is None or record.ended_at is None:
+    if began is None or record.ended_at is None:
         return None
     seconds = (record.ended_at - began).total_seconds()
-    return steps / seconds if seconds > 0 else None
+    return seconds if seconds > 0 else None
 
 
 def eta_s(record: RunRecord, sps: float | None) -> float | None:

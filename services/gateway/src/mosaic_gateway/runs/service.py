@@ -14,6 +14,7 @@ from mosaic_gateway.peers import Scheduler
 from mosaic_gateway.runs.listing import Listing
 from mosaic_gateway.runs.query import RunQuery
 from mosaic_gateway.runs.rate import RateTracker, eta_s, overall_sps
+from mosaic_servicekit.clock import age_s, present
 
 TELEMETRY_LOST = (
     "The telemetry store knows no event of this run, although it had some: the store was deleted or exchanged. "
@@ -49,7 +50,9 @@ class Runs:
         to_go = None if is_final else eta_s(record, sps)
         # Attributes, not a dump: nested models are taken over as they are.
         known = {**dict(record), **(record.model_extra or {})}
-        return RunView.model_validate({**known, "summary": summary, "sps": sps, "eta_s": to_go})
+        elapsed_s = record.elapsed_s if is_final else age_s(record, present())
+        merged = {"summary": summary, "sps": sps, "eta_s": to_go, "elapsed_s": elapsed_s}
+        return RunView.model_validate({**known, **merged})
 
     async def get(self, run_id: str) -> RunView:
         """One run. Raises ProblemError: unknown, or the scheduler does not answer."""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -347,7 +348,11 @@ class DockerPlacement:
                 self._remove(ref)  # the report has all there is to know
             return Placed(PlacedKind.ENDED, report)
         if container is None and folder.has_lock_file():
-            return Placed(PlacedKind.LOST, detail="Its container was removed by somebody else.")
+            return Placed(
+                PlacedKind.LOST,
+                detail="Its container was removed by somebody else.",
+                trace_at=folder.last_trace_at(),
+            )
         if container is None or container.status == "created":
             return ABSENT  # to be started by a submit
         return _died(container, folder)
@@ -460,13 +465,23 @@ def _died(container: Container, folder: RunFolder) -> Placed:
     state = container.attrs["State"]
     if folder.has_lock_file():
         detail = f"Its container ended with exit code {state.get('ExitCode')}."
-        return Placed(PlacedKind.LOST, detail=detail, oom=bool(state.get("OOMKilled")))
+        at = _finished_at(state) or folder.last_trace_at()
+        return Placed(PlacedKind.LOST, detail=detail, oom=bool(state.get("OOMKilled")), trace_at=at)
     with asking_engine():
         said = container.logs(tail=3).decode(errors="replace").strip().splitlines()
     return Placed(
         PlacedKind.REFUSED,
         detail=f"its runner ended with {state.get('ExitCode')}: {' / '.join(said) or 'no output'}",
     )
+
+
+def _finished_at(state: dict[str, Any]) -> float | None:
+    """When the engine saw the container end, seconds since the epoch; the year 1 says that it did not."""
+    try:
+        at = datetime.fromisoformat(str(state.get("FinishedAt")))
+    except ValueError:
+        return None
+    return at.timestamp() if at.year > 1 else None
 
 
 def _ref_of(container: Container) -> PlacedRef:

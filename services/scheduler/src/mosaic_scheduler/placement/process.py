@@ -118,7 +118,9 @@ class ProcessPlacement:
         if report is not None:
             return Placed(PlacedKind.ENDED, report)
         if folder.has_lock_file():
-            return Placed(PlacedKind.ALIVE if folder.is_locked() else PlacedKind.LOST)
+            if folder.is_locked():
+                return Placed(PlacedKind.ALIVE)
+            return Placed(PlacedKind.LOST, trace_at=folder.last_trace_at())
         if ref in self._refusals:
             return Placed(PlacedKind.REFUSED, detail=self._refusals[ref])
         return ABSENT

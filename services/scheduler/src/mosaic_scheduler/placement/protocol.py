@@ -113,6 +113,8 @@ class Placed:
     """With REFUSED and LOST: what the engine says of it, in sentences."""
     oom: bool = False
     """With LOST: the engine says that it was ended for memory."""
+    trace_at: float | None = None
+    """With LOST: wall time of the last trace that it left, seconds since the epoch."""
 
 
 ABSENT = Placed(PlacedKind.ABSENT)

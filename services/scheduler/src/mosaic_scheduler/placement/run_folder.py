@@ -13,6 +13,7 @@ from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_scheduler.disk import fault_words
 from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.inputs import delivery as inputs
@@ -27,6 +28,7 @@ SHIPPER_MODULE = "mosaic_workerkit.shipper"
 DRAIN_S = 30.0
 """For the shipper after the worker's end; what is left by then is shipped later."""
 _NO_FILE = (FileNotFoundError, NotADirectoryError)
+_SEGMENT_SUFFIX = ".seg"
 _STOP_MARK = "control/stop.sent"
 _THREADS = (
     "OMP_NUM_THREADS",
@@ -137,6 +139,18 @@ class RunFolder:
             return None
         return report if report.attempt == self._ref.attempt else None
 
+    def last_trace_at(self) -> float | None:
+        """When runner or worker last wrote something, by the times of their files; None where nothing tells.
+
+        A mapped file gets a new time only when the kernel has written it back, so that half a minute may be missing.
+        """
+        source = self.path / "outbox" / str(self._ref.attempt) / SOURCE_WORKER
+        names = (launch.WORKER_LOG, launch.RUNNER_LOG, launch.RUNNER_FILE, launch.PROGRESS_FILE)
+        times = [
+            _modified_at(path) for path in (*(self.path / n for n in names), *_segments(source))
+        ]
+        return max((at for at in times if at is not None), default=None)
+
     def runner_info(self) -> RunnerInfo | None:
         """What the runner wrote once it had started."""
         try:
@@ -185,6 +199,21 @@ class RunFolder:
             # A full disk, or a worker that deleted its own folder: the stop must come through all the same.
             get_log().warning("stop.not_noted", run_id=self._ref.run_id, error=str(error))
         return True
+
+
+def _segments(source: Path) -> list[Path]:
+    """What the worker alone writes; the other files of its outbox are the shipper's."""
+    try:
+        return [path for path in source.iterdir() if path.suffix == _SEGMENT_SUFFIX]
+    except OSError:
+        return []
+
+
+def _modified_at(path: Path) -> float | None:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return None  # never written, or deleted by its worker
 
 
 def _verb(spec: RunSpec) -> str:

@@ -19,6 +19,7 @@ from mosaic_scheduler.queue.forecast import Busy, expected_starts
 from mosaic_scheduler.queue.plan import HELD, Claim, Place, queue_places
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.view import RunViews
+from mosaic_servicekit.clock import present
 
 RESERVE_AFTER_S = 60.0
 """So long a run that waits for GPUs may be overtaken by others; then they are kept for it."""
@@ -104,7 +105,7 @@ class Dispatcher:
         self._ledger.took(ref, grant)
 
     def _busy(self, live: Sequence[RunRecord]) -> list[Busy]:
-        now = datetime.now(UTC)
+        now = present()
         return [
             Busy(
                 record.run_id,

@@ -3,12 +3,12 @@
 import sqlite3
 from collections import defaultdict, deque
 from collections.abc import Iterable
-from datetime import datetime
 from statistics import median
 
 from mosaic_contracts.runs import Progress, RunRecord
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
+from mosaic_servicekit.clock import Moment, age_s
 
 _READ = 500
 """Newest successes that are read at the start."""
@@ -35,10 +35,9 @@ class PastDurations:
 
     def note(self, record: RunRecord) -> None:
         """A run has ended."""
-        if record.state is not RunState.SUCCEEDED or not record.started_at or not record.ended_at:
-            return
-        took_s = (record.ended_at - record.started_at).total_seconds()
-        self._known[_kind(record)].append((took_s, _total(record)))
+        took_s = _took_s(record) if record.state is RunState.SUCCEEDED else None
+        if took_s is not None:
+            self._known[_kind(record)].append((took_s, _total(record)))
 
     def lasts_s(self, record: RunRecord) -> float | None:
         """Seconds that such a run takes, not more than its own limit; None: there was none yet."""
@@ -51,20 +50,18 @@ class PastDurations:
         took = median(paces) * total if paces and total else median(took_s for took_s, _ in past)
         return took if limit_s is None else min(took, limit_s)
 
-    def ends_in_s(
-        self, record: RunRecord, progress: Progress | None, now: datetime
-    ) -> float | None:
+    def ends_in_s(self, record: RunRecord, progress: Progress | None, now: Moment) -> float | None:
         """Seconds that a run still takes: by its own pace, else as such runs do. None: nobody knows."""
-        if record.started_at is None:
+        age = age_s(record, now)
+        if age is None:
             return None
-        age_s = (now - record.started_at).total_seconds()
-        left_s = _at_own_pace(progress, age_s)
+        left_s = _at_own_pace(progress, age)
         if left_s is None and (lasts_s := self.lasts_s(record)) is not None:
-            left_s = lasts_s - age_s if lasts_s > age_s else None
+            left_s = lasts_s - age if lasts_s > age else None
         limit_s = record.spec.wall_time_s
         if limit_s is None:
             return left_s
-        to_limit_s = max(limit_s - age_s, 0.0)
+        to_limit_s = max(limit_s - age, 0.0)
         return to_limit_s if left_s is None else min(left_s, to_limit_s)
 
     def _note_all(self, records: Iterable[RunRecord]) -> None:
@@ -72,10 +69,18 @@ class PastDurations:
             self.note(record)
 
 
-def _at_own_pace(progress: Progress | None, age_s: float) -> float | None:
+def _took_s(record: RunRecord) -> float | None:
+    """Seconds that an ended run took; of an older record by the wall clock, where that went forward."""
+    if record.elapsed_s is not None or record.started_at is None or record.ended_at is None:
+        return record.elapsed_s
+    seconds = (record.ended_at - record.started_at).total_seconds()
+    return seconds if seconds > 0 else None
+
+
+def _at_own_pace(progress: Progress | None, age: float) -> float | None:
     if progress is None or not progress.total or progress.step < _SAYS_ENOUGH * progress.total:
         return None
-    return age_s * max(progress.total - progress.step, 0) / progress.step
+    return age * max(progress.total - progress.step, 0) / progress.step
 
 
 def _kind(record: RunRecord) -> _Kind:

@@ -99,6 +99,8 @@ class End(Action):
     telemetry_pending: bool
     sweep: bool = False
     """Processes may be left: end them first."""
+    placed: Placed | None = None
+    """How the placement saw the end; None: it ends at this moment."""
     notes: tuple[str, ...] = ()
     """What the runner reported that stays with the run."""
 
@@ -115,7 +117,7 @@ def decide(record: RunRecord, facts: Facts) -> Action:
             return _decide_refused(record, facts)
         case PlacedKind.LOST:
             state, end = ending.ending_of_loss(record, facts.placed)
-            return End(state, end, telemetry_pending=True, sweep=True)
+            return End(state, end, telemetry_pending=True, sweep=True, placed=facts.placed)
         case PlacedKind.ENDED:
             return _decide_ended(record, facts)
         case PlacedKind.ALIVE:
@@ -156,7 +158,8 @@ def _decide_ended(record: RunRecord, facts: Facts) -> Action:
     pending = report.phase is not ExitPhase.DRAINED
     # A runner that was killed between the worker's end and its own may have left strays.
     sweep = report.phase is ExitPhase.WORKER_ENDED
-    return End(state, end, pending, sweep=sweep, notes=tuple(report.notes))
+    notes = tuple(report.notes)
+    return End(state, end, pending, sweep=sweep, placed=facts.placed, notes=notes)
 
 
 def _needs_events(record: RunRecord, report: ExitReport) -> bool:

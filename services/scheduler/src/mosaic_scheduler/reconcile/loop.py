@@ -29,10 +29,12 @@ from mosaic_scheduler.queue.plan import Place
 from mosaic_scheduler.reconcile import decision
 from mosaic_scheduler.reconcile.decision import Action, Facts
 from mosaic_scheduler.runs import ending
+from mosaic_scheduler.runs.end_time import LATE_S, EndTime, end_now, end_of_report, end_of_trace
 from mosaic_scheduler.runs.log_tail import LINES
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
+from mosaic_servicekit.clock import Moment, age_s, present
 from mosaic_servicekit.logging import get_log
 
 TICK_S = 1.0
@@ -43,6 +45,11 @@ MakeOrder = Callable[[StoredRun], Awaitable[LaunchOrder]]
 AskEvents = Callable[[RunRecord], Awaitable[bool | None]]
 """Whether the recorder has events of this worker; None: no answer."""
 Announce = Callable[[RunRecord], Awaitable[None]]
+
+
+_FROM_TRACES = (
+    " No scheduler was there to see it: the time of its end is that of its last trace on disk."
+)
 
 
 async def nothing_to_prepare() -> None:
@@ -56,6 +63,8 @@ class _Watch:
     attempt: int
     started: float
     stopping: float | None = None
+    alive: float | None = None
+    """When it was last seen alive."""
     ended: float | None = None
     events_denied: bool = False
 
@@ -142,6 +151,8 @@ class Reconciler:
         watch = self._watch(record, now)
         if record.state is RunState.STOPPING and watch.stopping is None:
             watch.stopping = now
+        if placed.kind is PlacedKind.ALIVE:
+            watch.alive = now
         if placed.kind is PlacedKind.ENDED and watch.ended is None:
             watch.ended = now
         if record.state is RunState.RUNNING:
@@ -159,10 +170,8 @@ class Reconciler:
     def _watch(self, record: RunRecord, now: float) -> _Watch:
         watch = self._watches.get(record.run_id)
         if watch is None or watch.attempt != record.attempt:
-            # After a restart of the scheduler only the wall clock knows how long the run has been there.
-            started = record.started_at or datetime.now(UTC)
-            age_s = max(0.0, (datetime.now(UTC) - started).total_seconds())
-            watch = self._watches[record.run_id] = _Watch(record.attempt, now - age_s)
+            age = age_s(record, present()) or 0.0
+            watch = self._watches[record.run_id] = _Watch(record.attempt, now - age)
         return watch
 
     async def _apply(self, run: StoredRun, action: Action) -> None:
@@ -199,8 +208,9 @@ class Reconciler:
         # Nothing was started, so it has ended already.
         stopped = record.model_copy(update={"stop_requested": cause})
         state, end = ending.ending_of_stop(stopped, None)
+        now = datetime.now(UTC)
         changed = await self._write(
-            record, state=state, stop_requested=cause, end=end, ended_at=datetime.now(UTC)
+            record, state=state, stop_requested=cause, end=end, ended_at=now, end_recorded_at=now
         )
         self.views.forget(record.run_id)
         self.wake.set()
@@ -246,6 +256,7 @@ class Reconciler:
             state=RunState.QUEUED,
             attempt=record.attempt + 1,
             started_at=None,
+            started_clock=None,
             image=None,
             notes=[*record.notes, note],
         )
@@ -261,11 +272,17 @@ class Reconciler:
         told = action.end.message
         if action.state in (RunState.FAILED, RunState.CRASHED):
             told += loss.in_words(record)
+        now = present()
+        end_time = self._end_time(record, action.placed, now)
+        if _is_from_traces(action.placed, end_time, now):
+            told += _FROM_TRACES
         ended = await self._write(
             record,
             state=action.state,
             end=action.end.model_copy(update={"last_lines": lines, "message": told}),
-            ended_at=datetime.now(UTC),
+            ended_at=end_time.at,
+            end_recorded_at=now.wall,
+            elapsed_s=end_time.elapsed_s,
             image=image,
             first_event_at=record.first_event_at or self._first_event_now(record),
             progress=self.views.progress(record),
@@ -296,6 +313,15 @@ class Reconciler:
             get_log().warning("run.files_unreadable", run_id=record.run_id, error=str(error))
             return [], record.image
 
+    def _end_time(self, record: RunRecord, placed: Placed | None, now: Moment) -> EndTime:
+        if placed is None:
+            return end_now(record, now)
+        if placed.report is not None:
+            return end_of_report(record, placed.report, now)
+        alive = self._watch(record, now.clock.monotonic_s).alive
+        unseen_s = None if alive is None else now.clock.monotonic_s - alive
+        return end_of_trace(record, placed.trace_at, unseen_s, now)
+
     def _first_event_now(self, record: RunRecord) -> datetime | None:
         known = self.heartbeats.has_events(record.run_id, record.attempt)
         return datetime.now(UTC) if known else None
@@ -323,11 +349,13 @@ class Reconciler:
                 await self.announce(run.record)
 
     async def _start(self, start: Start) -> None:
+        now = present()
         started = await self._write(
             start.run.record,
             grant=start.grant,
             state=RunState.STARTING,
-            started_at=datetime.now(UTC),
+            started_at=now.wall,
+            started_clock=now.clock,
             waiting_reason=None,
             position=None,
         )
@@ -374,3 +402,9 @@ class Reconciler:
             )
         await self.announce(changed)
         return changed
+
+
+def _is_from_traces(placed: Placed | None, end: EndTime, now: Moment) -> bool:
+    """Whether nobody saw the end, and it was long ago."""
+    is_lost = placed is not None and placed.kind is PlacedKind.LOST
+    return is_lost and (now.wall - end.at).total_seconds() > LATE_S

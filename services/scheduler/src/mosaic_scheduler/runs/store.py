@@ -218,7 +218,8 @@ def _drained(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
 
 def _shipped_since(connection: sqlite3.Connection, moment: datetime) -> list[str]:
     rows = connection.execute(
-        "SELECT run_id FROM runs WHERE pending = 0 AND unixepoch(json_extract(record, '$.ended_at')) >= ?",
+        "SELECT run_id FROM runs WHERE pending = 0 AND unixepoch(coalesce("
+        "json_extract(record, '$.end_recorded_at'), json_extract(record, '$.ended_at'))) >= ?",
         (int(moment.timestamp()),),
     ).fetchall()
     return [run_id for (run_id,) in rows]

@@ -1,0 +1,21 @@
+"""Readings of the host's monotonic clock, from which durations are made; wall times are for display."""
+
+from mosaic_contracts.models import PeerModel
+
+
+class ClockReading(PeerModel):
+    """CLOCK_MONOTONIC of one boot of a machine: no setting of the wall clock moves it.
+
+    All processes and containers of the machine read the same one.
+    """
+
+    boot_id: str
+    monotonic_s: float
+
+
+def seconds_between(earlier: ClockReading | None, later: ClockReading | None) -> float | None:
+    """Seconds from one reading to the other; None for readings of two boots, a missing one or the wrong order."""
+    if earlier is None or later is None or earlier.boot_id != later.boot_id:
+        return None
+    seconds = later.monotonic_s - earlier.monotonic_s
+    return seconds if seconds >= 0 else None
