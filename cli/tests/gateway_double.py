@@ -87,7 +87,9 @@ def gateway() -> Iterator[Answers]:
                 status = body.get("status", status)
             self.send_response(status)
             self.end_headers()
-            self.wfile.write(b"" if body is None else json.dumps(body).encode())
+            if not isinstance(body, bytes):
+                body = b"" if body is None else json.dumps(body).encode()
+            self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             pass

@@ -1,5 +1,6 @@
 """The verbs as a person or a script meets them, against a small HTTP server in the gateway's place."""
 
+import math
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+import zstandard
 from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
 
 from mosaic_cli.exit_code import ExitCode
@@ -15,6 +17,8 @@ from mosaic_cli.stack.lone_run import unknown_runs, unknown_text
 from mosaic_cli.verbs.stack import stop_all
 from mosaic_client import connect
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.stored import BatchPage, encode_page
+from mosaic_contracts.wire import BatchHead, Metric, encode_record, join_batch
 
 
 @pytest.mark.parametrize(
@@ -219,14 +223,19 @@ def test_a_name_that_no_run_has_is_unknown(mosaic: Mosaic, answers: Answers) -> 
     assert "no run 'nosuchrun'" in err
 
 
-def test_a_reader_that_has_enough_ends_it_quietly(answers: Answers) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_enough_ends_it_quietly(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch, unbuffered: str
+) -> None:
     """`events | head` is no fault, whatever the form: exit code 0 and not a word."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     event = {"attempt": 1, "source": "worker", "seq": 1, "type": "metric", "name": "x" * 5000}
     answers[f"{OF_RUN}/events"] = {
         "events": [event] * 90,
         "cursor": "1.worker.90",
         "has_more": False,
     }
+    answers[f"{OF_RUN}/batches"] = stored(90, "x" * 5000)
     for arguments in (["events", "last"], ["events", "last", "--json"], ["export", "last"]):
         with subprocess.Popen(
             [sys.executable, "-m", "mosaic_cli", *arguments],
@@ -255,18 +264,40 @@ def test_a_refused_check_shows_no_plan(mosaic: Mosaic, answers: Answers) -> None
     assert "ready" not in out
 
 
+def stored(count: int, name: str = "loss") -> bytes:
+    """A page of stored batches: so many points of a metric, none of them a number."""
+    raw = b"".join(
+        encode_record(Metric(seq, 0, name, seq, math.nan)) for seq in range(1, count + 1)
+    )
+    body = join_batch(BatchHead(RUN_ID, 1, "worker", 1, count), 0, raw)
+    frame = zstandard.ZstdCompressor().compress(body)
+    return encode_page(BatchPage({}, [frame], f"1.worker.{count}", False))
+
+
+def test_an_export_as_parquet_is_a_folder(mosaic: Mosaic, answers: Answers, tmp_path: Path) -> None:
+    """It needs a name, refuses one that holds files, and takes one form at a time."""
+    answers[f"{OF_RUN}/batches"] = stored(3)
+    target = tmp_path / "events"
+    assert mosaic("export", "last", "--parquet", "-o", str(target))[0] == 0
+    assert [path.name for path in target.iterdir()] == ["metric.parquet"]
+    for arguments, said in (
+        (["--parquet"], "--output"),
+        (["--parquet", "-o", str(target)], "new or empty"),
+        (["--parquet", "--jsonl"], "one of"),
+    ):
+        code, _, err = mosaic("export", "last", *arguments)
+        assert (code, said in err) == (2, True)
+
+
 def test_an_export_is_whole_or_absent(mosaic: Mosaic, answers: Answers, tmp_path: Path) -> None:
     """The file has every event as a line; a folder that does not take it is named and nothing is left there."""
-    events = [
-        {"attempt": 1, "source": "worker", "seq": n, "type": "metric", "value": "NaN"}
-        for n in (1, 2)
-    ]
-    answers[f"{OF_RUN}/events"] = {"events": events, "cursor": "1.worker.2", "has_more": False}
+    answers[f"{OF_RUN}/batches"] = stored(2)
     target = tmp_path / "all.jsonl"
     code, out, err = mosaic("export", "last", "--jsonl", "-o", str(target))
     assert (code, out) == (0, "")
     assert "2 events" in err
-    assert [strict(line) for line in target.read_text().splitlines()] == events
+    lines = [strict(line) for line in target.read_text().splitlines()]
+    assert [(line["seq"], line["value"]) for line in lines] == [(1, "NaN"), (2, "NaN")]
     code, _, err = mosaic("export", "last", "-o", str(tmp_path / "missing" / "x"))
     assert code == 2
     assert "cannot be written" in err

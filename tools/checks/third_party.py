@@ -26,7 +26,8 @@ OWN = {
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys"},
-    "client": {"httpx", "websockets", "numpy", "pandas"},  # arrays: only in its extra `notebook`
+    # arrays: only in its extra `notebook`; pyarrow: only in `parquet`
+    "client": {"httpx", "websockets", "zstandard", "numpy", "pandas", "pyarrow"},
     "cli": {
         "typer",
         "click",

@@ -23,3 +23,7 @@ Runs = Annotated[
 ]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Print the id and return.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
+Types = Annotated[
+    str | None,
+    typer.Option("--types", "-t", help="Event types, comma separated, e.g. episode,metric."),
+]

@@ -14,6 +14,7 @@ from mosaic_client import AsyncClient, Client, Location, MosaicProblem
 from mosaic_client.errors import problem_error
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stored import BatchPage, encode_page
 
 LOCATION = Location("http://127.0.0.1:9", "secret")
 RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -35,6 +36,8 @@ TICKET = {"url": "/t/abc", "expires_at": "2026-01-01T00:00:00Z"}
 STACK = {"version": "1", "ready": True, "broker": True}
 CHECK = {"ok": True, "findings": [], "plan": {}}
 EVENTS: dict[str, Any] = {"events": [], "cursor": "", "has_more": False}
+
+BATCHES = encode_page(BatchPage({}, [b"frame"], "1.worker.9", True))
 
 Act = Callable[[Any], Any]
 OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
@@ -95,6 +98,7 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
     (lambda c: c.episodes(RUN_ID, order="newest"), "GET", f"{RUN}/episodes?order=newest", None, {"episodes": []}),
     (lambda c: c.steps(RUN_ID, 1, 0, 3), "GET", f"{RUN}/episodes/1/0/3/steps", None, EVENTS),
     (lambda c: c.events(RUN_ID, types=["metric", "*.*"]), "GET", f"{RUN}/events?types=metric%2C%2A.%2A", None, EVENTS),
+    (lambda c: c.batches(RUN_ID, "", ["step"]), "GET", f"{RUN}/batches?cursor=&types=step", None, BATCHES),
     (lambda c: c.log(RUN_ID, 5), "GET", f"{RUN}/log?offset=5", None, "text"),
     (lambda c: c.log_tail(RUN_ID, 5), "GET", f"{RUN}/log?tail=5", None, "text"),
     (lambda c: c.artifacts(RUN_ID), "GET", f"{RUN}/artifacts", None, []),
@@ -107,9 +111,9 @@ def gateway(seen: list[httpx.Request], given: Any) -> httpx.MockTransport:
         seen.append(request)
         if given is None:
             return httpx.Response(204)
-        return httpx.Response(
-            200, **({"text": given} if isinstance(given, str) else {"json": given})
-        )
+        if isinstance(given, str | bytes):
+            return httpx.Response(200, content=given)
+        return httpx.Response(200, json=given)
 
     return httpx.MockTransport(answer)
 

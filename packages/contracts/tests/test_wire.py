@@ -271,3 +271,12 @@ def test_deep_nesting_is_invalid(decode: Callable[[bytes], object]) -> None:
     data = join_batch(head, 0, record) if decode is decode_batch else record
     with pytest.raises(BatchInvalid, match="deep"):
         decode(data)
+
+
+@given(RECORDS)
+def test_every_way_to_an_event_gives_the_same_dict(record: Record) -> None:
+    """The short ways for steps and metrics give what the general one gives, keys in the same order."""
+    batch = wire.Batch(1, RUN, 2, "worker", 1, T0_US, [record])
+    general = wire._write_any(batch, record)
+    for event in (wire.to_event(batch, record), *wire.to_events(batch, [record])):
+        assert repr(event) == repr(general)

@@ -24,6 +24,7 @@ from mosaic_contracts.wire import (
     Metric,
     Record,
     Step,
+    decode_batch,
     encode_record,
     join_batch,
 )
@@ -37,6 +38,7 @@ from mosaic_store import (
     read_batch,
     strict_json,
 )
+from mosaic_store.batch import unpack
 from mosaic_store.testing import METRIC, RUN_ID, SPACES, T0_US, message, messages
 
 CURSOR = StreamCursor("one", 1)
@@ -385,3 +387,34 @@ def test_prune_deletes_one_run_and_shrinks_the_file(writer: Writer, reader: Read
     after = writer.path.stat().st_size
     assert freed == pytest.approx(before - after, rel=0.2)
     assert writer.prune(RUN_ID) == 0
+
+
+def test_batches_are_the_run_page_by_page(
+    writer: Writer, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page goes on where the one before ended, and together they hold every record once, with the spaces."""
+    monkeypatch.setattr("mosaic_store.batch_page._MAX_RECORDS", 250)
+    writer.apply([read_batch(m.payload, m.encoding) for m in messages(1001, 100)], CURSOR)
+    writer.apply([batch([Log(1, 5, "info", "s")], "supervisor", T0_US)], CURSOR)
+    seqs: list[tuple[str, int]] = []
+    cursor, more, count = "", True, 0
+    while more:
+        page = reader.batches(RUN_ID, cursor)
+        for frame in page.frames:
+            found = decode_batch(unpack(frame))
+            seqs += [(found.source, record.seq) for record in found.records]
+        cursor, more, count = page.cursor, page.has_more, count + 1
+        assert page.spaces == {1: SPACES}
+    assert sorted(seqs) == [("supervisor", 1), *(("worker", seq) for seq in range(1, 1002))]
+    assert cursor == "1.supervisor.1~1.worker.1001"
+    assert count > 3
+    assert reader.batches(RUN_ID, cursor).frames == []
+
+
+def test_batches_without_a_wanted_type_are_passed_over(filled: Reader) -> None:
+    """A page of a rare type holds the blocks in which it is, and reaches the end."""
+    page = filled.batches(RUN_ID, types=["config"])
+    assert [decode_batch(unpack(frame)).seq0 for frame in page.frames] == [1]
+    assert (page.cursor, page.has_more) == ("1.worker.1001", False)
+    with pytest.raises(ValueError, match="cursor"):
+        filled.batches(RUN_ID, "rubbish")

@@ -6,9 +6,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mosaic_contracts.plain import plain_event
 from mosaic_contracts.wire import Batch, to_event
 from mosaic_store import Reader, StreamCursor, open_reader, open_writer, read_batch, strict_json
-from mosaic_store.plain import plain_event
 from mosaic_store.testing import METRIC, RUN_ID, SPACES, T0_US, message, record_at
 
 LAST = 130

@@ -14,15 +14,18 @@ import pytest
 import zstandard
 
 from mosaic_contracts.curve_set import EPISODE_RETURN, CurveSet
+from mosaic_contracts.stored import decode_page
 from mosaic_contracts.wire import (
     ENCODING_ZSTD,
     BatchHead,
     Metric,
+    decode_batch,
     encode_record,
     join_batch,
 )
 from mosaic_servicekit.clock import present
-from mosaic_store.testing import METRIC, RUN_ID, Message, messages
+from mosaic_store.batch import unpack
+from mosaic_store.testing import METRIC, RUN_ID, SPACES, Message, messages
 
 pytestmark = pytest.mark.broker
 OTHER = "01JGXSYNTHET1CRVN000000001"
@@ -94,6 +97,26 @@ async def test_curves_come_as_columns(gateway: Any, peers: Any, record: Any) -> 
     assert (metric.points, returns.points) == (100, 100)
     refused = await gateway.get(f"/runs/{RUN_ID}/curves", params={"name": ["a"] * 17})
     assert refused.status_code == 422
+
+
+async def test_stored_batches_leave_as_they_are_stored(
+    gateway: Any, peers: Any, record: Any
+) -> None:
+    """Exports read frames with the spaces that explain them; a cursor that is none is refused in words."""
+    peers.records[RUN_ID] = record(RUN_ID)
+    sent = list(messages(2001, 100))
+    await peers.commit(sent)
+    reply = await gateway.get(f"/runs/{RUN_ID}/batches")
+    assert reply.headers["content-type"] == "application/msgpack"
+    page = decode_page(reply.content)
+    assert [decode_batch(unpack(frame)).seq0 for frame in page.frames] == [
+        m.head.seq0 for m in sent
+    ]
+    assert (page.cursor, page.has_more, page.spaces) == ("1.worker.2001", False, {1: SPACES})
+    some = await gateway.get(f"/runs/{RUN_ID}/batches", params={"types": "config"})
+    assert len(decode_page(some.content).frames) == 1
+    refused = await gateway.get(f"/runs/{RUN_ID}/batches", params={"cursor": "rubbish"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "cursor_invalid")
 
 
 async def test_events_are_read_page_by_page(gateway: Any, peers: Any, record: Any) -> None:

@@ -1,22 +1,18 @@
-"""`events`, `episodes`, `metrics`, `export`: what is stored of a run."""
+"""`events`, `episodes`, `metrics`: what is stored of a run."""
 
-import os
 import sys
 from itertools import islice
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.progress import Progress
 from rich.table import Table
 
 from mosaic_cli import option
-from mosaic_cli.errors import FileProblem, NothingFound
-from mosaic_cli.option_group import leave_to_shell
-from mosaic_cli.output import emit, emit_line, err, json_line, out, reader_watched, say
+from mosaic_cli.errors import NothingFound
+from mosaic_cli.output import emit, emit_line, json_line, out, say
 from mosaic_cli.reference import find_run, no_such
 from mosaic_cli.sparkline import sparkline
-from mosaic_cli.wording import number, plural
+from mosaic_cli.wording import number
 from mosaic_client import Client, ConnectionLost, connect
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import Curve, CurveBucket, EpisodeRow, RunView
@@ -29,18 +25,13 @@ CURVE_WIDTH = 60
 ALL_NAMED = 12
 """So many metrics are named whole when a tag is not among them."""
 
-Types = Annotated[
-    str | None,
-    typer.Option("--types", "-t", help="Event types, comma separated, e.g. episode,metric."),
-]
-
 
 def events(
     run: option.Run,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on until the run ends.")
     ] = False,
-    types: Types = None,
+    types: option.Types = None,
     limit: Annotated[
         int | None,
         typer.Option("--limit", "-n", min=1, help="How many at most; default 100, with -f all."),
@@ -124,32 +115,6 @@ def metrics(
             return
         wide = client.curve(run_id, tag, buckets=CURVE_WIDTH)
         _print_curve(client.curve(run_id, tag, buckets=buckets), wide)
-
-
-def export(
-    run: option.Run,
-    jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="JSON lines, one event a line (the only form).")
-    ] = True,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="File to write; default stdout.", autocompletion=leave_to_shell
-        ),
-    ] = None,
-    types: Types = None,
-) -> None:
-    """Write the whole stream of a run as JSON lines, in bounded memory."""
-    chosen = types.replace(" ", "").split(",") if types else None
-    with connect() as client:
-        view = find_run(client, run)
-        total = view.summary.events if view.summary and not chosen else None
-        if output is None:
-            with reader_watched():
-                count = _write_events(client, view.run_id, chosen, total, sys.stdout)
-        else:
-            count = _write_file(client, view.run_id, chosen, total, output)
-    say(f"{plural(count, 'event')} of {view.run_id} written to {output or 'stdout'}.")
 
 
 def _no_metric(view: RunView, tag: str, names: list[str]) -> NothingFound:
@@ -261,33 +226,3 @@ def _print_curve(curve: Curve, wide: Curve) -> None:
 def _shown(bucket: CurveBucket) -> float | None:
     # a bucket with anything that is not a number is marked, for a mean would hide it
     return None if bucket.nan or bucket.mean is None else bucket.mean
-
-
-def _write_events(
-    client: Client, run_id: str, types: list[str] | None, total: int | None, file: Any
-) -> int:
-    count = 0
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("Exporting", total=total)
-        for count, event in enumerate(client.each_event(run_id, "", types), 1):
-            file.write(json_line(event) + "\n")
-            if count % 1000 == 0:
-                bar.update(task, completed=count)
-    file.flush()
-    return count
-
-
-def _write_file(
-    client: Client, run_id: str, types: list[str] | None, total: int | None, output: Path
-) -> int:
-    part = output.with_name(f".{output.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            count = _write_events(client, run_id, types, total, file)
-            os.fsync(file.fileno())
-        part.replace(output)
-    except OSError as error:
-        raise FileProblem(f"{output} cannot be written ({error.strerror}).") from error
-    finally:
-        part.unlink(missing_ok=True)
-    return count

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
         ConsentRequired,
         DiskLow,
         EpisodeUnknown,
+        ExportRefused,
         GatewayFailed,
         IdempotencyConflict,
         MetricUnknown,
         MosaicProblem,
         NotebookMissing,
+        ParquetMissing,
         RequestRefused,
         RunEnded,
         RunLive,
@@ -62,6 +64,7 @@ __all__ = [
     "DiskLow",
     "EpisodeSteps",
     "EpisodeUnknown",
+    "ExportRefused",
     "GatewayFailed",
     "IdempotencyConflict",
     "LiveItem",
@@ -70,6 +73,7 @@ __all__ = [
     "MetricUnknown",
     "MosaicProblem",
     "NotebookMissing",
+    "ParquetMissing",
     "Readiness",
     "RequestRefused",
     "Run",
@@ -107,8 +111,8 @@ _MODULES = {
     "compare": "comparison",
     "errors": (
         "AccessRefused AnswerInvalid ArtifactUnknown CertificateRefused ClientError "
-        "ConsentRequired DiskLow EpisodeUnknown GatewayFailed IdempotencyConflict "
-        "MetricUnknown MosaicProblem NotebookMissing RequestRefused RunEnded RunLive "
+        "ConsentRequired DiskLow EpisodeUnknown ExportRefused GatewayFailed IdempotencyConflict "
+        "MetricUnknown MosaicProblem NotebookMissing ParquetMissing RequestRefused RunEnded RunLive "
         "RunNotQueued RunUnknown SecretUnknown SpecRefused StackUnavailable StackUnreachable "
         "StateConflict ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
     ),

@@ -1,10 +1,12 @@
 """The client for programs that have an event loop. The same as `client`, awaited."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
 
@@ -14,6 +16,7 @@ from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.runs import OneOrMore, RunFilter
+from mosaic_client.client import Client
 from mosaic_client.compare import comparison
 from mosaic_client.download import Download, refused
 from mosaic_client.faults import Persistence
@@ -36,16 +39,19 @@ from mosaic_client.table import Table
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import EpisodeRow
 
+if TYPE_CHECKING:
+    from mosaic_client.export.writing import Format, Progress
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def sent(
     describe: Callable[P, Call[T]],
-) -> Callable[Concatenate["AsyncClient", P], Coroutine[Any, Any, T]]:
+) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
     """The method that sends the request which `describe` describes, with its signature and docstring."""
 
-    async def method(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.send(describe(*args, **kwargs))
 
     return named_like(method, describe)
@@ -119,6 +125,7 @@ class AsyncClient:
     episodes = sent(telemetry_calls.episodes)
     steps = sent(telemetry_calls.steps)
     events = sent(telemetry_calls.events)
+    batches = sent(telemetry_calls.batches)
     log = sent(telemetry_calls.log)
     log_tail = sent(telemetry_calls.log_tail)
     artifacts = sent(telemetry_calls.artifacts)
@@ -139,6 +146,25 @@ class AsyncClient:
                 except httpx.TransportError as error:
                     fresh = Persistence(self.location, call, self._patience_s)
                     await asyncio.sleep(download.delay(error, fresh, self._has_answered))
+
+    async def export(
+        self,
+        run_id: str,
+        target: Path,
+        format: Format = "jsonl",
+        types: list[str] | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write the recorded events of a run to `target`, in bounded memory, on a thread and a connection of its own.
+
+        Arguments, result and errors as of `Client.export`; `progress` is called on that thread.
+        """
+
+        def write() -> int:
+            with Client(self.location, patience_s=self._patience_s) as client:
+                return client.export(run_id, target, format, types, progress)
+
+        return await asyncio.to_thread(write)
 
     async def _fetch(self, call: Call[None], download: Download) -> None:
         request = self._http.build_request(

@@ -1,9 +1,11 @@
 """The client for scripts, notebooks and the command line."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import httpx
 
@@ -35,16 +37,19 @@ from mosaic_client.table import Table
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import EpisodeRow
 
+if TYPE_CHECKING:
+    from mosaic_client.export.writing import Format, Progress
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def sent(
     describe: Callable[P, Call[T]],
-) -> Callable[Concatenate["Client", P], T]:
+) -> Callable[Concatenate[Client, P], T]:
     """The method that sends the request which `describe` describes, with its signature and docstring."""
 
-    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.send(describe(*args, **kwargs))
 
     return named_like(method, describe)
@@ -106,6 +111,7 @@ class Client(StackConnection):
     episodes = sent(telemetry_calls.episodes)
     steps = sent(telemetry_calls.steps)
     events = sent(telemetry_calls.events)
+    batches = sent(telemetry_calls.batches)
     log = sent(telemetry_calls.log)
     log_tail = sent(telemetry_calls.log_tail)
     artifacts = sent(telemetry_calls.artifacts)
@@ -126,6 +132,42 @@ class Client(StackConnection):
                 except httpx.TransportError as error:
                     fresh = Persistence(self.location, call, self._patience_s)
                     time.sleep(download.delay(error, fresh, self._has_answered))
+
+    def export(
+        self,
+        run_id: str,
+        target: Path,
+        format: Format = "jsonl",
+        types: list[str] | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write the recorded events of a run to `target`, in bounded memory.
+
+        Args:
+            run_id: id of the run.
+            target: file for `jsonl` (one event a line; replaced when all is written), new or empty folder for `parquet`
+                (a file for each event type; needs the extra `parquet`).
+            format: `jsonl` or `parquet`.
+            types: event types to write; None: all.
+            progress: called with the number of events written so far.
+
+        Returns:
+            The number of events written.
+
+        Raises:
+            ExportRefused: the folder is not empty.
+            ParquetMissing: pyarrow is not installed.
+            OSError: `target` cannot be written.
+        """
+        from mosaic_client.export.writing import export_to
+
+        return export_to(
+            lambda cursor: self.batches(run_id, cursor, types),
+            target,
+            format,
+            types,
+            progress or (lambda _: None),
+        )
 
     def _fetch(self, call: Call[None], download: Download) -> None:
         if self._files is None:

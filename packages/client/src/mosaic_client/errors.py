@@ -46,6 +46,20 @@ class NotebookMissing(ClientError):
         return type(self), (self.package,)
 
 
+class ParquetMissing(ClientError):
+    """pyarrow is needed and not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "pyarrow is not installed here. Install the client with what Parquet needs: "
+            "`pip install 'mosaic-client[parquet]'`."
+        )
+
+
+class ExportRefused(ClientError):
+    """The export cannot be written where it should be."""
+
+
 class MosaicProblem(ClientError):
     """The stack refused or failed a request and said why. Raised as one of its subclasses, by the problem's code.
 

@@ -7,6 +7,7 @@ concatenation of the records' bytes (`join_batch`).
 """
 
 import struct
+from collections.abc import Callable
 from enum import IntEnum, IntFlag
 from typing import Any, NamedTuple
 
@@ -330,6 +331,14 @@ TYPE_OF: dict[type[msgspec.Struct], str] = {
 """Event type by record class; an `Extra` names its own type."""
 
 
+def kind_of(record_type: type[msgspec.Struct]) -> Kind:
+    """Kind of a record class."""
+    tag = record_type.__struct_config__.tag
+    if not isinstance(tag, int):
+        raise TypeError(f"{record_type.__name__} is no record")
+    return Kind(tag)
+
+
 def event_type(record: Record) -> str:
     """Type of the event that a record stands for."""
     return record.type if isinstance(record, Extra) else TYPE_OF[type(record)]
@@ -338,9 +347,19 @@ def event_type(record: Record) -> str:
 def to_event(batch: Batch, record: Record) -> dict[str, Any]:
     """The event of a record as a plain dict: envelope and fields by name.
 
-    `hash` becomes hex text; raw bytes of actions and observations stay bytes (the store's reader turns them into
-    lists, for it knows the run's spaces). Floats may be non-finite.
+    `hash` becomes hex text; raw bytes of actions and observations stay bytes (`mosaic_contracts.plain` turns them into
+    lists, by the run's spaces). Floats may be non-finite.
     """
+    return _WRITERS.get(type(record), _write_any)(batch, record)
+
+
+def to_events(batch: Batch, records: list[Record]) -> list[dict[str, Any]]:
+    """The events of several records of one batch, see `to_event`."""
+    find = _WRITERS.get
+    return [find(type(record), _write_any)(batch, record) for record in records]
+
+
+def _write_any(batch: Batch, record: Any) -> dict[str, Any]:
     event: dict[str, Any] = {
         "v": batch.v,
         "run_id": batch.run_id,
@@ -351,9 +370,53 @@ def to_event(batch: Batch, record: Record) -> dict[str, Any]:
         "type": event_type(record),
     }
     for name in record.__struct_fields__:
-        if name in ("seq", "dt") or (name == "type" and isinstance(record, Extra)):
-            continue
-        event[name] = getattr(record, name)
+        if name not in ("seq", "dt", "type"):
+            event[name] = getattr(record, name)
     if "hash" in event:
         event["hash"] = event["hash"].hex()
     return event
+
+
+# A run consists of steps and metrics; one dict display takes half the time of `_write_any`. A test holds the two equal.
+
+
+def _write_step(batch: Batch, record: Any) -> dict[str, Any]:
+    return {
+        "v": batch.v,
+        "run_id": batch.run_id,
+        "attempt": batch.attempt,
+        "source": batch.source,
+        "seq": record.seq,
+        "t": (batch.t0_us + record.dt) / 1e6,
+        "type": "step",
+        "env": record.env,
+        "episode": record.episode,
+        "step": record.step,
+        "action": record.action,
+        "reward": record.reward,
+        "flags": record.flags,
+        "hash": record.hash.hex(),
+        "actor": record.actor,
+        "observation": record.observation,
+    }
+
+
+def _write_metric(batch: Batch, record: Any) -> dict[str, Any]:
+    return {
+        "v": batch.v,
+        "run_id": batch.run_id,
+        "attempt": batch.attempt,
+        "source": batch.source,
+        "seq": record.seq,
+        "t": (batch.t0_us + record.dt) / 1e6,
+        "type": "metric",
+        "name": record.name,
+        "step": record.step,
+        "value": record.value,
+    }
+
+
+_WRITERS: dict[type, Callable[[Batch, Any], dict[str, Any]]] = {
+    Step: _write_step,
+    Metric: _write_metric,
+}

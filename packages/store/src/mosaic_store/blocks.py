@@ -1,4 +1,4 @@
-"""Reading events back out of blocks."""
+"""Reading blocks, and events back out of them."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,6 +8,22 @@ from mosaic_contracts.wire import Batch, decode_batch
 from mosaic_store.batch import unpack
 
 
+class Frame(NamedTuple):
+    """A block as it is stored."""
+
+    seq0: int
+    n: int
+    t_min_us: int
+    raw_bytes: int
+    body: bytes
+    """zstd frame of a wire batch."""
+
+    @property
+    def last_seq(self) -> int:
+        """Seq of its last record."""
+        return self.seq0 + self.n - 1
+
+
 class Block(NamedTuple):
     """A block of one source, decoded."""
 
@@ -15,18 +31,26 @@ class Block(NamedTuple):
     raw_bytes: int
 
 
-def read_blocks(
+def read_frames(
     db: sqlite3.Connection, source: int, first: int, last: int, kinds: int
-) -> Iterator[Block]:
+) -> Iterator[Frame]:
     """Blocks with a seq in `first..last` and a record of one of `kinds` (bits), in order of seq.
 
-    They are read one by one: whoever stops early has not read the rest.
+    They are read one by one: a caller that stops early has not read the rest.
     """
     rows = db.execute(
-        "SELECT raw_bytes, body FROM block WHERE source=?1 AND seq0<=?3 AND kinds & ?4"
+        "SELECT seq0, n, t_min_us, raw_bytes, body FROM block"
+        " WHERE source=?1 AND seq0<=?3 AND kinds & ?4"
         " AND seq0>=coalesce((SELECT max(seq0) FROM block WHERE source=?1 AND seq0<=?2), 0)"
         " AND seq0+n>?2 ORDER BY seq0",
         (source, first, last, kinds),
     )
-    for raw_bytes, body in rows:
-        yield Block(decode_batch(unpack(body)), raw_bytes)
+    return map(Frame._make, rows)
+
+
+def read_blocks(
+    db: sqlite3.Connection, source: int, first: int, last: int, kinds: int
+) -> Iterator[Block]:
+    """The same, decoded."""
+    for frame in read_frames(db, source, first, last, kinds):
+        yield Block(decode_batch(unpack(frame.body)), frame.raw_bytes)

@@ -20,6 +20,7 @@ from mosaic_contracts.wire import (
     Metric,
     Record,
     Step,
+    kind_of,
 )
 
 _LIMIT = 2**62
@@ -213,14 +214,6 @@ class _Folding:
     def _reach(self, step: int) -> None:
         _check_range(step)
         self.global_step = max(self.global_step, step)
-
-
-def kind_of(record_type: type[msgspec.Struct]) -> Kind:
-    """Kind of a record class."""
-    tag = record_type.__struct_config__.tag
-    if not isinstance(tag, int):
-        raise TypeError(f"{record_type.__name__} is no record")
-    return Kind(tag)
 
 
 def _check_range(*values: int) -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 from mosaic_contracts.cursor import format_cursor, parse_cursor
 from mosaic_contracts.curve_set import CurveSet
+from mosaic_contracts.plain import plain_event
 from mosaic_contracts.runs import (
     ArtifactRow,
     Curve,
@@ -19,12 +20,13 @@ from mosaic_contracts.runs import (
     RunSummary,
     SourceMark,
 )
+from mosaic_contracts.stored import BatchPage
+from mosaic_store.batch_page import read_batch_page
 from mosaic_store.curve import MAX_BUCKETS, MAX_LAST, read_buckets, read_last, read_metric_names
 from mosaic_store.curve_set import read_curve_set
 from mosaic_store.episode_page import Order, read_episodes, read_steps
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.marks import read_marks
-from mosaic_store.plain import plain_event
 from mosaic_store.pool import ReadPool
 from mosaic_store.summaries import (
     Standing,
@@ -111,6 +113,24 @@ class Reader:
             page = read_page(db, run_id, position, _clip(limit, MAX_PAGE_EVENTS), types, contiguous)
             events = self._plain(db, run_id, page.events)
         return EventPage(events=events, cursor=format_cursor(page.cursor), has_more=page.has_more)
+
+    def batches(
+        self, run_id: str, cursor: str = "", types: Sequence[str] | None = None
+    ) -> BatchPage:
+        """Stored batches behind `cursor`, undecoded, with the spaces of the run's attempts.
+
+        Raises:
+            ValueError: the cursor was not made by this store.
+        """
+        position = parse_cursor(cursor)
+        with self._pool.lend() as db:
+            page = read_batch_page(db, run_id, position, types)
+            spaces = {
+                attempt: dict(known)
+                for attempt in sorted({attempt for attempt, _ in page.cursor})
+                if (known := self._spaces_of(db, run_id, attempt))
+            }
+        return BatchPage(spaces, page.frames, format_cursor(page.cursor), page.has_more)
 
     def episodes(
         self, run_id: str, cursor: str | None = None, limit: int = 100, order: Order = "begun"

@@ -13,6 +13,7 @@ from nats.errors import Error as NatsError
 
 from mosaic_contracts import subjects
 from mosaic_contracts.cursor import parse_cursor
+from mosaic_contracts.plain import plain_event
 from mosaic_contracts.services import Committed, RecorderStatus
 from mosaic_contracts.stack import TELEMETRY_DB
 from mosaic_contracts.wire import BATCH_HEADER, ENCODING_HEADER, MSG_ID_HEADER, Batch, to_event
@@ -20,7 +21,6 @@ from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
 from mosaic_servicekit.testing import TestBroker
 from mosaic_store import Reader, StoreMissing, open_reader, strict_json
-from mosaic_store.plain import plain_event
 from mosaic_store.testing import RUN_ID, SPACES, T0_US, Message, record_at
 
 _POLL_S = 0.005

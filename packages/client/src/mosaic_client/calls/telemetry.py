@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from mosaic_client.answer import Answer
 from mosaic_client.call import Call, model, query_of, run_path
 from mosaic_contracts.runs import ArtifactRow, Curve, EpisodePage, EventPage, MetricName
+from mosaic_contracts.stored import BatchPage, decode_page
 
 _metric_names = TypeAdapter(list[MetricName])
 _artifact_rows = TypeAdapter(list[ArtifactRow])
@@ -69,6 +70,14 @@ def events(
     """One page of stored events after `cursor`; None and "" are the beginning."""
     query = query_of(cursor=cursor, limit=limit, types=",".join(types) if types else None)
     return Call("GET", f"{run_path(run_id)}/events", model(EventPage), query)
+
+
+def batches(
+    run_id: str, cursor: str | None = None, types: list[str] | None = None
+) -> Call[BatchPage]:
+    """One page of stored batches after `cursor`, undecoded; `export` writes all of them to a file."""
+    query = query_of(cursor=cursor, types=",".join(types) if types else None)
+    return Call("GET", f"{run_path(run_id)}/batches", lambda r: decode_page(r.content), query)
 
 
 def log(run_id: str, offset: int = 0, limit_bytes: int | None = None) -> Call[LogPart]:

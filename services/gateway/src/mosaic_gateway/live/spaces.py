@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mosaic_store.plain import plain_event
+from mosaic_contracts.plain import plain_event
 
 
 class Spaces:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from mosaic_contracts.curve_set import MAX_CURVES
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.runs import Curve, EpisodePage, EventPage, MetricName
+from mosaic_contracts.stored import encode_page
 from mosaic_gateway.doors import PartsOf, json_reply
 from mosaic_gateway.telemetry import service
 
@@ -56,14 +57,24 @@ class EpisodeQuery(UserModel):
     order: Literal["begun", "newest"] = "begun"
 
 
-class EventQuery(UserModel):
-    """Query of the event list."""
+class BatchQuery(UserModel):
+    """Query of the stored batches."""
 
     cursor: Annotated[str, Field(max_length=10_000)] = ""
     """What the page before gave; empty: from the start."""
-    limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
     types: str | None = None
     """Comma separated; none: all types."""
+
+    @property
+    def type_names(self) -> list[str] | None:
+        """The types as a list; None: all."""
+        return [name for name in self.types.split(",") if name] if self.types else None
+
+
+class EventQuery(BatchQuery):
+    """Query of the event list."""
+
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
 
 
 @router.get("/runs/{run_id}/metrics", response_model=list[MetricName])
@@ -135,8 +146,22 @@ async def list_events(
 ) -> Response:
     """Events in order for each (attempt, source); a follower passes the cursor back."""
     await parts.runs.require(run_id)
-    types = [t for t in query.types.split(",") if t] if query.types else None
-    return json_reply(await service.events(parts.history, run_id, query.cursor, query.limit, types))
+    page = await service.events(parts.history, run_id, query.cursor, query.limit, query.type_names)
+    return json_reply(page)
+
+
+@router.get(
+    "/runs/{run_id}/batches",
+    response_class=Response,
+    responses={200: {"content": {MSGPACK: {}}, "description": "A BatchPage, see its model."}},
+)
+async def list_batches(
+    parts: PartsOf, run_id: str, query: Annotated[BatchQuery, Query()]
+) -> Response:
+    """Stored batches as the worker encoded them, for exports; the client decodes them."""
+    await parts.runs.require(run_id)
+    page = await service.batches(parts.history, run_id, query.cursor, query.type_names)
+    return Response(encode_page(page), media_type=MSGPACK)
 
 
 @router.get("/runs/{run_id}/quarantine", response_model=list[dict[str, object]])

@@ -6,6 +6,7 @@ from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import Curve, EpisodePage, EventPage
+from mosaic_contracts.stored import BatchPage
 from mosaic_gateway.errors import cursor_invalid
 from mosaic_gateway.history import History
 from mosaic_store import EpisodeUnknown, MetricUnknown
@@ -87,6 +88,13 @@ async def events(
     read_cursor(cursor)
     absent = EventPage(events=[], cursor=cursor, has_more=False)
     return await history.read(lambda r: r.events(run_id, cursor, limit, types), absent)
+
+
+async def batches(history: History, run_id: str, cursor: str, types: list[str] | None) -> BatchPage:
+    """One page of stored batches. Raises ProblemError `cursor_invalid`."""
+    read_cursor(cursor)
+    absent = BatchPage(spaces={}, frames=[], cursor=cursor, has_more=False)
+    return await history.read(lambda r: r.batches(run_id, cursor, types), absent)
 
 
 def _unknown(code: ProblemCode, title: str, error: Exception) -> ProblemError:

@@ -3,18 +3,42 @@
 import base64
 import datetime
 import math
-from collections.abc import Mapping
+import struct
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 MAX_LEVELS = 128
 """Levels of maps and lists in a value that is shown; readers of JSON stop at 200 and writers at 255."""
 TOO_DEEP = "[nested too deeply]"
 """Replaces what lies below `MAX_LEVELS`; the store keeps the value itself."""
+_FORMATS = {
+    "b1": "?",
+    "i1": "b",
+    "u1": "B",
+    "i2": "h",
+    "u2": "H",
+    "i4": "i",
+    "u4": "I",
+    "i8": "q",
+    "u8": "Q",
+    "f2": "e",
+    "f4": "f",
+    "f8": "d",
+}
+"""Kind and item size of a NumPy dtype string -> format character of the `struct` module."""
+_DTYPE_NAMES = {
+    "bool": "|b1",
+    **{f"{sign}int{8 * n}": f"={sign[:1] or 'i'}{n}" for sign in ("", "u") for n in (1, 2, 4, 8)},
+    **{f"float{8 * n}": f"=f{n}" for n in (2, 4, 8)},
+}
+"""Names of NumPy dtypes -> dtype strings."""
+_NATIVE_ORDER = "<" if sys.byteorder == "little" else ">"
 _SPACED = {"action": "action", "observation": "observation"}
 """Field of an event -> space of the config."""
+_SCALARS = frozenset({int, float, bool, type(None)})
 
 Space = Mapping[str, Any]
 
@@ -31,6 +55,17 @@ def plain_event(event: Mapping[str, Any], spaces: Mapping[str, Any] | None) -> d
         else:
             plain[name] = plain_value(value, None)
     return plain
+
+
+def make_plain(events: list[dict[str, Any]], spaces: Mapping[str, Any] | None) -> None:
+    """Replace the bytes in events of one attempt that nobody else holds, as `plain_event` does, but in place."""
+    for event in events:
+        kind = event["type"]
+        if kind == "step":
+            if type(event["action"]) not in _SCALARS or type(event["observation"]) not in _SCALARS:
+                event.update(plain_event(event, spaces))
+        elif kind != "metric":
+            event.update(plain_event(event, spaces))
 
 
 def plain_value(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> Any:
@@ -72,23 +107,60 @@ def _by_space(raw: bytes, space: Space) -> Any:
 
 
 def _array(raw: bytes, dtype: Any, shape: Any) -> Any:
+    """Nested lists of `raw` in C order, or None when dtype and shape do not explain it."""
+    layout = _layout(dtype)
+    sides = _sides(shape)
+    if layout is None or sides is None:
+        return None
+    order, code = layout
+    if struct.calcsize(order + code) * math.prod(sides) != len(raw):
+        return None
+    if order == _NATIVE_ORDER and code != "e" and 0 not in sides:
+        return memoryview(raw).cast("B").cast(code, sides).tolist()  # type: ignore[call-overload]
+    # memoryview knows neither half precision nor the other byte order nor a side of length 0
+    values = struct.unpack(f"{order}{math.prod(sides)}{code}", raw)
+    return _nested(iter(values), sides)
+
+
+def _layout(dtype: Any) -> tuple[str, str] | None:
+    """Byte order and format character of a NumPy dtype string such as `<f4`, `|u1` or `float32`."""
+    text = _DTYPE_NAMES.get(str(dtype), str(dtype))
+    order, code = text[:1], _FORMATS.get(text[1:])
+    if code is None or order not in "<>|=":
+        return None
+    return (order if order in "<>" else _NATIVE_ORDER), code
+
+
+def _sides(shape: Any) -> list[int] | None:
     try:
-        kind = np.dtype(str(dtype))
         sides = [int(side) for side in shape]
     except (TypeError, ValueError):
         return None
-    if kind.hasobject or any(side < 0 for side in sides):
-        return None
-    if kind.itemsize * math.prod(sides) != len(raw):
-        return None
-    return np.frombuffer(raw, kind).reshape(sides).tolist()
+    return None if any(side < 0 for side in sides) else sides
+
+
+def _nested(values: Iterator[Any], sides: Sequence[int]) -> Any:
+    if not sides:
+        return next(values)
+    return [_nested(values, sides[1:]) for _ in range(sides[0])]
 
 
 def _integers(raw: bytes, nvec: Any) -> Any:
-    count = np.size(nvec) if isinstance(nvec, list) else 0
+    sides = _shape_of(nvec)
+    count = math.prod(sides) if sides else 0
     if count == 0 or len(raw) % count or len(raw) // count not in (1, 2, 4, 8):
         return None
-    return _array(raw, f"<i{len(raw) // count}", np.shape(nvec))
+    return _array(raw, f"<i{len(raw) // count}", sides)
+
+
+def _shape_of(value: Any) -> list[int]:
+    """Sides of a nested list; none for a number and for lists of unequal length."""
+    if not isinstance(value, list | tuple):
+        return []
+    inner = [_shape_of(item) for item in value]
+    if any(sides != inner[0] for sides in inner):
+        return []
+    return [len(value), *(inner[0] if inner else [])]
 
 
 def _members(raw: bytes, spaces: Mapping[Any, Space]) -> Any:
@@ -106,15 +178,14 @@ def _members(raw: bytes, spaces: Mapping[Any, Space]) -> Any:
 def _size(space: Space) -> int | None:
     match space.get("kind"):
         case "box":
-            try:
-                kind = np.dtype(str(space.get("dtype")))
-                return kind.itemsize * math.prod(int(side) for side in space.get("shape", ()))
-            except (TypeError, ValueError):
+            layout, sides = _layout(space.get("dtype")), _sides(space.get("shape", ()))
+            if layout is None or sides is None:
                 return None
+            return struct.calcsize("".join(layout)) * math.prod(sides)
         case "discrete":
             return 8
         case "multi_discrete":
-            return 8 * int(np.size(space.get("nvec", [])))
+            return 8 * math.prod(_shape_of(space.get("nvec", [])))
         case "dict":
             sizes = [_size(inner) for inner in _inner_spaces(space).values()]
             return None if None in sizes else sum(size for size in sizes if size is not None)

@@ -1,0 +1,126 @@
+"""Arrow columns of actions and observations, made from raw bytes without a Python object for each number."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pydantic_core import to_json
+
+from mosaic_contracts.plain import Space, plain_value
+
+
+class ValueMisfit(Exception):
+    """A value does not fit the type that the run's space gives its column.
+
+    Attributes:
+        column: name of the column.
+    """
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+        self.column = column
+
+
+class SpaceColumn:
+    """Column of actions or observations.
+
+    The space gives the type: `discrete` int64, `multi_discrete` a list of int64, `box` a fixed-size list of the box's
+    dtype, flattened in C order, with the shape in the field's metadata. Everything else is JSON text.
+    """
+
+    def __init__(self, name: str, space: Space | None, as_text: bool = False) -> None:
+        """`as_text`: JSON text whatever the space, because a value did not fit its type."""
+        self._name = name
+        self._space = space
+        self._type, shape = (pa.string(), None) if as_text else _type_of(space)
+        metadata = {b"shape": to_json(shape)} if shape is not None else None
+        self.field = pa.field(name, self._type, metadata=metadata)
+
+    def array(self, values: Sequence[Any], space: Space | None) -> pa.Array:
+        """Column of these values, which `space` explains.
+
+        Raises:
+            ValueMisfit: a value is not of the column's type, or the space is not the column's.
+        """
+        kind = self._type
+        if pa.types.is_string(kind):
+            return pa.array([_text(value, space) for value in values], kind)
+        if space != self._space:
+            raise ValueMisfit(self._name)
+        if pa.types.is_fixed_size_list(kind):
+            packed = _packed(values, kind)
+            if packed is not None:
+                return packed
+        simple = set(map(type, values)) <= {int, type(None)}
+        plain = values if simple else [self._flat(value) for value in values]
+        try:
+            return pa.array(plain, kind)
+        except (pa.ArrowException, OverflowError, TypeError) as error:
+            raise ValueMisfit(self._name) from error
+
+    def _flat(self, value: Any) -> Any:
+        plain = plain_value(value, self._space)
+        if not pa.types.is_fixed_size_list(self._type) or plain is None:
+            return plain
+        flat = plain if isinstance(plain, list) else [plain]
+        while flat and isinstance(flat[0], list):
+            flat = [item for inner in flat for item in inner]
+        if len(flat) != self._type.list_size:
+            raise ValueMisfit(self._name)
+        return flat
+
+
+def _type_of(space: Space | None) -> tuple[pa.DataType, list[int] | None]:
+    """Arrow type of a space's values, and the shape of a box."""
+    match (space or {}).get("kind"):
+        case "discrete":
+            return pa.int64(), None
+        case "multi_discrete":
+            return pa.list_(pa.int64()), None
+        case "box":
+            shape = space.get("shape") if space else None
+            value = _value_type(space.get("dtype") if space else None)
+            if value is not None and isinstance(shape, list | tuple) and all(map(_is_side, shape)):
+                return pa.list_(value, math.prod(shape)), list(shape)
+    return pa.string(), None
+
+
+def _is_side(side: Any) -> bool:
+    return type(side) is int and side > 0
+
+
+def _value_type(dtype: Any) -> pa.DataType | None:
+    """Arrow type of a little-endian NumPy dtype; booleans are packed as bits in Arrow and stay text."""
+    code = str(dtype)
+    if code[:1] == ">" or code in ("|b1", "bool"):
+        return None
+    names = {"i": "int", "u": "uint", "f": "float"}
+    if code[:1] in "<|=" and code[1:2] in names and code[2:].isdigit():
+        code = f"{names[code[1]]}{8 * int(code[2:])}"
+    try:
+        return pa.type_for_alias(code)
+    except ValueError:
+        return None
+
+
+def _packed(values: Sequence[Any], kind: pa.FixedSizeListType) -> pa.Array | None:
+    """The column of raw bytes and None, or None where something else is among them."""
+    if any(value is not None and type(value) is not bytes for value in values):
+        return None
+    width = kind.list_size * kind.value_type.bit_width // 8
+    if any(value is not None and len(value) != width for value in values):
+        return None
+    empty = bytes(width)
+    body = b"".join(empty if value is None else value for value in values)
+    flat = pa.Array.from_buffers(
+        kind.value_type, len(values) * kind.list_size, [None, pa.py_buffer(body)]
+    )
+    mask = pa.array([value is None for value in values]) if None in values else None
+    return pa.FixedSizeListArray.from_arrays(flat, type=kind, mask=mask)
+
+
+def _text(value: Any, space: Space | None) -> str | None:
+    if value is None:
+        return None
+    return to_json(plain_value(value, space), inf_nan_mode="strings").decode()

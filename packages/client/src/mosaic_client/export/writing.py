@@ -1,0 +1,95 @@
+"""Exports a run: pages of stored batches in, files out. A file appears under its name only when it is complete."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from mosaic_client.errors import ExportRefused, ParquetMissing
+from mosaic_client.export.json_lines import write_json_lines
+from mosaic_client.export.stored import stored_parts
+from mosaic_contracts.stored import BatchPage
+
+ReadPage = Callable[[str], BatchPage]
+"""Reads the page behind a cursor."""
+Format = Literal["jsonl", "parquet"]
+Progress = Callable[[int], None]
+
+
+def export_to(
+    read_page: ReadPage,
+    target: Path,
+    format_: Format,
+    types: Sequence[str] | None,
+    progress: Progress,
+) -> int:
+    """Write all events of a run to `target` and return their number; see `Client.export`."""
+    if format_ == "parquet":
+        return _write_parquet(read_page, target, types, progress)
+    part = _unfinished(target)
+    try:
+        with part.open("wb") as file:
+            count = stream_json_lines(read_page, file, types, progress)
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def stream_json_lines(
+    read_page: ReadPage, file: BinaryIO, types: Sequence[str] | None, progress: Progress
+) -> int:
+    """Write all events of a run as JSON lines to an open file and return their number."""
+    count = 0
+    for count in write_json_lines(stored_parts(_pages(read_page), types), file):
+        progress(count)
+    file.flush()
+    return count
+
+
+def _pages(read_page: ReadPage) -> Iterator[BatchPage]:
+    cursor = ""
+    while True:
+        page = read_page(cursor)
+        yield page
+        if not page.has_more:
+            return
+        cursor = page.cursor
+
+
+def _write_parquet(
+    read_page: ReadPage, target: Path, types: Sequence[str] | None, progress: Progress
+) -> int:
+    try:
+        from mosaic_client.export.columns import ValueMisfit
+        from mosaic_client.export.parquet import ParquetFolder
+    except ImportError as error:
+        raise ParquetMissing from error
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise ExportRefused(f"{target} exists. Name a folder that is new or empty.")
+    part = _unfinished(target)
+    as_text: set[str] = set()
+    try:
+        while True:
+            part.mkdir()
+            count = 0
+            try:
+                with ParquetFolder(part, as_text) as folder:
+                    for count in folder.write(stored_parts(_pages(read_page), types)):
+                        progress(count)
+                break
+            except ValueMisfit as misfit:
+                as_text.add(misfit.column)
+                shutil.rmtree(part)
+        if target.exists():
+            target.rmdir()
+        part.rename(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return count
+
+
+def _unfinished(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}.part")

@@ -1,0 +1,36 @@
+"""Which event types a reader wants."""
+
+from collections.abc import Sequence
+
+from mosaic_contracts.live import ALL_EXTRAS
+from mosaic_contracts.wire import TYPE_OF, Extra, Record, event_type, kind_of
+
+_CLASS_OF = {name: record for record, name in TYPE_OF.items()}
+
+
+class WantedTypes:
+    """Event types that a reader wants.
+
+    Attributes:
+        kinds: bit `1 << kind` for every kind of record that can be wanted; -1: all.
+    """
+
+    def __init__(self, types: Sequence[str] | None) -> None:
+        """`types` None: all."""
+        self.kinds = -1
+        self._types = frozenset(types or ())
+        self._classes: frozenset[type] | None = None
+        if types is not None:
+            # every type that is not one of ours is a namespaced extra
+            self._classes = frozenset(_CLASS_OF.get(name, Extra) for name in types)
+            self.kinds = sum(1 << kind_of(record) for record in self._classes)
+
+    def pick(self, records: list[Record]) -> list[Record]:
+        """Those of `records` that are wanted."""
+        classes = self._classes
+        if classes is None:
+            return records
+        picked = [record for record in records if type(record) in classes]
+        if Extra in classes and ALL_EXTRAS not in self._types:
+            picked = [record for record in picked if event_type(record) in self._types]
+        return picked
