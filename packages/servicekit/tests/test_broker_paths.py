@@ -36,7 +36,7 @@ def test_a_data_root_of_any_name_holds_the_streams(tmp_path: Path, name: str, se
     home = tmp_path / name
     with TestBroker(home, secure=secure):
         assert (home / "nats" / "jetstream").is_dir()
-    assert os.listdir(os.fsencode(tmp_path)) == [os.fsencode(name)]
+    assert os.listdir(os.fsencode(tmp_path)) == [os.fsencode(name)]  # noqa: PTH208  # bytes: no pathlib
 
 
 def test_the_configuration_of_any_path_is_plain_ascii() -> None:

@@ -9,7 +9,6 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.tracking import X_TRACKING, TrackedRun, TrackingRole
 from mosaic_contracts.worker import Algorithm
-from mosaic_gui.state import wording
 from mosaic_gui.state.episodes import episode_facts
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.tracking import hindrance
