@@ -1,5 +1,7 @@
 """A connection to one stack that sends requests and reads answers. `Client` adds a method for each request."""
 
+from __future__ import annotations
+
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -39,7 +41,7 @@ class StackConnection:
         location: Location,
         *,
         patience_s: float = REQUEST_PATIENCE_S,
-        transport: "httpx.BaseTransport | None" = None,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.location = location
         self._patience_s = patience_s
@@ -93,15 +95,15 @@ def open_connection(
     url: str | None = None,
     *,
     token: str | None = None,
-    token_file: "Path | str | None" = None,
-    ca_file: "Path | str | None" = None,
+    token_file: Path | str | None = None,
+    ca_file: Path | str | None = None,
 ) -> StackConnection:
     """A connection to the stack at `url`, else to the one that the environment names; see `connect`."""
     location = find_stack(url=url, token=token, token_file=token_file, ca_file=ca_file)
     return StackConnection(location)
 
 
-def _http(location: Location, transport: "httpx.BaseTransport | None") -> Http:
+def _http(location: Location, transport: httpx.BaseTransport | None) -> Http:
     headers = headers_of(location)
     if transport is None and location.is_loopback and not location.is_encrypted:
         from mosaic_client.plain_http import PlainHttp
