@@ -21,7 +21,7 @@ complete_words() {
   fi
   [ -x "$python" ] || return 0
   export MOSAIC_ROOT="$ROOT" MOSAIC_HOME="${MOSAIC_HOME:-$ROOT/var}"
-  exec "$python" -m mosaic_cli
+  exec "$python" -I -m mosaic_cli
 }
 
 # offer WORDS BEGINNING: those that begin so; none is no failure.

@@ -29,7 +29,8 @@ lock_verb() {
 # compile SOURCE OUT [uv arguments]: SOURCE is a file or --group=NAME. Runs where the source is, because uv reads a project's settings from there.
 # An OUT that exists is kept to as far as the source permits, so that a lock changes only where it must.
 compile() {
-  env -u UV_FIND_LINKS -u UV_TORCH_BACKEND "$UV" pip compile "$1" -o "$2" "${@:3}" --quiet \
+  find_dropped
+  env "${DROPPED[@]}" -u UV_FIND_LINKS -u UV_TORCH_BACKEND "$UV" pip compile "$1" -o "$2" "${@:3}" --quiet \
     --python "$PYTHON" --universal --python-version 3.11 --generate-hashes --no-header
 }
 

@@ -40,6 +40,8 @@ find_bundles() {
 }
 ADD_BUNDLES=()
 
+NOT_MADE=9 # exit code: uv failed, and the log says why
+
 # Makes the room $1 with the bundles that follow; they are remembered once they are installed.
 sync_bundles() { # KIND ROOM NAME...
   local name known
@@ -85,7 +87,7 @@ sync_rooms() {
     is_current "$kind" "$room" || missing+=("$room")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
-  mkdir -p "$MOSAIC_VENVS"
+  require_writable "${missing[@]}"
   find_uv
   find_python
   for room in "${missing[@]}"; do
@@ -93,6 +95,33 @@ sync_rooms() {
     printf '[%d/%d] %s ...' "$number" ${#missing[@]} "$room" >&2
     sync_room "$kind" "$room"
   done
+}
+
+# Ends with the true cause where the environments cannot be made here, before anything is tried.
+require_writable() { # ROOM...
+  local path room
+  mkdir -p "$MOSAIC_VENVS" 2>/dev/null || :
+  path=$MOSAIC_VENVS
+  while [ ! -e "$path" ]; do path=$(dirname -- "$path"); done
+  for room in "$@"; do
+    for path in "$path" "$MOSAIC_VENVS/.$room.lock" "$MOSAIC_VENVS/.$room.log" "$MOSAIC_VENVS/$room"; do
+      [ ! -e "$path" ] || [ -w "$path" ] || refuse_unwritable "$path" "$@"
+    done
+  done
+  path=${UV_CACHE_DIR:-${XDG_CACHE_HOME:-${HOME:-/}/.cache}/uv}
+  while [ ! -e "$path" ]; do path=$(dirname -- "$path"); done
+  [ -w "$path" ] || fail "$path cannot be written by $(id -un), and uv keeps its downloads there.
+  Name another folder: UV_CACHE_DIR=FOLDER ./mosaic ..."
+}
+
+refuse_unwritable() { # PATH ROOM...
+  local interpreter
+  interpreter=$(readlink -f -- "$MOSAIC_VENVS/$2/bin/python" || :)
+  printf 'mosaic: these environments are missing, out of date or not usable by %s: %s\n' "$(id -un)" "${*:2}" >&2
+  [ -z "$interpreter" ] || [ -x "$interpreter" ] || printf '  %s cannot be run by %s.\n' "$interpreter" "$(id -un)" >&2
+  fail "they cannot be made here: $1 cannot be written by $(id -un). It belongs to $(stat -c %U -- "$1").
+  Let $(stat -c %U -- "$1") run \`./mosaic sync\`, or have environments and data of your own:
+  export MOSAIC_VENVS=~/mosaic/venvs MOSAIC_HOME=~/mosaic/home"
 }
 
 sync_room() { # KIND ROOM
@@ -105,13 +134,15 @@ sync_room() { # KIND ROOM
   fi
   (
     flock -n 9 || { printf ' another ./mosaic is making it, waiting ...' >&2 && flock 9; }
-    is_current "$1" "$2" || make_room "$1" "$2" >"$log" 2>&1
+    is_current "$1" "$2" && exit
+    : >"$log" || exit # what an earlier attempt said is not the cause of this failure
+    make_room "$1" "$2" >"$log" 2>&1 || exit "$NOT_MADE"
   ) 9>"$MOSAIC_VENVS/.$2.lock" || status=$?
   [ -z "$dots" ] || kill "$dots" 2>/dev/null || :
   if [ $status -ne 0 ]; then
     printf ' failed\n' >&2
-    cat "$log" >&2
-    fail "could not make the environment of $2; what uv said stands above"
+    [ $status -ne "$NOT_MADE" ] || cat "$log" >&2
+    fail "could not make the environment of $2; the reason stands above"
   fi
   spent=$(((${EPOCHREALTIME/./} - began) / 100000))
   printf ' %d.%d s\n' $((spent / 10)) $((spent % 10)) >&2
@@ -150,7 +181,7 @@ make_room() { # KIND ROOM; `set -e` does not reach into a function called in a c
   done
 }
 
-install() { "$UV" pip install "$@"; }
+install() { run_uv pip install "$@"; }
 
 install_locked() { # FOLDER ENVIRONMENT LOCK
   local arguments=(--require-hashes -r "$1/$3")
@@ -161,7 +192,7 @@ install_locked() { # FOLDER ENVIRONMENT LOCK
 
 install_run() { # FOLDER ENVIRONMENT
   local inside="$2/bin/python" lock package own=()
-  "$UV" venv --no-project --python "$PYTHON" "$2" || return
+  run_uv venv --no-project --python "$PYTHON" "$2" || return
   install_locked "$1" "$2" requirements.lock || return
   if [ -f "$1/torch.txt" ]; then
     install --python "$inside" -c "$1/requirements.lock" -r "$1/torch.txt" && refuse_cuda "$2" || return
@@ -171,7 +202,8 @@ install_run() { # FOLDER ENVIRONMENT
     install --python "$inside" --require-hashes --no-deps -r "${lock%.nodeps}.lock" || return
   done
   find_packages "$1"
-  for package in "${PACKAGES[@]}"; do own+=(-e "$package"); done
+  # relative, for uv reads a whole path as an address, in which # and % mean something else
+  for package in "${PACKAGES[@]}"; do own+=(-e "./${package#"$ROOT"/}"); done
   [ ${#own[@]} -eq 0 ] || install --python "$inside" --no-deps "${own[@]}"
 }
 

@@ -33,6 +33,8 @@ def serve(port: int) -> None:
 
 def main() -> None:
     argv = sys.argv[1:]
+    if "-m" in argv:
+        argv = argv[argv.index("-m") :]  # the options of the interpreter come first
     if argv[:3] == ["-m", "mosaic_servicekit.broker", "init"]:
         config = HOME / "nats.conf"
         config.write_text(argv[argv.index("--monitor-port") + 1])

@@ -7,6 +7,7 @@ import pytest
 
 from mosaic_cli.main import main
 from mosaic_cli.stack.layout import Layout
+from mosaic_contracts.interpreter import ISOLATED
 
 
 def _call(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -31,7 +32,7 @@ def test_the_judges_word_is_the_verbs(
     _judge(layout, code)
     asked = ["some path", "--algorithm", "a", "--only", "stop", "--steps", "9", "--json"]
     assert _call(monkeypatch, *asked) == code
-    told = ["-m", "mosaic_workerkit.conformance", "some path", "--algorithm", "a"]
+    told = [*ISOLATED, "-m", "mosaic_workerkit.conformance", "some path", "--algorithm", "a"]
     told += ["--only", "stop", "--venvs", str(layout.venvs), "--steps", "9", "--json"]
     assert capfd.readouterr().out == f"{told}\n"
 

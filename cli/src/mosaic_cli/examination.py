@@ -21,6 +21,7 @@ from mosaic_cli.stack.ports import clash, is_free
 from mosaic_cli.stack.state import earlier_stack, ports_of, running_stack
 from mosaic_cli.wording import size
 from mosaic_client import ClientError, connect
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.worker import Finding
 
 ROOMS = {
@@ -166,10 +167,10 @@ def _stack(layout: Layout) -> list[Finding]:
 def _refused(layout: Layout, broker_url: str) -> list[Finding]:
     """Services that the broker does not admit cannot say so themselves."""
     python = str(layout.venvs / "scheduler" / "bin" / "python")
-    argv = [python, "-m", "mosaic_servicekit.broker", "check", "--home", str(layout.home)]
+    argv = python_module(python, "mosaic_servicekit.broker", "check", "--home", str(layout.home))
     try:
         done = subprocess.run(
-            [*argv, "--url", broker_url], capture_output=True, text=True, timeout=20, check=True
+            [*argv, "--url", broker_url], capture_output=True, timeout=20, check=True
         )
         refused: dict[str, str] = json.loads(done.stdout)["refused"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:

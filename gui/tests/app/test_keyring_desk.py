@@ -50,8 +50,11 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "file_backend.py").write_text(_BACKEND)
     file = tmp_path / "keyring.json"
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "file_backend.Keyring")
+    settings = tmp_path / "config" / "python_keyring" / "keyringrc.cfg"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"[backend]\ndefault-keyring=file_backend.Keyring\nkeyring-path={folder}\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("PYTHON_KEYRING_BACKEND", raising=False)
     monkeypatch.setenv("TEST_KEYRING_FILE", str(file))
     return file
 

@@ -1,6 +1,7 @@
 """Fixtures: a home with the synthetic worker, a real broker, and a scheduler as a process."""
 
-import sys
+import sysconfig
+import venv
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -24,17 +25,23 @@ command = ["{python}", "-m", "mosaic_workerkit.testing.synthetic"]
 
 @pytest.fixture
 def venvs(tmp_path: Path) -> Path:
-    """Environments: `synthetic` is the one that the tests run in."""
+    """Environments: `synthetic` is the one that the tests run in, with workerkit."""
     folder = tmp_path / "venvs"
-    folder.mkdir()
-    (folder / "synthetic").symlink_to(sys.prefix)
+    make_environment(folder / "synthetic", _WORKERKIT)
     return folder
 
 
+def make_environment(folder: Path, *more: Path) -> None:
+    """Make an environment with the packages of this one, and with those in the folders `more`."""
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    lines = [f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})", *map(str, more)]
+    (packages / "tests.pth").write_text("\n".join(lines) + "\n")
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path) -> Path:
     """A MOSAIC_HOME that knows the synthetic worker."""
-    monkeypatch.setenv("PYTHONPATH", str(_WORKERKIT))
     folder = tmp_path / "home"
     (folder / "workers.d").mkdir(parents=True)
     (folder / "workers.d" / "synthetic.toml").write_text(_MANIFEST)

@@ -15,6 +15,7 @@ from tests.placement_conformance import PlacementConformance
 from tests.stack import Stack
 
 from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import Launch
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.services import SubmitRequest
@@ -123,7 +124,7 @@ class TestDockerPlacement(PlacementConformance):
             spec=spec,
             nonce="n",
             python="python",
-            worker_command=["python", "-m", "mosaic_workerkit.testing.synthetic"],
+            worker_command=python_module("python", "mosaic_workerkit.testing.synthetic"),
             broker_url=broker.url,
             write_creds=None,
             image=IMAGE,

@@ -2,15 +2,16 @@
 
 import json
 import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.conftest import make_environment
 from tests.placement_conformance import PlacementConformance
 from tests.stack import until
 
 from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import LAUNCH_FILE, Launch
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.placement import proc
@@ -33,6 +34,11 @@ class TestProcessPlacement(PlacementConformance):
     """Real runners and workers; the drain is cut short, for most tests have no recorder."""
 
     @pytest.fixture(autouse=True)
+    def interpreter(self, venvs: Path) -> None:
+        """Runner, shipper and worker run in the environment of the synthetic worker."""
+        self._python = str(venvs / "synthetic" / "bin" / "python")
+
+    @pytest.fixture(autouse=True)
     def short_drain(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nobody takes the events here: do not wait half a minute for it."""
         monkeypatch.setattr("mosaic_scheduler.placement.run_folder.DRAIN_S", 1.0)
@@ -42,13 +48,13 @@ class TestProcessPlacement(PlacementConformance):
         return ProcessPlacement(home, cores=2)
 
     def order(self, ref: PlacedRef, broker: TestBroker, spec: RunSpec) -> LaunchOrder:
-        """With the interpreter of the tests."""
+        """With the interpreter of the environment."""
         return LaunchOrder(
             ref=ref,
             spec=spec,
             nonce="n",
-            python=sys.executable,
-            worker_command=[sys.executable, "-m", "mosaic_workerkit.testing.synthetic"],
+            python=self._python,
+            worker_command=python_module(self._python, "mosaic_workerkit.testing.synthetic"),
             broker_url=broker.url,
             write_creds=None,
         )
@@ -90,10 +96,11 @@ class TestProcessPlacement(PlacementConformance):
         return await self.make(home).holdings() == []
 
     async def test_a_runner_that_cannot_begin_is_refused(
-        self, placement: Placement, broker: TestBroker, monkeypatch: pytest.MonkeyPatch
+        self, placement: Placement, broker: TestBroker, tmp_path: Path
     ) -> None:
         """An environment without workerkit: refused, with what the interpreter said."""
-        monkeypatch.delenv("PYTHONPATH")
+        make_environment(tmp_path / "bare")
+        self._python = str(tmp_path / "bare" / "bin" / "python")
         ref = await self.submit(placement, broker)
         placed = await self.ended(placement, ref)
         assert placed.kind is PlacedKind.REFUSED

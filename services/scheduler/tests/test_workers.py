@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mosaic_contracts.interpreter import ISOLATED
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
 from mosaic_scheduler.workers.probe import WorkerProbe
@@ -80,7 +81,7 @@ def test_a_worker_without_a_room_runs_beside_our_own_runner(
     assert registry.find("shell").python == str(own)
     assert registry.find("shell").command[0] == shutil.which("sh")
     assert registry.find("piped").command == [
-        *(str(own), "-m", "mosaic_workerkit.pipe", str(home / "workers.d/p.toml")),
+        *(str(own), *ISOLATED, "-m", "mosaic_workerkit.pipe", str(home / "workers.d/p.toml")),
     ]
 
 

@@ -16,6 +16,7 @@ from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import lock_holder, lost_holders
 from mosaic_cli.stack.state import earlier_stack, end_strays, running_stack
 from mosaic_cli.stack.supervisor import StartOptions
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.stack import StackFile
 
 READY_TIMEOUT_S = 90.0
@@ -38,7 +39,7 @@ def start_detached(
         HomeUnusable: read-only or full.
     """
     layout.prepare_home()
-    argv = [sys.executable, "-m", "mosaic_cli.stack"]
+    argv = python_module(sys.executable, "mosaic_cli.stack")
     for option, value in (("--port", options.port), ("--broker-port", options.broker_port)):
         if value is not None:
             argv += [option, str(value)]

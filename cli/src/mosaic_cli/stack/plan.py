@@ -11,6 +11,7 @@ import httpx
 from mosaic_cli.errors import StackStartProblem
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.ports import Ports
+from mosaic_contracts.interpreter import python_module
 
 INIT_TIMEOUT_S = 60.0
 PROBE_TIMEOUT_S = 5.0
@@ -104,7 +105,7 @@ def plan_stack(layout: Layout, ports: Ports) -> StackPlan:
     def service(name: str, probe: Callable[[], Awaitable[bool]], **more: int) -> ServicePlan:
         return ServicePlan(
             name=name,
-            argv=[programs[name], "-m", f"mosaic_{name}"],
+            argv=python_module(programs[name], f"mosaic_{name}"),
             probe=probe,
             env=_service_env(layout, ports, name),
             log=layout.log(name),
@@ -137,17 +138,22 @@ def _service_env(layout: Layout, ports: Ports, name: str) -> dict[str, str]:
         "MOSAIC_BROKER_URL": ports.broker_url,
         "MOSAIC_CREDS": str(layout.home / "secrets" / "broker" / f"{name}.creds"),
         "MOSAIC_GATEWAY_PORT": str(ports.gateway),
-        "PYTHONUNBUFFERED": "1",
     }
 
 
 def _init_broker(layout: Layout, ports: Ports, python: str) -> str:
-    argv = [python, "-m", "mosaic_servicekit.broker", "init", "--home", str(layout.home)]
+    argv = python_module(python, "mosaic_servicekit.broker", "init", "--home", str(layout.home))
     argv += ["--port", str(ports.broker), "--monitor-port", str(ports.monitor)]
     environ = {**os.environ, "MOSAIC_HOME": str(layout.home)}
     try:
         done = subprocess.run(
-            argv, capture_output=True, text=True, timeout=INIT_TIMEOUT_S, env=environ, check=True
+            argv,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=INIT_TIMEOUT_S,
+            env=environ,
+            check=True,
         )
         return str(json.loads(done.stdout)["config"])
     except subprocess.CalledProcessError as error:

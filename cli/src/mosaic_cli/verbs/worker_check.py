@@ -13,6 +13,7 @@ import typer
 from mosaic_cli import option
 from mosaic_cli.option_group import leave_to_shell
 from mosaic_cli.stack.layout import Layout
+from mosaic_contracts.interpreter import python_module
 
 _JUDGE_ROOM = "workerkit"
 
@@ -46,12 +47,8 @@ def worker_check(
     """Judge a worker: describe, check, a short training and a stop of each algorithm, rule by rule."""
     layout = Layout.of_environment()
     _make_environments(layout, path)
-    command = [
-        layout.program(_JUDGE_ROOM, "python"),
-        "-m",
-        "mosaic_workerkit.conformance",
-        str(path),
-    ]
+    python = layout.program(_JUDGE_ROOM, "python")
+    command = python_module(python, "mosaic_workerkit.conformance", str(path))
     command += [word for name in algorithm or [] for word in ("--algorithm", name)]
     command += [word for part in only or [] for word in ("--only", part.value)]
     command += ["--venvs", str(layout.venvs)]

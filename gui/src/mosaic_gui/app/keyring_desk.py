@@ -4,6 +4,7 @@ import sys
 
 from PyQt6.QtCore import QObject, QProcess
 
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.tracking import WANDB_SECRET
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.user_keyring import SERVICE, Answer, Said
@@ -35,7 +36,8 @@ class KeyringDesk(QObject):
         self._model.take_keyring(
             tr("Your keyring is asked; it may want to be unlocked …"), is_asked=True
         )
-        process.start(sys.executable, ["-m", _MODULE, verb])
+        python, *options = python_module(sys.executable, _MODULE, verb)
+        process.start(python, options)
         process.write(value.encode())
         process.closeWriteChannel()
 

@@ -99,7 +99,8 @@ class Runner:
         self._shipper_due = None
         self._shipper_since = time.monotonic()
         argv = self._launch["shipper_argv"] or [
-            *(sys.executable, "-m", "mosaic_workerkit.shipper"),
+            # as mosaic_contracts.interpreter has it: nothing in the run's folder may take the place of a module
+            *(sys.executable, "-I", "-u", "-X", "utf8", "-m", "mosaic_workerkit.shipper"),
             *("--run-dir", str(self._run_dir)),
         ]
         try:

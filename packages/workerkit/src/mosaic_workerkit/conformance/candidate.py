@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from mosaic_contracts.fault import fault_place, fault_text
+from mosaic_contracts.interpreter import worker_command
 from mosaic_contracts.launch import ENV_RUN_ID
 from mosaic_contracts.worker import DeviceNeed, WorkerManifest
 from mosaic_workerkit.conformance.errors import ManifestUnusable
@@ -104,10 +105,7 @@ def read_candidate(path: Path, venvs: Path) -> Candidate:
     here = str(file.resolve().parent)
     # Absolute, for a training has another current folder; unresolved, or it would be the bare interpreter.
     python = str((venvs / (manifest.room or "workerkit") / "bin" / "python").absolute())
-    command = [
-        python if part == "{python}" else part.replace("{here}", here) for part in manifest.command
-    ]
-    return Candidate(manifest, command)
+    return Candidate(manifest, worker_command(manifest.command, python, here))
 
 
 def ask(candidate: Candidate, verb: str, given: bytes, timeout_s: float) -> Answer:

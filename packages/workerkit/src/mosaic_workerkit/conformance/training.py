@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import (
     EXIT_FILE,
     LAUNCH_FILE,
@@ -124,7 +125,9 @@ class Training:
     def _runner(self) -> Iterator[subprocess.Popen[bytes]]:
         with (self._run_dir / "logs/runner.log").open("ab") as log:
             runner = subprocess.Popen(
-                [sys.executable, "-m", "mosaic_workerkit.runner", "--run-dir", str(self._run_dir)],
+                python_module(
+                    sys.executable, "mosaic_workerkit.runner", "--run-dir", str(self._run_dir)
+                ),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -151,7 +154,7 @@ class Training:
             attempt=1,
             nonce="worker-check",
             worker_argv=[*self._candidate.command, self._verb, "--run-dir", str(self._run_dir)],
-            shipper_argv=[sys.executable, "-m", "mosaic_workerkit.conformance.idle"],
+            shipper_argv=python_module(sys.executable, "mosaic_workerkit.conformance.idle"),
             env={"OMP_NUM_THREADS": "1"},
             broker_url="",
             grace_s=float(self._spec["grace_s"]),

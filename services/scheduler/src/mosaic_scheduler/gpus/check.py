@@ -21,7 +21,7 @@ from mosaic_scheduler.gpus.watch import GpuWatch
 from mosaic_scheduler.placement.engine import ENGINE_AWAY
 from mosaic_scheduler.placement.nvidia import NO_DEVICES, NvidiaRuntime, device_settings
 
-HOLDER = (sys.executable, "-c", """
+HOLDER = (sys.executable, "-I", "-c", """
 import ctypes
 cuda = ctypes.CDLL("libcuda.so.1")
 count, device, context, memory = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p(), ctypes.c_uint64()

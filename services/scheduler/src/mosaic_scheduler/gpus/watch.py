@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.machine import GpuState
 from mosaic_scheduler.gpus.answer import AnswerInvalid
 from mosaic_scheduler.gpus.reading import GpuReading, parse
@@ -20,7 +21,7 @@ ANSWER_S = 10.0
 """A driver that persistence mode does not keep loaded takes seconds for its first answer."""
 RETRY_S = 60.0
 """A driver that is missing is looked for again after this; to ask it each time costs more than all the rest."""
-HELPER = (sys.executable, "-m", "mosaic_scheduler.gpus.nvml")
+HELPER = tuple(python_module(sys.executable, "mosaic_scheduler.gpus.nvml"))
 _GONE_S = 2.0
 """For a helper to end that was told to."""
 _LINE_BYTES = 2**20

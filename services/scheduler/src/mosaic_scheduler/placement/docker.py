@@ -22,6 +22,7 @@ from docker.types import LogConfig, Mount
 
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
@@ -266,7 +267,7 @@ class DockerPlacement:
         program = _Program(
             "run",
             str(order.image),
-            [order.python, "-m", RUNNER_MODULE, "--run-dir", str(folder.path)],
+            python_module(order.python, RUNNER_MODULE, "--run-dir", str(folder.path)),
             {**_limits(order.spec), **device_settings(order.grant)},
             internet=order.spec.internet,
             grant=order.grant,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.errors import PlacementFailed
@@ -292,7 +293,7 @@ def _start_runner(folder: RunFolder, order: LaunchOrder) -> subprocess.Popen[byt
     with folder.open_log(launch.RUNNER_LOG) as log:
         try:
             return subprocess.Popen(
-                [order.python, "-m", RUNNER_MODULE, "--run-dir", str(folder.path)],
+                python_module(order.python, RUNNER_MODULE, "--run-dir", str(folder.path)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

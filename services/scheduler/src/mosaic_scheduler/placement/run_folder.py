@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
+from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.wire import SOURCE_WORKER
@@ -85,7 +86,7 @@ class RunFolder:
             attempt=self._ref.attempt,
             nonce=order.nonce,
             worker_argv=[*order.worker_command, _verb(order.spec), "--run-dir", str(self.path)],
-            shipper_argv=[order.python, "-m", SHIPPER_MODULE, "--run-dir", str(self.path)],
+            shipper_argv=python_module(order.python, SHIPPER_MODULE, "--run-dir", str(self.path)),
             env={
                 **order.environment,
                 **dict.fromkeys(_THREADS, str(order.spec.cpus)),

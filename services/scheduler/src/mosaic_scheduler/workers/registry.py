@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mosaic_contracts.fault import fault_place, fault_text
+from mosaic_contracts.interpreter import worker_command
 from mosaic_contracts.worker import WorkerManifest
 from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
 from mosaic_servicekit.logging import get_log
@@ -52,13 +53,10 @@ class RegisteredWorker:
     @property
     def command(self) -> list[str]:
         """argv before `describe`, `check`, `train`. Raises WorkerNotReady as `python` does."""
-        first, *more = self.manifest.command
-        program = self.python if first == _PYTHON else self._executable(first)
-        here = str(self.here)
-        return [
-            program,
-            *(self.python if part == _PYTHON else part.replace(_HERE, here) for part in more),
-        ]
+        command = self.manifest.command
+        python = self.python if _PYTHON in command else ""
+        argv = worker_command(command, python, str(self.here))
+        return argv if command[0] == _PYTHON else [self._executable(command[0]), *argv[1:]]
 
     @property
     def is_half_made(self) -> bool:
@@ -116,7 +114,7 @@ class ImageWorker(RegisteredWorker):
                 f"{_HERE} in its command is a folder of this machine, which its image does not see; "
                 "copy the program into the image and name it as it is called there"
             )
-        return [self.python if part == _PYTHON else part for part in self.manifest.command]
+        return worker_command(self.manifest.command, self.python, None)
 
     def stamp(self) -> str:
         """The manifest alone; who knows the engine adds the image's digest."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn
 
+from mosaic_contracts.interpreter import python_module
 from mosaic_worker_cleanrl.environment.bundle import known_environments
 
 MUJOCO_GL = "MUJOCO_GL"
@@ -52,7 +53,7 @@ def _try(environment: str, gl: str | None) -> str:
     given = {} if gl is None else {MUJOCO_GL: gl}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", __name__, environment],
+            python_module(sys.executable, __name__, environment),
             env={**os.environ, **given},
             stdin=subprocess.DEVNULL,
             capture_output=True,
