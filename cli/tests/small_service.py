@@ -1,6 +1,7 @@
 """Stands in for every room of the stack: told apart by its arguments. Standard library only.
 
-Crashes at start while the file `<home>/crash.<service>` exists, and ignores SIGTERM while `<home>/deaf.<service>` does.
+Crashes at start while the file `<home>/crash.<service>` exists, refuses to work while `<home>/refuse.<service>` does, and
+ignores SIGTERM while `<home>/deaf.<service>` does.
 """
 
 import http.server
@@ -43,6 +44,9 @@ def main() -> None:
     name = "broker" if argv[0] == "-c" else argv[1].removeprefix("mosaic_")
     if (HOME / f"crash.{name}").exists():
         sys.exit(f"{name} says why it cannot start")
+    if (HOME / f"refuse.{name}").exists():
+        print(json.dumps({"event": "service.refused", "message": "The file is newer. Update."}))
+        sys.exit(78)
     deaf = (HOME / f"deaf.{name}").exists()
     signal.signal(signal.SIGTERM, signal.SIG_IGN if deaf else lambda *_: os._exit(0))
     if name == "broker":

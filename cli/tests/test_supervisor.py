@@ -1,6 +1,7 @@
 """The supervisor, with real processes: they crash, hang, are killed, and its own death leaves none behind."""
 
 import asyncio
+import fcntl
 import io
 import os
 import shutil
@@ -26,7 +27,7 @@ from mosaic_cli.errors import (
 from mosaic_cli.stack import tether
 from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.lock import StackLock, lock_holder
+from mosaic_cli.stack.lock import StackLock, is_held, lock_holder
 from mosaic_cli.stack.plan import StackPlan, plan_stack
 from mosaic_cli.stack.ports import Ports, choose_ports
 from mosaic_cli.stack.process import Process, current
@@ -96,6 +97,44 @@ def test_a_service_that_keeps_crashing_is_named_with_its_words(layout: Layout) -
     assert time.monotonic() - began_s > 3
     (layout.home / "crash.scheduler").unlink()
     assert until(lambda: service(layout, "scheduler").state == "up")
+
+
+def test_a_service_that_refuses_to_work_ends_the_start_at_once(
+    layout: Layout, living: Living
+) -> None:
+    """The start fails with the service's own sentence and nothing else, and nothing is left running."""
+    layout.prepare_home()
+    (layout.home / "refuse.recorder").touch()
+    with pytest.raises(StackStartProblem) as caught:
+        up(layout)
+    assert str(caught.value) == "The recorder cannot start: The file is newer. Update."
+    assert until(lambda: living() == [])
+    assert not is_held(layout.lock_file)
+    (layout.home / "refuse.recorder").unlink()
+    up(layout)
+
+
+def test_a_refusal_of_a_stack_that_was_ready_is_tried_again(layout: Layout) -> None:
+    """Runs depend on a stack that was ready: it stays, and shows why a service does not work."""
+    up(layout)
+    (layout.home / "refuse.recorder").touch()
+    pid = service(layout, "recorder").pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    said = "refused: The file is newer. Update."
+    assert until(lambda: service(layout, "recorder").last_exit == said)
+    (layout.home / "refuse.recorder").unlink()
+    assert until(lambda: service(layout, "recorder").state == "up")
+
+
+def test_a_look_at_the_lock_is_not_taken_for_a_supervisor(layout: Layout) -> None:
+    """The lock is taken although somebody holds it for the moment of a look."""
+    layout.prepare_home()
+    layout.lock_file.touch()
+    with layout.lock_file.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        threading.Timer(0.2, lambda: fcntl.flock(file, fcntl.LOCK_UN)).start()
+        StackLock.take(layout.lock_file).release()
 
 
 def test_a_killed_supervisor_leaves_nothing_running(layout: Layout, living: Living) -> None:

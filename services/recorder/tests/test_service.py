@@ -1,6 +1,7 @@
 """How the service starts, answers, tells and ends."""
 
 import asyncio
+import json
 import sqlite3
 import time
 
@@ -8,6 +9,7 @@ import pytest
 
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import Committed, CommittedRequest, RunRequest
+from mosaic_contracts.stack_files import REFUSED_EVENT, SERVICE_REFUSED
 from mosaic_recorder.announcer import INTERVAL_S, Announcer
 from mosaic_recorder.stream import Start, StreamState, start_of
 from mosaic_recorder.testing import (
@@ -152,8 +154,12 @@ async def test_newer_store_is_refused_with_words(
         db.execute("PRAGMA user_version = 99")
     db.close()
     recorder.start()
-    assert await asyncio.to_thread(recorder.wait) == 1
-    assert "update MOSAIC" in recorder.log
+    assert await asyncio.to_thread(recorder.wait) == SERVICE_REFUSED
+    last = json.loads(recorder.log.splitlines()[-1])
+    assert last["event"] == REFUSED_EVENT
+    assert f"{path}: " in last["message"]
+    assert "update MOSAIC" in last["message"]
+    assert "Traceback" not in recorder.log
     assert path.exists()
 
 

@@ -13,6 +13,8 @@ from mosaic_cli.stack.supervisor import StartOptions, supervise
 
 EXIT_ALREADY_UP = 75
 EXIT_CANNOT = 6
+STACK_REFUSED = "stack.refused"
+"""Event of the line on stderr that says why there is no stack."""
 
 
 def main() -> int:
@@ -25,7 +27,7 @@ def main() -> int:
     try:
         supervise(Layout.of_environment(), options)
     except StackStartProblem as error:
-        print(json.dumps({"event": "stack.refused", "message": str(error)}), file=sys.stderr)
+        print(json.dumps({"event": STACK_REFUSED, "message": str(error)}), file=sys.stderr)
         return EXIT_ALREADY_UP if isinstance(error, StackAlreadyUp) else EXIT_CANNOT
     return 0
 

@@ -12,15 +12,16 @@ from pathlib import Path
 from mosaic_cli.stack import tether
 from mosaic_cli.stack.plan import ServicePlan
 from mosaic_cli.stack.ports import clash, is_free
-from mosaic_cli.stack.process import start_ticks
+from mosaic_cli.stack.process import start_ticks, utf8_text
+from mosaic_cli.stack.service_log import last_message, rotate
 from mosaic_contracts.stack import ServiceEntry
+from mosaic_contracts.stack_files import SERVICE_REFUSED
 
 FIRST_DELAY_S = 0.2
 LONGEST_DELAY_S = 10.0
 STEADY_S = 30.0
 """Up for so long, and the next crash counts as the first."""
 PROBE_EVERY_S = 0.1
-MAX_LOG_BYTES = 10 * 2**20
 
 STARTING, UP, BACKING_OFF, STOPPED = "starting", "up", "backing_off", "stopped"
 
@@ -38,8 +39,13 @@ class Keeper:
     def __init__(self, plan: ServicePlan, home: Path, on_change: Callable[[], None]) -> None:
         self.plan = plan
         self.entry = KeptService(
-            name=plan.name, state=STOPPED, log=plan.log, program=plan.mark or plan.argv[0]
+            name=plan.name,
+            state=STOPPED,
+            log=plan.log,
+            program=plan.mark or utf8_text(plan.argv[0]),
         )
+        self.refusal: str | None = None
+        """Why the service cannot work until a person changes something, in its own words."""
         self._log = home / plan.log
         self._on_change = on_change
         self._stopping = asyncio.Event()
@@ -112,6 +118,9 @@ class Keeper:
     def _describe_exit(self, code: int) -> str:
         if code < 0:
             return f"signal {signal.Signals(-code).name}"
+        if code == SERVICE_REFUSED:
+            self.refusal = last_message(self._log) or f"It ended with exit code {code}."
+            return f"refused: {self.refusal}"
         if code != 0 and self.plan.port is not None and not is_free(self.plan.port):
             return f"exit code {code}; {clash(self.plan.name, self.plan.port)}"
         return f"exit code {code}"
@@ -119,15 +128,6 @@ class Keeper:
     def _change(self, state: str) -> None:
         self.entry.state = state
         self._on_change()
-
-
-def rotate(log: Path) -> None:
-    """Put a log that has grown large aside, at most one."""
-    try:
-        if log.stat().st_size > MAX_LOG_BYTES:
-            log.replace(log.with_suffix(".old.log"))
-    except FileNotFoundError:
-        log.parent.mkdir(parents=True, exist_ok=True)
 
 
 async def _either(ended: "asyncio.Task[int]", event: asyncio.Event) -> None:

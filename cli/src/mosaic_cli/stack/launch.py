@@ -1,6 +1,5 @@
 """Starting a detached stack and waiting for it; taking one down. Used by `up -d`, `down` and `demo`."""
 
-import json
 import os
 import subprocess
 import sys
@@ -10,10 +9,10 @@ from pathlib import Path
 
 from mosaic_cli.errors import StackStartProblem
 from mosaic_cli.stack import tether, xmpp
-from mosaic_cli.stack.__main__ import EXIT_ALREADY_UP
-from mosaic_cli.stack.keeper import rotate
+from mosaic_cli.stack.__main__ import EXIT_ALREADY_UP, STACK_REFUSED
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.lock import lock_holder, lost_holders
+from mosaic_cli.stack.lock import is_held, lock_holder, lost_holders
+from mosaic_cli.stack.service_log import last_message, log_tail, rotate
 from mosaic_cli.stack.state import earlier_stack, end_strays, running_stack
 from mosaic_cli.stack.supervisor import StartOptions
 from mosaic_contracts.interpreter import python_module
@@ -82,6 +81,8 @@ def wait_until_ready(
             if code != EXIT_ALREADY_UP:
                 raise StackStartProblem(_refusal(layout.supervisor_log, code))
             supervisor = None  # somebody else was faster, so theirs is the one to wait for
+        if supervisor is None and not is_held(layout.lock_file):
+            raise StackStartProblem(_refusal(layout.supervisor_log, None))
         stack = running_stack(layout.home, layout.lock_file)
         watch(stack)
         if stack is not None:
@@ -109,26 +110,13 @@ def take_down(layout: Layout, timeout_s: float = DOWN_TIMEOUT_S) -> bool:
     return True
 
 
-def log_tail(path: Path, lines: int = 8) -> list[str]:
-    """Last lines of a log, read from its end."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - 16384))
-            return file.read().decode(errors="replace").splitlines()[-lines:]
-    except OSError:
-        return []
-
-
-def _refusal(log: Path, code: int) -> str:
-    for line in reversed(log_tail(log, 50)):
-        try:
-            said = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(said, dict) and said.get("event") == "stack.refused":
-            return str(said["message"])
+def _refusal(log: Path, code: int | None) -> str:
+    said = last_message(log, STACK_REFUSED)
+    if said is not None:
+        return said
     tail = "\n  ".join(log_tail(log))
-    return f"The supervisor ended with exit code {code} before the stack was ready. Its log, {log}:\n  {tail}"
+    ended = "ended" if code is None else f"ended with exit code {code}"
+    return f"The supervisor {ended} before the stack was ready. Its log, {log}:\n  {tail}"
 
 
 def _not_ready(layout: Layout, stack: StackFile | None, timeout_s: float) -> str:

@@ -3,11 +3,15 @@
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 from typing import Self
 
 from mosaic_cli.errors import HomeUnusable, StackAlreadyUp
 from mosaic_cli.stack.process import Process, current, start_ticks
+
+LOOKER_S = 1.0
+LOOK_EVERY_S = 0.005
 
 
 class StackLock:
@@ -29,13 +33,9 @@ class StackLock:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise HomeUnusable(f"{path} cannot be opened ({error.strerror}).") from error
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not _take_or_find_holder(fd):
             os.close(fd)
-            raise StackAlreadyUp(
-                "A stack is already up here. `./mosaic status` shows it."
-            ) from error
+            raise StackAlreadyUp("A stack is already up here. `./mosaic status` shows it.")
         holder = {"pid": os.getpid(), "start_ticks": start_ticks(os.getpid())}
         os.ftruncate(fd, 0)
         os.pwrite(fd, json.dumps(holder).encode(), 0)
@@ -52,6 +52,38 @@ class StackLock:
     def release(self) -> None:
         """Let go of the lock (the end of the process does too)."""
         os.close(self._fd)
+
+
+def _take_or_find_holder(fd: int) -> bool:
+    """Take the lock; False when a supervisor has it.
+
+    Someone who only looks holds the lock for an instant (`is_held`), and writes no name into it.
+    """
+    deadline_s = time.monotonic() + LOOKER_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if _written_holder(fd) is not None or time.monotonic() > deadline_s:
+                return False
+            time.sleep(LOOK_EVERY_S)  # a lock that is let go of announces nothing
+        else:
+            return True
+
+
+def is_held(path: Path) -> bool:
+    """Whether a supervisor of this data root lives."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def lock_holder(path: Path) -> Process | None:

@@ -30,7 +30,7 @@ class Process:
             raw = (_PROC / str(self.pid) / "cmdline").read_bytes()
         except OSError:
             return []
-        return [part.decode(errors="replace") for part in raw.split(b"\0") if part]
+        return [os.fsdecode(part) for part in raw.split(b"\0") if part]
 
     def open_files(self) -> list[str]:
         """What its descriptors point to, as /proc names it; empty when it is gone or another user's."""
@@ -79,6 +79,11 @@ def ask_to_end(processes: list[Process], within_s: float) -> list[Process]:
     finally:
         for fd in opened:
             os.close(fd)
+
+
+def utf8_text(path: str) -> str:
+    """Return a path as it stands in our files, which are UTF-8 in every locale."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def wait_for(pidfd: int, timeout_s: float) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from mosaic_cli.stack.keeper import KeptService
 from mosaic_cli.stack.lock import lock_holder
 from mosaic_cli.stack.ports import Ports
-from mosaic_cli.stack.process import Process
+from mosaic_cli.stack.process import Process, utf8_text
 from mosaic_client import StackUnreachable, read_stack_file
 from mosaic_contracts.stack import StackFile
 
@@ -62,7 +62,7 @@ def end_strays(stack: StackFile) -> list[str]:
         if kept.pid is None or kept.start_ticks is None:
             continue
         process = Process(kept.pid, kept.start_ticks)
-        command = process.command()
+        command = map(utf8_text, process.command())
         if process.is_alive and kept.program in command:
             process.end(STRAY_TERM_S)
             ended.append(kept.name)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from mosaic_cli.errors import StackLockLost
+from mosaic_cli.errors import StackLockLost, StackStartProblem
 from mosaic_cli.stack.keeper import Keeper
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import StackLock, lost_holders
@@ -50,6 +50,9 @@ class Supervisor:
         self._plan = plan
         self._lock = lock
         self.lost_lock = False
+        self.refusal: str | None = None
+        """Why the stack cannot start, in the words of the service that refused to work."""
+        self._was_ready = False
         self._watch = watch
         self._stopping = asyncio.Event()
         self._kept: dict[Keeper, asyncio.Task[None]] = {}
@@ -91,7 +94,7 @@ class Supervisor:
             await self._kept[keeper]
 
     def _keep(self, plan: ServicePlan) -> Keeper:
-        keeper = Keeper(plan, self._layout.home, self._changed)
+        keeper = Keeper(plan, self._layout.home, lambda: self._service_changed(keeper))
         self.stack.services.append(keeper.entry)
         self._kept[keeper] = asyncio.create_task(keeper.keep())
         self._changed()
@@ -124,6 +127,7 @@ class Supervisor:
             ready = await self._plan.probe()
             if ready != self.stack.ready:
                 self.stack.ready = ready
+                self._was_ready |= ready
                 self._changed()
             with suppress(TimeoutError):
                 wait_s = RECHECK_EVERY_S if ready else READY_EVERY_S
@@ -139,6 +143,13 @@ class Supervisor:
     def _lose_lock(self) -> None:
         self.lost_lock = True
         self.stop()
+
+    def _service_changed(self, keeper: Keeper) -> None:
+        self._changed()
+        if keeper.refusal is not None and not self._was_ready:
+            # starting it again helps nobody; a stack that was ready has runs, and goes on trying
+            self.refusal = f"The {keeper.plan.name} cannot start: {keeper.refusal}"
+            self.stop()
 
     def _changed(self) -> None:
         if not self.lost_lock and self._lock.is_in_place():
@@ -179,6 +190,8 @@ def supervise(layout: Layout, options: StartOptions, watch: Watch | None = None)
 async def _run(layout: Layout, plan: StackPlan, lock: StackLock, watch: Watch | None) -> None:
     supervisor = Supervisor(layout, plan, lock, watch)
     await supervisor.run()
+    if supervisor.refusal is not None:
+        raise StackStartProblem(supervisor.refusal)
     if supervisor.lost_lock:
         raise StackLockLost(
             f"{lock.path} was deleted or replaced while the stack was up, so the stack ended itself. "

@@ -9,8 +9,8 @@ from mosaic_cli.errors import NoStack, StackStartProblem
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack import xmpp as server
-from mosaic_cli.stack.launch import log_tail
 from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.service_log import log_tail
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import StartOptions
 from mosaic_cli.verbs.stack import start_and_wait

@@ -10,3 +10,7 @@ RUNS_DIR = "runs"
 LOG_DIR = "logs"
 """Logs of the embedded stack, one file a service."""
 BROKER_LOG = f"{LOG_DIR}/broker.log"
+SERVICE_REFUSED = 78
+"""Exit code of a service that cannot work until a person changes something (EX_CONFIG of sysexits.h)."""
+REFUSED_EVENT = "service.refused"
+"""Event of its last log line; `message` says what to do."""

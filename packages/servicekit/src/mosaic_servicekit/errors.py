@@ -3,7 +3,14 @@
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 
 
-class SettingsInvalid(ValueError):
+class ServiceRefused(RuntimeError):
+    """The service cannot work until a person changes something; the message is one sentence that says what.
+
+    `run_service` logs the message and exits with SERVICE_REFUSED, so that nothing starts the service again in vain.
+    """
+
+
+class SettingsInvalid(ServiceRefused, ValueError):
     """An environment variable has a value that cannot be used; the message names it and what is allowed."""
 
 

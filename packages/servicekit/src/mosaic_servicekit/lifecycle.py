@@ -5,6 +5,8 @@ import signal
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
+from mosaic_contracts.stack_files import REFUSED_EVENT, SERVICE_REFUSED
+from mosaic_servicekit.errors import ServiceRefused
 from mosaic_servicekit.logging import get_log
 
 CLOSE_DEADLINE_S = 10.0
@@ -34,7 +36,8 @@ class Service:
         if task.cancelled() or task.exception() is None:
             return
         error = task.exception()
-        get_log().error("task.died", task=task.get_name(), error=repr(error), exc_info=error)
+        if not isinstance(error, ServiceRefused):
+            get_log().error("task.died", task=task.get_name(), error=repr(error), exc_info=error)
         self.failure = self.failure or error
         self.stop.set()
 
@@ -60,7 +63,7 @@ Main = Callable[[Service], Awaitable[None]]
 
 
 async def serve_until_stopped(main: Main) -> int:
-    """Run `main` with signal handlers; return the exit code (0: asked to stop, 1: something died)."""
+    """Run `main` with signal handlers; return the exit code (0: asked to stop, 1: something died, 78: refused)."""
     service = Service()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -80,10 +83,19 @@ async def serve_until_stopped(main: Main) -> int:
         await service.end_tasks()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
+    for failure in (outcome, service.failure):
+        if isinstance(failure, ServiceRefused):
+            return refuse(failure)
     if isinstance(outcome, BaseException):
         get_log().error("service.died", error=repr(outcome), exc_info=outcome)
         return 1
     return 1 if service.failure is not None else 0
+
+
+def refuse(error: ServiceRefused) -> int:
+    """Log why the service cannot work, and return its exit code."""
+    get_log().error(REFUSED_EVENT, message=str(error))
+    return SERVICE_REFUSED
 
 
 def run_service(main: Main) -> int:

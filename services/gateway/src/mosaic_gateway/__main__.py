@@ -11,13 +11,13 @@ from mosaic_gateway.access_token import load_token
 from mosaic_gateway.app import create_app
 from mosaic_gateway.assembly import assemble, close_parts
 from mosaic_gateway.certificate import check_pair, own_certificate
-from mosaic_gateway.errors import GatewayError
+from mosaic_gateway.errors import GatewayError, PortTaken
 from mosaic_gateway.guard import LOOPBACK_HOSTS
 from mosaic_gateway.server import bind, make_server
 from mosaic_gateway.settings import GatewaySettings
 from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.errors import SettingsInvalid
-from mosaic_servicekit.lifecycle import Service, run_service
+from mosaic_servicekit.errors import ServiceRefused, SettingsInvalid
+from mosaic_servicekit.lifecycle import Service, refuse, run_service
 from mosaic_servicekit.logging import configure_logging, get_log, redactor
 
 CLOSE_S = 2.0
@@ -93,9 +93,13 @@ def main() -> int:
         doors = open_doors(settings)
         token = load_token(settings.token_path)
         ticket_key = load_token(settings.ticket_key_path)
-    except (GatewayError, SettingsInvalid) as error:
+    except PortTaken as error:
         get_log().error("gateway.cannot_start", error=str(error))
-        return 1
+        return 1  # whoever has the port may leave it
+    except GatewayError as error:
+        return refuse(ServiceRefused(str(error)))
+    except SettingsInvalid as error:
+        return refuse(error)
     redactor.hide(token)
     redactor.hide(ticket_key)
     return run_service(lambda service: serve_gateway(service, settings, token, ticket_key, doors))

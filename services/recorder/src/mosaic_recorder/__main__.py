@@ -9,10 +9,10 @@ from mosaic_recorder.settings import RecorderSettings
 from mosaic_recorder.vault import Vault
 from mosaic_recorder.verbs import SERVICE, Verbs
 from mosaic_servicekit.bus import Bus
-from mosaic_servicekit.errors import SettingsInvalid
+from mosaic_servicekit.errors import ServiceRefused
 from mosaic_servicekit.lifecycle import Service, run_service
-from mosaic_servicekit.logging import configure_logging, get_log
-from mosaic_store import open_reader
+from mosaic_servicekit.logging import configure_logging
+from mosaic_store import StoreForeign, StoreWalRefused, open_reader
 
 _GC_THRESHOLD = 100_000
 """A decoded batch is thousands of live objects without cycles; the default looks at them all the time."""
@@ -34,6 +34,8 @@ async def serve(service: Service) -> None:
             await bus.start()
             await bus.serve(SERVICE, Verbs(recorder, vault, reader, guard).table())
             await recorder.run()
+        except (StoreForeign, StoreWalRefused) as error:
+            raise ServiceRefused(f"{settings.store_path}: {error}") from error
         finally:
             await vault.close()
             vault.stop()
@@ -42,11 +44,8 @@ async def serve(service: Service) -> None:
 
 def main() -> int:
     """Run the service; the exit code."""
-    try:
-        return run_service(serve)
-    except SettingsInvalid as error:
-        get_log().error("settings.invalid", error=str(error))
-        return 2
+    configure_logging(SERVICE)
+    return run_service(serve)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,17 @@ import sys
 from mosaic_scheduler.app import SchedulerApp
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_servicekit.errors import SettingsInvalid
-from mosaic_servicekit.lifecycle import Service, run_service
+from mosaic_servicekit.lifecycle import Service, refuse, run_service
 from mosaic_servicekit.logging import configure_logging
 
 
 def main() -> int:
     """Entry point."""
+    configure_logging("scheduler")
     try:
         settings = SchedulerSettings.load()
     except SettingsInvalid as error:
-        sys.stderr.write(f"mosaic scheduler: {error}\n")
-        return 2
+        return refuse(error)
     configure_logging("scheduler", settings.log_format)
 
     async def serve(service: Service) -> None:

@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from mosaic_scheduler.errors import DatabaseUnavailable
 from mosaic_scheduler.schema import MIGRATIONS
+from mosaic_servicekit.errors import ServiceRefused
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -67,8 +68,9 @@ class Database:
     def _migrate(self, connection: sqlite3.Connection) -> None:
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(MIGRATIONS):
-            raise RuntimeError(
-                f"{self._path} was written by a newer MOSAIC (version {version}); update this checkout"
+            raise ServiceRefused(
+                f"{self._path} was written by a newer MOSAIC (version {version}, this one knows {len(MIGRATIONS)}); "
+                "nothing was changed: update MOSAIC, or name another MOSAIC_HOME"
             )
         for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
             connection.executescript(f"BEGIN;{step}PRAGMA user_version = {number};COMMIT;")
