@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import signal
+import socketserver
 import sys
 
 HOME = pathlib.Path(os.environ["MOSAIC_HOME"])
@@ -32,13 +33,23 @@ def serve(port: int) -> None:
     http.server.ThreadingHTTPServer(("127.0.0.1", port), Answer).serve_forever()
 
 
+class Greeting(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.sendall(b'INFO {"jetstream":true}\r\n')
+
+
+def greet(port: int) -> None:
+    socketserver.ThreadingTCPServer.allow_reuse_address = True
+    socketserver.ThreadingTCPServer(("127.0.0.1", port), Greeting).serve_forever()
+
+
 def main() -> None:
     argv = sys.argv[1:]
     if "-m" in argv:
         argv = argv[argv.index("-m") :]  # the options of the interpreter come first
     if argv[:3] == ["-m", "mosaic_servicekit.broker", "init"]:
         config = HOME / "nats.conf"
-        config.write_text(argv[argv.index("--monitor-port") + 1])
+        config.write_text(argv[argv.index("--port") + 1])
         print(json.dumps({"config": str(config)}))
         return
     name = "broker" if argv[0] == "-c" else argv[1].removeprefix("mosaic_")
@@ -50,7 +61,7 @@ def main() -> None:
     deaf = (HOME / f"deaf.{name}").exists()
     signal.signal(signal.SIGTERM, signal.SIG_IGN if deaf else lambda *_: os._exit(0))
     if name == "broker":
-        serve(int(pathlib.Path(argv[1]).read_text()))
+        greet(int(pathlib.Path(argv[1]).read_text()))
     if name == "gateway":
         token = HOME / "secrets" / "gateway.token"
         token.parent.mkdir(exist_ok=True)

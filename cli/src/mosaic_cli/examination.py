@@ -208,7 +208,7 @@ def _old_ports(layout: Layout) -> list[Finding]:
     ports = ports_of(earlier) if earlier is not None else None
     if ports is None:
         return []
-    named = {"gateway": ports.gateway, "broker": ports.broker, "broker's monitor": ports.monitor}
+    named = {"gateway": ports.gateway, "broker": ports.broker}
     return [
         _warning("ports", f"{clash(name, port)} The next start takes another one.")
         for name, port in named.items()

@@ -12,6 +12,7 @@ from pathlib import Path
 from mosaic_cli.stack import tether
 from mosaic_cli.stack.plan import ServicePlan
 from mosaic_cli.stack.ports import clash, is_free
+from mosaic_cli.stack.private import open_log
 from mosaic_cli.stack.process import start_ticks, utf8_text
 from mosaic_cli.stack.service_log import last_message, rotate
 from mosaic_contracts.stack import ServiceEntry
@@ -88,7 +89,7 @@ class Keeper:
 
     async def _start(self) -> Process:
         rotate(self._log)
-        with self._log.open("ab") as log:
+        with open_log(self._log) as log:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", tether.__file__, str(os.getpid())),
                 *self.plan.argv,

@@ -12,6 +12,7 @@ from mosaic_cli.stack import tether, xmpp
 from mosaic_cli.stack.__main__ import EXIT_ALREADY_UP, STACK_REFUSED
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import is_held, lock_holder, lost_holders
+from mosaic_cli.stack.private import open_log
 from mosaic_cli.stack.service_log import last_message, log_tail, rotate
 from mosaic_cli.stack.state import earlier_stack, end_strays, running_stack
 from mosaic_cli.stack.supervisor import StartOptions
@@ -51,7 +52,7 @@ def start_detached(
         "MOSAIC_ROOT": str(layout.root),
         "MOSAIC_VENVS": str(layout.venvs),
     }
-    with layout.supervisor_log.open("ab") as log:
+    with open_log(layout.supervisor_log) as log:
         return subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,

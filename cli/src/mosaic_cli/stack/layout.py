@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mosaic_cli.errors import EnvironmentMissing, HomeUnusable
+from mosaic_cli.stack.private import make_private
 from mosaic_client import data_root
 from mosaic_contracts.stack import LOG_DIR, STACK_FILE, STACK_LOCK, TOKEN_FILE
 
@@ -71,7 +72,7 @@ class Layout:
         """
         try:
             for folder in (self.lock_file.parent, self.home / LOG_DIR):
-                folder.mkdir(parents=True, exist_ok=True)
+                make_private(folder)
             probe = self.lock_file.parent / ".writable"
             probe.write_text("")
             probe.unlink()

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import httpx
 
 from mosaic_cli.errors import StackStartProblem
+from mosaic_cli.stack.greeting import greets
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.ports import Ports
+from mosaic_cli.stack.ports import HOST, Ports
 from mosaic_contracts.interpreter import python_module
 
 INIT_TIMEOUT_S = 60.0
@@ -54,8 +55,11 @@ class Probes:
         self._http = httpx.AsyncClient(trust_env=False, timeout=PROBE_TIMEOUT_S)
 
     async def broker(self) -> bool:
-        """The broker's own health check, JetStream included."""
-        return await self._is_ok(f"{self._ports.monitor_url}/healthz")
+        """The broker greets a client, and JetStream is up.
+
+        It listens once its streams are recovered. Its monitor, which would say the same, asks for no credential.
+        """
+        return await greets(HOST, self._ports.broker)
 
     async def gateway(self) -> bool:
         """The gateway answers."""
@@ -143,7 +147,7 @@ def _service_env(layout: Layout, ports: Ports, name: str) -> dict[str, str]:
 
 def _init_broker(layout: Layout, ports: Ports, python: str) -> str:
     argv = python_module(python, "mosaic_servicekit.broker", "init", "--home", str(layout.home))
-    argv += ["--port", str(ports.broker), "--monitor-port", str(ports.monitor)]
+    argv += ["--port", str(ports.broker)]
     environ = {**os.environ, "MOSAIC_HOME": str(layout.home)}
     try:
         done = subprocess.run(

@@ -16,8 +16,6 @@ class Ports:
 
     gateway: int
     broker: int
-    monitor: int
-    """The broker's HTTP port for health."""
 
     @property
     def gateway_url(self) -> str:
@@ -26,10 +24,6 @@ class Ports:
     @property
     def broker_url(self) -> str:
         return f"nats://{HOST}:{self.broker}"
-
-    @property
-    def monitor_url(self) -> str:
-        return f"http://{HOST}:{self.monitor}"
 
 
 def choose_ports(gateway: int | None, broker: int | None, earlier: Ports | None = None) -> Ports:
@@ -53,7 +47,6 @@ def choose_ports(gateway: int | None, broker: int | None, earlier: Ports | None 
     return Ports(
         gateway=choose(gateway, earlier.gateway if earlier else None),
         broker=choose(broker, earlier.broker if earlier else None),
-        monitor=choose(None, earlier.monitor if earlier else None),
     )
 
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from mosaic_cli.stack.private import make_private
 from mosaic_contracts.stack_files import REFUSED_EVENT
 
 MAX_LOG_BYTES = 10 * 2**20
@@ -16,7 +17,7 @@ def rotate(log: Path) -> None:
         if log.stat().st_size > MAX_LOG_BYTES:
             log.replace(log.with_suffix(".old.log"))
     except FileNotFoundError:
-        log.parent.mkdir(parents=True, exist_ok=True)
+        make_private(log.parent)
 
 
 def log_tail(path: Path, lines: int = 8) -> list[str]:

@@ -42,13 +42,12 @@ def earlier_stack(home: Path) -> StackFile | None:
 def ports_of(stack: StackFile) -> Ports | None:
     """The ports that stack.json names."""
     try:
-        gateway, broker, monitor = (
-            int(url.rpartition(":")[2])
-            for url in (stack.gateway_url, stack.broker_url, stack.monitor_url)
+        gateway, broker = (
+            int(url.rpartition(":")[2]) for url in (stack.gateway_url, stack.broker_url)
         )
     except ValueError:
         return None
-    return Ports(gateway, broker, monitor)
+    return Ports(gateway, broker)
 
 
 def end_strays(stack: StackFile) -> list[str]:

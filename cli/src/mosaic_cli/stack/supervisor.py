@@ -62,7 +62,6 @@ class Supervisor:
             supervisor_pid=os.getpid(),
             gateway_url=plan.ports.gateway_url,
             broker_url=plan.ports.broker_url,
-            monitor_url=plan.ports.monitor_url,
             started_at=time.time(),
         )
 

@@ -211,6 +211,6 @@ class StackFile(Light):
     supervisor_pid: int
     gateway_url: str
     broker_url: str
-    monitor_url: str
+    monitor_url: str = ""
     ready: bool = False
     services: list[Service] = []

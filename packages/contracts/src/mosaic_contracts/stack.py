@@ -50,7 +50,8 @@ class StackFile(PeerModel):
     supervisor_pid: int
     gateway_url: str
     broker_url: str
-    monitor_url: str
+    monitor_url: str = ""
+    """Of an older stack: its broker's monitor. Now none is opened, for it asks for no credential."""
     started_at: float
     ready: bool = False
     services: list[ServiceEntry] = Field(default_factory=list)

@@ -17,6 +17,7 @@ from mosaic_servicekit.credentials import (
     service_permissions,
     write_secret,
 )
+from mosaic_servicekit.privacy import private_folder
 
 CONFIG_FILE = "nats/config/nats.conf"
 MAX_PAYLOAD_BYTES = 8 * 2**20
@@ -29,12 +30,17 @@ LOOPBACK = "127.0.0.1"
 
 
 def init_broker(
-    home: Path, port: int, monitor_port: int, host: str = LOOPBACK, store: Path | None = None
+    home: Path,
+    port: int,
+    monitor_port: int | None = None,
+    host: str = LOOPBACK,
+    store: Path | None = None,
 ) -> Path:
     """Make what is missing below `home` and return the path of the server's configuration.
 
     The server listens on `host` (in a container: every address of its own networks) and keeps its streams in
-    `store`, by default `home/nats`. Its monitor listens on loopback only.
+    `store`, by default `home/nats`. Its monitor shows connections and streams to everybody who reaches it and asks for
+    no credential: it is opened for `monitor_port` only, on loopback, where a container keeps others away from it.
 
     Keys are made once and kept: credentials of runs that live must outlast a restart of the stack. JWTs and
     the configuration are written anew, for ports and permissions may have changed.
@@ -50,9 +56,11 @@ def init_broker(
     write_revoker(home, keys)
     write_secret(home / SIGNER_FILE, json.dumps({"account": account, "seed": keys["run_signer"]}))
     config = home / CONFIG_FILE
-    # The monitor asks for no credential, so it stays on loopback whatever `host` is.
-    places = _Places(f"{host}:{port}", f"{LOOPBACK}:{monitor_port}", store or home / "nats")
-    write_secret(config, _config(keys, places))
+    monitor = f"{LOOPBACK}:{monitor_port}" if monitor_port is not None else None
+    if store is None:
+        store = home / "nats"
+        private_folder(store)
+    write_secret(config, _config(keys, _Places(f"{host}:{port}", monitor, store)))
     Accounts(home, keys).write()
     return config
 
@@ -77,17 +85,17 @@ def _make_keys(home: Path) -> dict[str, str]:
 
 class _Places(NamedTuple):
     listen: str
-    monitor: str
+    monitor: str | None
     store: Path
 
 
 def _config(keys: dict[str, str], places: _Places) -> str:
+    monitor = f"http: {json.dumps(places.monitor)}\n" if places.monitor is not None else ""
     return f"""\
 # Written by mosaic_servicekit.broker at every start; changes here are lost.
 server_name: mosaic
 listen: {json.dumps(places.listen)}
-http: {json.dumps(places.monitor)}
-max_payload: {MAX_PAYLOAD_BYTES}
+{monitor}max_payload: {MAX_PAYLOAD_BYTES}
 jetstream {{
   store_dir: {quote_path(places.store)}
   max_file_store: {MAX_STORE_BYTES}
@@ -120,7 +128,7 @@ def main() -> None:
     init = verbs.add_parser("init", help="make keys, credentials and the server's configuration")
     init.add_argument("--home", type=Path, required=True, help="MOSAIC_HOME")
     init.add_argument("--port", type=int, required=True, help="port for clients")
-    init.add_argument("--monitor-port", type=int, required=True, help="port for /healthz")
+    init.add_argument("--monitor-port", type=int, help="port for /healthz (no monitor)")
     init.add_argument("--host", default=LOOPBACK, help=f"address to listen on ({LOOPBACK})")
     init.add_argument("--store", type=Path, help="folder of the streams (HOME/nats)")
     check = verbs.add_parser("check", help="find services that the broker does not admit")

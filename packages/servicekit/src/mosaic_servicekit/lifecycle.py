@@ -8,6 +8,7 @@ from typing import Any
 from mosaic_contracts.stack_files import REFUSED_EVENT, SERVICE_REFUSED
 from mosaic_servicekit.errors import ServiceRefused
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.privacy import umask
 
 CLOSE_DEADLINE_S = 10.0
 """Time for `main` to return after the stop event, before it is cancelled."""
@@ -99,5 +100,9 @@ def refuse(error: ServiceRefused) -> int:
 
 
 def run_service(main: Main) -> int:
-    """Run a service until it is told to stop. For `sys.exit(run_service(main))`."""
+    """Run a service until it is told to stop. For `sys.exit(run_service(main))`.
+
+    Files that it makes are its user's alone.
+    """
+    umask.make_private()
     return asyncio.run(serve_until_stopped(main))

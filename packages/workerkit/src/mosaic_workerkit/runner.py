@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from mosaic_workerkit.stray import end_strays, own_ancestors
 
@@ -87,7 +87,7 @@ class Runner:
             self._stop_asked = True
             return "asked to stop before the worker was started"
         try:
-            with (self._run_dir / "logs/worker.log").open("ab") as log:
+            with _open_log(self._run_dir / "logs/worker.log") as log:
                 self._worker = self._spawn(self._launch["worker_argv"], log.fileno(), dies=True)
         except (OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
             _say("worker.not_started", error=str(error))
@@ -104,7 +104,7 @@ class Runner:
             *("--run-dir", str(self._run_dir)),
         ]
         try:
-            with (self._run_dir / "logs/shipper.log").open("ab") as log:
+            with _open_log(self._run_dir / "logs/shipper.log") as log:
                 self._shipper = self._spawn([*argv, *more], log.fileno(), dies=False)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             self._shipper = None
@@ -334,6 +334,12 @@ class Runner:
         return self._run_dir / f"control/.exit.{number}.json"
 
 
+def _open_log(path: Path) -> BinaryIO:
+    """Open a log to append to it; only the run's user can read it, whatever the umask."""
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    return os.fdopen(fd, "ab")
+
+
 def _reserve(path: Path) -> None:
     """Take the blocks for a report now: when a full disk ended the run, the report must still fit."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -481,7 +487,7 @@ def main() -> int:
     if _ran_before(run_dir, launch["attempt"]):
         _say("runner.refused", error=f"attempt {launch['attempt']} was started before")
         return EXIT_ALREADY_RAN
-    (run_dir / "logs").mkdir(exist_ok=True)
+    (run_dir / "logs").mkdir(mode=0o700, exist_ok=True)
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     return Runner(run_dir, launch).run()
 

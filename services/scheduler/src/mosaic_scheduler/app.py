@@ -39,6 +39,7 @@ from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.placement.run_folder import RunFolder
 from mosaic_scheduler.preflight.report import Preflight
+from mosaic_scheduler.private_home import close_home
 from mosaic_scheduler.proxy import Proxies
 from mosaic_scheduler.queue.dispatch import Dispatcher
 from mosaic_scheduler.queue.duration import PastDurations
@@ -208,6 +209,7 @@ class SchedulerApp:
 
     async def run(self, service: Service) -> None:
         """Serve until told to stop. Runs go on without us; the next scheduler adopts them."""
+        await asyncio.to_thread(close_home, self._settings.home)
         try:
             await self._prepare()
         except PlacementUnavailable as error:

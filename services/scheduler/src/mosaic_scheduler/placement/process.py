@@ -38,6 +38,7 @@ from mosaic_scheduler.placement.run_folder import (
 )
 from mosaic_scheduler.runs.log_tail import last_lines
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.privacy import umask
 
 _RUNNER_LOCKED = 75
 """Exit code of a runner that found another one holding the run."""
@@ -300,6 +301,7 @@ def _start_runner(folder: RunFolder, order: LaunchOrder) -> subprocess.Popen[byt
                 cwd=folder.path,
                 env={**_base_environment(), **folder.environment(), **grant_variable(order.grant)},
                 start_new_session=True,  # it outlives us, and a Ctrl-C at our terminal
+                umask=umask.of_user,  # what the user's program makes elsewhere is the user's business
             )
         except OSError as error:
             raise PlacementFailed(f"{order.python} cannot be executed: {error}") from error

@@ -23,12 +23,14 @@ from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.secrets import delivery as secrets
 from mosaic_scheduler.xmpp import delivery as xmpp
 from mosaic_servicekit.logging import get_log
+from mosaic_servicekit.privacy import private_folder
 
 RUNNER_MODULE = "mosaic_workerkit.runner"
 SHIPPER_MODULE = "mosaic_workerkit.shipper"
 DRAIN_S = 30.0
 """For the shipper after the worker's end; what is left by then is shipped later."""
 _NO_FILE = (FileNotFoundError, NotADirectoryError)
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 _SEGMENT_SUFFIX = ".seg"
 _STOP_MARK = "control/stop.sent"
 _THREADS = (
@@ -61,9 +63,8 @@ class RunFolder:
     def _write_all(self, order: LaunchOrder) -> None:
         control = self.path / "control"
         shutil.rmtree(control, ignore_errors=True)
-        self.path.mkdir(parents=True, exist_ok=True)
-        control.mkdir(mode=0o700)
-        (self.path / "logs").mkdir(exist_ok=True)
+        for folder in (self.path, control, self.path / "logs"):
+            private_folder(folder)
         if order.write_creds is not None:
             order.write_creds(self.path / launch.CREDS_FILE)
         secrets.deliver(self.path, order.secrets)
@@ -107,9 +108,10 @@ class RunFolder:
     def open_log(self, name: str) -> BinaryIO:
         """A log of the run, to be appended to. Raises PlacementFailed: it cannot be written."""
         try:
-            return (self.path / name).open("ab")
+            fd = os.open(self.path / name, _APPEND, 0o600)
         except OSError as error:
             raise PlacementFailed(fault_words(self.path, error)) from error
+        return os.fdopen(fd, "ab")
 
     def withdraw(self) -> None:
         """Delete what an attempt had for its lifetime only.

@@ -1,0 +1,25 @@
+"""The first line that a nats-server sends: `INFO {...}`, before any credential is asked for."""
+
+import asyncio
+import json
+
+_ANSWER_S = 5.0
+
+
+async def greets(host: str, port: int) -> bool:
+    """Whether a nats-server with JetStream listens there."""
+    writer = None
+    try:
+        async with asyncio.timeout(_ANSWER_S):
+            reader, writer = await asyncio.open_connection(host, port)
+            word, _, told = (await reader.readline()).partition(b" ")
+            info = json.loads(told)
+    except (
+        OSError,
+        ValueError,
+    ):  # nobody listens, or something else does; TimeoutError is an OSError
+        return False
+    finally:
+        if writer is not None:
+            writer.transport.abort()
+    return word == b"INFO" and isinstance(info, dict) and info.get("jetstream") is True
