@@ -20,7 +20,7 @@ def test_a_run_in_its_container(compose: ComposeStack) -> None:
     assert compose.run_containers() == []
 
 
-@pytest.mark.parametrize("service", ["nats", "recorder", "scheduler", "gateway", "engine"])
+@pytest.mark.parametrize("service", ["nats", "recorder", "scheduler", "gateway", "engine", "doors"])
 def test_a_killed_service_heals(compose: ComposeStack, service: str) -> None:
     """kill -9 of a service's container while a run writes: it comes back, the run ends truly, nothing is lost."""
     run_id = compose.submit(steps=60_000, parameters={"rate": 10_000}).run_id

@@ -36,7 +36,7 @@ info = json.load(open(os.environ["MOSAIC_RUN_DIR"] + "/control/runner.json"))
 os.kill(info["worker_pid"], int(sys.argv[1]))
 """
 # Each before what it needs has come back from its own restart, or after what needs it.
-ORDER = ("scheduler", "nats", "engine", "gateway", "recorder")
+ORDER = ("scheduler", "nats", "engine", "gateway", "doors", "recorder")
 
 
 class ContainerHouse:

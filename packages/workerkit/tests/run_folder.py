@@ -23,6 +23,7 @@ def make_run_folder(
     parameters: dict[str, Any] | None = None,
     run_id: str = RUN_ID,
     algorithm: str = "synthetic",
+    doors: list[dict[str, Any]] | None = None,
 ) -> Path:
     """Write spec.json and control/launch.json; returns the folder."""
     control = folder / "control"
@@ -51,6 +52,7 @@ def make_run_folder(
         "outbox_bytes": outbox_bytes,
         "when_outbox_full": when_outbox_full,
         "image": None,
+        "doors": doors or [],
     }
     (control / "launch.json").write_text(json.dumps(launch))
     return folder

@@ -57,6 +57,19 @@ class RunFile(PeerModel):
     spec: dict[str, object]
 
 
+DOORS_DIR = "doors"
+"""Below MOSAIC_HOME: sockets through which containers without a network reach the stack."""
+BROKER_DOOR = "broker.sock"
+XMPP_DOOR = "xmpp.sock"
+
+
+class Door(PeerModel):
+    """A port on the run's own loopback, and the socket that it leads to."""
+
+    port: int
+    socket: str
+
+
 class Launch(PeerModel):
     """`launch.json`, written by the placement before the runner starts."""
 
@@ -78,6 +91,8 @@ class Launch(PeerModel):
     when_outbox_full: str = "wait"
     image: str | None = None
     """Digest of the image that the attempt runs in; None: it runs in no container."""
+    doors: list[Door] = Field(default_factory=list)
+    """Opened by the shipper, where the run has no network to reach broker and XMPP server on."""
 
 
 class RunnerInfo(PeerModel):

@@ -8,6 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from mosaic_contracts.launch import DOORS_DIR
 from mosaic_servicekit.broker import init_broker
 from mosaic_servicekit.credentials import creds_path, write_secret
 from mosaic_servicekit.errors import CredentialsInvalid
@@ -16,7 +17,15 @@ from mosaic_servicekit.settings import ServiceSettings
 PORT, MONITOR_PORT = 4222, 8222
 STORE = Path("/var/lib/mosaic/nats")
 """Where the broker's container has its streams."""
-FOLDERS = ("db/telemetry", "nats/config", "nats/store", "runs", "secrets/gateway", "xmpp")
+FOLDERS = (
+    "db/telemetry",
+    DOORS_DIR,
+    "nats/config",
+    "nats/store",
+    "runs",
+    "secrets/gateway",
+    "xmpp",
+)
 
 
 def provision(home: Path, host: str) -> None:

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -38,6 +39,8 @@ _STEADY_S = 10.0
 _SHIPPER_ENDS_S = 1.0
 """Beyond its drain time, before it is killed."""
 _SHIPPER_GAVE_UP = 3
+_BACKLOG = 128
+"""Connections that may wait for the shipper at a door."""
 _LOOK_S = 0.3
 """A scheduler that looks whether the lock is free holds it for an instant; another runner holds it on."""
 
@@ -64,12 +67,15 @@ class Runner:
         self._oom_kills = _oom_kills()
         self._notes: dict[str, str] = {}
         self._end: dict[str, Any] = {}
+        self._doors: dict[int, int] = {}
+        """Listening sockets by their ports."""
 
     def run(self) -> int:
         """Do the whole of it; returns the exit code."""
         for number in (1, 2):
             _reserve(self._reserve_path(number))
         _reserve(self._run_dir / "control/last_words")
+        self._open_doors()
         self._start_shipper([])
         start_error = self._start_worker()
         self._write_info()
@@ -80,6 +86,15 @@ class Runner:
         drained = self._drain()
         self._write_exit("drained" if drained else "not_drained", reserve=2)
         return 0
+
+    def _open_doors(self) -> None:
+        """Listen on the ports that lead out of a container without a network, before the worker can ask for one.
+
+        The shipper, this one or its successor, takes the connections that wait here.
+        """
+        for door in self._launch.get("doors", []):
+            listening = socket.create_server(("127.0.0.1", door["port"]), backlog=_BACKLOG)
+            self._doors[door["port"]] = listening.detach()
 
     def _start_worker(self) -> str | None:
         """Start it; returns why it could not be executed."""
@@ -105,7 +120,7 @@ class Runner:
         ]
         try:
             with _open_log(self._run_dir / "logs/shipper.log") as log:
-                self._shipper = self._spawn([*argv, *more], log.fileno(), dies=False)
+                self._shipper = self._spawn([*argv, *more], log.fileno(), dies=False, doors=True)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             self._shipper = None
             self._put_off_shipper()
@@ -113,8 +128,11 @@ class Runner:
         else:
             _say("shipper.started", pid=self._shipper)
 
-    def _spawn(self, argv: list[str], log_fd: int, dies: bool) -> int:
-        """Start a child in its own process group; `dies`: with this runner, even when that is killed."""
+    def _spawn(self, argv: list[str], log_fd: int, dies: bool, doors: bool = False) -> int:
+        """Start a child in its own process group; `dies`: with this runner, even when that is killed.
+
+        `doors`: it is given the listening sockets.
+        """
         runner = self._pid
 
         def prepare() -> None:
@@ -132,12 +150,16 @@ class Runner:
             stdout=log_fd,
             stderr=log_fd,
             cwd=self._run_dir,
-            env=self._environment(),
+            env={**self._environment(), **(self._door_variable() if doors else {})},
+            pass_fds=tuple(self._doors.values()) if doors else (),
             process_group=0,
             preexec_fn=prepare,
         )
         child.returncode = 0  # reaped here with wait4, for its resource use
         return child.pid
+
+    def _door_variable(self) -> dict[str, str]:
+        return {"MOSAIC_DOORS": json.dumps(self._doors)} if self._doors else {}
 
     def _environment(self) -> dict[str, str]:
         return {

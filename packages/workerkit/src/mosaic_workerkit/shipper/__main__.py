@@ -16,6 +16,7 @@ from mosaic_workerkit.outbox import outbox_dir
 from mosaic_workerkit.outbox.segment import SHIPPER_LOCK
 from mosaic_workerkit.shipper.consignment import Consignment
 from mosaic_workerkit.shipper.courier import Courier
+from mosaic_workerkit.shipper.doors import opened
 from mosaic_workerkit.shipper.journal import say
 
 EXIT_UNREADABLE = 2
@@ -57,7 +58,8 @@ async def _ship(run_dir: Path, launch: Launch, drain: bool, timeout_s: float) ->
         loop.add_signal_handler(number, goods.begin_drain)
     if drain:
         goods.begin_drain()
-    all_committed = await Courier(goods).run(timeout_s, follow_parent=not drain)
+    async with opened(launch.doors):
+        all_committed = await Courier(goods).run(timeout_s, follow_parent=not drain)
     say("shipper.done" if all_committed else "shipper.gave_up", **goods.standing())
     return 0 if all_committed else EXIT_GAVE_UP
 

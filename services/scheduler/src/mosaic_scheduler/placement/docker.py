@@ -23,12 +23,14 @@ from docker.types import LogConfig, Mount
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
+from mosaic_contracts.launch import BROKER_DOOR, DOORS_DIR, XMPP_DOOR, Door
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.errors import PlacementFailed, PlacementUnavailable
 from mosaic_scheduler.placement.engine import (
     LABEL_STACK,
+    NO_NETWORK,
     Engine,
     asking_engine,
     explained,
@@ -67,12 +69,18 @@ _OOM_SCORE = 100
 """A machine that runs out of memory ends a run before a service, whose score is 0."""
 TMP = "/tmp"  # noqa: S108 - a file system of the container's own
 TMP_BYTES = 2**30
+_DOORS = "/run/mosaic/doors"
+"""Where a run without a network finds the sockets of the stack."""
+_LOOPBACK, _BROKER_PORT, _XMPP_PORT = "127.0.0.1", 4222, 5222
+_HOST_NAME = "run"
+"""Of such a container, known in it: some libraries look their own host's name up."""
 MIB = 2**20
 _DRAIN_MARGIN_S = 10.0
 _LISTENS_S = 3.0
 _STOP_MARGIN_S = 10
 """Beyond `grace_s`, when the engine itself stops a run: the runner then kills the worker and writes its report."""
-_NO_WAY_OUT, _WAY_OUT = "the broker, and no way out", "the broker, and the internet"
+_NO_WAY_OUT = "broker and XMPP server, and no way out"
+_WAY_OUT = "broker and XMPP server, and the internet with whatever this machine reaches"
 _REACH = {
     (internet, asked): _WAY_OUT
     if internet is Internet.OPEN or (asked and internet is Internet.ON_REQUEST)
@@ -134,7 +142,9 @@ class DockerPlacement:
         folder = self._folder(order.ref)
         network = f"{self._engine.network}: {_REACH[self._engine.internet, order.spec.internet]}"
         mounts = [f"{folder.path}: its own folder, and nothing else of this machine"]
-        plan = plan_of(order, folder, self.name, mounts, network)
+        if self._has_doors:
+            mounts.append(f"{_DOORS}: sockets of broker and XMPP server, its only way to the stack")
+        plan = plan_of(self._through_doors(order), folder, self.name, mounts, network)
         memory = (
             f"{order.spec.memory_mb:,} MiB of memory"
             if order.spec.memory_mb
@@ -251,7 +261,7 @@ class DockerPlacement:
             )
         try:
             # Pinned: what a tag means may change while the run waits for its turn.
-            pinned = replace(order, image=self._pinned(image))
+            pinned = self._through_doors(replace(order, image=self._pinned(image)))
             folder.prepare(pinned)
             with asking_engine():
                 self._make(pinned, folder).start()
@@ -287,7 +297,8 @@ class DockerPlacement:
         network, networks = self._networks(program.internet)
         host = self._client.api.create_host_config(
             network_mode=network,
-            mounts=[self._mount(folder.path)],
+            extra_hosts={_HOST_NAME: "127.0.0.1"} if self._has_doors else None,
+            mounts=self._mounts(folder.path),
             init=True,
             read_only=True,
             tmpfs={TMP: f"size={TMP_BYTES},mode=1777"},
@@ -313,6 +324,7 @@ class DockerPlacement:
             },
             environment={**folder.environment(), **devices, "HOME": TMP},
             working_dir=str(folder.path),
+            hostname=_HOST_NAME if self._has_doors else None,
             # The owner of the files is who may delete them: ourselves.
             user=f"{os.getuid()}:{os.getgid()}",
             host_config=host,
@@ -322,20 +334,43 @@ class DockerPlacement:
         return self._client.containers.get(made["Id"])
 
     def _networks(self, internet: bool) -> tuple[str, dict[str, Any] | None]:
-        """A run without internet is on a network that has no way out; with it on one more that has."""
+        """A run without internet has no network, or one that has no way out; with it one more that has."""
         if not internet or self._engine.internet is not Internet.ON_REQUEST:
             return self._engine.network, None
-        api = self._client.api
-        both = (self._engine.network, str(self._engine.outside))
-        ends = {name: api.create_endpoint_config() for name in both}
-        return self._engine.network, {"EndpointsConfig": ends}
+        names = [str(self._engine.outside)]
+        if not self._has_doors:
+            names.insert(0, self._engine.network)
+        ends = {name: self._client.api.create_endpoint_config() for name in names}
+        return names[0], {"EndpointsConfig": ends}
 
-    def _mount(self, folder: Path) -> Mount:
-        """The run's folder, at the path that it has for us, whatever it is on the engine's host."""
+    @property
+    def _has_doors(self) -> bool:
+        return self._engine.network == NO_NETWORK
+
+    def _through_doors(self, order: LaunchOrder) -> LaunchOrder:
+        """The order of a run that reaches the stack through sockets, as if all of it were on its own loopback."""
+        if not self._has_doors:
+            return order
+        xmpp, doors = None, [Door(port=_BROKER_PORT, socket=f"{_DOORS}/{BROKER_DOOR}")]
+        if order.xmpp is not None:
+            xmpp = replace(order.xmpp, host=_LOOPBACK, port=_XMPP_PORT)
+            doors.append(Door(port=_XMPP_PORT, socket=f"{_DOORS}/{XMPP_DOOR}"))
+        url = f"nats://{_LOOPBACK}:{_BROKER_PORT}"
+        return replace(order, broker_url=url, xmpp=xmpp, doors=doors)
+
+    def _mounts(self, folder: Path) -> list[Mount]:
+        """The run's folder, at the path that it has for us, whatever it is on the engine's host; and the doors."""
+        mounts = [self._mount(folder, f"{RUNS_DIR}/{folder.name}", str(folder))]
+        if self._has_doors:
+            doors = self._runs.parent / DOORS_DIR
+            mounts.append(self._mount(doors, DOORS_DIR, _DOORS, read_only=True))
+        return mounts
+
+    def _mount(self, folder: Path, subpath: str, target: str, *, read_only: bool = False) -> Mount:
         if self._engine.volume is None:
-            return Mount(str(folder), str(folder), type="bind")
-        mount = Mount(str(folder), self._engine.volume, type="volume")
-        mount["VolumeOptions"] = {"Subpath": f"{RUNS_DIR}/{folder.name}", "NoCopy": True}
+            return Mount(target, str(folder), type="bind", read_only=read_only)
+        mount = Mount(target, self._engine.volume, type="volume", read_only=read_only)
+        mount["VolumeOptions"] = {"Subpath": subpath, "NoCopy": True}
         return mount
 
     def _status(self, ref: PlacedRef) -> Placed:

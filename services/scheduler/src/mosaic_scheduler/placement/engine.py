@@ -14,6 +14,7 @@ from mosaic_scheduler.placement.protocol import Internet
 
 LABEL_STACK = "mosaic.stack"
 HOST_NETWORK = "host"
+NO_NETWORK = "none"
 ENGINE_TIMEOUT_S = 20
 NO_NVIDIA_RUNTIME = (
     "The container engine has no NVIDIA runtime: install the NVIDIA container toolkit, `sudo nvidia-ctk runtime "
@@ -31,7 +32,8 @@ class Engine:
     stack: str
     """Names this stack on the engine: containers of others are never touched."""
     network: str
-    """Network on which runs reach the broker; `host` only where the broker is on the host's loopback."""
+    """Network on which runs reach the broker; `host` only where the broker is on the host's loopback. `none`: they
+    have no network, and reach broker and XMPP server through sockets in DOORS_DIR."""
     outside: str | None = None
     """Network with a way out, which a run that may have internet joins as well."""
     volume: str | None = None

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from pydantic import SecretStr
 
 from mosaic_contracts.gpus import GpuGrant
-from mosaic_contracts.launch import ExitReport
+from mosaic_contracts.launch import Door, ExitReport
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.inputs.checkpoint import RunInput
@@ -78,6 +78,8 @@ class LaunchOrder:
     """The GPUs that it gets; None: it must see none."""
     image: str | None = None
     """The worker's container image, for a placement that starts containers."""
+    doors: Sequence[Door] = ()
+    """How a run without a network reaches broker and XMPP server."""
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ class RunFolder:
             outbox_bytes=order.spec.outbox_bytes,
             when_outbox_full=order.spec.when_outbox_full,
             image=order.image,
+            doors=list(order.doors),
         )
 
     def open_log(self, name: str) -> BinaryIO:
