@@ -1,7 +1,7 @@
 """Stands in for every room of the stack: told apart by its arguments. Standard library only.
 
-Crashes at start while the file `<home>/crash.<service>` exists, refuses to work while `<home>/refuse.<service>` does, and
-ignores SIGTERM while `<home>/deaf.<service>` does.
+Crashes at start while the file `<home>/crash.<service>` exists, refuses to work while `<home>/refuse.<service>` does,
+and ignores SIGTERM while `<home>/deaf.<service>` does.
 """
 
 import http.server

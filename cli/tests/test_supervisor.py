@@ -56,6 +56,20 @@ def up(layout: Layout, options: StartOptions = ANY) -> StackFile:
     return wait_until_ready(layout, supervisor, lambda _: None, timeout_s=30)
 
 
+def up_by_verb(layout: Layout) -> str:
+    """Call `up -d` as a person does; what it says."""
+    environ = {"MOSAIC_ROOT": layout.root, "MOSAIC_HOME": layout.home, "MOSAIC_VENVS": layout.venvs}
+    done = subprocess.run(
+        [sys.executable, "-m", "mosaic_cli", "up", "-d"],
+        env={**os.environ, **{name: str(value) for name, value in environ.items()}},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
 def service(layout: Layout, name: str) -> ServiceEntry:
     stack = running_stack(layout.home, layout.lock_file)
     assert stack is not None
@@ -135,6 +149,42 @@ def test_a_look_at_the_lock_is_not_taken_for_a_supervisor(layout: Layout) -> Non
         fcntl.flock(file, fcntl.LOCK_SH)
         threading.Timer(0.2, lambda: fcntl.flock(file, fcntl.LOCK_UN)).start()
         StackLock.take(layout.lock_file).release()
+
+
+DAMAGED = [b"", b'{"v": 1, "supervisor_pid": 12, "gat', b"{}", b"[1]", b"\xff\x00" * 200, b"null"]
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_a_damaged_stack_file_is_set_aside_with_a_word(layout: Layout, content: bytes) -> None:
+    """The stack starts all the same, the person hears of it, and what was there is kept."""
+    layout.prepare_home()
+    layout.stack_file.write_bytes(content)
+    try:
+        said = up_by_verb(layout)
+        assert f"{layout.stack_file} was damaged" in said
+        stack = running_stack(layout.home, layout.lock_file)
+        assert stack is not None
+        assert stack.ready
+    finally:
+        take_down(layout)
+    assert layout.stack_file.with_suffix(".damaged.json").read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [*DAMAGED, None])
+def test_a_stack_file_that_is_damaged_while_the_stack_is_up_is_written_again(
+    layout: Layout, content: bytes | None
+) -> None:
+    """A second start finds the stack, and nothing is restarted."""
+    first = up(layout)
+    if content is None:
+        layout.stack_file.unlink()
+    else:
+        layout.stack_file.write_bytes(content)
+    up_by_verb(layout)
+    again = running_stack(layout.home, layout.lock_file)
+    assert again is not None
+    assert again.supervisor_pid == first.supervisor_pid
+    assert [s.pid for s in again.services] == [s.pid for s in first.services]
 
 
 def test_a_killed_supervisor_leaves_nothing_running(layout: Layout, living: Living) -> None:

@@ -4,29 +4,71 @@ import os
 from pathlib import Path
 
 from mosaic_cli.stack.keeper import KeptService
-from mosaic_cli.stack.lock import lock_holder
+from mosaic_cli.stack.lock import is_held, lock_holder
 from mosaic_cli.stack.ports import Ports
 from mosaic_cli.stack.process import Process, utf8_text
 from mosaic_client import StackUnreachable, read_stack_file
 from mosaic_contracts.stack import StackFile
+from mosaic_contracts.stack_files import STACK_FILE
 
 STRAY_TERM_S = 5.0
 
 
-def write_stack_file(path: Path, stack: StackFile) -> None:
-    """Replace the file in one step: a reader sees the old or the new one."""
+def write_stack_file(path: Path, stack: StackFile) -> os.stat_result:
+    """Replace the file in one step; return what the system says of the new one.
+
+    A reader sees the old or the new file, and so does the next start after a loss of power.
+    """
     part = path.with_suffix(f".{os.getpid()}.part")
-    # as any: the entries are KeptService, with more than their field's type knows
-    part.write_text(stack.model_dump_json(indent=1, serialize_as_any=True), "utf-8")
+    with part.open("wb") as file:
+        # as any: the entries are KeptService, with more than their field's type knows
+        file.write(stack.model_dump_json(indent=1, serialize_as_any=True).encode())
+        file.flush()
+        os.fsync(file.fileno())
+        written = os.fstat(file.fileno())
     part.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return written
+
+
+def is_same_file(path: Path, written: os.stat_result) -> bool:
+    """Whether the file is still the one that was written, with the same content."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    same_content = (found.st_size, found.st_mtime_ns) == (written.st_size, written.st_mtime_ns)
+    return os.path.samestat(found, written) and same_content
+
+
+def set_aside_damaged(home: Path, lock: Path) -> str | None:
+    """Rename a stack.json that cannot be used, unless a supervisor is there to write it again.
+
+    Returns:
+        A sentence for the person; None when nothing was wrong.
+    """
+    path = home / STACK_FILE
+    try:
+        read_stack_file(home)
+    except StackUnreachable:
+        aside = path.with_suffix(".damaged.json")
+        if is_held(lock) or not path.is_file():
+            return None
+        path.replace(aside)
+        return f"{path} was damaged and is now {aside.name}; the stack starts without it."
+    return None
 
 
 def running_stack(home: Path, lock: Path) -> StackFile | None:
-    """The stack of this data root if its supervisor lives, else None."""
+    """The stack of this data root if its supervisor lives and has written a file that can be read, else None."""
     holder = lock_holder(lock)
     if holder is None:
         return None
-    stack = read_stack_file(home)
+    stack = earlier_stack(home)
     # right after the lock was taken the file may still be the earlier supervisor's
     return stack if stack is not None and stack.supervisor_pid == holder.pid else None
 

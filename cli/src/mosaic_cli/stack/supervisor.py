@@ -14,7 +14,13 @@ from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import StackLock, lost_holders
 from mosaic_cli.stack.plan import ServicePlan, StackPlan, plan_stack
 from mosaic_cli.stack.ports import choose_ports
-from mosaic_cli.stack.state import earlier_stack, end_strays, ports_of, write_stack_file
+from mosaic_cli.stack.state import (
+    earlier_stack,
+    end_strays,
+    is_same_file,
+    ports_of,
+    write_stack_file,
+)
 from mosaic_cli.stack.xmpp import is_wanted, plan_xmpp
 from mosaic_contracts.stack import StackFile
 
@@ -53,6 +59,8 @@ class Supervisor:
         self.refusal: str | None = None
         """Why the stack cannot start, in the words of the service that refused to work."""
         self._was_ready = False
+        self._written: os.stat_result | None = None
+        """The stack.json that this supervisor wrote last."""
         self._watch = watch
         self._stopping = asyncio.Event()
         self._kept: dict[Keeper, asyncio.Task[None]] = {}
@@ -136,6 +144,8 @@ class Supervisor:
         while not self._stopping.is_set():
             if not self._lock.is_in_place():
                 self._lose_lock()
+            elif self._written is None or not is_same_file(self._layout.stack_file, self._written):
+                self._changed()  # somebody deleted or damaged it, and others find the stack by it
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), LOCK_EVERY_S)
 
@@ -153,7 +163,7 @@ class Supervisor:
     def _changed(self) -> None:
         if not self.lost_lock and self._lock.is_in_place():
             try:
-                write_stack_file(self._layout.stack_file, self.stack)
+                self._written = write_stack_file(self._layout.stack_file, self.stack)
             except FileNotFoundError:  # its folder was deleted this moment
                 self._lose_lock()
         else:  # the file may be another supervisor's by now

@@ -25,7 +25,7 @@ from mosaic_cli.stack.lone_run import (
     unknown_text,
 )
 from mosaic_cli.stack.start_display import StartDisplay
-from mosaic_cli.stack.state import running_stack
+from mosaic_cli.stack.state import running_stack, set_aside_damaged
 from mosaic_cli.stack.supervisor import StartOptions, supervise
 from mosaic_cli.wording import duration, plural
 from mosaic_client import Client, ClientError, MosaicProblem, StackUnavailable, connect
@@ -165,6 +165,7 @@ def start_and_wait(layout: Layout, options: StartOptions, *, tied: bool = False)
     Raises:
         StackStartProblem: it does not.
     """
+    _set_aside_damaged(layout)
     supervisor = start_detached(layout, options, tied=tied)
     began_s = time.monotonic()
     with StartDisplay(err) as display:
@@ -199,7 +200,13 @@ def services_table(stack: StackFile) -> RenderableType:
     return Group(head, table)
 
 
+def _set_aside_damaged(layout: Layout) -> None:
+    if (told := set_aside_damaged(layout.home, layout.lock_file)) is not None:
+        say(told)
+
+
 def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> None:
+    _set_aside_damaged(layout)
     with Live(Text("Starting the stack ..."), console=err, refresh_per_second=4) as live:
         shown_restarts: dict[str, int] = {}
 

@@ -89,7 +89,7 @@ def stack_file_text(home: Path) -> bytes | None:
 def stack_file_problem(home: Path, error: Exception) -> StackUnreachable:
     """The error for a stack.json that cannot be used."""
     return StackUnreachable(
-        f"{home / STACK_FILE} cannot be read ({type(error).__name__}). Remove it and start again: `./mosaic up -d`."
+        f"{home / STACK_FILE} cannot be read ({type(error).__name__}). `./mosaic up -d` puts it right."
     )
 
 
