@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from PyQt6.QtCore import QTimer
 from PyQt6.QtTest import QSignalSpy
@@ -8,8 +9,9 @@ from tests.net.dead_line import Line
 from tests.net.gateway_stub import LiveStub
 from tests.specimen import metrics, run, run_id
 
-from mosaic_contracts.live import Hello
+from mosaic_contracts.live import Ended, Hello, RunChanged
 from mosaic_gui.net import stream as stream_module
+from mosaic_gui.net.frames import goes_ahead
 from mosaic_gui.net.location import Location
 from mosaic_gui.net.stream import EventStream
 from mosaic_gui.state.connection import Connection, Link
@@ -263,3 +265,52 @@ def test_nothing_is_told_after_stop(qtbot: QtBot, net: Connected) -> None:
     net.stub.drop()
     qtbot.wait(50)  # there is no event for silence
     assert len(net.changed) == told
+
+
+def test_a_state_passes_the_events_before_it(qtbot: QtBot, net: Connected) -> None:
+    """However many events wait to be read, the newest state of each run is taken first; older ones are left out."""
+    before = len(net.received)
+    waiting = [metrics(1 + 10 * n, "m", [1.0] * 10) for n in range(500)]
+    for batch in waiting:
+        net.stub.say(
+            {"op": "events", "run_id": batch.run_id, "events": [], "columns": batch.columns}
+            | {"cursor": batch.cursor}
+        )
+    for revision in (1, 2, 3):
+        changed = run(0, revision=revision)
+        net.stub.say({"op": "run", "run": changed.model_dump(mode="json")})
+    net.stub.say({"op": "end", "run_id": run_id(0), "cursor": "1.worker.5000"})
+    # nothing is read while all of it arrives, as in a window that is busy
+    net.stream._reading.timeout.disconnect()
+    qtbot.waitUntil(lambda: len(net.stream._unread) == 501, timeout=WAIT_MS)
+    net.stream._reading.timeout.connect(net.stream._read)
+    net.stream._reading.start(0)
+    qtbot.waitUntil(lambda: len(net.received) == before + 502, timeout=WAIT_MS)
+    got = [net.received[n][0] for n in range(before, len(net.received))]
+    assert isinstance(got[0], RunChanged)
+    assert got[0].run.revision == 3
+    assert all(isinstance(frame, EventBatch) for frame in got[1:-1])
+    assert isinstance(got[-1], Ended)
+
+
+@pytest.mark.parametrize(
+    ("frame", "ahead"),
+    [
+        ({"op": "run", "run": {}}, True),
+        ({"op": "pong"}, True),
+        ({"op": "problem", "problem": {}}, True),
+        ({"op": "events", "run_id": "r", "events": [], "columns": {}, "cursor": ""}, False),
+        ({"op": "missed", "run_id": "r"}, False),
+        ({"op": "snapshot", "run": {}, "cursor": ""}, False),
+        ({"op": "end", "run_id": "r", "cursor": ""}, False),
+        ({"op": "running"}, False),
+        ({"run": {}, "op": "run"}, False),
+        ({}, False),
+    ],
+)
+def test_only_what_is_no_part_of_the_order_goes_ahead(
+    frame: dict[str, object], ahead: bool
+) -> None:
+    """Events, gaps and the end keep their order, and so does a frame that is written in another way."""
+    assert goes_ahead(msgspec.msgpack.encode(frame)) is ahead
+    assert not goes_ahead(b"")

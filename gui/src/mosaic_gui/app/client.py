@@ -419,6 +419,7 @@ class Client(QObject):
     def _on_second(self) -> None:
         self.table.pass_time()
         self.hardware.pass_time()
+        self.connection.take_behind(self.store.behind_s)
         if self.watch.run_id and self.window.page == WATCH:
             self.window.watch.refresh()
 

@@ -17,7 +17,15 @@ from mosaic_contracts.live import (
     Unsubscribe,
 )
 from mosaic_gui.net.backoff import Backoff
-from mosaic_gui.net.frames import FrameUnreadable, read_frame, write_frame
+from mosaic_gui.net.frames import (
+    FrameUnreadable,
+    Plain,
+    decode,
+    goes_ahead,
+    read_plain,
+    run_of,
+    write_frame,
+)
 from mosaic_gui.net.location import Location
 from mosaic_gui.net.trust import configuration, refusal
 from mosaic_gui.state.connection import Connection, Link
@@ -69,6 +77,8 @@ class EventStream(QObject):
         self._ping = QTimer(self)
         self._ping.setInterval(PING_EVERY_MS)
         self._ping.timeout.connect(self._on_ping)
+        self._states: dict[str, Plain] = {}
+        """Of each run its newest `run` frame. They pass all events: a state is shown when it is known."""
         self._unread: deque[bytes] = deque()
         self._unread_bytes = 0
         self._reading = _single_shot(self, self._read)
@@ -141,35 +151,53 @@ class EventStream(QObject):
     def _on_message(self, data: bytes) -> None:
         """Keep it for its turn: after a pause very many come at once, and the window is not to wait for them."""
         self._hear()
-        self._unread.append(bytes(data))
-        self._unread_bytes += len(self._unread[-1])
+        data = bytes(data)
+        if goes_ahead(data):
+            self._take_ahead(data)
+        else:
+            self._unread.append(data)
+            self._unread_bytes += len(data)
         if self._unread_bytes > MOST_UNREAD_BYTES:
             # what was not taken is asked for again, from each run's cursor, and only as fast as it is taken
             self._lose(tr("this client did not keep up"))
         elif not self._reading.isActive():
             self._reading.start(0)
 
+    def _take_ahead(self, data: bytes) -> None:
+        try:
+            plain = decode(data)
+            run_id = run_of(plain)
+        except FrameUnreadable:
+            self.unreadable += 1
+            return
+        if run_id is None:
+            self._take(plain)
+        else:
+            self._states[run_id] = plain
+
     def _read(self) -> None:
-        """Take frames until the turn is over."""
+        """Take frames until the turn is over: states first, then events in their order."""
         ends = time.perf_counter() + TURN_S
+        while self._states and time.perf_counter() < ends:
+            self._take(self._states.pop(next(iter(self._states))))
         while self._unread and time.perf_counter() < ends:
             data = self._unread.popleft()
             self._unread_bytes -= len(data)
             self._take(data)
-        if self._unread:
+        if self._states or self._unread:
             self._reading.start(0)
 
-    def _take(self, data: bytes) -> None:
+    def _take(self, frame: bytes | Plain) -> None:
         try:
-            frame = read_frame(data)
+            found = read_plain(decode(frame) if isinstance(frame, bytes) else frame)
         except FrameUnreadable:
             self.unreadable += 1
             return
-        if frame is None:
+        if found is None:
             return
-        if isinstance(frame, Hello):
-            self._on_hello(frame)
-        self.received.emit(frame)
+        if isinstance(found, Hello):
+            self._on_hello(found)
+        self.received.emit(found)
 
     def _on_hello(self, hello: Hello) -> None:
         self._opening.stop()
@@ -260,6 +288,7 @@ class EventStream(QObject):
     def _drop_socket(self) -> None:
         self._reading.stop()
         self._awake.stop()
+        self._states.clear()
         self._unread.clear()
         self._unread_bytes = 0
         socket, self._socket = self._socket, None

@@ -1,6 +1,7 @@
 """Everything of one run that can be drawn over time."""
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class RunCurves:
         if len(series):
             self.series[curve.name] = series
             self._ends[curve.name] = parse_cursor(cursor)
-            self._look_at_clock(series.t)
+            self._look_at_clock(series.t[0])
 
     def x_of(self, name: str, axis: XAxis) -> Floats:
         """The points' places on an axis, never falling."""
@@ -110,25 +111,26 @@ class RunCurves:
 
     def _take_metrics(self, table: Mapping[str, list[Any]], source: tuple[int, str] | None) -> None:
         """Rows of one source, of which some may be known; None: all of them are new."""
-        steps, t, values = (_floats(table[key]) for key in ("step", "t", "value"))
-        places: dict[str, list[int]] = {}
-        for place, name in enumerate(table["name"]):
-            places.setdefault(name, []).append(place)
-        for name, chosen in places.items():
-            if source is not None and name in self._ends:
-                known = self._ends[name].get(source, 0)
-                chosen = [place for place in chosen if table["seq"][place] > known]
-                if not chosen:
-                    continue
-            self._extend(name, steps[chosen], t[chosen], values[chosen])
+        known: dict[str, int] = {}
+        if source is not None:
+            known = {name: end.get(source, 0) for name, end in self._ends.items()}
+        seqs = table["seq"] if known else repeat(1)
+        rows = zip(table["name"], seqs, table["step"], table["t"], table["value"])  # noqa: B905 - `repeat` has no end
+        for name, seq, step, t, value in rows:
+            if seq > known.get(name, 0):
+                series = self.series.get(name)
+                if series is None:
+                    series = self.series[name] = Series()
+                series.append(step, t, value)
+        self._look_at_clock(table["t"][0])
 
     def _extend(self, name: str, steps: Floats, t: Floats, values: Floats) -> None:
-        self._look_at_clock(t)
+        self._look_at_clock(t[0])
         self.series.setdefault(name, Series()).extend(steps, t, values)
 
-    def _look_at_clock(self, t: Floats) -> None:
-        if self.first_t is None or t[0] < self.first_t:
-            self.first_t = float(t[0])
+    def _look_at_clock(self, t: float) -> None:
+        if self.first_t is None or t < self.first_t:
+            self.first_t = float(t)
 
     def _is_behind(self, name: str, event: dict[str, Any]) -> bool:
         """Whether an event comes after what its series was begun with."""

@@ -19,6 +19,9 @@ _FIRST = 256
 MOST_RAW = 48_000
 """Points kept of one series (some 2 MB). Beyond that all but the newest quarter is thinned evenly, with lowest, highest
 and gaps kept. The stack has all points, and they are read again where the user zooms in."""
+MOST_NEW = 64
+"""Points that wait to be put into arrays until somebody looks: a run may tell hundreds of series that nobody draws, a
+point or two at a time, and an array's cost is that of a call."""
 _NONE = Coarse(*(np.empty(0) for _ in range(5)))
 
 
@@ -28,34 +31,46 @@ class Series:
     def __init__(self) -> None:
         self._data = np.empty((3, _FIRST))
         self._size = 0
+        """Points in `_data`."""
+        self._new: tuple[list[float | None], list[float], list[float]] = ([], [], [])
         self._coarse = _NONE
         """Of the first points: what each stands for."""
         self._unrefined: Coarse | None = None
         """The coarse part as it was before a stretch of it was refined."""
-        self.is_rising = True
-        """Every point has a step, and none is below the one before: the steps are places on an axis as they are."""
+        self._is_rising = True
         self._smoother: Smoother | None = None
         self._smoothed = np.empty(0)
         self._smoothed_size = 0
 
     def __len__(self) -> int:
+        self._take_new()
         return self._size
 
     @property
     def steps(self) -> Floats:
+        self._take_new()
         return self._data[0, : self._size]
 
     @property
     def t(self) -> Floats:
+        self._take_new()
         return self._data[1, : self._size]
 
     @property
     def values(self) -> Floats:
+        self._take_new()
         return self._data[2, : self._size]
+
+    @property
+    def is_rising(self) -> bool:
+        """Every point has a step, and none is below the one before: the steps are places on an axis as they are."""
+        self._take_new()
+        return self._is_rising
 
     @property
     def thinned(self) -> bool:
         """Not every point of it is here."""
+        self._take_new()
         return len(self._coarse) > 0
 
     def too_coarse(self, part: slice, wanted: int) -> tuple[int, int] | None:
@@ -71,21 +86,43 @@ class Series:
         """Start from what another has made of the points so far; there are none yet."""
         self._replace_coarse(coarse)
 
+    def append(self, step: float | None, t: float, value: float) -> None:
+        """Append one point. A step that is None or NaN is none."""
+        steps, times, values = self._new
+        steps.append(step)
+        times.append(t)
+        values.append(value)
+        if len(steps) >= MOST_NEW:
+            self._take_new()
+
     def extend(self, steps: Numbers, t: Numbers, values: Numbers) -> None:
         """Append points; all three have one length. A step that is None or NaN is none."""
+        self._take_new()
+        self._extend(steps, t, values)
+
+    def _take_new(self) -> None:
+        """Put what was appended into the arrays."""
+        if self._new[0]:
+            new, self._new = self._new, ([], [], [])
+            self._extend(*new)
+
+    def _extend(self, steps: Numbers, t: Numbers, values: Numbers) -> None:
         added = len(values)
         self._reserve(self._size + added)
         place = slice(self._size, self._size + added)
         self._data[0, place] = np.asarray(steps, dtype=np.float64)  # None becomes NaN
-        self.is_rising = self.is_rising and self._goes_on_rising(place)
-        self._data[1, place] = t
-        self._data[2, place] = values
+        self._is_rising = self._is_rising and self._goes_on_rising(place)
+        self._data[1, place] = np.asarray(t, dtype=np.float64)
+        self._data[2, place] = np.asarray(
+            values, dtype=np.float64
+        )  # words of JSON become NaN and infinities
         self._size += added
         if self._size > MOST_RAW:
             self._thin()
 
     def refine(self, finer: Coarse) -> None:
         """Put a finer stretch in its place among the coarse points; the one before becomes coarse again."""
+        self._take_new()
         base = self._coarse if self._unrefined is None else self._unrefined
         if not len(finer) or not self.is_rising:
             return
@@ -96,6 +133,7 @@ class Series:
 
     def smoothed(self, factor: float) -> Floats:
         """The values smoothed over all points; only what is new is computed."""
+        self._take_new()
         if self._smoother is None or self._smoother.factor != factor:
             self._smoother = Smoother(factor)
             self._smoothed_size = 0
@@ -138,7 +176,7 @@ class Series:
         self._data[:, len(coarse) : size] = raw
         self._size = size
         self._coarse, self._unrefined = coarse, None
-        self.is_rising = self._goes_on_rising(slice(0, size))
+        self._is_rising = self._goes_on_rising(slice(0, size))
         self._smoother = None
 
     def _thin(self) -> None:

@@ -1,6 +1,7 @@
 """All that the client knows, and what each message changes of it. Replaying messages into `apply` rebuilds it."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
 from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.follow import EventBatch, Follower
 from mosaic_gui.state.gaps import Gaps
+from mosaic_gui.state.lag import Lag
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.steps import STEP_TYPES, newest_step
 
@@ -81,6 +83,7 @@ class Followed:
     ended: bool = False
     gaps: Gaps = field(default_factory=Gaps)
     """What was passed over of it and may still come."""
+    lag: Lag = field(default_factory=Lag)
 
     @property
     def caught_up(self) -> bool:
@@ -125,7 +128,8 @@ class Followed:
 class Store:
     """Runs by id, and what is kept of those that are followed."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self.runs: dict[str, RunView] = {}
         self.followed: dict[str, Followed] = {}
 
@@ -202,10 +206,20 @@ class Store:
         """Let go of everything but its record."""
         self.followed.pop(run_id, None)
 
+    @property
+    def behind_s(self) -> float:
+        """How far the data of the followed runs is behind the stack, in seconds; of several runs the furthest."""
+        now = self._clock()
+        return max(
+            (one.lag.behind_s(one.follower.seen, now) for one in self.followed.values()),
+            default=0.0,
+        )
+
     def apply(self, frame: Frame) -> Changes:
         """Take one message of the live connection."""
         match frame:
             case RunChanged():
+                self._note_reached(frame.run)
                 return self._take_run(frame.run)
             case EventBatch():
                 return self._take_events(frame)
@@ -213,7 +227,13 @@ class Store:
                 if (followed := self.followed.get(frame.run.run_id)) is not None:
                     followed.follower.joined(frame.cursor)
                     followed.joint = frame.cursor
-                return self._take_run(frame.run)
+                # it came in the order of events, and a newer state may have passed it
+                is_known = frame.run.run_id in self.runs
+                return (
+                    NOTHING
+                    if is_known and not self._is_newer(frame.run)
+                    else self._take_run(frame.run)
+                )
             case Missed():
                 if (followed := self.followed.get(frame.run_id)) is not None:
                     followed.follower.skip(frame.to_cursor)
@@ -233,6 +253,7 @@ class Store:
             case Ended():
                 if (followed := self.followed.get(frame.run_id)) is not None:
                     followed.ended = True
+                    followed.lag.clear()
                 return Changes(ended=frozenset({frame.run_id}))
             case ProblemFrame():
                 return Changes(problems=(frame.problem,))
@@ -247,6 +268,18 @@ class Store:
             return NOTHING
         self.runs[run.run_id] = run
         return Changes(runs=frozenset({run.run_id}))
+
+    def _is_newer(self, run: RunView) -> bool:
+        known = self.runs.get(run.run_id)
+        return known is None or run.revision > known.revision
+
+    def _note_reached(self, run: RunView) -> None:
+        """What the stack has of a run that is read live is to be here soon."""
+        followed = self.followed.get(run.run_id)
+        if followed is None or followed.joint is None or followed.ended or run.summary is None:
+            return
+        marks = run.summary.sources
+        followed.lag.report({(m.attempt, m.source): m.last_seq for m in marks}, self._clock())
 
     def _take_events(self, batch: EventBatch) -> Changes:
         followed = self.followed.get(batch.run_id)

@@ -5,6 +5,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_gui.state import wording
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble
+from mosaic_gui.state.lag import SHOWN_FROM_S
 from mosaic_gui.state.language import mark, tr, tr_mark
 
 FINE = Diagnosis(Trouble.FINE)
@@ -31,6 +32,8 @@ class ConnectionModel(QObject):
         """The stack is this machine's, which this client may start."""
         self.fault = ""
         """What is wrong behind a gateway that answers, in words: what is shown may be old."""
+        self.behind_s = 0.0
+        """How far curves and events are behind the stack, in seconds. States of runs are not: they pass the events."""
         self.diagnosis = FINE
         """What a look at an address showed to which no connection comes about."""
 
@@ -40,6 +43,8 @@ class ConnectionModel(QObject):
             return tr("Starting the stack")
         if self.is_faulty:
             return tr("Live in part")
+        if self.is_behind:
+            return tr("Live, {time} behind", time=wording.duration(self.behind_s))
         return tr_mark(_WORDS[self.connection.link][0])
 
     @property
@@ -47,7 +52,8 @@ class ConnectionModel(QObject):
         """Name of a colour token."""
         if self.connection.refused:
             return "bad"
-        if (self.diagnosis.headline or self.is_faulty) and not self.starting:
+        is_doubtful = bool(self.diagnosis.headline) or self.is_faulty or self.is_behind
+        if is_doubtful and not self.starting:
             return "warn"
         return "accent" if self.starting else _WORDS[self.connection.link][1]
 
@@ -61,6 +67,11 @@ class ConnectionModel(QObject):
         return self.is_live and bool(self.fault)
 
     @property
+    def is_behind(self) -> bool:
+        """Events come faster than they are read here, so that curves show the past."""
+        return self.is_live and self.behind_s >= SHOWN_FROM_S
+
+    @property
     def shows_data(self) -> bool:
         """What was read once stays on the screen, also when it is old."""
         return self.connection.link in (Link.LIVE, Link.STALE)
@@ -72,6 +83,13 @@ class ConnectionModel(QObject):
         if self.connection.retry_in_s is not None:
             wait = wording.duration(self.connection.retry_in_s)
             parts.append(tr("tried again in {time}", time=wait))
+        if self.is_behind:
+            parts.append(
+                tr(
+                    "Curves, episodes and log entries are {time} behind the stack. States of runs are current.",
+                    time=wording.duration(self.behind_s),
+                )
+            )
         return "\n".join(part for part in parts if part)
 
     def take(self, connection: Connection) -> None:
@@ -85,6 +103,13 @@ class ConnectionModel(QObject):
         """The stack said what is wrong with it; empty: nothing."""
         if fault != self.fault:
             self.fault = fault
+            self.changed.emit()
+
+    def take_behind(self, seconds: float) -> None:
+        """How far the data is behind now."""
+        before = (self.word, self.tone)
+        self.behind_s = seconds
+        if (self.word, self.tone) != before:
             self.changed.emit()
 
     def take_diagnosis(self, diagnosis: Diagnosis) -> None:

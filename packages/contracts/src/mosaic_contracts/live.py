@@ -7,6 +7,10 @@ metric events come as columns). The token goes in the `Authorization` header or 
 A subscription is answered by one `snapshot`, then `events` from the cursor (history from the store, then live,
 no gap and no double at the joint), `run` when the record changes, `missed` when this client was too slow, and `end`
 once the run is final and all of its stored events were sent.
+
+`run` frames are not part of the order of events. The gateway sends them as soon as a state is known, before events that
+wait, and a client should show them before events that it has not read yet. An `events` frame may have no events: then
+the run has come to its cursor, and nothing up to there was asked for.
 """
 
 from typing import Annotated, Any, Literal

@@ -33,6 +33,8 @@ HOLE_WAIT_S = 2.0
 RETRY_S = 1.0
 POLL_S = 0.1
 """Between looks at the store while the recorder says nothing."""
+CURSOR_S = 0.5
+"""Until a client is told how far the run is although nothing that it wants has happened."""
 
 
 class Follower:
@@ -59,6 +61,7 @@ class Follower:
         self._behind = asyncio.Event()
         self._passes_holes = False
         self._overflowed = False
+        self._cursor_timer: asyncio.TimerHandle | None = None
         self.snapshot_sent = False
 
     async def run(self) -> None:
@@ -78,6 +81,7 @@ class Follower:
                 pass
         finally:
             self._feed.leave(self)
+            self._stop_cursor_timer()
         await self._send(Ended(run_id=self.run_id, cursor=format_cursor(self._cursor)))
 
     def take(self, tick: Tick) -> None:
@@ -89,10 +93,26 @@ class Follower:
             self._behind.set()
             return
         self._cursor = merged(self._cursor, tick.end)
+        if payloads:
+            self._stop_cursor_timer()
+        elif self._cursor_timer is None:
+            loop = asyncio.get_running_loop()
+            self._cursor_timer = loop.call_later(CURSOR_S, self._send_cursor)
 
     def fall_behind(self) -> None:
         """The feed skipped something."""
         self._behind.set()
+
+    def _send_cursor(self) -> None:
+        """An `events` frame without events, so that the client knows that it is not behind."""
+        self._cursor_timer = None
+        cursor = format_cursor(self._cursor)
+        self._mailbox.offer(self, (self._wire.events(self.run_id, [], cursor),))
+
+    def _stop_cursor_timer(self) -> None:
+        if self._cursor_timer is not None:
+            self._cursor_timer.cancel()
+            self._cursor_timer = None
 
     async def _first_view(self) -> RunView:
         """The run, as soon as the scheduler can tell; the client hears why it waits."""

@@ -11,7 +11,7 @@ from mosaic_contracts import subjects
 from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.live import RunChanged
 from mosaic_contracts.problems import ProblemCode, ProblemError
-from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.runs import RunRecord, RunSummary, RunView
 from mosaic_contracts.services import ControlRequest, Heartbeat
 from mosaic_gateway.history import History
 from mosaic_gateway.live.client import Client
@@ -33,6 +33,9 @@ PROGRESS_S = 0.5
 """Between two `run` frames of one run that only tell progress."""
 _RECORDS = 1000
 """Records of runs that nobody follows, kept for those who follow the run list."""
+SUMMARY_S = 0.2
+"""How long a changed state waits for the summary from the store. After this it is sent with the summary that was sent
+last, and a frame with the new one follows."""
 
 
 class Hub:
@@ -52,7 +55,10 @@ class Hub:
         self._dirty: dict[str, RunRecord] = {}
         self._dirty_progress: dict[str, RunRecord] = {}
         self._told_at: dict[str, float] = {}
-        self._has_dirty = asyncio.Event()
+        self._summaries: dict[str, RunSummary] = {}
+        """Of runs that go on and were told of: as it was told last."""
+        self._has_changes = asyncio.Event()
+        self._has_progress = asyncio.Event()
         self._background: set[asyncio.Task[None]] = set()
         self._nobody = asyncio.Event()
         self._nobody.set()
@@ -64,7 +70,8 @@ class Hub:
         await self._bus.subscribe(subjects.HEARTBEAT_ALL, self._on_heartbeat)
         self._bus.on_connected(self._on_connected)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._tell_changes())
+            group.create_task(self._tell_states())
+            group.create_task(self._tell_progress())
             group.create_task(self._tell_broker())
             group.create_task(self._refresh_regularly())
 
@@ -147,9 +154,10 @@ class Hub:
         if is_new or record.run_id in self._dirty:
             self._dirty[record.run_id] = record
             self._dirty_progress.pop(record.run_id, None)
+            self._has_changes.set()
         else:
             self._dirty_progress[record.run_id] = record
-        self._has_dirty.set()
+            self._has_progress.set()
 
     def _remember(self, record: RunRecord) -> None:
         self._records[record.run_id] = record
@@ -180,45 +188,79 @@ class Hub:
             self._remember(record)
         self._mark(record, is_new=False)
 
-    async def _tell_changes(self) -> None:
-        """Send `run` frames: a changed record at once, mere progress at most twice a second a run."""
+    async def _tell_states(self) -> None:
+        """Send `run` frames of changed records at once: no progress and no slow store holds them back."""
+        while True:
+            await self._has_changes.wait()
+            self._has_changes.clear()
+            changed, self._dirty = self._dirty, {}
+            # what came since under the same revision is newer, e.g. the place of a run that was just submitted
+            records = [self._dirty_progress.pop(run_id, one) for run_id, one in changed.items()]
+            try:
+                async with asyncio.timeout(SUMMARY_S):
+                    await self._tell(records)
+            except TimeoutError:
+                self._send(
+                    [self._runs.view(one, self._summaries.get(one.run_id)) for one in records]
+                )
+                for record in records:
+                    self._mark(record, is_new=False)
+
+    async def _tell_progress(self) -> None:
+        """Send `run` frames of mere progress, at most twice a second a run."""
         loop = asyncio.get_running_loop()
         while True:
-            await self._has_dirty.wait()
-            self._has_dirty.clear()
-            changed, self._dirty = self._dirty, {}
-            for run_id, record in changed.items():
-                # what came since under the same revision is newer, e.g. the place of a run that was just submitted
-                await self._tell_run(self._dirty_progress.pop(run_id, record))
+            await self._has_progress.wait()
+            self._has_progress.clear()
             due = [
                 run_id
                 for run_id in self._dirty_progress
                 if self._told_at.get(run_id, 0.0) + PROGRESS_S <= loop.time()
             ]
-            for run_id in due:
-                if (progress := self._dirty_progress.pop(run_id, None)) is not None:
-                    await self._tell_run(progress)
+            await self._tell([self._dirty_progress.pop(run_id) for run_id in due])
             if self._dirty_progress:
                 await asyncio.sleep(PROGRESS_S / 5)
-                self._has_dirty.set()
+                self._has_progress.set()
 
-    async def _tell_run(self, record: RunRecord) -> None:
-        run_id = record.run_id
-        clients = [client for client in self._clients if client.follows(run_id)]
-        self._told_at[run_id] = asyncio.get_running_loop().time()
-        if record.state.is_final or not clients:
-            self._told_at.pop(run_id, None)
-        if not clients:
+    async def _tell(self, records: list[RunRecord]) -> None:
+        """Send `run` frames with what the store has of these runs."""
+        wanted = [one for one in records if any(c.follows(one.run_id) for c in self._clients)]
+        if not wanted:
             return
+        before = {one.run_id: self._revision(one.run_id) for one in wanted}
         try:
-            view = await self._runs.complete(record)
+            views = await self._runs.completed(wanted)
         except ProblemError as error:
-            get_log().info("run.told_without_summary", run_id=run_id, error=str(error))
-            view = self._runs.view(record, None)
-        frame = RunChanged(run=view)
-        payloads = {name: wire.frame(frame) for name, wire in FORMATS.items()}
-        for client in clients:
-            client.run_changed(run_id, payloads[client.wire.name])
+            get_log().info("run.told_without_summary", runs=len(wanted), error=str(error))
+            views = [self._runs.view(one, self._summaries.get(one.run_id)) for one in wanted]
+        # a run that changed while the store was read is left out: its newer record is told on its own
+        self._send([view for view in views if self._revision(view.run_id) == before[view.run_id]])
+
+    def _revision(self, run_id: str) -> int:
+        record = self._records.get(run_id)
+        return 0 if record is None else record.revision
+
+    def _send(self, views: list[RunView]) -> None:
+        now = asyncio.get_running_loop().time()
+        for view in views:
+            self._note_told(view, now)
+            frame = RunChanged(run=view)
+            payloads = {name: wire.frame(frame) for name, wire in FORMATS.items()}
+            for client in self._clients:
+                if client.follows(view.run_id):
+                    client.run_changed(view.run_id, payloads[client.wire.name])
+
+    def _note_told(self, view: RunView, now: float) -> None:
+        self._told_at.pop(view.run_id, None)
+        self._summaries.pop(view.run_id, None)
+        if not view.state.is_final:
+            self._told_at[view.run_id] = now
+            if view.summary is not None:
+                self._summaries[view.run_id] = view.summary
+        while len(self._told_at) > _RECORDS:
+            oldest = next(iter(self._told_at))
+            self._told_at.pop(oldest)
+            self._summaries.pop(oldest, None)
 
     async def _tell_broker(self) -> None:
         """Say once that the broker is away; who stays connected goes on by itself when it is back."""

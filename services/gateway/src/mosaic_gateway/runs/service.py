@@ -67,11 +67,11 @@ class Runs:
     async def page(self, query: RunQuery) -> RunPage:
         """One page of the run list. Raises ProblemError: `cursor_invalid`, or who does not answer."""
         records, cursor = await self._listing.page(query)
-        return RunPage(runs=await self._completed(records), next_cursor=cursor)
+        return RunPage(runs=await self.completed(records), next_cursor=cursor)
 
     async def queue(self) -> RunPage:
         """What waits, in the order in which it will start."""
-        return RunPage(runs=await self._completed((await self._scheduler.queue()).runs))
+        return RunPage(runs=await self.completed((await self._scheduler.queue()).runs))
 
     async def submit(self, spec: dict[str, Any], key: str | None) -> tuple[RunView, bool]:
         """Start a run. Return it, and whether it is new: with the idempotency key `key` it may be there already."""
@@ -135,7 +135,8 @@ class Runs:
             return self.view(record, None), True
         return await self.complete(record), False
 
-    async def _completed(self, records: list[RunRecord]) -> list[RunView]:
+    async def completed(self, records: list[RunRecord]) -> list[RunView]:
+        """Records with their summaries, by one read of the store. Raises ProblemError: it cannot be read."""
         ids = [record.run_id for record in records]
         none: dict[str, RunSummary] = {}
         summaries = await self._history.read(lambda r: r.summaries(ids), none)
