@@ -198,19 +198,22 @@ class Telemetry:
         global_step: int,
     ) -> None:
         """An episode's end; `episode_return` sums raw rewards, `global_step` counts over all sub-environments."""
-        self._ready("episode")
-        total, duration = float(episode_return), float(duration_s)
-        counts = (
+        outbox = self._outbox
+        if not self._may_step or outbox.thinned:
+            self._ready("episode")
+        record = Episode(
+            outbox.next_seq,
+            (_monotonic_ns() - self._t0_ns) // 1000,
             int(env),
             int(episode),
             int(length),
-            total,
+            float(episode_return),
             int(flags),
-            duration,
+            float(duration_s),
             int(global_step),
         )
         # plain numbers only: nothing in it could be refused later, so it is not read back, which would double its cost
-        self._write(Episode(self.next_seq, self._dt(), *counts))
+        self._write(record)
 
     def config(self, data: Mapping[str, Any]) -> None:
         """What really runs; the first event, once."""

@@ -11,11 +11,11 @@ from mosaic_workerkit.pipe.errors import LineRefused
 from mosaic_workerkit.pipe.lines import Line, LineSplitter
 from mosaic_workerkit.pipe.reading import (
     HugeNumber,
-    _scan_objects,
     number_of,
     outer_fields,
     read_line,
     read_objects,
+    scan_objects,
     step_of,
     storable,
 )
@@ -90,7 +90,7 @@ def test_a_line_has_the_same_meaning_however_fast_it_is_read(
 ) -> None:
     """The fast decoder finds what Python's own finds, type by type, or leaves the line to it."""
     line = (json.dumps(fields) + end).encode()
-    assert repr(read_objects(line)[0]) == repr(_scan_objects(line)[0])
+    assert repr(read_objects(line)[0]) == repr(scan_objects(line)[0])
 
 
 @pytest.mark.parametrize(

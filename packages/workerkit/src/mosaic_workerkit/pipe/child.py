@@ -4,6 +4,7 @@ import ctypes
 import fcntl
 import os
 import resource
+import select
 import selectors
 import signal
 import subprocess
@@ -24,6 +25,9 @@ STDOUT, STDERR = "stdout", "stderr"
 _CHUNK_BYTES = 64 * 1024
 _PIPE_BYTES = 2**20
 """So much may a program print while this process is busy; 64 KiB is the kernel's default."""
+_GATHER_MS = 10
+"""After a small read, so long are further lines gathered: a wake-up costs as much as ten lines."""
+_SMALL_BYTES = 16 * 1024
 _LOOK_S = 0.5
 """How soon a stop from the control socket and an idle program are seen."""
 _LINGER_QUIET_S = 0.3
@@ -146,18 +150,20 @@ class Child:
 
     def _hear(self) -> None:
         """Until the program has ended."""
+        end = select.poll()
+        end.register(self._pidfd, select.POLLIN)
         while True:
             self._pass_stop()
             ready = {key.fd: key for key, _ in self._selector.select(self._timeout_s())}
-            for key in ready.values():
-                if key.data is not None:
-                    self._read(key.fd, key.data)
+            sizes = [self._read(key.fd, key.data) for key in ready.values() if key.data is not None]
             for copy in self._copies.values():
                 copy.tick()
             self._on_idle()
             if self._pidfd in ready:
                 self._selector.unregister(self._pidfd)
                 return
+            if sizes and max(sizes) < _SMALL_BYTES:
+                end.poll(_GATHER_MS)
 
     def _timeout_s(self) -> float:
         due = [copy.due for copy in self._copies.values() if copy.due is not None]
@@ -173,16 +179,18 @@ class Child:
             for key, _ in ready:
                 self._read(key.fd, key.data)
 
-    def _read(self, fd: int, name: str) -> None:
+    def _read(self, fd: int, name: str) -> int:
+        """Take what a stream has; returns how many bytes that were."""
         try:
             chunk = os.read(fd, _CHUNK_BYTES)
         except BlockingIOError:
-            return
+            return 0
         if not chunk:
             self._selector.unregister(fd)
-            return
+            return 0
         self._copies[fd].write(chunk)
         self._on_chunk(name, chunk)
+        return len(chunk)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

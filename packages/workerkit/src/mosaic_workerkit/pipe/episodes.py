@@ -11,6 +11,7 @@ class Episodes:
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
+        self._is_recorded = telemetry.spec.record.has_episodes
         self._numbers: Counter[int] = Counter()
         self._steps: Counter[int] = Counter()
         self._began_at: dict[int, float] = {}
@@ -41,13 +42,15 @@ class Episodes:
         duration_s: float | None,
     ) -> None:
         """Write an episode's end. Length 0: as many steps as were counted."""
-        number = self.enter(env, episode)
+        number = self._numbers[env] if episode is None else episode
         now = time.monotonic()
-        duration = now - self._began_at[env] if duration_s is None else duration_s
-        if self._telemetry.spec.record.has_episodes:
-            steps = length or self._steps[env]
+        if self._is_recorded:
+            if duration_s is None:
+                duration_s = now - self._began_at.get(env, now)
+            if not length and number == self._numbers[env]:
+                length = self._steps[env]
             self._telemetry.episode(
-                *(env, number, steps, episode_return, flags, duration, self.global_step)
+                env, number, length, episode_return, flags, duration_s, self.global_step
             )
         self._numbers[env] = number + 1
         self._steps[env] = 0

@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from mosaic_workerkit.pipe.episodes import Episodes
 from mosaic_workerkit.pipe.errors import LineRefused
 from mosaic_workerkit.pipe.number import HugeNumber, Number, numbers_of
@@ -20,14 +18,15 @@ _AS_METRIC = {_RETURN: f"charts/{_RETURN}", _LENGTH: f"charts/{_LENGTH}"}
 """CleanRL's own names of the two, so that a piped script and a CleanRL run share their curves."""
 _MAX_NAMES = 10_000
 """Of metric names that are remembered; a program that makes more takes the long way for them."""
-_EXACT = 2.0**53
-"""Below it a float holds every integer."""
-_COUNTS = range(2**63)
+_TOO_LARGE = 2**63
 
+_match_return = re.compile(
+    rb"global_step=(\d{1,18}), episodic_return=\[?(-?\d{1,18}\.?\d{0,18})\]?"
+).fullmatch
+"""The line that CleanRL's scripts print, which is most of what they print."""
 _PAIR = rb"([A-Za-z_][\w./-]*)=\[?(-?\d{1,18}(?:\.\d*)?(?:[eE][-+]?\d{1,2})?)\]?"
-_PAIRS = re.compile(rb"(?:" + _PAIR + rb"(?:, ?| |$))+")
-_find_pairs = re.compile(_PAIR).findall
-_decode = msgspec.json.Decoder(dict[str, float]).decode
+_match_pairs = re.compile(_PAIR + 3 * (rb"(?:, ?| |$)(?:" + _PAIR + rb")?")).fullmatch
+"""One to four pairs."""
 
 
 class FlatLines:
@@ -45,29 +44,43 @@ class FlatLines:
         self._refuse = refuse
         self._names: dict[str, str] = {}
         """Metric name of each key that came; empty for a step's."""
-
-    def take_object(self, line: bytes) -> bool:
-        """Record a JSON object of plain numbers at a step. Returns False, with nothing done, for any other line."""
-        try:
-            return self._take_numbers(_decode(line))
-        except (msgspec.DecodeError, ValueError):
-            return False
+        self._keys: dict[bytes, str] = {}
+        """Text of each key that came in pairs."""
 
     def take_pairs(self, line: bytes) -> bool:
         """Record `key=NUMBER` pairs at a step. Returns False, with nothing done, for any other line."""
-        if _PAIRS.fullmatch(line) is None:
+        ended = _match_return(line)
+        if ended is not None:
+            step, total = int(ended[1]), float(ended[2])
+            self._episodes.global_step = step
+            self._telemetry.metrics(step, [(_AS_METRIC[_RETURN], total)])
+            self._episodes.end(0, None, 0, total, 0, None)
+            return True
+        pairs = _match_pairs(line)
+        if pairs is None:
             return False
-        return self._take_numbers({key.decode(): float(value) for key, value in _find_pairs(line)})
+        parts, keys = pairs.groups(), self._keys
+        fields: dict[str, float] = {}
+        for key, value in zip(parts[::2], parts[1::2], strict=True):
+            if key is not None:
+                number = int(value) if value.isdigit() else float(value)
+                fields[keys.get(key) or self._learn_key(key)] = number
+        return self.take_numbers(fields)
 
-    def _take_numbers(self, fields: dict[str, float]) -> bool:
+    def take_numbers(self, fields: Fields) -> bool:
+        """Record plain numbers at a step. Returns False, with nothing done, for any other fields."""
         step = fields.get("global_step")
         if step is None:
-            step = fields.get("step", -1.0)
-        if not 0.0 <= step < _EXACT or (at := int(step)) != step:
+            step = fields.get("step")
+        if type(step) is not int or not 0 <= step < _TOO_LARGE:
             return False
         names = self._names
         points = []
         for key, value in fields.items():
+            if type(value) is not float:
+                if type(value) is not int or not -_TOO_LARGE < value < _TOO_LARGE:
+                    return False
+                value = float(value)
             name = names.get(key)
             if name is None:
                 name = self._learn(key)
@@ -75,13 +88,19 @@ class FlatLines:
                     return False
             if name:
                 points.append((name, value))
-        self._episodes.global_step = at
-        self._telemetry.metrics(at, points)
+        self._episodes.global_step = step
+        self._telemetry.metrics(step, points)
         if _RETURN in fields:
-            length = fields.get(_LENGTH, 0.0)
-            steps = int(length) if 0.0 <= length < _EXACT else 0
-            self._episodes.end(0, None, steps, fields[_RETURN], 0, None)
+            length = fields.get(_LENGTH, 0)
+            steps = int(length) if 0 <= length < _TOO_LARGE else 0
+            self._episodes.end(0, None, steps, float(fields[_RETURN]), 0, None)
         return True
+
+    def _learn_key(self, key: bytes) -> str:
+        text = key.decode()
+        if len(self._keys) < _MAX_NAMES:
+            self._keys[key] = text
+        return text
 
     def _learn(self, key: str) -> str | None:
         """The metric's name for a key; None where the line must be read the long way."""
@@ -103,7 +122,7 @@ class FlatLines:
         if len(lengths) != len(returns):
             lengths = [0] * len(returns)
         for total, length in zip(returns, lengths, strict=True):
-            steps = int(length) if length in _COUNTS else 0
+            steps = int(length) if 0 <= length < _TOO_LARGE else 0
             self._episodes.end(0, None, steps, float(total), 0, None)
         if kept:
             self._telemetry.extra(FIELDS, {"step": step, "fields": storable(kept)})

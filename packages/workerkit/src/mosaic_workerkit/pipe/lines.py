@@ -46,12 +46,12 @@ class LineSplitter:
         parts = _ENDS.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         rest = parts.pop()
         lines: list[bytes | Line] = []
-        if parts and (self._size or len(chunk) > self._limit):
-            for part in parts:
-                self._hold(part)
-                lines += self._take_held()
-        else:
-            lines += filter(None, parts)
+        # Only the first line has a beginning in an earlier chunk; the others are whole, and of allowed length.
+        held = parts if len(chunk) > self._limit else parts[:1]
+        for part in held:
+            self._hold(part)
+            lines += self._take_held()
+        lines += filter(None, parts[len(held) :])
         self._hold(rest)
         return lines
 

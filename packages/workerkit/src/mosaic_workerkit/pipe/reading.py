@@ -136,17 +136,25 @@ def storable(value: Any) -> Any:
     return value
 
 
+def has_long_number(text: bytes) -> bool:
+    """Whether a number may need more than 64 bits."""
+    return _LONG_DIGITS.search(text) is not None
+
+
+def read_plain_object(text: bytes) -> Fields | None:
+    """The fields of a line that is one object without NaN; None for any other. A long number needs a second look."""
+    try:
+        return _decode_fast(text)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+
+
 def _read_objects(text: bytes) -> tuple[list[Fields], LineRefused | None]:
-    if _LONG_DIGITS.search(text) is None:
-        try:
-            # The same values as below for what it takes: no NaN, no number beyond 64 bits, one object.
-            return [_decode_fast(text)], None
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            return _scan_objects(text)
-    return _scan_objects(text)
+    fields = None if has_long_number(text) else read_plain_object(text)
+    return ([fields], None) if fields is not None else scan_objects(text)
 
 
-def _scan_objects(text: bytes) -> tuple[list[Fields], LineRefused | None]:
+def scan_objects(text: bytes) -> tuple[list[Fields], LineRefused | None]:
     # Broken UTF-8 costs its own characters, not the line.
     whole = text.decode(errors="replace")
     objects: list[Fields] = []

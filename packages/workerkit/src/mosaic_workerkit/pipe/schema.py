@@ -1,7 +1,8 @@
 """The lines that say which event they are: `{"type": "metric", ...}`. Unknown keys are kept, not refused."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
 
 RETURN_KEYS = ("return", "episode_return", "episodic_return")
@@ -130,6 +131,63 @@ TYPES = frozenset(
         *("checkpoint", "artifact", "progress", "config"),
     }
 )
+
+
+class _Plain(msgspec.Struct, tag_field="type", forbid_unknown_fields=True):
+    """A line in its usual form, without further keys. Whatever it refuses is read as its model above, which decides."""
+
+    model_extra: ClassVar[None] = None
+
+
+_PlainCount = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+_PlainHash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+
+
+class PlainMetric(_Plain, tag="metric"):
+    """`MetricLine`."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+    value: float
+    step: _PlainCount | None = None
+
+
+class PlainStep(_Plain, tag="step"):
+    """`StepLine`."""
+
+    reward: float
+    env: _PlainCount = 0
+    episode: _PlainCount | None = None
+    step: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
+    action: Any = None
+    terminated: bool = False
+    truncated: bool = False
+    hash: _PlainHash | None = None
+    observation: Any = None
+
+
+class PlainEpisode(_Plain, tag="episode"):
+    """`EpisodeLine`."""
+
+    episode_return: float = msgspec.field(name="return")
+    env: _PlainCount = 0
+    episode: _PlainCount | None = None
+    length: _PlainCount = 0
+    terminated: bool = False
+    truncated: bool = False
+    duration_s: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    global_step: _PlainCount | None = None
+
+
+PlainLine = PlainMetric | PlainStep | PlainEpisode
+_decode_plain: msgspec.json.Decoder[PlainLine] = msgspec.json.Decoder(PlainLine)
+
+
+def plain_line(line: bytes) -> PlainLine | None:
+    """A metric, step or episode in its usual form; None for any other line."""
+    try:
+        return _decode_plain.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
 
 
 def line_schema() -> dict[str, Any]:

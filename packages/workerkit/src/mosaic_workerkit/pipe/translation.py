@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -17,11 +18,14 @@ from mosaic_workerkit.pipe.lines import Line
 from mosaic_workerkit.pipe.reading import (
     Fields,
     HugeNumber,
+    has_long_number,
     may_be_pairs,
     number_of,
     outer_fields,
     plain_text,
     read_objects,
+    read_plain_object,
+    scan_objects,
     storable,
 )
 from mosaic_workerkit.pipe.table import Table
@@ -84,59 +88,76 @@ class Translator:
 
     def take_all(self, lines: Iterable[bytes | Line]) -> None:
         """Read the lines of one chunk; bytes are a whole line."""
-        take_object, take_pairs = self._flat.take_object, self._flat.take_pairs
         for line in lines:
-            if isinstance(line, bytes):
-                if line.startswith(b"{"):
-                    if self._has_begun and take_object(line):
-                        self.events_read += 1
-                        continue
-                elif may_be_pairs(line):
-                    if self._has_begun and take_pairs(line):
-                        self.events_read += 1
-                        continue
-                elif not self._table.is_open and not line.startswith(_READ):
-                    continue
-                line = Line(line, len(line))
-            self.take(line)
+            if not isinstance(line, bytes):
+                self.take(line)
+            elif self._table.is_open or not self._has_begun:
+                self.take(Line(line, len(line)))
+            elif line.startswith(b"{"):
+                self._take_object(line)
+            elif b"step" in line and may_be_pairs(line):
+                if self._flat.take_pairs(line):
+                    self.events_read += 1
+                else:
+                    self.take(Line(line, len(line)))
+            elif line.startswith(_READ):
+                self.take(Line(line, len(line)))
         self._show_progress()
 
+    def _take_object(self, line: bytes) -> None:
+        """Record a line that begins like an object, in the fewest steps for the usual forms."""
+        if line.startswith(b'{"type"'):
+            typed = schema.plain_line(line)
+            if typed is not None:
+                self._guard(self._typed.take, typed, line)
+                return
+        fields = read_plain_object(line)
+        if fields is not None and self._flat.take_numbers(fields):
+            self.events_read += 1
+        elif fields is not None and not has_long_number(line):
+            self._guard(self._translate, fields, line)
+        else:
+            self._take_objects(*scan_objects(plain_text(line)), line)
+
     def take(self, line: Line) -> None:
-        """Read one line."""
-        try:
-            if not line.is_whole:
-                raise LineRefused(
-                    "line_too_long",
-                    f"a line of {line.size} bytes is read as no event; it stands whole in the log. Write data "
-                    'to a file and print {"type": "artifact", "path": ...}',
-                )
+        """Read one line of any form."""
+        if line.is_whole:
             self._take_text(line)
-        except LineRefused as error:
-            self._lose_step(outer_fields(*line.ends))
-            self.refuse(error.reason, str(error), line)
+            return
+        self._lose_step(outer_fields(*line.ends))
+        self.refuse(
+            "line_too_long",
+            f"a line of {line.size} bytes is read as no event; it stands whole in the log. Write data "
+            'to a file and print {"type": "artifact", "path": ...}',
+            line,
+        )
 
     def _take_text(self, line: Line) -> None:
         text = plain_text(line.data)
         if text.startswith(b"|") and self._table.take(text.decode(errors="replace")):
             return
         self._end_table()
-        objects, error = read_objects(text)
+        self._take_objects(*read_objects(text), line)
+
+    def _take_objects(
+        self, objects: list[Fields], error: LineRefused | None, line: Line | bytes
+    ) -> None:
         for fields in objects:
-            self._take_fields(fields, line)
+            self._guard(self._translate, fields, line)
         if error is not None:
             if not objects:
-                self._lose_step(outer_fields(text))
-            raise error
+                self._lose_step(outer_fields(line if isinstance(line, bytes) else line.data))
+            self.refuse(error.reason, str(error), line)
 
     def _end_table(self) -> None:
         fields = self._table.close() if self._table.is_open else None
         if fields is not None:
-            self._take_fields(fields, None)
+            self._guard(self._translate, fields, None)
 
-    def _take_fields(self, fields: Fields, line: Line | None) -> None:
+    def _guard(self, record: Callable[[Any], None], what: Any, line: Line | bytes | None) -> None:
         """Record what a line says; a part that cannot be kept costs no more than itself."""
         try:
-            self._translate(fields)
+            record(what)
             self.events_read += 1
         except LineRefused as error:
             self.refuse(error.reason, str(error), line)
@@ -147,7 +168,7 @@ class Translator:
         except (ContractViolation, TypeError, ValueError, OverflowError, OSError) as error:
             self.refuse("event_invalid", str(error), line)
 
-    def refuse(self, reason: str, message: str, line: Line | None = None) -> None:
+    def refuse(self, reason: str, message: str, line: Line | bytes | None = None) -> None:
         """Count something that is not kept; the first few of a kind are told one by one."""
         self.begin()
         self.refused[reason] += 1
@@ -155,8 +176,9 @@ class Translator:
             return
         data: Fields = {"reason": reason, "count": self.refused[reason]}
         if line is not None:
-            data["line"] = line.data[:200].decode(errors="replace")
-            data["line_bytes"] = line.size
+            shown, size = (line, len(line)) if isinstance(line, bytes) else line[:2]
+            data["line"] = shown[:200].decode(errors="replace")
+            data["line_bytes"] = size
         self._telemetry.log("warning", f"Not kept: {storable(message)}", data)
 
     def finish(self) -> None:

@@ -14,6 +14,8 @@ from mosaic_workerkit.spaces import encode_value
 from mosaic_workerkit.stephash import step_hash
 from mosaic_workerkit.telemetry import Telemetry
 
+_TERMINATED, _TRUNCATED = int(StepFlag.TERMINATED), int(StepFlag.TRUNCATED)
+
 
 class TypedLines:
     """Writes the events of such lines.
@@ -34,18 +36,23 @@ class TypedLines:
         self._episodes = episodes
         self._spaces = spaces
         self._directory = directory
-        self._handlers: dict[type[schema.TypedLine], Callable[[Any], None]] = {
+        self._has_steps = telemetry.spec.record.has_steps
+        self._has_observations = telemetry.spec.record.has_observations
+        self._handlers: dict[type, Callable[[Any], None]] = {
             schema.MetricLine: self._metric,
+            schema.PlainMetric: self._metric,
             schema.EpisodeStartLine: self._episode_start,
             schema.StepLine: self._step,
+            schema.PlainStep: self._step,
             schema.EpisodeLine: self._episode,
+            schema.PlainEpisode: self._episode,
             schema.LogLine: self._log,
             schema.CheckpointLine: self._checkpoint,
             schema.ArtifactLine: self._artifact,
             schema.ProgressLine: self._progress,
         }
 
-    def take(self, line: schema.TypedLine) -> None:
+    def take(self, line: schema.TypedLine | schema.PlainLine) -> None:
         """Record one line; a config line is not among them."""
         self._handlers[type(line)](line)
 
@@ -57,7 +64,7 @@ class TypedLines:
         self._lose_recorded_step()
 
     def _lose_recorded_step(self) -> None:
-        if self._telemetry.spec.record.has_steps:
+        if self._has_steps:
             self._telemetry.count_lost_steps(1)
 
     def _metric(self, line: schema.MetricLine) -> None:
@@ -71,17 +78,17 @@ class TypedLines:
         reset = dict(line.reset)
         if line.seed is not None:
             reset |= {"way": "seed", "seed": line.seed}
-        if self._telemetry.spec.record.has_steps:
+        if self._has_steps:
             seen = self._encoded("observation", line.observation)
             hashed = self._hash(line.hash, seen, 0.0, 0)
-            shown = seen if self._telemetry.spec.record.has_observations else None
+            shown = seen if self._has_observations else None
             self._telemetry.episode_start(line.env, episode, storable(reset), hashed, shown)
         self._keep_extra(line)
 
     def _step(self, line: schema.StepLine) -> None:
         episode = self._episodes.enter(line.env, line.episode)
         step = self._episodes.next_step(line.env, line.step)
-        if self._telemetry.spec.record.has_steps:
+        if self._has_steps:
             try:
                 self._record_step(line, episode, step)
             except (ContractViolation, TypeError, ValueError, OverflowError):
@@ -96,7 +103,7 @@ class TypedLines:
             *(line.env, episode, step),
             self._encoded("action", line.action),
             *(line.reward, flags, self._hash(line.hash, seen, line.reward, flags)),
-            observation=seen if self._telemetry.spec.record.has_observations else None,
+            observation=seen if self._has_observations else None,
         )
 
     def _episode(self, line: schema.EpisodeLine) -> None:
@@ -142,8 +149,8 @@ class TypedLines:
         return step_hash(b"" if seen is None else seen, reward, flags)
 
     def _keep_extra(self, line: Any) -> None:
-        more = extra_fields(line)
-        if more:
+        if line.model_extra:
+            more = extra_fields(line)
             self._telemetry.extra(FIELDS, {"of": line.type, "fields": more})
 
 
@@ -152,8 +159,9 @@ def extra_fields(line: Any) -> Fields:
     return dict(storable(line.model_extra)) if line.model_extra else {}
 
 
-def _flags(line: schema.StepLine | schema.EpisodeLine) -> int:
-    return StepFlag.TERMINATED * line.terminated | StepFlag.TRUNCATED * line.truncated
+def _flags(line: Any) -> int:
+    flags: int = _TERMINATED * line.terminated | _TRUNCATED * line.truncated
+    return flags
 
 
 def _count(value: Any) -> int | None:
