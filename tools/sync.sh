@@ -109,18 +109,22 @@ require_writable() { # ROOM...
     done
   done
   path=${UV_CACHE_DIR:-${XDG_CACHE_HOME:-${HOME:-/}/.cache}/uv}
-  while [ ! -e "$path" ]; do path=$(dirname -- "$path"); done
-  [ -w "$path" ] || fail "$path cannot be written by $(id -un), and uv keeps its downloads there.
+  { mkdir -p "$path" 2>/dev/null && [ -w "$path" ]; } || fail "$path cannot be written, and uv keeps its downloads there.
   Name another folder: UV_CACHE_DIR=FOLDER ./mosaic ..."
 }
 
 refuse_unwritable() { # PATH ROOM...
-  local interpreter
-  interpreter=$(readlink -f -- "$MOSAIC_VENVS/$2/bin/python" || :)
-  printf 'mosaic: these environments are missing, out of date or not usable by %s: %s\n' "$(id -un)" "${*:2}" >&2
-  [ -z "$interpreter" ] || [ -x "$interpreter" ] || printf '  %s cannot be run by %s.\n' "$interpreter" "$(id -un)" >&2
-  fail "they cannot be made here: $1 cannot be written by $(id -un). It belongs to $(stat -c %U -- "$1").
-  Let $(stat -c %U -- "$1") run \`./mosaic sync\`, or have environments and data of your own:
+  local me owner interpreter="$MOSAIC_VENVS/$2/bin/python" remedy=
+  me=$(id -un 2>/dev/null || id -u)
+  owner=$(stat -c %U -- "$1")
+  if [ -L "$interpreter" ] && [ ! -x "$interpreter" ]; then
+    printf 'mosaic: %s cannot run the Python of these environments, %s\n' "$me" "$(readlink -- "$interpreter")" >&2
+  else
+    remedy="let $owner run \`./mosaic sync ${*:2}\`, or "
+    printf 'mosaic: these environments are missing or out of date: %s\n' "${*:2}" >&2
+  fi
+  fail "$me cannot make them here: $1 belongs to $owner and cannot be written.
+  To go on, ${remedy}have environments and data of your own:
   export MOSAIC_VENVS=~/mosaic/venvs MOSAIC_HOME=~/mosaic/home"
 }
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,40 @@ def test_a_path_that_no_file_can_name_is_refused_first(
     assert "which MOSAIC cannot handle" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (root / "var").exists()
+
+
+def test_environments_of_another_user_are_named_as_the_cause(tmp_path: Path) -> None:
+    """Who owns them, which they are and what to set; no log of an earlier success is shown."""
+    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as made:
+        folder = Path(made)
+        root = copy_checkout(folder / "m")
+        venvs = root / "var" / "venvs"
+        venvs.mkdir(parents=True)
+        (venvs / ".contracts.log").write_text("Installed 6 packages\n")
+        venvs.chmod(0o555)
+        folder.chmod(0o755)
+        other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        done = subprocess.run(
+            [*(other if os.geteuid() == 0 else []), root / "mosaic", "sync", "contracts"],
+            cwd=root,
+            env={"PATH": os.environ["PATH"], "HOME": "/nowhere"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        venvs.chmod(0o755)
+    assert done.returncode == 2
+    assert "missing or out of date: contracts" in done.stderr
+    assert f"{venvs} belongs to" in done.stderr
+    assert "MOSAIC_VENVS=" in done.stderr
+    assert "Installed" not in done.stderr
+
+
+def test_a_cache_that_cannot_be_written_is_named_as_the_cause(tmp_path: Path) -> None:
+    """What to set when uv has no place for its downloads."""
+    done = sync(
+        ROOT, ROOT, MOSAIC_VENVS=str(tmp_path / "v"), UV_CACHE_DIR="/proc/nowhere", HOME="/nowhere"
+    )
+    assert done.returncode == 2
+    assert "/proc/nowhere cannot be written, and uv keeps its downloads there" in done.stderr
+    assert "UV_CACHE_DIR=" in done.stderr

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 
@@ -21,6 +22,7 @@ from mosaic_cli.stack.ports import clash, is_free
 from mosaic_cli.stack.state import earlier_stack, ports_of, running_stack
 from mosaic_cli.wording import size
 from mosaic_client import ClientError, connect
+from mosaic_client.location import owner_hint
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.worker import Finding
 
@@ -49,7 +51,19 @@ def examine(layout: Layout) -> list[Finding]:
         _stack,
         _xmpp,
     ]
-    return [finding for check in checks for finding in check(layout)]
+    return [finding for check in checks for finding in _findings(check, layout)]
+
+
+def _findings(check: Callable[[Layout], list[Finding]], layout: Layout) -> list[Finding]:
+    """Run one check; files of another user are a finding like any other."""
+    what = check.__name__.removeprefix("_").replace("_", " ")
+    try:
+        return check(layout)
+    except HomeUnusable as error:
+        return [_blocking(what, str(error))]
+    except PermissionError as error:
+        hint = owner_hint(Path(error.filename or layout.home))
+        return [_blocking(what, f"{error.filename}: {error.strerror}. {hint}".strip())]
 
 
 def _python(_: Layout) -> list[Finding]:
@@ -130,8 +144,6 @@ def _token(layout: Layout) -> list[Finding]:
         mode = stat.S_IMODE(layout.token_file.stat().st_mode)
     except FileNotFoundError:
         return [_ok("token", "none yet; the first start makes it")]
-    except OSError as error:
-        return [_blocking("token", f"{layout.token_file} cannot be read ({error.strerror})")]
     if mode & 0o077:
         return [_warning("token", f"{layout.token_file} is open to others: chmod 600 it")]
     if not os.access(layout.token_file, os.R_OK):

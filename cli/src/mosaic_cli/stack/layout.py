@@ -1,5 +1,6 @@
 """Where the parts of the embedded stack lie: the checkout, the environments, the data root."""
 
+import errno
 import os
 import shutil
 from collections.abc import Mapping
@@ -9,8 +10,11 @@ from pathlib import Path
 from mosaic_cli.errors import EnvironmentMissing, HomeUnusable
 from mosaic_cli.stack.private import make_private
 from mosaic_client import data_root
+from mosaic_client.location import owner_hint
 from mosaic_contracts.stack import LOG_DIR, STACK_FILE, STACK_LOCK, TOKEN_FILE
 
+_OWN_FOLDERS = ("stack", LOG_DIR, "secrets", "secrets/broker", "nats", "db")
+"""What the services of a stack write, but for the runs."""
 DEFAULT_DISK_RESERVE_BYTES = 512 * 2**20
 """As the recorder's: below it nothing is accepted (docs/interfaces.md)."""
 
@@ -76,10 +80,12 @@ class Layout:
             probe = self.lock_file.parent / ".writable"
             probe.write_text("")
             probe.unlink()
+            self._check_owned()
         except OSError as error:
+            hint = owner_hint(Path(error.filename or self.home))
+            remedy = hint or "Name another one with MOSAIC_HOME, or make it writable."
             raise HomeUnusable(
-                f"The data root {self.home} cannot be written ({error.strerror}). "
-                "Name another one with MOSAIC_HOME, or make it writable."
+                f"The data root {self.home} cannot be written ({error.strerror}). {remedy}"
             ) from error
         if reserve_bytes is None:
             reserve_bytes = disk_reserve_bytes()
@@ -89,6 +95,18 @@ class Layout:
                 f"The disk of {self.home} has {free >> 20} MiB left, and MOSAIC keeps {reserve_bytes >> 20} MiB "
                 "free. Make room, name another MOSAIC_HOME, or lower MOSAIC_DISK_RESERVE_BYTES."
             )
+
+    def _check_owned(self) -> None:
+        """Find what another user left here, for example by one start with sudo.
+
+        Raises:
+            OSError: names the first path that cannot be written.
+        """
+        folders = [self.home / name for name in _OWN_FOLDERS]
+        present = [folder for folder in folders if folder.exists()]
+        for path in (*present, *(entry for folder in present for entry in folder.iterdir())):
+            if not path.is_symlink() and not os.access(path, os.W_OK, effective_ids=True):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def disk_reserve_bytes(environ: Mapping[str, str] = os.environ) -> int:

@@ -9,6 +9,7 @@ from typing import Self
 
 from mosaic_cli.errors import HomeUnusable, StackAlreadyUp
 from mosaic_cli.stack.process import Process, current, start_ticks
+from mosaic_client.location import owner_hint
 
 LOOKER_S = 1.0
 LOOK_EVERY_S = 0.005
@@ -32,7 +33,9 @@ class StackLock:
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise HomeUnusable(f"{path} cannot be opened ({error.strerror}).") from error
+            raise HomeUnusable(
+                f"{path} cannot be opened ({error.strerror}). {owner_hint(path)}".strip()
+            ) from error
         if not _take_or_find_holder(fd):
             os.close(fd)
             raise StackAlreadyUp("A stack is already up here. `./mosaic status` shows it.")
@@ -71,11 +74,25 @@ def _take_or_find_holder(fd: int) -> bool:
             return True
 
 
-def is_held(path: Path) -> bool:
-    """Whether a supervisor of this data root lives."""
+def _open_to_look(path: Path) -> int | None:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except PermissionError as error:
+        raise HomeUnusable(
+            f"{path} cannot be read ({error.strerror}). {owner_hint(path)}".strip()
+        ) from error
     except OSError:
+        return None
+
+
+def is_held(path: Path) -> bool:
+    """Whether a supervisor of this data root lives.
+
+    Raises:
+        HomeUnusable: it is another user's.
+    """
+    fd = _open_to_look(path)
+    if fd is None:
         return False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -87,10 +104,13 @@ def is_held(path: Path) -> bool:
 
 
 def lock_holder(path: Path) -> Process | None:
-    """The living supervisor of this data root, or None."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    """The living supervisor of this data root, or None.
+
+    Raises:
+        HomeUnusable: it is another user's.
+    """
+    fd = _open_to_look(path)
+    if fd is None:
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)

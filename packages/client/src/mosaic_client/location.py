@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,9 +89,42 @@ def stack_file_text(home: Path) -> bytes | None:
 
 def stack_file_problem(home: Path, error: Exception) -> StackUnreachable:
     """The error for a stack.json that cannot be used."""
+    if isinstance(error, PermissionError):
+        return StackUnreachable(
+            f"{home / STACK_FILE} cannot be read ({error.strerror}). {owner_hint(home / STACK_FILE)}".strip()
+        )
     return StackUnreachable(
         f"{home / STACK_FILE} cannot be read ({type(error).__name__}). `./mosaic up -d` puts it right."
     )
+
+
+def owner_hint(path: Path) -> str:
+    """Say whose a part of a data root is and what to set, when it is another user's; else nothing."""
+    place = path
+    while not _is_visible(place) and place != place.parent:
+        place = place.parent
+    owner = place.stat().st_uid
+    if owner == os.geteuid():
+        return ""
+    return (
+        f"{place} belongs to {_user_name(owner)}, and you are {_user_name(os.geteuid())}. Set MOSAIC_HOME to a "
+        "folder of your own, for example MOSAIC_HOME=~/mosaic."
+    )
+
+
+def _is_visible(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError:
+        return False
+    return True
+
+
+def _user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 def gateway_url(home: Path) -> str | None:
@@ -180,6 +214,10 @@ def _checked_address(given: str) -> str:
 def _read_token(path: Path) -> str:
     try:
         token = path.expanduser().read_text("utf-8").strip()
+    except PermissionError as error:
+        raise TokenUnreadable(
+            f"The token file {path} cannot be read ({error.strerror}). {owner_hint(path)}".strip()
+        ) from error
     except OSError as error:
         raise TokenUnreadable(
             f"The token file {path} cannot be read ({error.strerror}). A stack on this machine makes it at its "
