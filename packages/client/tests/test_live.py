@@ -25,7 +25,7 @@ from mosaic_client import (
     WaitTimedOut,
 )
 from mosaic_client.live import Follower
-from mosaic_contracts.live import SUBPROTOCOL_JSON, Ended, Events
+from mosaic_contracts.live import SUBPROTOCOL_JSON, Ended, Events, RunChanged
 from mosaic_contracts.runs import EventPage
 
 RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -280,3 +280,80 @@ async def test_wait_has_the_end_that_was_asked_for(script: Script) -> None:
             with pytest.raises(WaitTimedOut):
                 await mosaic.wait(RUN_ID, timeout_s=0.4)
         assert 0.8 <= time.monotonic() - began < 10
+
+
+def state(revision: int, elapsed_s: float, name: str = "running") -> str:
+    spec = {"worker": "w", "algorithm": "a", "environment": "e"}
+    run = {"run_id": RUN_ID, "name": "n", "spec": spec, "state": name, "revision": revision}
+    more = {"created_at": "2030-01-01T00:00:00Z", "run_dir": "runs/x", "elapsed_s": elapsed_s}
+    return json.dumps({"op": "run", "run": run | more})
+
+
+class Flood:
+    """More events than the reader takes in time, with the run's end behind them and on a connection for states."""
+
+    FRAMES = 150
+
+    def __init__(self) -> None:
+        self.is_over = threading.Event()
+
+    def all(self, socket: ServerConnection, subscription: dict[str, Any]) -> None:
+        for n in range(self.FRAMES):
+            socket.send(events(n + 1, n + 1))
+        socket.send(state(3, 7.0))
+        socket.send(state(4, 9.0, "succeeded"))
+        socket.send(ended(self.FRAMES))
+        self.is_over.wait(20)
+
+    def states(self, socket: ServerConnection, subscription: dict[str, Any]) -> None:
+        socket.send(state(3, 8.0))
+        socket.send(state(4, 9.0, "succeeded"))
+        self.is_over.wait(20)
+
+
+def check_flood(items: list[LiveItem], subscriptions: list[dict[str, Any]]) -> None:
+    """All events in order; the final state long before their end, and no older one after it."""
+    assert seqs(items) == list(range(1, Flood.FRAMES + 1))
+    states = [item.run.state.value for item in items if isinstance(item, RunChanged)]
+    assert states in (["succeeded"] * 2, ["running", "succeeded", "succeeded"])
+    first = next(n for n, item in enumerate(items) if isinstance(item, RunChanged))
+    assert first < Flood.FRAMES * 0.8
+    assert [(one["cursor"], one["types"]) for one in subscriptions] == [
+        ("", None),
+        (None, ["lifecycle"]),
+    ]
+
+
+def test_a_state_is_known_while_events_wait() -> None:
+    """Whoever reads events slowly gets the run's state by a connection of its own."""
+    flood = Flood()
+    with gateway(flood.all, flood.states) as (location, subscriptions):
+        items = []
+        for item in Client(location).follow(RUN_ID):
+            items.append(item)
+            time.sleep(0.01)  # the reader's own work
+        flood.is_over.set()
+    check_flood(items, subscriptions)
+
+
+async def test_a_state_is_known_while_events_wait_in_a_loop() -> None:
+    """The awaited iteration does the same, also where the reader's work blocks the loop."""
+    flood = Flood()
+    with gateway(flood.all, flood.states) as (location, subscriptions):
+        items = []
+        async with AsyncClient(location) as mosaic:
+            async for item in mosaic.follow(RUN_ID):
+                items.append(item)
+                time.sleep(0.01)  # noqa: ASYNC251 - the reader's own work, which blocks
+        flood.is_over.set()
+    check_flood(items, subscriptions)
+
+
+def test_an_older_state_is_left_out() -> None:
+    """States are ordered by revision, and within one by the age that the stack tells."""
+    follower = Follower(RUN_ID, "", None)
+    assert isinstance(follower.take(state(2, 5.0)), RunChanged)
+    assert follower.take(state(2, 4.0)) is None
+    assert isinstance(follower.take(state(2, 5.0)), RunChanged)
+    assert isinstance(follower.take_state(state(3, 1.0)), RunChanged)
+    assert follower.take(state(2, 9.0)) is None

@@ -1,5 +1,8 @@
 """Following a run: which frame means what, and where to go on after a loss. No I/O here; the two clients drive it.
 
+States of the run are not part of that order. Whoever reads events more slowly than they come opens a second connection
+for states alone, so that a state is yielded when it is known, before the events that wait.
+
 The cursor decides: an event at or below it is a double and is left out; after a lost connection the subscription
 starts at it; what the gateway `missed` to send is read from the store up to it.
 """
@@ -26,7 +29,7 @@ from mosaic_contracts.live import (
     Subscribe,
 )
 from mosaic_contracts.problems import Problem, ProblemCode
-from mosaic_contracts.runs import EventPage
+from mosaic_contracts.runs import EventPage, RunView
 
 FILL_PAGE = 1000
 FILL_PATIENCE_S = 30.0
@@ -34,6 +37,8 @@ FILL_PATIENCE_S = 30.0
 
 WAITED_TYPES = ["lifecycle"]
 """What is followed by who waits for the end only: the fewest events."""
+BEHIND_S = 0.5
+"""For so long there was always a next frame: from then on states are read from a connection of their own."""
 
 _frames: TypeAdapter[ServerFrame] = TypeAdapter(ServerFrame)
 _KNOWN_OPS = frozenset(
@@ -79,6 +84,8 @@ class Follower:
     types: list[str] | None
     ended: bool = field(default=False, init=False)
     _seen: Cursor = field(default_factory=dict, init=False)
+    _state: tuple[int, float] = field(default=(0, 0.0), init=False)
+    """Revision and age of the newest state that was yielded."""
 
     def __post_init__(self) -> None:
         self._seen = parse_cursor(self.cursor or "")
@@ -86,6 +93,11 @@ class Follower:
     def subscription(self) -> str:
         """Text of the frame to send on a new connection."""
         frame = Subscribe(run_id=self.run_id, cursor=self.cursor, types=self.types)
+        return frame.model_dump_json()
+
+    def states_subscription(self) -> str:
+        """Text of the frame to send on a connection for states alone."""
+        frame = Subscribe(run_id=self.run_id, cursor=None, types=WAITED_TYPES)
         return frame.model_dump_json()
 
     @property
@@ -118,7 +130,17 @@ class Follower:
             return None
         if isinstance(frame, Ended):
             self.ended = True
+        if isinstance(frame, Snapshot):
+            self._is_new_state(frame.run)
+        if isinstance(frame, RunChanged) and not self._is_new_state(frame.run):
+            return None
         return frame
+
+    def take_state(self, raw: str | bytes) -> RunChanged | None:
+        """Read one frame of the connection for states; None when it has no newer state. Raises AnswerInvalid."""
+        frame = _read_frame(raw)
+        is_newer = isinstance(frame, RunChanged) and self._is_new_state(frame.run)
+        return frame if isinstance(frame, RunChanged) and is_newer else None
 
     def take_page(self, page: EventPage) -> Events | None:
         """Take a page of the store while filling what was missed."""
@@ -135,6 +157,13 @@ class Follower:
         if not new:
             return None
         return Events(run_id=self.run_id, events=new, cursor=format_cursor(self._seen))
+
+    def _is_new_state(self, run: RunView) -> bool:
+        """Whether it is no older than the newest one; a state may come twice, and the second time late."""
+        state = (run.revision, run.elapsed_s or 0.0)
+        is_new = state >= self._state
+        self._state = max(state, self._state)
+        return is_new
 
     def _advance(self, cursor: str) -> None:
         for key, seq in parse_cursor(cursor).items():

@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 
 from mosaic_client.connection import (
     LIVE_ERRORS,
@@ -14,6 +15,7 @@ from mosaic_client.connection import (
 )
 from mosaic_client.faults import unreachable
 from mosaic_client.live import (
+    BEHIND_S,
     FILL_PAGE,
     FILL_PATIENCE_S,
     ConnectionLost,
@@ -23,7 +25,7 @@ from mosaic_client.live import (
 )
 from mosaic_client.location import Location
 from mosaic_client.patience import Backoff
-from mosaic_contracts.live import Missed
+from mosaic_contracts.live import Missed, RunChanged
 from mosaic_contracts.runs import EventPage
 
 ReadPage = Callable[[str, str, int, list[str] | None], Awaitable[EventPage]]
@@ -60,12 +62,26 @@ async def follow(
 async def _connection(
     location: Location, follower: Follower, read_page: ReadPage
 ) -> AsyncIterator[LiveItem]:
-    async with connect(location.live_url, **live_options(location)) as socket:
+    async with (
+        connect(location.live_url, **live_options(location)) as socket,
+        AsyncExitStack() as others,
+    ):
         await socket.send(follower.subscription())
         timeout_s: float | None = SNAPSHOT_TIMEOUT_S
+        states: ClientConnection | None = None
+        drained_at = time.monotonic()
         while not follower.ended:
-            async with asyncio.timeout(timeout_s):
-                raw = await socket.recv()
+            raw = await _waiting(socket)
+            if raw is None:
+                async with asyncio.timeout(timeout_s):
+                    raw = await socket.recv()
+                drained_at = time.monotonic()
+            elif states is None and time.monotonic() - drained_at > BEHIND_S:
+                opening = connect(location.live_url, **live_options(location))
+                states = await others.enter_async_context(opening)
+                await states.send(follower.states_subscription())
+            if states is not None and (state := await _newest_state(states, follower)) is not None:
+                yield state
             item = follower.take(raw)
             if isinstance(item, Missed):
                 async for filled in _fill(follower, item, read_page):
@@ -73,6 +89,23 @@ async def _connection(
             elif item is not None:
                 timeout_s = None  # from here on pings tell whether the peer lives
                 yield item
+
+
+async def _waiting(socket: ClientConnection) -> str | bytes | None:
+    """A frame that has come already."""
+    try:
+        async with asyncio.timeout(0):
+            return await socket.recv()
+    except TimeoutError:
+        return None
+
+
+async def _newest_state(states: ClientConnection, follower: Follower) -> RunChanged | None:
+    """The newest state of the run, if one has come since the last."""
+    newest = None
+    while (raw := await _waiting(states)) is not None:
+        newest = follower.take_state(raw) or newest
+    return newest
 
 
 async def _fill(follower: Follower, missed: Missed, read_page: ReadPage) -> AsyncIterator[LiveItem]:

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 from websockets.sync.client import ClientConnection, connect
 
@@ -14,6 +15,7 @@ from mosaic_client.connection import (
 )
 from mosaic_client.faults import unreachable
 from mosaic_client.live import (
+    BEHIND_S,
     FILL_PAGE,
     FILL_PATIENCE_S,
     ConnectionLost,
@@ -24,7 +26,7 @@ from mosaic_client.live import (
 )
 from mosaic_client.location import Location
 from mosaic_client.patience import Backoff
-from mosaic_contracts.live import Missed
+from mosaic_contracts.live import Missed, RunChanged
 from mosaic_contracts.runs import EventPage
 
 ReadPage = Callable[[str, str, int, list[str] | None], EventPage]
@@ -66,16 +68,44 @@ def follow(
 def _connection(
     location: Location, follower: Follower, read_page: ReadPage, ends_at: float | None
 ) -> Iterator[LiveItem]:
-    with connect(location.live_url, **live_options(location)) as socket:
+    with connect(location.live_url, **live_options(location)) as socket, ExitStack() as others:
         socket.send(follower.subscription())
         timeout_s: float | None = SNAPSHOT_TIMEOUT_S
+        states: ClientConnection | None = None
+        drained_at = time.monotonic()
         while not follower.ended:
-            item = follower.take(_receive(socket, timeout_s, follower, ends_at))
+            raw = _waiting(socket)
+            if raw is None:
+                raw = _receive(socket, timeout_s, follower, ends_at)
+                drained_at = time.monotonic()
+            elif states is None and time.monotonic() - drained_at > BEHIND_S:
+                states = others.enter_context(connect(location.live_url, **live_options(location)))
+                states.send(follower.states_subscription())
+            if states is not None:
+                yield from _newest_state(states, follower)
+            item = follower.take(raw)
             if isinstance(item, Missed):
                 yield from _fill(follower, item, read_page)
             elif item is not None:
                 timeout_s = None  # from here on pings tell whether the peer lives
                 yield item
+
+
+def _waiting(socket: ClientConnection) -> str | bytes | None:
+    """A frame that has come already."""
+    try:
+        return socket.recv(timeout=0)
+    except TimeoutError:
+        return None
+
+
+def _newest_state(states: ClientConnection, follower: Follower) -> Iterator[RunChanged]:
+    """The newest state of the run, if one has come since the last."""
+    newest = None
+    while (raw := _waiting(states)) is not None:
+        newest = follower.take_state(raw) or newest
+    if newest is not None:
+        yield newest
 
 
 def _receive(
