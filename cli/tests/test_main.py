@@ -1,5 +1,6 @@
 """The verbs as a person or a script meets them, against a small HTTP server in the gateway's place."""
 
+import json
 import math
 import signal
 import subprocess
@@ -15,8 +16,7 @@ from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.stack.lone_run import unknown_runs, unknown_text
 from mosaic_cli.verbs.stack import stop_all
-from mosaic_client import connect
-from mosaic_contracts.runs import RunView
+from mosaic_client import connect, light
 from mosaic_contracts.stored import BatchPage, encode_page
 from mosaic_contracts.wire import BatchHead, Metric, encode_record, join_batch
 
@@ -418,4 +418,4 @@ def test_stopping_a_run_that_has_just_ended_is_no_fault(answers: Answers) -> Non
     """A stop refused because the run ended meanwhile counts as stopped."""
     answers[f"{OF_RUN}/stop"] = {"status": 409, "code": "run_final", "title": "It ended"}
     with connect() as client:
-        assert stop_all(client, [RunView.model_validate(RUN)]) == []
+        assert stop_all(client, [light.Run.read(json.dumps(RUN).encode())]) == []

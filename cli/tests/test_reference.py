@@ -1,10 +1,8 @@
 """What a person types for parameters, durations and runs."""
 
-from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any, cast
-
+import httpx
 import pytest
+from tests.gateway_double import RUN
 
 from mosaic_cli.errors import RunUnknown, ValueRefused
 from mosaic_cli.reference import (
@@ -14,7 +12,8 @@ from mosaic_cli.reference import (
     parse_parameter,
     parse_parameters,
 )
-from mosaic_client import Client
+from mosaic_client import Location
+from mosaic_client.stack_connection import StackConnection
 
 IDS = [
     "01ARZ3NDEKTSV4RRFFQ69G5FAV",
@@ -27,27 +26,22 @@ PUT_AWAY = "01AQZ3NDEKTSV4RRFFQ69G5FAV"
 NAMES = ["CartPole", "run-one", "run-two"]
 
 
-class Runs:
-    """Stands in for a client that knows three runs, newest first."""
-
-    def __init__(self, ids: list[str], names: list[str]) -> None:
-        self._runs: list[Any] = [
-            SimpleNamespace(run_id=run_id, name=name)
-            for run_id, name in zip(ids, names, strict=False)
-        ]
-
-    def runs(self, limit: int) -> SimpleNamespace:
-        return SimpleNamespace(runs=self._runs[:limit])
-
-    def each_run(self, deleted: bool = False) -> Iterator[Any]:
-        return iter([SimpleNamespace(run_id=PUT_AWAY, name="gone")] if deleted else self._runs)
-
-    def run(self, run_id: str) -> SimpleNamespace:
-        return SimpleNamespace(run_id=run_id)
-
-
 def find(text: str, ids: list[str] = IDS, names: list[str] = NAMES) -> str:
-    return find_run(cast(Client, Runs(ids, names)), text).run_id
+    """The id of what is found among three runs, newest first."""
+    runs = [
+        RUN | {"run_id": run_id, "name": name} for run_id, name in zip(ids, names, strict=False)
+    ]
+    gone = RUN | {"run_id": PUT_AWAY, "name": "gone"}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/api/v1/runs":
+            listed = [gone] if request.url.params.get("deleted") else runs
+            return httpx.Response(200, json={"runs": listed})
+        return httpx.Response(200, json=RUN | {"run_id": request.url.path.rpartition("/")[2]})
+
+    transport = httpx.MockTransport(answer)
+    with StackConnection(Location("http://127.0.0.1:9", "x"), transport=transport) as stack:
+        return find_run(stack, text).run_id
 
 
 @pytest.mark.parametrize(

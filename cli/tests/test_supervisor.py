@@ -32,9 +32,10 @@ from mosaic_cli.stack.plan import StackPlan, plan_stack
 from mosaic_cli.stack.ports import Ports, choose_ports
 from mosaic_cli.stack.process import Process, current
 from mosaic_cli.stack.start_display import StartDisplay
+from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import running_stack
-from mosaic_cli.stack.supervisor import StartOptions, Supervisor
-from mosaic_contracts.stack import ServiceEntry, StackFile
+from mosaic_cli.stack.supervisor import Supervisor
+from mosaic_client.light import Service, StackFile
 
 ANY = StartOptions()
 Living = Callable[[], list[Process]]
@@ -70,7 +71,7 @@ def up_by_verb(layout: Layout) -> str:
     return done.stderr
 
 
-def service(layout: Layout, name: str) -> ServiceEntry:
+def service(layout: Layout, name: str) -> Service:
     stack = running_stack(layout.home, layout.lock_file)
     assert stack is not None
     return next(entry for entry in stack.services if entry.name == name)
@@ -345,15 +346,13 @@ def test_a_start_that_is_watched_by_a_program_is_told_in_lines() -> None:
     """Off a terminal each change is one line on stderr, and the same is not said again at every look."""
     on = Console(file=io.StringIO(), force_terminal=False, width=100)
     entries = [
-        ServiceEntry(name="broker", state="starting", log=""),
-        ServiceEntry(name="gateway", state="up", log=""),
+        Service(name="broker", state="starting", log=""),
+        Service(name="gateway", state="up", log=""),
     ]
     stack = StackFile(
         supervisor_pid=1,
         gateway_url="",
         broker_url="",
-        monitor_url="",
-        started_at=0,
         services=entries,
     )
     with StartDisplay(on) as display:

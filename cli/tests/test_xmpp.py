@@ -12,9 +12,10 @@ from tests.test_supervisor import ANY, service, until, up
 
 from mosaic_cli.errors import EjabberdMissing
 from mosaic_cli.examination import examine
-from mosaic_cli.stack import xmpp
+from mosaic_cli.stack import xmpp_wish as xmpp
 from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.xmpp import offers_login, plan_xmpp
 
 SERVER = Path(__file__).parents[2] / "services" / "xmpp"
 needs_ejabberd = pytest.mark.skipif(not xmpp.is_installed(), reason="no ejabberd on this machine")
@@ -37,7 +38,7 @@ def test_the_server_comes_and_goes_with_the_stack_up(with_server: Layout, mosaic
     code, said, _ = mosaic("xmpp", "up", "--json")
     assert code == 0
     facts = json.loads(said)["server"]
-    assert asyncio.run(xmpp.offers_login(facts["port"]))
+    assert asyncio.run(offers_login(facts["port"]))
     pid = service(layout, "xmpp").pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -47,9 +48,9 @@ def test_the_server_comes_and_goes_with_the_stack_up(with_server: Layout, mosaic
     assert (code, f"localhost at 127.0.0.1:{facts['port']}" in said) == (0, True)
     assert "xmpp" in [finding.where for finding in examine(layout)]
     assert mosaic("xmpp", "down")[0] == 0
-    assert not asyncio.run(xmpp.offers_login(facts["port"]))
+    assert not asyncio.run(offers_login(facts["port"]))
     assert not (layout.home / "xmpp" / "server.json").exists()
-    assert xmpp.plan_xmpp(layout).port == facts["port"]  # and the next one is where this one was
+    assert plan_xmpp(layout).port == facts["port"]  # and the next one is where this one was
     code, _, complaint = mosaic("xmpp", "status")
     assert (code, "mosaic xmpp up" in complaint) == (3, True)
     assert service(layout, "gateway").state == "up"
@@ -67,14 +68,14 @@ def test_the_next_stack_has_the_server_again(with_server: Layout) -> None:
     known = xmpp.known_server(layout)
     assert known is not None
     os.kill(stack.supervisor_pid, signal.SIGKILL)
-    assert until(lambda: not asyncio.run(xmpp.offers_login(known.port)))
+    assert until(lambda: not asyncio.run(offers_login(known.port)))
     up(layout)
     assert until(lambda: service(layout, "xmpp").state == "up", 60)
     again = xmpp.known_server(layout)
     assert again is not None
     assert again.port == known.port, "agents find it at its old address"
     assert take_down(layout)
-    assert not asyncio.run(xmpp.offers_login(known.port))
+    assert not asyncio.run(offers_login(known.port))
 
 
 def test_a_machine_without_ejabberd_says_how_to_get_it(

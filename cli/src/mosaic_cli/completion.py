@@ -1,24 +1,32 @@
 """What a shell may complete beside verbs and options: runs, workers. Cheap and silent, for it answers a key press."""
 
-import tomllib
 from itertools import chain
 from pathlib import Path
 
-from mosaic_cli.place import is_elsewhere
 from mosaic_cli.stack.layout import Layout
-from mosaic_client import ClientError, connect
+from mosaic_cli.target import is_elsewhere
+from mosaic_client.call import PREFIX, Call
+from mosaic_client.errors import ClientError
+from mosaic_client.location import find_stack
+from mosaic_client.stack_connection import StackConnection
 
-COMPLETE_VARIABLE = "_MOSAIC_COMPLETE"
-"""Set by the shell's function: `complete_bash`, with COMP_WORDS and COMP_CWORD."""
 _OFFERED = 50
+_PATIENCE_S = 2.0
 
 
 def complete_run(incomplete: str) -> list[str]:
     """`last` and the newest runs' ids; only `last` when no stack answers."""
+    asked = Call(
+        "GET",
+        f"{PREFIX}/runs",
+        lambda answer: answer.json(),
+        {"limit": _OFFERED},
+        timeout_s=_PATIENCE_S,
+    )
     try:
-        with connect() as client:
-            ids = [run.run_id for run in client.runs(limit=_OFFERED).runs]
-    except ClientError:
+        with StackConnection(find_stack(), patience_s=0) as stack:
+            ids = [run["run_id"] for run in stack.send(asked)["runs"]]
+    except (ClientError, LookupError, TypeError):
         ids = []
     return [one for one in ("last", *ids) if one.startswith((incomplete, incomplete.upper()))]
 
@@ -38,6 +46,8 @@ def complete_worker(incomplete: str) -> list[str]:
 
 
 def _worker_id(file: Path) -> str | None:
+    import tomllib  # for this one completion only
+
     try:
         found = tomllib.loads(file.read_text("utf-8")).get("id")
     except (OSError, ValueError):

@@ -13,15 +13,15 @@ from pathlib import Path
 import httpx
 
 from mosaic_cli.errors import HomeUnusable
-from mosaic_cli.place import is_elsewhere
-from mosaic_cli.stack import xmpp
+from mosaic_cli.stack import xmpp_wish as xmpp
 from mosaic_cli.stack.layout import Layout, disk_reserve_bytes
 from mosaic_cli.stack.lock import lock_holder
 from mosaic_cli.stack.lone_run import going_on_text, lone_runs, unknown_runs, unknown_text
 from mosaic_cli.stack.ports import clash, is_free
 from mosaic_cli.stack.state import earlier_stack, ports_of, running_stack
+from mosaic_cli.target import is_elsewhere, open_client
 from mosaic_cli.wording import size
-from mosaic_client import ClientError, connect
+from mosaic_client.errors import ClientError
 from mosaic_client.location import owner_hint
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.worker import Finding
@@ -235,7 +235,7 @@ def _going_on(layout: Layout) -> list[Finding]:
 
 def _answer(layout: Layout) -> list[Finding]:
     try:
-        with connect() as client:
+        with open_client() as client:
             ready, words = client.ready()
             answer = client.stack()
             skew_s = _clock_skew(client.location.url)

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.problem_codes import ProblemCode
 from mosaic_contracts.states import RunState
 
 
@@ -35,8 +35,7 @@ _MEANING = {
     ExitCode.INTERRUPTED: "Ctrl-C; `demo` has stopped its run by then",
 }
 
-# `\b` keeps the lines of a paragraph apart, in the help as click renders it.
-EPILOG = "Exit codes:\n\n" + "\n\n".join(f"{int(c):>3}  {c.meaning}" for c in ExitCode)
+EPILOG = "Exit codes:\n" + "\n".join(f"{int(c):>4}  {c.meaning}" for c in ExitCode)
 
 _OF_PROBLEM = {
     ProblemCode.WORKER_NOT_READY: ExitCode.NOT_NOW,

@@ -1,152 +1,44 @@
-"""The command line: the verbs, and the one place where faults become messages and exit codes."""
+"""The command line: runs one verb, and is the one place where faults become messages and exit codes."""
 
+import gc
 import os
 import sys
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
-from typer._completion_classes import completion_init
+from mosaic_cli import completing
 
-from mosaic_cli.command_name import command_name
-from mosaic_cli.completion import COMPLETE_VARIABLE
-from mosaic_cli.errors import CliError, ReaderGone
-from mosaic_cli.exit_code import EPILOG, ExitCode, code_of_problem
-from mosaic_cli.option_group import Verb, spread
-from mosaic_cli.output import err, say
-from mosaic_cli.place import Place
-from mosaic_cli.reference import nearest_hint
-from mosaic_cli.verbs import (
-    artifacts,
-    beliefs,
-    change,
-    completion,
-    demo,
-    doctor,
-    export,
-    gpus,
-    images,
-    logs,
-    play,
-    queue,
-    run,
-    runs,
-    secret,
-    stack,
-    telemetry,
-    top,
-    worker_check,
-    workers,
-    xmpp,
-)
-from mosaic_client import ClientError, MosaicProblem
-from mosaic_contracts.problems import Problem, ProblemCode
+if TYPE_CHECKING:
+    import typer
 
-app = typer.Typer(
-    name="./mosaic",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode="rich",
-)
+    from mosaic_cli.exit_code import ExitCode
+    from mosaic_contracts.problems import Problem
 
-BEGIN, LOOK, CHANGE, CARE = "Begin", "Look", "Change", "Care"
-_HERE_ONLY = (
-    stack.up,
-    stack.down,
-    demo.demo,
-    worker_check.worker_check,
-    doctor.version,
-    images.images,
-    xmpp.xmpp,
-)
-"""Verbs of this machine alone; all others may be asked of a stack elsewhere."""
-_VERBS = (
-    (BEGIN, demo.demo),
-    (BEGIN, run.run),
-    (BEGIN, play.play),
-    (BEGIN, stack.up),
-    (BEGIN, stack.down),
-    (BEGIN, stack.status),
-    (LOOK, runs.ps),
-    (LOOK, runs.show),
-    (LOOK, logs.logs),
-    (LOOK, telemetry.events),
-    (LOOK, telemetry.episodes),
-    (LOOK, telemetry.metrics),
-    (LOOK, beliefs.beliefs),
-    (LOOK, export.export),
-    (LOOK, artifacts.artifacts),
-    (LOOK, artifacts.download),
-    (LOOK, artifacts.link),
-    (LOOK, top.top),
-    (LOOK, gpus.gpus),
-    (CHANGE, runs.stop),
-    (CHANGE, change.retry),
-    (CHANGE, change.clone),
-    (CHANGE, change.tag),
-    (CHANGE, change.note),
-    (CHANGE, change.rm),
-    (CHANGE, change.restore),
-    (CARE, run.check),
-    (CARE, run.preflight),
-    (CARE, workers.workers),
-    (CARE, workers.describe),
-    (CARE, worker_check.worker_check),
-    (CARE, doctor.doctor),
-    (CARE, completion.completion),
-    (CARE, doctor.version),
-)
-_ALSO = {"list": "ls", "ls": "list"}
-"""Who has the other one in their fingers is understood as well."""
-_QUEUE: dict[str, Verb] = {
-    "list": queue.list_queue,
-    "hold": queue.hold,
-    "release": queue.release,
-    "priority": queue.priority,
-    "move": queue.move,
-}
-_XMPP: dict[str, Verb] = {"up": xmpp.up, "down": xmpp.down, "status": xmpp.status}
-_SECRET: dict[str, Verb] = {
-    "set": secret.set_secret,
-    "ls": secret.list_secrets,
-    "rm": secret.remove_secret,
-}
-_IMAGES: dict[str, Verb] = {"list": images.list_images, "build": images.build}
-
-
-def _add_group(verb: Verb, panel: str, verbs: dict[str, Verb], *, acts_alone: bool = False) -> None:
-    group = typer.Typer(no_args_is_help=not acts_alone, invoke_without_command=acts_alone)
-    elsewhere = () if verb in _HERE_ONLY else (Place,)
-    group.callback(epilog=EPILOG)(spread(verb, *elsewhere))
-    for word, inner in verbs.items():
-        # a number below zero is a value and no option
-        settings = {"ignore_unknown_options": inner is queue.priority}
-        group.command(word, epilog=EPILOG, context_settings=settings)(spread(inner, *elsewhere))
-        if word in _ALSO:
-            group.command(_ALSO[word], epilog=EPILOG, hidden=True)(spread(inner, *elsewhere))
-    app.add_typer(group, name=verb.__name__, rich_help_panel=panel)
-
-
-def _mosaic() -> None:
-    """Train reinforcement-learning agents on this machine, and keep every step they take."""
-
-
-app.callback(epilog=EPILOG)(spread(_mosaic, Place))
-for _panel, _verb in _VERBS:
-    _elsewhere = () if _verb in _HERE_ONLY else (Place,)
-    app.command(rich_help_panel=_panel, epilog=EPILOG)(spread(_verb, *_elsewhere))
-_add_group(queue.queue, CHANGE, _QUEUE, acts_alone=True)
-_add_group(secret.secret, CARE, _SECRET)
-_add_group(xmpp.xmpp, CARE, _XMPP)
-_add_group(images.images, CARE, _IMAGES, acts_alone=True)
+_OBJECTS_A_COLLECTION = 50_000
+"""Python's own threshold, 700, makes garbage collection a tenth of all work while modules are imported."""
 
 
 def main() -> None:
     """Run one verb. Expected faults end with a message and their exit code, never with a traceback."""
-    if COMPLETE_VARIABLE in os.environ:
-        completion_init()  # else typer knows of no shell, as it is told to add no options for that
+    if completing.is_asked():
+        completing.main()
+        return
+    gc.set_threshold(_OBJECTS_A_COLLECTION)
+    import typer
+
+    from mosaic_cli.command_name import command_name
+    from mosaic_cli.errors import CliError, ReaderGone
+    from mosaic_cli.exit_code import ExitCode, code_of_problem
+    from mosaic_cli.program import program
+    from mosaic_client.errors import ClientError, MosaicProblem
+
     try:
-        app(prog_name=command_name(), complete_var=COMPLETE_VARIABLE)
+        code = program(sys.argv[1:])(prog_name=command_name(), standalone_mode=False)
+        sys.exit(code or ExitCode.DONE)
+    except typer.TyperException as fault:
+        _show_fault(fault)
+        sys.exit(fault.exit_code)
+    except typer.Abort:
+        _end("Nothing was done.", ExitCode.RUN_FAILED)
     except ReaderGone as gone:
         # what is still buffered has nowhere to go; at exit Python would complain of that
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -161,8 +53,23 @@ def main() -> None:
         sys.exit(ExitCode.INTERRUPTED)
 
 
-def problem_text(problem: Problem) -> str:
+def _show_fault(fault: "typer.TyperException") -> None:
+    """Say what is wrong with a command line, and where its help is; where no verb was named, show the help itself."""
+    from mosaic_cli.output import say
+
+    message = fault.format_message()
+    context = getattr(fault, "ctx", None)
+    if context is None or message.lstrip().startswith("Usage:"):
+        say(message)
+    else:
+        _say_prefixed(f"{message}\n{context.get_usage()}\nTry '{context.command_path} --help'.")
+
+
+def problem_text(problem: "Problem") -> str:
     """A problem in words, with its findings and the nearest known names."""
+    from mosaic_cli.reference import nearest_hint
+    from mosaic_contracts.problem_codes import ProblemCode
+
     lines = [f"{problem.title.rstrip('.')}. {problem.detail}".strip()]
     for finding in problem.fields:
         where, message = finding.get("where"), str(finding.get("message", ""))
@@ -178,7 +85,13 @@ def problem_text(problem: Problem) -> str:
     return "\n".join(lines)
 
 
-def _end(message: str, code: ExitCode) -> None:
+def _end(message: str, code: "ExitCode") -> NoReturn:
+    _say_prefixed(message)
+    sys.exit(code)
+
+
+def _say_prefixed(message: str) -> None:
+    from mosaic_cli.output import err, say
+
     err.print("mosaic: ", style="bold red", end="")
     say(message)
-    sys.exit(code)

@@ -4,8 +4,6 @@ from typing import Annotated
 
 import typer
 
-from mosaic_cli.completion import complete_run
-
 Json = Annotated[bool, typer.Option("--json", help="Strict JSON on stdout, messages on stderr.")]
 JsonLines = Annotated[
     bool, typer.Option("--json", help="One JSON object a line on stdout, messages on stderr.")
@@ -13,13 +11,11 @@ JsonLines = Annotated[
 _RUN_HELP = "A run's id, the beginning of one, its name, or `last`."
 Run = Annotated[
     str,
-    typer.Argument(metavar="RUN", help=_RUN_HELP, show_default=False, autocompletion=complete_run),
+    typer.Argument(metavar="RUN", help=_RUN_HELP, show_default=False),
 ]
 Runs = Annotated[
     list[str],
-    typer.Argument(
-        metavar="RUN...", help=_RUN_HELP, show_default=False, autocompletion=complete_run
-    ),
+    typer.Argument(metavar="RUN...", help=_RUN_HELP, show_default=False),
 ]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Print the id and return.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]

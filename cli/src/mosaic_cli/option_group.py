@@ -53,8 +53,3 @@ def _parameters_of(group: Any) -> list[Parameter]:
         )
         for field in fields(group)
     ]
-
-
-def leave_to_shell() -> list[str]:
-    """For a path: where no word is offered the shell's function offers files, with folders and all."""
-    return []

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pydantic import BaseModel
 from rich.console import Console
 
 from mosaic_cli.command_name import with_command_name
 from mosaic_cli.errors import ReaderGone
+from mosaic_client.light import Light
 
 PIPE_WIDTH = 160
 """Columns of a table that goes to a file or another program; a terminal's own elsewhere."""
@@ -79,8 +79,12 @@ def json_line(value: object) -> str:
 
 def plain(value: object) -> Any:
     """A value as json.dumps takes it; non-finite numbers become their names, as everywhere in MOSAIC."""
-    if isinstance(value, BaseModel):
-        return plain(json.loads(value.model_dump_json(by_alias=True)))
+    if isinstance(value, Light):
+        return plain(value.plain())
+    if (
+        dump := getattr(value, "model_dump_json", None)
+    ) is not None:  # pydantic's, without importing it
+        return plain(json.loads(dump(by_alias=True)))
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, str):

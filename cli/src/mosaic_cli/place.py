@@ -1,4 +1,4 @@
-"""Which stack a verb talks to: the one of this machine, or one elsewhere by `--url` and its companions."""
+"""The options that name a stack elsewhere: `--url` and its companions."""
 
 import os
 from dataclasses import dataclass
@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from mosaic_cli.option_group import leave_to_shell
-from mosaic_client import Client, find_stack
 
 PANEL = "A stack elsewhere"
 
@@ -27,7 +24,6 @@ TokenFile = Annotated[
         "--token-file",
         metavar="FILE",
         help="File with its token; also MOSAIC_TOKEN_FILE.",
-        autocompletion=leave_to_shell,
         rich_help_panel=PANEL,
     ),
 ]
@@ -37,26 +33,9 @@ CaFile = Annotated[
         "--ca-file",
         metavar="FILE",
         help="Copy of its secrets/gateway.crt, if it made its certificate itself; also MOSAIC_CA_FILE.",
-        autocompletion=leave_to_shell,
         rich_help_panel=PANEL,
     ),
 ]
-
-
-def is_elsewhere() -> bool:
-    """Whether the verbs talk to a stack that a person named, and not to the one of this data root."""
-    return bool(os.environ.get("MOSAIC_URL"))
-
-
-def client_here() -> Client:
-    """A client of the stack of this data root, whatever else was named.
-
-    Raises:
-        StackUnreachable: there is none.
-        TokenUnreadable: its token cannot be read.
-    """
-    elsewhere = ("MOSAIC_URL", "MOSAIC_TOKEN_FILE", "MOSAIC_CA_FILE")
-    return Client(find_stack({k: v for k, v in os.environ.items() if k not in elsewhere}))
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from itertools import islice, takewhile
+from typing import TYPE_CHECKING
 
 from mosaic_cli.errors import NothingFound, RunUnknown, ValueRefused
-from mosaic_client import Client
-from mosaic_contracts.ids import RUN_ID_PATTERN
-from mosaic_contracts.runs import RunView
-from mosaic_contracts.spec import ParameterValue
+from mosaic_client import light, reading
+from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts.choices import RUN_ID_PATTERN
+
+if TYPE_CHECKING:
+    from mosaic_contracts.spec import ParameterValue
 
 LAST = "last"
 NO_RUNS = "No runs yet. Try: ./mosaic demo"
@@ -29,7 +32,7 @@ class Among(Enum):
     PUT_AWAY = auto()
 
 
-def find_run(client: Client, text: str, among: Among = Among.LISTED) -> RunView:
+def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> light.Run:
     """The run that an id, an unambiguous beginning of one, a whole name, or `last` means.
 
     Raises:
@@ -37,20 +40,20 @@ def find_run(client: Client, text: str, among: Among = Among.LISTED) -> RunView:
         ValueRefused: several begin so.
     """
     if text.lower() == LAST:
-        newest = next(_candidates(client, among), None)
+        newest = next(_candidates(stack, among, page=1), None)
         if newest is None:
             raise RunUnknown("No run is put away." if among is Among.PUT_AWAY else NO_RUNS)
         return newest
     prefix = text.upper()
     if re.fullmatch(RUN_ID_PATTERN, prefix):
-        return client.run(prefix)
+        return reading.run(stack, prefix)
     if not _PREFIX.fullmatch(prefix):
-        return _find_by_name(_candidates(client, among), text)
+        return _find_by_name(_candidates(stack, among), text)
     # ids sort by time and a list is newest first: what comes after a smaller one is older still
-    younger = takewhile(lambda run: run.run_id >= prefix, _candidates(client, among))
+    younger = takewhile(lambda run: run.run_id >= prefix, _candidates(stack, among))
     found = [run for run in younger if run.run_id.startswith(prefix)]
     if not found and among is Among.LISTED:
-        return find_run(client, text, Among.PUT_AWAY)  # named so exactly, it is meant
+        return find_run(stack, text, Among.PUT_AWAY)  # named so exactly, it is meant
     if not found:
         raise RunUnknown(f"No run's id begins with {prefix}. `./mosaic ps` lists them.")
     if len(found) > 1:
@@ -62,13 +65,14 @@ def find_run(client: Client, text: str, among: Among = Among.LISTED) -> RunView:
     return found[0]
 
 
-def _candidates(client: Client, among: Among) -> Iterator[RunView]:
-    if among is Among.LISTED:
-        return client.each_run()
-    return client.each_run(deleted=True)
+def _candidates(
+    stack: StackConnection, among: Among, page: int = reading.PAGE
+) -> Iterator[light.Run]:
+    deleted = True if among is Among.PUT_AWAY else None
+    return reading.each_run(stack, page=page, deleted=deleted)
 
 
-def _find_by_name(candidates: Iterator[RunView], text: str) -> RunView:
+def _find_by_name(candidates: Iterator[light.Run], text: str) -> light.Run:
     recent = list(islice(candidates, _NAMES_LOOKED_AT))
     named = [run for run in recent if run.name == text]
     if len(named) == 1:
@@ -85,7 +89,7 @@ def _find_by_name(candidates: Iterator[RunView], text: str) -> RunView:
     )
 
 
-def parse_parameter(text: str) -> tuple[str, ParameterValue]:
+def parse_parameter(text: str) -> "tuple[str, ParameterValue]":
     """`key=value`; the value is JSON where it is a JSON scalar (`0.5`, `true`, `null`, `"1"`), else text.
 
     Raises:
@@ -107,7 +111,7 @@ def parse_parameter(text: str) -> tuple[str, ParameterValue]:
     return key.strip(), value
 
 
-def parse_parameters(texts: Iterable[str]) -> dict[str, ParameterValue]:
+def parse_parameters(texts: Iterable[str]) -> "dict[str, ParameterValue]":
     """All `-p` options of a command line.
 
     Raises:

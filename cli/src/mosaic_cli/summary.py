@@ -1,21 +1,31 @@
 """What is told of a run that has ended."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
-from mosaic_cli.place import is_elsewhere
+from mosaic_cli.target import is_elsewhere
 from mosaic_cli.wording import STATE_STYLE, duration, number, run_duration, what
-from mosaic_contracts.runs import ArtifactRow, RunSummary, RunView
+from mosaic_client import light
 from mosaic_contracts.states import RunState
+
+if TYPE_CHECKING:
+    from mosaic_cli.wording import AnyRun
+    from mosaic_contracts.runs import ArtifactRow, RunSummary, RunView
+
+    AnyArtifact = ArtifactRow | light.Artifact
+    AnySummary = RunSummary | light.Summary
 
 _BAD_ENDS = (RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT)
 
 
-def run_result(run: RunView) -> dict[str, Any]:
+def run_result(run: "RunView") -> dict[str, Any]:
     """The object that `demo --json` and `run --json` print at the end."""
+    from mosaic_contracts.runs import RunSummary
+
     summary = run.summary or RunSummary(run_id=run.run_id)
     worker = [mark.last_seq for mark in summary.sources if mark.source == "worker"]
     return {
@@ -34,7 +44,9 @@ def run_result(run: RunView) -> dict[str, Any]:
     }
 
 
-def print_summary(console: Console, run: RunView, artifacts: list[ArtifactRow], home: Path) -> None:
+def print_summary(
+    console: Console, run: "AnyRun", artifacts: "Sequence[AnyArtifact]", home: Path
+) -> None:
     """A short table: how it ended, how good it got, what is stored, where it lies."""
     console.print()
     for name, value in rows(run, artifacts, home):
@@ -46,9 +58,9 @@ def print_summary(console: Console, run: RunView, artifacts: list[ArtifactRow], 
             console.print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def rows(run: RunView, artifacts: list[ArtifactRow], home: Path) -> list[tuple[str, Text]]:
+def rows(run: "AnyRun", artifacts: "Sequence[AnyArtifact]", home: Path) -> list[tuple[str, Text]]:
     """Names and values of the summary."""
-    summary = run.summary or RunSummary(run_id=run.run_id)
+    summary = run.summary or light.Summary()
     ended = Text(run.state.value, STATE_STYLE[run.state])
     if run.end:
         ended.append(f": {run.end.message}", "default")
@@ -74,7 +86,7 @@ def rows(run: RunView, artifacts: list[ArtifactRow], home: Path) -> list[tuple[s
     return found
 
 
-def folder_of(run: RunView, home: Path) -> Path:
+def folder_of(run: "AnyRun", home: Path) -> Path:
     """Where a run's files lie: relative to the current folder where they are below it, shorter and as good to type.
 
     Of a run elsewhere the path below that stack's MOSAIC_HOME: what lies here under the same name is not its.
@@ -86,11 +98,11 @@ def folder_of(run: RunView, home: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _speed(run: RunView) -> str:
+def _speed(run: "AnyRun") -> str:
     return f" ({number(run.sps, 0)} steps/s)" if run.sps else ""
 
 
-def _returns(summary: RunSummary) -> str:
+def _returns(summary: "AnySummary") -> str:
     if not summary.episodes:
         return "none finished"
     return (
@@ -99,7 +111,7 @@ def _returns(summary: RunSummary) -> str:
     )
 
 
-def _stored(run: RunView, summary: RunSummary) -> str:
+def _stored(run: "AnyRun", summary: "AnySummary") -> str:
     words = [f"{summary.events:,} events", f"{summary.gaps:,} gaps"]
     if summary.dropped:
         words.append(f"{summary.dropped:,} steps thinned by the worker")

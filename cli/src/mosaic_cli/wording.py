@@ -2,9 +2,15 @@
 
 import math
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
+
+if TYPE_CHECKING:
+    from mosaic_client import light
+    from mosaic_contracts.runs import RunView
+
+    AnyRun = RunView | light.Run
 
 STATE_STYLE = {
     RunState.QUEUED: "cyan",
@@ -83,7 +89,7 @@ def ahead(then: datetime | None, now: datetime | None = None) -> str:
     return "in < 1 min"
 
 
-def run_duration(run: RunView) -> str:
+def run_duration(run: "AnyRun") -> str:
     """How long the run has taken, or takes so far, by the stack's monotonic clock."""
     if run.elapsed_s is not None or run.started_at is None or run.ended_at is None:
         return duration(run.elapsed_s)
@@ -100,17 +106,17 @@ def short_ids(ids: list[str]) -> list[str]:
     return [run_id[:length] for run_id in ids]
 
 
-def what(run: RunView) -> str:
+def what(run: "AnyRun") -> str:
     """`ppo CartPole-v1 seed 1`."""
     return f"{run.spec.algorithm} {run.spec.environment} seed {run.spec.seed}"
 
 
-def named(run: RunView) -> str:
+def named(run: "AnyRun") -> str:
     """The same after the run's name, where a person gave it one."""
     return f"{run.spec.name}: {what(run)}" if run.spec.name else what(run)
 
 
-def steps_text(run: RunView) -> str:
+def steps_text(run: "AnyRun") -> str:
     """`20,480/50,000`."""
     total = run.total_steps
     return f"{run.step:,}/{total:,}" if total else f"{run.step:,}"

@@ -61,7 +61,7 @@ SAMPLES: list[tuple[type[light.Light], BaseModel]] = [
     (
         light.StackFile,
         stack.StackFile(
-            supervisor_pid=1, gateway_url="g", broker_url="b", monitor_url="m", started_at=0.5, services=[SERVICE]
+            supervisor_pid=1, gateway_url="g", broker_url="b", started_at=0.5, services=[SERVICE]
         ),
     ),
 ]  # fmt: skip

@@ -9,12 +9,13 @@ import sys
 
 from mosaic_cli.errors import StackAlreadyUp, StackStartProblem
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.supervisor import StartOptions, supervise
-
-EXIT_ALREADY_UP = 75
-EXIT_CANNOT = 6
-STACK_REFUSED = "stack.refused"
-"""Event of the line on stderr that says why there is no stack."""
+from mosaic_cli.stack.start_options import (
+    EXIT_ALREADY_UP,
+    EXIT_CANNOT,
+    STACK_REFUSED,
+    StartOptions,
+)
+from mosaic_cli.stack.supervisor import supervise
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ from mosaic_cli.stack.ports import clash, is_free
 from mosaic_cli.stack.private import open_log
 from mosaic_cli.stack.process import start_ticks, utf8_text
 from mosaic_cli.stack.service_log import last_message, rotate
+from mosaic_cli.stack.service_states import BACKING_OFF, STARTING, STOPPED, UP
 from mosaic_contracts.stack import ServiceEntry
 from mosaic_contracts.stack_files import SERVICE_REFUSED
 
@@ -23,8 +24,6 @@ LONGEST_DELAY_S = 10.0
 STEADY_S = 30.0
 """Up for so long, and the next crash counts as the first."""
 PROBE_EVERY_S = 0.1
-
-STARTING, UP, BACKING_OFF, STOPPED = "starting", "up", "backing_off", "stopped"
 
 
 class KeptService(ServiceEntry):

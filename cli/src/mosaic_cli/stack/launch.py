@@ -8,16 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mosaic_cli.errors import StackStartProblem
-from mosaic_cli.stack import tether, xmpp
-from mosaic_cli.stack.__main__ import EXIT_ALREADY_UP, STACK_REFUSED
+from mosaic_cli.stack import tether, xmpp_wish
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import is_held, lock_holder, lost_holders
 from mosaic_cli.stack.private import open_log
 from mosaic_cli.stack.service_log import last_message, log_tail, rotate
+from mosaic_cli.stack.start_options import EXIT_ALREADY_UP, STACK_REFUSED, StartOptions
 from mosaic_cli.stack.state import earlier_stack, end_strays, running_stack
-from mosaic_cli.stack.supervisor import StartOptions
+from mosaic_client.light import StackFile
 from mosaic_contracts.interpreter import python_module
-from mosaic_contracts.stack import StackFile
 
 READY_TIMEOUT_S = 90.0
 LOOK_EVERY_S = 0.05
@@ -90,7 +89,7 @@ def wait_until_ready(
             if stack.ready:
                 return stack
             # without its XMPP server the stack can be ready all the same
-            needed = [service for service in stack.services if service.name != xmpp.NAME]
+            needed = [service for service in stack.services if service.name != xmpp_wish.NAME]
             if any(service.restarts >= MANY_RESTARTS for service in needed):
                 break
         time.sleep(LOOK_EVERY_S)  # another process's file: nothing tells us of its change

@@ -2,16 +2,14 @@
 
 import errno
 import os
-import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mosaic_cli.errors import EnvironmentMissing, HomeUnusable
 from mosaic_cli.stack.private import make_private
-from mosaic_client import data_root
-from mosaic_client.location import owner_hint
-from mosaic_contracts.stack import LOG_DIR, STACK_FILE, STACK_LOCK, TOKEN_FILE
+from mosaic_client.location import data_root, owner_hint
+from mosaic_contracts.stack_files import LOG_DIR, STACK_FILE, STACK_LOCK, TOKEN_FILE
 
 _OWN_FOLDERS = ("stack", LOG_DIR, "secrets", "secrets/broker", "nats", "db")
 """What the services of a stack write, but for the runs."""
@@ -19,8 +17,7 @@ DEFAULT_DISK_RESERVE_BYTES = 512 * 2**20
 """As the recorder's: below it nothing is accepted (docs/interfaces.md)."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Folders of one embedded stack."""
 
     root: Path
@@ -87,6 +84,8 @@ class Layout:
             raise HomeUnusable(
                 f"The data root {self.home} cannot be written ({error.strerror}). {remedy}"
             ) from error
+        import shutil  # imports compression libraries; a verb that only looks needs none
+
         if reserve_bytes is None:
             reserve_bytes = disk_reserve_bytes()
         free = shutil.disk_usage(self.home).free

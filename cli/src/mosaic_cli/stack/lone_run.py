@@ -6,12 +6,14 @@ Found by their command lines and not by their locks: a look at a lock must not c
 from pathlib import Path
 from typing import NamedTuple
 
-from mosaic_cli.place import is_elsewhere
 from mosaic_cli.stack.process import Process, ask_to_end, current
+from mosaic_cli.target import is_elsewhere
 from mosaic_cli.wording import plural
-from mosaic_client import Client, MosaicProblem
-from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.stack import RUNS_DIR
+from mosaic_client import reading
+from mosaic_client.errors import MosaicProblem
+from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts.problem_codes import ProblemCode
+from mosaic_contracts.stack_files import RUNS_DIR
 
 _RUNNER = "mosaic_workerkit.runner"
 _FOLDER_OPTION = "--run-dir"
@@ -46,7 +48,7 @@ def stop_lone_runs(runs: list[LoneRun], within_s: float) -> list[LoneRun]:
     return [run for run in runs if run.runner in left]
 
 
-def unknown_runs(client: Client, home: Path) -> list[LoneRun]:
+def unknown_runs(stack: StackConnection, home: Path) -> list[LoneRun]:
     """Those that the stack of this data root knows nothing of; none for a stack elsewhere.
 
     Raises:
@@ -54,7 +56,7 @@ def unknown_runs(client: Client, home: Path) -> list[LoneRun]:
     """
     if is_elsewhere():
         return []  # its runs are processes of another machine, or of another data root
-    return [run for run in lone_runs(home) if not _is_known(client, run.run_id)]
+    return [run for run in lone_runs(home) if not _is_known(stack, run.run_id)]
 
 
 def going_on_text(run_ids: list[str]) -> str:
@@ -81,9 +83,9 @@ def _names(run_ids: list[str]) -> str:
     return ", ".join(run_ids[:_NAMED]) + (" ..." if len(run_ids) > _NAMED else "")
 
 
-def _is_known(client: Client, run_id: str) -> bool:
+def _is_known(stack: StackConnection, run_id: str) -> bool:
     try:
-        client.run(run_id)
+        reading.run(stack, run_id)
     except MosaicProblem as error:
         if error.problem.code is not ProblemCode.RUN_UNKNOWN:
             raise

@@ -6,9 +6,9 @@ from typing import Self
 
 from rich.console import Console
 
-from mosaic_cli.stack.keeper import BACKING_OFF, STARTING, STOPPED, UP
+from mosaic_cli.stack.service_states import BACKING_OFF, STARTING, STOPPED, UP
 from mosaic_cli.wording import duration
-from mosaic_contracts.stack import StackFile
+from mosaic_client.light import StackFile
 
 REMIND_EVERY_S = 10.0
 _STILL = {STARTING: "starting", BACKING_OFF: "ended, is tried again", STOPPED: "comes next"}

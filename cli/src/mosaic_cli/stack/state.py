@@ -2,19 +2,23 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mosaic_cli.stack.keeper import KeptService
 from mosaic_cli.stack.lock import is_held, lock_holder
 from mosaic_cli.stack.ports import Ports
 from mosaic_cli.stack.process import Process, utf8_text
-from mosaic_client import StackUnreachable, read_stack_file
-from mosaic_contracts.stack import StackFile
+from mosaic_client import light, reading
+from mosaic_client.errors import StackUnreachable
+from mosaic_client.location import read_stack_file
 from mosaic_contracts.stack_files import STACK_FILE
+
+if TYPE_CHECKING:
+    from mosaic_contracts.stack import StackFile
 
 STRAY_TERM_S = 5.0
 
 
-def write_stack_file(path: Path, stack: StackFile) -> os.stat_result:
+def write_stack_file(path: Path, stack: "StackFile") -> os.stat_result:
     """Replace the file in one step; return what the system says of the new one.
 
     A reader sees the old or the new file, and so does the next start after a loss of power.
@@ -63,17 +67,20 @@ def set_aside_damaged(home: Path, lock: Path) -> str | None:
     return None
 
 
-def running_stack(home: Path, lock: Path) -> StackFile | None:
+def running_stack(home: Path, lock: Path) -> light.StackFile | None:
     """The stack of this data root if its supervisor lives and has written a file that can be read, else None."""
     holder = lock_holder(lock)
     if holder is None:
         return None
-    stack = earlier_stack(home)
+    try:
+        stack = reading.stack_file(home)
+    except StackUnreachable:
+        return None
     # right after the lock was taken the file may still be the earlier supervisor's
     return stack if stack is not None and stack.supervisor_pid == holder.pid else None
 
 
-def earlier_stack(home: Path) -> StackFile | None:
+def earlier_stack(home: Path) -> "StackFile | None":
     """What the last supervisor left, if it can be read."""
     try:
         return read_stack_file(home)
@@ -81,7 +88,7 @@ def earlier_stack(home: Path) -> StackFile | None:
         return None
 
 
-def ports_of(stack: StackFile) -> Ports | None:
+def ports_of(stack: "StackFile | light.StackFile") -> Ports | None:
     """The ports that stack.json names."""
     try:
         gateway, broker = (
@@ -92,11 +99,15 @@ def ports_of(stack: StackFile) -> Ports | None:
     return Ports(gateway, broker)
 
 
-def end_strays(stack: StackFile) -> list[str]:
+def end_strays(stack: "StackFile") -> list[str]:
     """End services that outlived their supervisor; returns their names.
 
     Only processes that began when stack.json says and still run the program that it names are ours.
     """
+    from mosaic_cli.stack.keeper import (
+        KeptService,  # imports asyncio; a verb that only looks needs none
+    )
+
     ended = []
     for entry in stack.services:
         kept = KeptService.model_validate(entry.model_dump())

@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from mosaic_cli.errors import StackLockLost, StackStartProblem
 from mosaic_cli.stack.keeper import Keeper
@@ -14,6 +13,7 @@ from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import StackLock, lost_holders
 from mosaic_cli.stack.plan import ServicePlan, StackPlan, plan_stack
 from mosaic_cli.stack.ports import choose_ports
+from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import (
     earlier_stack,
     end_strays,
@@ -21,7 +21,8 @@ from mosaic_cli.stack.state import (
     ports_of,
     write_stack_file,
 )
-from mosaic_cli.stack.xmpp import is_wanted, plan_xmpp
+from mosaic_cli.stack.xmpp import plan_xmpp
+from mosaic_cli.stack.xmpp_wish import is_wanted
 from mosaic_contracts.stack import StackFile
 
 READY_EVERY_S = 0.2
@@ -32,14 +33,6 @@ LOST_END_S = 60.0
 """Four services, each with its own time to stop."""
 
 Watch = Callable[[StackFile], None]
-
-
-@dataclass(frozen=True)
-class StartOptions:
-    """What a person may choose at `up`."""
-
-    port: int | None = None
-    broker_port: int | None = None
 
 
 class Supervisor:

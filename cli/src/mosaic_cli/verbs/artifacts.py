@@ -8,11 +8,13 @@ from rich.table import Table
 
 from mosaic_cli import option
 from mosaic_cli.errors import FileProblem
-from mosaic_cli.option_group import leave_to_shell
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run, no_such, parse_duration
+from mosaic_cli.target import open_client, open_stack
 from mosaic_cli.wording import size
-from mosaic_client import ArtifactUnknown, Client, connect
+from mosaic_client import reading
+from mosaic_client.errors import ArtifactUnknown
+from mosaic_client.stack_connection import StackConnection
 
 LINK_FOR = "5m"
 
@@ -26,9 +28,9 @@ File = Annotated[
 
 def artifacts(run: option.Run, json: option.Json = False) -> None:
     """List the files that a run announced: checkpoints, videos, TensorBoard."""
-    with connect() as client:
-        run_id = find_run(client, run).run_id
-        rows = client.artifacts(run_id)
+    with open_stack() as stack:
+        run_id = find_run(stack, run).run_id
+        rows = reading.artifacts(stack, run_id)
     if json:
         emit(rows)
         return
@@ -57,7 +59,6 @@ def download(
             "-o",
             metavar="FILE",
             help="Where to, a file or a folder; default: its own name, here.",
-            autocompletion=leave_to_shell,
         ),
     ] = None,
     json: option.Json = False,
@@ -66,7 +67,7 @@ def download(
     target = output or Path()
     if target.is_dir():
         target /= path.rpartition("/")[2]
-    with connect() as client:
+    with open_client() as client:
         run_id = find_run(client, run).run_id
         try:
             written = client.download(run_id, path, target)
@@ -93,12 +94,12 @@ def link(
     Whoever has the address can fetch the file until then, and nothing else.
     """
     ttl_s = parse_duration(last)
-    with connect() as client:
+    with open_client() as client:
         run_id = find_run(client, run).run_id
         url = client.artifact_link(run_id, path, ttl_s)
     emit({"url": url}) if json else out.print(url, markup=False, soft_wrap=True)
 
 
-def _unknown(client: Client, run_id: str, path: str) -> Exception:
-    known = [row.path for row in client.artifacts(run_id) if row.exists]
+def _unknown(stack: StackConnection, run_id: str, path: str) -> Exception:
+    known = [row.path for row in reading.artifacts(stack, run_id) if row.exists]
     return no_such("file", path, known, f"`./mosaic artifacts {run_id}` lists those it announced.")

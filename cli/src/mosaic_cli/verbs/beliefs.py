@@ -1,8 +1,9 @@
 """`beliefs`: what an agent believed, planned and intended at each step of an episode."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -11,11 +12,13 @@ from mosaic_cli import option
 from mosaic_cli.errors import NothingFound
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
+from mosaic_cli.target import open_stack
 from mosaic_cli.wording import number
-from mosaic_client import Client, connect
-from mosaic_contracts.grid import Grid
-from mosaic_contracts.mind import TYPES, Look, Mind, look_at, policy_rows
-from mosaic_contracts.runs import EpisodeRow
+from mosaic_client import light, reading
+from mosaic_client.stack_connection import StackConnection
+
+if TYPE_CHECKING:
+    from mosaic_contracts.mind import Look, Mind
 
 _FURTHER = 20
 _MOST_CHANGES = 6
@@ -34,14 +37,16 @@ def beliefs(
     json: option.Json = False,
 ) -> None:
     """Show, step by step, what an agent believed and intended, which plan it followed and how sure it was."""
-    with connect() as client:
-        run_id = find_run(client, run).run_id
-        row = _find_episode(client, run_id, episode, env)
+    from mosaic_contracts.mind import look_at
+
+    with open_stack() as stack:
+        run_id = find_run(stack, run).run_id
+        row = _find_episode(stack, run_id, episode, env)
         config: dict[str, Any] = next(
-            (e["data"] for e in client.each_event(run_id, "", ["config"])), {}
+            (e["data"] for e in reading.each_event(stack, run_id, ["config"])), {}
         )
-        steps = client.steps(run_id, row.attempt, env, row.episode).events
-        looks, first = look_at(config, _extras(client, run_id, row, steps), steps, env)
+        steps = reading.steps(stack, run_id, row.attempt, env, row.episode)
+        looks, first = look_at(config, _extras(stack, run_id, row, steps), steps, env)
     if not looks:
         raise NothingFound(
             f"No steps of episode {row.episode} are stored. "
@@ -60,9 +65,11 @@ def beliefs(
     _print(row, looks, config, first)
 
 
-def _find_episode(client: Client, run_id: str, wanted: int | None, env: int) -> EpisodeRow:
+def _find_episode(
+    stack: StackConnection, run_id: str, wanted: int | None, env: int
+) -> light.Episode:
     newest = None
-    for row in _each_episode(client, run_id):
+    for row in reading.episodes(stack, run_id, "newest", sys.maxsize):
         if row.env != env or (wanted is not None and row.episode != wanted):
             continue
         if wanted is not None or row.recorded_steps:
@@ -76,23 +83,15 @@ def _find_episode(client: Client, run_id: str, wanted: int | None, env: int) -> 
     return newest
 
 
-def _each_episode(client: Client, run_id: str) -> Iterator[EpisodeRow]:
-    cursor: str | None = None
-    while True:
-        page = client.episodes(run_id, cursor, 500, "newest")
-        yield from page.episodes
-        cursor = page.next_cursor
-        if cursor is None or not page.episodes:
-            return
-
-
 def _extras(
-    client: Client, run_id: str, row: EpisodeRow, steps: list[dict[str, Any]]
+    stack: StackConnection, run_id: str, row: light.Episode, steps: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """What agents said up to the episode's end, and a little further: `policy.choices` comes behind the last step."""
+    from mosaic_contracts.mind import TYPES
+
     last = max((step["seq"] for step in steps), default=0)
     further = _FURTHER
-    for event in client.each_event(run_id, "", TYPES):
+    for event in reading.each_event(stack, run_id, TYPES):
         if event["attempt"] != row.attempt or event["source"] != "worker":
             continue
         yield event
@@ -101,7 +100,7 @@ def _extras(
             return
 
 
-def _print(row: EpisodeRow, looks: list[Look], config: dict[str, Any], first: Mind) -> None:
+def _print(row: light.Episode, looks: "list[Look]", config: dict[str, Any], first: "Mind") -> None:
     agent = next((look.agent for look in looks if look.agent), None)
     who = f", agent {agent}" if agent else ""
     result = (
@@ -136,23 +135,26 @@ def _print(row: EpisodeRow, looks: list[Look], config: dict[str, Any], first: Mi
     _print_policy(config, first)
 
 
-def _place(look: Look) -> str:
+def _place(look: "Look") -> str:
     if look.cell is None:
         return "-" if look.state is None else str(look.state)
     return f"{look.cell[0]},{look.cell[1]} {look.kind}"
 
 
-def _changes(look: Look) -> str:
+def _changes(look: "Look") -> str:
     changes = [f"+{belief}" for belief in look.added] + [f"-{belief}" for belief in look.removed]
     more = len(changes) - _MOST_CHANGES
     shown = " ".join(changes[:_MOST_CHANGES])
     return f"{shown} and {more} more" if more > 0 else shown or "-"
 
 
-def _print_policy(config: dict[str, Any], first: Mind) -> None:
+def _print_policy(config: dict[str, Any], first: "Mind") -> None:
     """The policy as it was last told before the episode."""
     if not config.get("grid") or first.values is None:
         return
+    from mosaic_contracts.grid import Grid
+    from mosaic_contracts.mind import policy_rows
+
     grid = Grid.model_validate(config["grid"])
     if grid.states_per_cell > 1:
         return  # a cell has many states, and an action for each

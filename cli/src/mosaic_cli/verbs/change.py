@@ -1,4 +1,4 @@
-"""`retry`, `clone`, `rm`, `restore`, `tag`, `note`: what is done with a run that was there before."""
+"""`rm`, `restore`, `tag`, `note`: what is done with a run that was there before."""
 
 import sys
 from typing import Annotated
@@ -8,47 +8,10 @@ import typer
 from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
-from mosaic_cli.reference import Among, did_you_mean, find_run
-from mosaic_cli.spec_source import SpecOptions
-from mosaic_cli.verbs.run import accompany
+from mosaic_cli.reference import Among, find_run
+from mosaic_cli.target import open_stack
 from mosaic_cli.wording import plural
-from mosaic_client import connect
-from mosaic_contracts.runs import RunView
-from mosaic_contracts.spec import RunSpec
-
-
-def retry(run: option.Run, detach: option.Detach = False, json: option.Json = False) -> None:
-    """Start a new run with the spec of an earlier one, which becomes its parent, and follow it."""
-    with connect() as client:
-        view = find_run(client, run)
-        accompany(client, client.retry(view.run_id), detach, json)
-
-
-def clone(
-    run: option.Run,
-    options: SpecOptions,
-    environment: Annotated[
-        str | None, typer.Option("--environment", "-e", help="Another environment.")
-    ] = None,
-    algorithm: Annotated[
-        str | None, typer.Option("--algorithm", "-a", help="Another algorithm.")
-    ] = None,
-    detach: option.Detach = False,
-    json: option.Json = False,
-) -> None:
-    """Start a new run like an earlier one but for what is given, and follow it.
-
-    Parameters are merged name by name; `-p name=null` takes one away.
-    """
-    named = {"environment": environment, "algorithm": algorithm}
-    overrides = {key: value for key, value in named.items() if value} | options.fields()
-    for name in overrides:
-        if name not in RunSpec.model_fields:
-            hint = did_you_mean(name, RunSpec.model_fields)
-            raise ValueRefused(f"{name}: there is no such field. {hint}")
-    with connect() as client:
-        view = find_run(client, run)
-        accompany(client, client.clone(view.run_id, **overrides), detach, json)
+from mosaic_client import light, reading
 
 
 def rm(
@@ -60,13 +23,13 @@ def rm(
     json: option.Json = False,
 ) -> None:
     """Put ended runs away: hidden from lists, and gone for good after a day. `restore` brings one back until then."""
-    with connect() as client:
-        views = [find_run(client, run) for run in runs]
+    with open_stack() as stack:
+        views = [find_run(stack, run) for run in runs]
         if now and not yes:
             _ask(views)
         gone = []
         for view in views:
-            gone.append(client.delete(view.run_id, now=now))
+            gone.append(reading.delete(stack, view.run_id, now=now))
             if not json:  # one by one: should a later one be refused, it is known what is gone
                 say(_gone_text(view.run_id, now))
     if json:
@@ -75,9 +38,9 @@ def rm(
 
 def restore(runs: option.Runs, json: option.Json = False) -> None:
     """Bring back runs that were put away. `./mosaic ps --deleted` lists them."""
-    with connect() as client:
-        ids = [find_run(client, run, Among.PUT_AWAY).run_id for run in runs]
-        views = [client.restore(run_id) for run_id in ids]
+    with open_stack() as stack:
+        ids = [find_run(stack, run, Among.PUT_AWAY).run_id for run in runs]
+        views = [reading.restore(stack, run_id) for run_id in ids]
     if json:
         emit(views)
         return
@@ -96,15 +59,15 @@ def tag(
     json: option.Json = False,
 ) -> None:
     """Add tags to a run, take some away, or show them. `./mosaic ps --tag TAG` finds runs by them."""
-    with connect() as client:
-        view = find_run(client, run)
+    with open_stack() as stack:
+        view = find_run(stack, run)
         kept = [one for one in view.tags if one not in (remove or [])]
         wanted = list(dict.fromkeys([*kept, *(tags or [])]))
         if missing := [one for one in remove or [] if one not in view.tags]:
             has = f"It has: {', '.join(view.tags)}." if view.tags else "It has none."
             raise ValueRefused(f"{view.run_id} has no tag {', '.join(missing)}. {has}")
         if wanted != view.tags:
-            view = client.patch(view.run_id, tags=wanted)
+            view = reading.patch(stack, view.run_id, tags=wanted)
     if json:
         emit(view)
     elif view.tags:
@@ -128,10 +91,10 @@ def note(
         raise ValueRefused("Give a text or --clear, not both.")
     if text == "-":
         text = sys.stdin.read().removesuffix("\n")
-    with connect() as client:
-        view = find_run(client, run)
+    with open_stack() as stack:
+        view = find_run(stack, run)
         if clear or text is not None:
-            view = client.patch(view.run_id, note=text or "")
+            view = reading.patch(stack, view.run_id, note=text or "")
     if json:
         emit(view)
     elif view.note:
@@ -146,7 +109,7 @@ def _gone_text(run_id: str, now: bool) -> str:
     return f"{run_id} is put away. `./mosaic restore {run_id}` brings it back within a day."
 
 
-def _ask(views: list[RunView]) -> None:
+def _ask(views: list[light.Run]) -> None:
     """Deleting for good is asked for on a terminal; a script has said what it wants."""
     if not sys.stdin.isatty():
         return

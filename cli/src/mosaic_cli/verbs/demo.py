@@ -4,25 +4,27 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mosaic_cli import option
 from mosaic_cli.exit_code import ExitCode, code_of_state
-from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, say
-from mosaic_cli.place import is_elsewhere
 from mosaic_cli.stack.launch import take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import lock_holder
 from mosaic_cli.stack.lone_run import going_on_text, lone_runs
-from mosaic_cli.stack.supervisor import StartOptions
+from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.summary import print_summary, run_result
+from mosaic_cli.target import is_elsewhere, open_client
 from mosaic_cli.verbs.stack import start_and_wait
-from mosaic_client import Client, connect
-from mosaic_contracts.runs import RunView
-from mosaic_contracts.spec import RecordLevel, RunSpec
+from mosaic_contracts.choices import RecordLevel
+
+if TYPE_CHECKING:
+    from mosaic_client import Client
+    from mosaic_contracts.runs import RunView
+    from mosaic_contracts.spec import RunSpec
 
 DEFAULT_STEPS = 50_000
 GRACE_S = 10.0
@@ -43,6 +45,8 @@ def demo(
 
     Uses the stack that is up, else starts one and takes it down at the end. Ctrl-C stops the run.
     """
+    from mosaic_contracts.spec import RunSpec
+
     spec = RunSpec(
         worker="cleanrl",
         algorithm="ppo",
@@ -53,7 +57,7 @@ def demo(
         grace_s=GRACE_S,
     )
     layout = Layout.of_environment()
-    with _stack(layout) as is_ours, connect() as client:
+    with _stack(layout) as is_ours, open_client() as client:
         if steps is None:
             spec = _in_whole_batches(client, spec)
         run, interrupted = _train(client, spec)
@@ -66,7 +70,7 @@ def demo(
     raise typer.Exit(ExitCode.INTERRUPTED if interrupted else code_of_state(run.state))
 
 
-def _in_whole_batches(client: Client, spec: RunSpec) -> RunSpec:
+def _in_whole_batches(client: "Client", spec: "RunSpec") -> "RunSpec":
     """The spec with the steps that its script really takes: nobody is to be warned of a number that is ours."""
     taken = client.check(spec).plan.get("total_steps")
     return spec.model_copy(update={"steps": taken}) if isinstance(taken, int) and taken else spec
@@ -93,7 +97,9 @@ def _stack(layout: Layout) -> Iterator[bool]:
             say(going_on_text(others))
 
 
-def _train(client: Client, spec: RunSpec) -> tuple[RunView, bool]:
+def _train(client: "Client", spec: "RunSpec") -> "tuple[RunView, bool]":
+    from mosaic_cli.follow import follow_run  # imports the live connection and its models
+
     with _ctrl_c_kept_back() as pressed:
         run = client.submit(spec)  # cut off here, nobody would know which run to stop
     say(

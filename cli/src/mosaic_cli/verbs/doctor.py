@@ -1,22 +1,20 @@
-"""`doctor` and `version`: what this machine has, and what to do about what it has not."""
-
-import sys
+"""`doctor`: what this machine has, and what to do about what it has not."""
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
-from mosaic_cli.examination import examine
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, out
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.wording import LEVEL_STYLE
-from mosaic_contracts import VERSION
 
 
 def doctor(json: option.Json = False) -> None:
     """Examine this machine and the stack; exit code 1 when something is in the way."""
+    from mosaic_cli.examination import examine  # imports what each check needs
+
     findings = examine(Layout.of_environment())
     is_blocked = any(finding.level == "blocking" for finding in findings)
     if json:
@@ -34,11 +32,3 @@ def doctor(json: option.Json = False) -> None:
             )
         out.print(table)
     raise typer.Exit(ExitCode.RUN_FAILED if is_blocked else ExitCode.DONE)
-
-
-def version(json: option.Json = False) -> None:
-    """Print the version."""
-    python = ".".join(map(str, sys.version_info[:3]))
-    emit({"version": VERSION, "python": python}) if json else out.print(
-        f"MOSAIC {VERSION}, Python {python}"
-    )

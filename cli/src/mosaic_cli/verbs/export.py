@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import Progress as Bar
 
 from mosaic_cli import option
 from mosaic_cli.errors import FileProblem, ValueRefused
-from mosaic_cli.option_group import leave_to_shell
 from mosaic_cli.output import err, reader_watched, say
 from mosaic_cli.reference import find_run
+from mosaic_cli.target import open_client
 from mosaic_cli.wording import plural
-from mosaic_client import ExportRefused, connect
+from mosaic_client.errors import ExportRefused
 
 if TYPE_CHECKING:
     from mosaic_client.export.writing import Progress
@@ -35,7 +34,6 @@ def export(
             "--output",
             "-o",
             help="File to write, or new folder for Parquet; default stdout.",
-            autocompletion=leave_to_shell,
         ),
     ] = None,
     types: option.Types = None,
@@ -48,7 +46,7 @@ def export(
             "Parquet is a folder of files: name a new one with --output, e.g. -o run-events."
         )
     chosen = types.replace(" ", "").split(",") if types else None
-    with connect() as client:
+    with open_client() as client:
         view = find_run(client, run)
         total = view.summary.events if view.summary and not chosen else None
         with _progress(total) as progress:
@@ -77,6 +75,8 @@ def export(
 
 @contextmanager
 def _progress(total: int | None) -> Iterator["Progress"]:
+    from rich.progress import Progress as Bar
+
     with Bar(console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("Exporting", total=total)
         yield lambda count: bar.update(task, completed=count)

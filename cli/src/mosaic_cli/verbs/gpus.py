@@ -1,22 +1,25 @@
 """`gpus`: what there is, who has leased it, and who else uses it."""
 
+from typing import TYPE_CHECKING
+
 from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
 from mosaic_cli.output import emit, out, say
+from mosaic_cli.target import open_client
 from mosaic_cli.wording import number, size
-from mosaic_client import connect
-from mosaic_contracts.gpus import DeviceState, ForeignUser, GpuDevice, GpuLease, GpuReport
-from mosaic_contracts.machine import GpuState
 
-_STYLE = {
-    DeviceState.FREE: "green",
-    DeviceState.LEASED: "blue",
-    DeviceState.SHARED: "blue",
-    DeviceState.ENDING: "cyan",
-    DeviceState.FOREIGN: "yellow",
-    DeviceState.LOST: "red",
+if TYPE_CHECKING:
+    from mosaic_contracts.gpus import ForeignUser, GpuDevice, GpuLease, GpuReport
+
+_STYLE = {  # by `DeviceState`, whose module imports pydantic
+    "free": "green",
+    "leased": "blue",
+    "shared": "blue",
+    "ending": "cyan",
+    "foreign": "yellow",
+    "lost": "red",
 }
 
 
@@ -25,7 +28,9 @@ def gpus(json: option.Json = False) -> None:
 
     A run leases some with `--gpus N`; with `--gpu-memory-mb M` it shares them with others that say so too.
     """
-    with connect() as client:
+    from mosaic_contracts.machine import GpuState
+
+    with open_client() as client:
         report = client.gpus()
     if json:
         emit(report)
@@ -38,7 +43,9 @@ def gpus(json: option.Json = False) -> None:
         say("The stack has not looked at its GPUs yet. Try again in a second.")
 
 
-def _table(report: GpuReport) -> Table:
+def _table(report: "GpuReport") -> Table:
+    from mosaic_contracts.machine import GpuState
+
     table = Table(box=None, pad_edge=False)
     table.add_column("GPU", justify="right")
     table.add_column("NAME", overflow="ellipsis", no_wrap=True)
@@ -63,20 +70,20 @@ def _table(report: GpuReport) -> Table:
     return table
 
 
-def _memory(device: GpuDevice) -> str:
+def _memory(device: "GpuDevice") -> str:
     if device.memory_total_bytes is None:
         return "-"
     used = "-" if device.memory_used_bytes is None else size(device.memory_used_bytes)
     return f"{used} of {size(device.memory_total_bytes)}"
 
 
-def _lease(lease: GpuLease) -> str:
+def _lease(lease: "GpuLease") -> str:
     share = "" if lease.memory_mb is None else f", {lease.memory_mb:,} MiB"
     ending = " has ended; its memory is not free yet" if lease.ending else ""
     return f"run {lease.run_id}{share}{ending}"
 
 
-def _user(user: ForeignUser) -> str:
+def _user(user: "ForeignUser") -> str:
     """Somebody outside MOSAIC; runs wait for them."""
     held = "" if user.memory_bytes is None else size(user.memory_bytes)
     if user.kind == "memory":

@@ -8,10 +8,11 @@ import typer
 from mosaic_cli import option
 from mosaic_cli.errors import NothingFound
 from mosaic_cli.reference import did_you_mean, find_run, parse_parameters
-from mosaic_cli.verbs.run import accompany
-from mosaic_client import Client, connect
-from mosaic_contracts.runs import ArtifactRow, RunView
-from mosaic_contracts.spec import RecordLevel
+from mosaic_cli.target import open_client
+from mosaic_cli.verbs.following import accompany
+from mosaic_client import light, reading
+from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts.choices import RecordLevel
 
 EPISODES = 10
 CHECKPOINT = "checkpoint"
@@ -55,20 +56,21 @@ def play(
     overrides = {key: value for key, value in given.items() if value is not None}
     if param:
         overrides["parameters"] = parse_parameters(param)
-    with connect() as client:
+    with open_client() as client:
         view = find_run(client, run)
         path = None if checkpoint is None else find_checkpoint(client, view, checkpoint)
         started = client.play(view.run_id, path, episodes=episodes, **overrides)
         accompany(client, started, detach, json)
 
 
-def find_checkpoint(client: Client, run: RunView, text: str) -> str:
+def find_checkpoint(stack: StackConnection, run: light.Run, text: str) -> str:
     """Path of a run's checkpoint by what a person calls it.
 
     Raises:
         NothingFound: it has none that is called so.
     """
-    known = [row for row in client.artifacts(run.run_id) if row.kind == CHECKPOINT and row.exists]
+    announced = reading.artifacts(stack, run.run_id)
+    known = [row for row in announced if row.kind == CHECKPOINT and row.exists]
     for row in known:
         if text in _names(row):
             return row.path
@@ -78,6 +80,6 @@ def find_checkpoint(client: Client, run: RunView, text: str) -> str:
     raise NothingFound(f"{run.run_id} has no checkpoint {text!r}. {hint} {has}".replace("  ", " "))
 
 
-def _names(row: ArtifactRow) -> set[str]:
+def _names(row: light.Artifact) -> set[str]:
     path = PurePosixPath(row.path)
     return {row.path, path.name, path.stem, str(row.step)}

@@ -11,9 +11,9 @@ from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
+from mosaic_cli.target import open_stack
 from mosaic_cli.wording import age, ahead, named, plural, short_ids
-from mosaic_client import connect
-from mosaic_contracts.runs import RunView
+from mosaic_client import light, reading
 
 
 def queue(context: typer.Context, json: option.Json = False) -> None:
@@ -24,8 +24,8 @@ def queue(context: typer.Context, json: option.Json = False) -> None:
 
 def list_queue(json: option.Json = False) -> None:
     """List the runs that wait, in the order in which they will start."""
-    with connect() as client:
-        waiting = client.queue()
+    with open_stack() as stack:
+        waiting = reading.queue(stack)
     if json:
         emit(waiting)
     elif not waiting:
@@ -66,16 +66,16 @@ def move(
     """Put a waiting run right before or after another one, whose priority it takes over."""
     if (before is None) == (after is None):
         raise ValueRefused("Give one of --before RUN and --after RUN.")
-    with connect() as client:
-        other = find_run(client, str(before or after)).run_id
+    with open_stack() as stack:
+        other = find_run(stack, str(before or after)).run_id
     place = {"before": other} if before is not None else {"after": other}
     _change([run], json, f"waits {'before' if before is not None else 'after'} {other}", **place)
 
 
 def _change(runs: list[str], json: bool, words: str, **changes: Any) -> None:
-    with connect() as client:
-        ids = [find_run(client, run).run_id for run in runs]
-        views = [client.move(run_id, **changes) for run_id in ids]
+    with open_stack() as stack:
+        ids = [find_run(stack, run).run_id for run in runs]
+        views = [reading.move(stack, run_id, **changes) for run_id in ids]
     if json:
         emit(views)
         return
@@ -84,7 +84,7 @@ def _change(runs: list[str], json: bool, words: str, **changes: Any) -> None:
         say(f"{view.run_id} {words}{place}.")
 
 
-def _table(waiting: Sequence[RunView]) -> Table:
+def _table(waiting: Sequence[light.Run]) -> Table:
     table = Table(box=None, pad_edge=False, caption_justify="left")
     table.add_column("PLACE", justify="right")
     table.add_column("RUN", no_wrap=True)
@@ -108,6 +108,6 @@ def _table(waiting: Sequence[RunView]) -> Table:
     return table
 
 
-def _gpus(run: RunView) -> str:
+def _gpus(run: light.Run) -> str:
     memory_mb = run.spec.gpu_memory_mb
     return f"{run.spec.gpus}" if memory_mb is None else f"{run.spec.gpus} x {memory_mb:,} MiB"

@@ -1,6 +1,6 @@
 """`run`, `check` and `preflight`: ask for a run, only for its plan, or whether it would start now."""
 
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.table import Table
@@ -8,26 +8,17 @@ from rich.text import Text
 
 from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
-from mosaic_cli.exit_code import ExitCode, code_of_state
-from mosaic_cli.follow import follow_run
-from mosaic_cli.output import emit, err, out, plain, say
+from mosaic_cli.exit_code import ExitCode
+from mosaic_cli.output import emit, out, plain
 from mosaic_cli.reference import nearest_hint
-from mosaic_cli.spec_source import (
-    Algorithm,
-    Environment,
-    SpecFile,
-    SpecOptions,
-    Worker,
-    make_spec,
-    spec_fields,
-)
-from mosaic_cli.stack.layout import Layout
-from mosaic_cli.summary import print_summary, run_result
+from mosaic_cli.spec_options import Algorithm, Environment, SpecFile, SpecOptions, Worker
+from mosaic_cli.target import open_client
+from mosaic_cli.verbs.following import accompany
 from mosaic_cli.wording import LEVEL_STYLE
-from mosaic_client import Client, connect
-from mosaic_contracts.preflight import PreflightReport
-from mosaic_contracts.runs import RunView
-from mosaic_contracts.worker import CheckReport
+
+if TYPE_CHECKING:
+    from mosaic_contracts.preflight import PreflightReport
+    from mosaic_contracts.worker import CheckReport
 
 NOTHING_STARTED = "Nothing was started."
 REFUSED = "[red]It cannot be run like this.[/red] Change what is blocking, and check again."
@@ -49,8 +40,10 @@ def run(
 
     Ctrl-C detaches: the run goes on, and the exit code is 0.
     """
+    from mosaic_cli.spec_source import make_spec, spec_fields
+
     fields = spec_fields(file, worker, algorithm, environment, options)
-    with connect() as client:
+    with open_client() as client:
         spec = make_spec(client, fields)
         report = client.check(spec)
         if dry_run:
@@ -68,8 +61,10 @@ def check(
     json: option.Json = False,
 ) -> None:
     """Show what `run` would start and what is missing; starts nothing."""
+    from mosaic_cli.spec_source import make_spec, spec_fields
+
     fields = spec_fields(file, worker, algorithm, environment, options)
-    with connect() as client:
+    with open_client() as client:
         _check(client.check(make_spec(client, fields)), json)
 
 
@@ -86,45 +81,16 @@ def preflight(
     Exit code 1 when a line is blocking. A run that needs something of the world outside is agreed to by starting it
     with `--consent` and the digest that stands here.
     """
+    from mosaic_cli.spec_source import make_spec, spec_fields
+
     fields = spec_fields(file, worker, algorithm, environment, options)
-    with connect() as client:
+    with open_client() as client:
         report = client.preflight(make_spec(client, fields))
     emit(report) if json else _print_preflight(report)
     raise typer.Exit(ExitCode.DONE if report.ok else ExitCode.RUN_FAILED)
 
 
-def accompany(client: Client, run: RunView, detach: bool, json: bool) -> None:
-    """Follow a run that was just started, or only say its id.
-
-    Raises:
-        typer.Exit: with the code of its end.
-    """
-    if detach:
-        emit(run) if json else out.print(run.run_id)
-        if err.is_terminal:  # a script that reads the id needs no advice
-            say(
-                f"  ./mosaic logs -f {run.run_id}   follow it\n  ./mosaic show {run.run_id}      how it is"
-            )
-        return
-    say(f"Run {run.run_id} ({run.name}). Ctrl-C detaches from it.")
-    try:
-        run = follow_run(client, run, err)
-    except KeyboardInterrupt:
-        say(
-            f"\nDetached; the run goes on.\n  ./mosaic show {run.run_id}   how it is\n"
-            f"  ./mosaic logs -f {run.run_id}   follow it again\n  ./mosaic stop {run.run_id}   stop it"
-        )
-        if json:
-            emit(run_result(client.run(run.run_id)))
-        return
-    if json:
-        emit(run_result(run))
-    else:
-        print_summary(out, run, client.artifacts(run.run_id), Layout.of_environment().home)
-    raise typer.Exit(code_of_state(run.state))
-
-
-def _refuse_blocked(report: CheckReport) -> None:
+def _refuse_blocked(report: "CheckReport") -> None:
     """A plan that its worker refuses is told before anything is started, as a spec that is refused."""
     words = [
         f"{finding.where}: {finding.message}{nearest_hint(finding.nearest, finding.message)}"
@@ -135,12 +101,12 @@ def _refuse_blocked(report: CheckReport) -> None:
         raise ValueRefused("This cannot be run. " + "\n  ".join(words))
 
 
-def _check(report: CheckReport, json: bool) -> NoReturn:
+def _check(report: "CheckReport", json: bool) -> NoReturn:
     emit(report) if json else _print_report(report)
     raise typer.Exit(ExitCode.DONE if report.ok else ExitCode.RUN_FAILED)
 
 
-def _print_report(report: CheckReport) -> None:
+def _print_report(report: "CheckReport") -> None:
     findings = Table(box=None, pad_edge=False, show_header=False)
     # of a plan that is refused only what stands in its way is of use
     shown = [f for f in report.findings if report.ok or f.level != "ok"]
@@ -164,7 +130,7 @@ def _print_report(report: CheckReport) -> None:
     out.print(NOTHING_STARTED if report.ok else REFUSED)
 
 
-def _print_preflight(report: PreflightReport) -> None:
+def _print_preflight(report: "PreflightReport") -> None:
     lines = Table(box=None, pad_edge=False, show_header=False)
     for line in report.lines:
         words = Text(line.message + nearest_hint(line.nearest, line.message))

@@ -4,25 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
-from mosaic_cli.completion import complete_worker
 from mosaic_cli.exit_code import ExitCode, code_of_state
-from mosaic_cli.follow import follow_run
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.reference import NO_RUNS, find_run
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary
+from mosaic_cli.target import open_client, open_stack
 from mosaic_cli.wording import STATE_STYLE, age, named, number, run_duration, short_ids, steps_text
-from mosaic_client import Client, RunFilter, connect
-from mosaic_contracts.runs import RunView
-from mosaic_contracts.spec import RunKind
+from mosaic_client import reading
+from mosaic_client.call import QueryValue
+from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts.choices import RunKind
 from mosaic_contracts.states import RunState
+
+if TYPE_CHECKING:
+    from mosaic_cli.wording import AnyRun
 
 
 class SortKey(StrEnum):
@@ -49,7 +52,7 @@ class Filters:
     ] = None
     worker: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="Only of this worker.", autocompletion=complete_worker),
+        typer.Option(metavar="ID", help="Only of this worker."),
     ] = None
     algorithm: Annotated[
         list[str] | None,
@@ -77,26 +80,20 @@ class Filters:
         bool, typer.Option("--deleted", help="Those that were put away, instead of the others.")
     ] = False
 
-    def chosen(self, client: Client) -> RunFilter:
-        """What was given, as the client takes it; the states go beside it."""
-        found = RunFilter()
-        if self.worker:
-            found["worker"] = self.worker
-        if self.algorithm:
-            found["algorithm"] = self.algorithm
-        if self.environment:
-            found["environment"] = self.environment
-        if self.kind:
-            found["kind"] = [kind.value for kind in self.kind]
-        if self.tag:
-            found["tag"] = self.tag
-        if self.text:
-            found["text"] = self.text
-        if self.parent:
-            found["parent"] = find_run(client, self.parent).run_id
-        if self.deleted:
-            found["deleted"] = True
-        return found
+    def chosen(self, stack: StackConnection) -> dict[str, QueryValue]:
+        """What was given, as a query of the run list."""
+        found: dict[str, QueryValue | None] = {
+            "state": [state.value for state in self.state or []],
+            "worker": self.worker,
+            "algorithm": self.algorithm,
+            "environment": self.environment,
+            "kind": [kind.value for kind in self.kind or []],
+            "tag": self.tag,
+            "text": self.text,
+            "parent": find_run(stack, self.parent).run_id if self.parent else None,
+            "deleted": self.deleted,
+        }
+        return {name: value for name, value in found.items() if value}
 
 
 def ps(
@@ -111,18 +108,18 @@ def ps(
     json: option.Json = False,
 ) -> None:
     """List runs, newest first. Filters may be repeated: a run fits any of their values, and all tags."""
-    with connect() as client:
-        chosen = filters.chosen(client)
-        states = [one.value for one in filters.state or []]
-        asked = RunFilter(**chosen, sort=sort.value, order="asc" if ascending else "desc")
-        # one more than is shown tells whether there are more
-        found = list(islice(client.each_run(states or None, **asked), limit + 1))
+    with open_stack() as stack:
+        chosen = filters.chosen(stack)
+        order = "asc" if ascending else "desc"
+        page = min(limit + 1, reading.PAGE)  # one more than is shown tells whether there are more
+        asked = reading.each_run(stack, page=page, sort=sort.value, order=order, **chosen)
+        found = list(islice(asked, limit + 1))
     runs = found[:limit]
     if json:
         emit(runs)
         return
     if not runs:
-        say("No run is like this." if chosen or states else NO_RUNS)
+        say("No run is like this." if chosen else NO_RUNS)
         return
     out.print(runs_table(runs))
     if len(found) > limit:
@@ -131,12 +128,12 @@ def ps(
 
 def show(run: option.Run, json: option.Json = False) -> None:
     """Show one run: state and cause, figures, telemetry, where its files lie."""
-    with connect() as client:
-        view = find_run(client, run)
+    with open_stack() as stack:
+        view = find_run(stack, run)
         if json:
             emit(view)
             return
-        artifacts = client.artifacts(view.run_id)
+        artifacts = reading.artifacts(stack, view.run_id)
     out.print(Text.assemble((view.name, "bold"), f"  ({view.worker_version or view.spec.worker})"))
     if view.waiting_reason:
         say(f"It waits: {view.waiting_reason}")
@@ -165,13 +162,14 @@ def stop(
     json: option.Json = False,
 ) -> None:
     """Ask a run to stop at its next safe point. One that has ended already is left as it is."""
-    with connect() as client:
-        view = find_run(client, run)
+    with open_stack() as stack:
+        view = find_run(stack, run)
         had_ended = view.state.is_final
         if not had_ended:
-            view = client.stop(view.run_id)
+            view = reading.stop(stack, view.run_id)
         if wait and not had_ended:
-            view = follow_run(client, view, err, cursor=None)
+            _wait_for(view.run_id)
+            view = reading.run(stack, view.run_id)
     if json:
         emit(view)
     elif had_ended:
@@ -184,7 +182,16 @@ def stop(
         raise typer.Exit(code_of_state(view.state) or ExitCode.DONE)
 
 
-def runs_table(runs: Sequence[RunView]) -> Table:
+def _wait_for(run_id: str) -> None:
+    from mosaic_cli.follow import (
+        follow_run,  # imports the live connection and the contract's models
+    )
+
+    with open_client() as client:
+        follow_run(client, client.run(run_id), err, cursor=None)
+
+
+def runs_table(runs: Sequence["AnyRun"]) -> Table:
     """Runs, one a row, with ids as short as they may be typed."""
     table = Table(box=None, pad_edge=False)
     table.add_column("RUN", no_wrap=True)
@@ -209,7 +216,7 @@ def runs_table(runs: Sequence[RunView]) -> Table:
     return table
 
 
-def _state(run: RunView) -> Text:
+def _state(run: "AnyRun") -> Text:
     words = run.state.value
     if run.state is RunState.QUEUED and run.position:
         words += f" ({run.position})"

@@ -5,16 +5,14 @@ import sys
 from typing import Annotated
 
 import typer
-from pydantic import SecretStr, ValidationError
 from rich.table import Table
 
 from mosaic_cli import option
 from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
+from mosaic_cli.target import open_client
 from mosaic_cli.wording import age
-from mosaic_client import connect
-from mosaic_contracts.access import SecretValue
-from mosaic_contracts.spec import SECRET_NAME_PATTERN
+from mosaic_contracts.choices import SECRET_NAME_PATTERN
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits and _, e.g. WANDB_KEY.")]
 
@@ -28,6 +26,10 @@ def set_secret(name: Name, json: option.Json = False) -> None:
 
     No option takes the value: other users of a machine can read command lines. One line end at its end is left out.
     """
+    from pydantic import SecretStr, ValidationError
+
+    from mosaic_contracts.access import SecretValue
+
     _check_name(name)
     if sys.stdin.isatty():
         value = typer.prompt(f"Value of {name}", hide_input=True, err=True)
@@ -39,14 +41,14 @@ def set_secret(name: Name, json: option.Json = False) -> None:
         raise ValueRefused(
             "A secret has 1 to 65536 characters. Nothing was kept."
         ) from None  # it would quote the value
-    with connect() as client:
+    with open_client() as client:
         entry = client.set_secret(name, value)
     emit(entry) if json else say(f"{entry.name} is kept. Runs get it with `--secret {entry.name}`.")
 
 
 def list_secrets(json: option.Json = False) -> None:
     """List the names of the secrets; their values are never shown."""
-    with connect() as client:
+    with open_client() as client:
         entries = client.secrets()
     if json:
         emit(entries)
@@ -64,7 +66,7 @@ def list_secrets(json: option.Json = False) -> None:
 def remove_secret(name: Name, json: option.Json = False) -> None:
     """Delete a secret. Runs that have it keep it; those that wait for it will not start."""
     _check_name(name)
-    with connect() as client:
+    with open_client() as client:
         client.delete_secret(name)
     emit({"name": name}) if json else say(f"{name} is deleted.")
 

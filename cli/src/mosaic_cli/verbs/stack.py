@@ -1,43 +1,34 @@
-"""`up`, `down`, `status`: the stack of this machine."""
+"""`up`, `down`: the stack of this machine."""
 
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Group, RenderableType
-from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
-from mosaic_cli.errors import NoStack, StackAlreadyUp
+from mosaic_cli.errors import StackAlreadyUp
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
-from mosaic_cli.place import client_here, is_elsewhere
-from mosaic_cli.stack.launch import start_detached, take_down, wait_until_ready
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.lone_run import (
-    LoneRun,
-    going_on_text,
-    lone_runs,
-    stop_lone_runs,
-    unknown_runs,
-    unknown_text,
-)
-from mosaic_cli.stack.start_display import StartDisplay
+from mosaic_cli.stack.lone_run import going_on_text, lone_runs, stop_lone_runs
+from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import running_stack, set_aside_damaged
-from mosaic_cli.stack.supervisor import StartOptions, supervise
+from mosaic_cli.target import connection_here
+from mosaic_cli.verbs.status import services_table
 from mosaic_cli.wording import duration, plural
-from mosaic_client import Client, ClientError, MosaicProblem, StackUnavailable, connect
-from mosaic_contracts.runs import RunView
-from mosaic_contracts.stack import StackFile, StackStatus
+from mosaic_client import light, reading
+from mosaic_client.errors import ClientError, MosaicProblem, StackUnavailable
+from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.states import RunState
+
+if TYPE_CHECKING:
+    from mosaic_contracts.stack import StackFile
 
 STOP_RUNS_TIMEOUT_S = 120.0
 LOOK_EVERY_S = 0.3
 PATIENCE_S = 30.0
 """For an answer of a stack whose runs are to be stopped: with a hundred of them it may be slow."""
-STATE_STYLE = {"up": "green", "starting": "cyan", "backing_off": "yellow", "stopped": "dim"}
 
 Port = Annotated[
     int | None,
@@ -99,8 +90,10 @@ def down(
     live = _live_runs(PATIENCE_S if stop_runs else 0.0) if running else None
     asked = [run.run_id for run in live or []] if stop_runs else []
     if live and stop_runs:
-        with client_here() as client:
-            live = stop_all(client, live)
+        with connection_here() as stack:
+            live = stop_all(stack, live)
+    from mosaic_cli.stack.launch import take_down
+
     with err.status("Taking the stack down ..."):
         was_up = take_down(layout)
     waiting = [run.run_id for run in live or [] if not run.state.has_process]
@@ -129,42 +122,15 @@ def _say_down(was_up: bool, stopped: list[str], going_on: list[str], waiting: li
         say(f"{plural(len(waiting), 'run')} in the queue will start with the next stack.")
 
 
-def status(json: option.Json = False) -> None:
-    """Show how the stack and its services are; of a stack elsewhere what its gateway knows."""
-    layout = Layout.of_environment()
-    running = None if is_elsewhere() else running_stack(layout.home, layout.lock_file)
-    answer, unknown, reason = _ask_stack(layout)
-    if json:
-        emit(
-            {
-                "running": running is not None or answer is not None,
-                "stack": running,
-                "status": answer,
-                "unknown_runs": [run.run_id for run in unknown],
-            }
-        )
-    elif running is not None:
-        out.print(services_table(running))
-    if is_elsewhere() and answer is None:
-        raise NoStack(reason)
-    if running is None and answer is None:
-        going_on = [run.run_id for run in lone_runs(layout.home)]
-        told = f"\n{going_on_text(going_on)}" if going_on else ""
-        raise NoStack(f"No stack is up for {layout.home}. Start one: ./mosaic up -d{told}")
-    if not json:
-        _print_status(answer, reason)
-        if unknown:
-            out.print(f"! {unknown_text(unknown)}", style="yellow", markup=False, soft_wrap=True)
-    if answer is None:
-        raise typer.Exit(ExitCode.NO_STACK)
-
-
-def start_and_wait(layout: Layout, options: StartOptions, *, tied: bool = False) -> StackFile:
+def start_and_wait(layout: Layout, options: StartOptions, *, tied: bool = False) -> light.StackFile:
     """Start a detached stack and show on stderr how it comes up.
 
     Raises:
         StackStartProblem: it does not.
     """
+    from mosaic_cli.stack.launch import start_detached, wait_until_ready
+    from mosaic_cli.stack.start_display import StartDisplay
+
     _set_aside_damaged(layout)
     supervisor = start_detached(layout, options, tied=tied)
     began_s = time.monotonic()
@@ -174,43 +140,22 @@ def start_and_wait(layout: Layout, options: StartOptions, *, tied: bool = False)
     return stack
 
 
-def services_table(stack: StackFile) -> RenderableType:
-    """The services of a stack, one a row."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("SERVICE", "STATE", "PID", "RESTARTS", "LAST EXIT", "LOG"):
-        table.add_column(heading, overflow="fold")
-    for service in stack.services:
-        table.add_row(
-            service.name,
-            Text(service.state.replace("_", " "), STATE_STYLE.get(service.state, "")),
-            str(service.pid or "-"),
-            str(service.restarts),
-            Text(service.last_exit or "-", "yellow" if service.last_exit else ""),
-            service.log,
-        )
-    word = Text("ready", "green") if stack.ready else Text("not ready", "yellow")
-    head = Text.assemble(
-        "Stack at ",
-        (stack.gateway_url, "bold"),
-        ", supervisor ",
-        str(stack.supervisor_pid),
-        ": ",
-        word,
-    )
-    return Group(head, table)
-
-
 def _set_aside_damaged(layout: Layout) -> None:
     if (told := set_aside_damaged(layout.home, layout.lock_file)) is not None:
         say(told)
 
 
 def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> None:
+    from rich.console import Group
+    from rich.live import Live
+
+    from mosaic_cli.stack.supervisor import supervise
+
     _set_aside_damaged(layout)
     with Live(Text("Starting the stack ..."), console=err, refresh_per_second=4) as live:
         shown_restarts: dict[str, int] = {}
 
-        def watch(stack: StackFile) -> None:
+        def watch(stack: "StackFile") -> None:
             for service in stack.services:
                 if service.restarts > shown_restarts.get(service.name, 0):
                     live.console.print(
@@ -231,68 +176,41 @@ def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> Non
     say("The stack is down.")
 
 
-def _print_ready(stack: StackFile) -> None:
+def _print_ready(stack: light.StackFile) -> None:
     out.print(f"MOSAIC is up at [bold]{stack.gateway_url}[/bold]")
     out.print("  ./mosaic run cleanrl ppo CartPole-v1   train an agent")
     out.print("  ./mosaic ps                            list the runs")
     out.print("  ./mosaic down                          take the stack down")
 
 
-def _say_already_up(stack: StackFile, json: bool) -> None:
+def _say_already_up(stack: light.StackFile, json: bool) -> None:
     if json:
         emit(stack)
     word = "is up" if stack.ready else "is starting"
     say(f"A stack {word} already at {stack.gateway_url} (supervisor {stack.supervisor_pid}).")
 
 
-def _ask_stack(layout: Layout) -> tuple[StackStatus | None, list[LoneRun], str]:
-    answer = None
-    try:
-        with connect() as client:
-            answer = client.stack()
-            return answer, unknown_runs(client, layout.home), ""
-    except ClientError as error:
-        return answer, [], str(error)
-
-
-def _print_status(answer: StackStatus | None, reason: str) -> None:
-    if answer is None:
-        say(f"The gateway gives no answer: {reason}")
-        return
-    scheduler: dict[str, Any] = dict(answer.scheduler or {})
-    recorder: dict[str, Any] = dict(answer.recorder or {})
-    if scheduler:
-        out.print(
-            f"Runs: {scheduler.get('live', 0)} live, {scheduler.get('queued', 0)} queued; "
-            f"{scheduler.get('cpu_in_use', 0)} of {scheduler.get('cpu_limit', 0)} cores given away"
-        )
-    if recorder:
-        out.print(
-            f"Recorder: {recorder.get('lag', 0)} messages behind, {recorder.get('quarantined', 0)} set aside"
-        )
-    for finding in answer.findings:
-        out.print(f"! {finding}", style="yellow", markup=False)
-
-
-def _live_runs(patience_s: float) -> list[RunView] | None:
+def _live_runs(patience_s: float) -> list[light.Run] | None:
     """The runs that live; None when the stack does not say within `patience_s`: it is broken, or very busy."""
     deadline_s = time.monotonic() + patience_s
     while True:
         try:
-            with client_here() as client:
-                return _read_live(client)
+            with connection_here() as stack:
+                return _read_live(stack)
         except ClientError:
             if time.monotonic() >= deadline_s:
                 return None
         time.sleep(LOOK_EVERY_S)  # nothing tells when it is less busy
 
 
-def _read_live(client: Client) -> list[RunView]:
+def _read_live(stack: StackConnection) -> list[light.Run]:
     """Those that wait among them: what has not started needs an end too."""
-    return list(client.each_run([state.value for state in RunState if not state.is_final]))
+    return list(
+        reading.each_run(stack, state=[state.value for state in RunState if not state.is_final])
+    )
 
 
-def stop_all(client: Client, live: list[RunView]) -> list[RunView]:
+def stop_all(stack: StackConnection, live: list[light.Run]) -> list[light.Run]:
     """Stop these runs and wait for their end, within a bound; returns those that go on."""
     deadline_s = time.monotonic() + STOP_RUNS_TIMEOUT_S
     with err.status(f"Stopping {plural(len(live), 'run')} ..."):
@@ -300,9 +218,9 @@ def stop_all(client: Client, live: list[RunView]) -> list[RunView]:
         while live and time.monotonic() < deadline_s:
             try:
                 while to_stop:
-                    _stop_unless_ended(client, to_stop[0].run_id)
+                    _stop_unless_ended(stack, to_stop[0].run_id)
                     to_stop = to_stop[1:]
-                live = [run for run in live if not client.run(run.run_id).state.is_final]
+                live = [run for run in live if not reading.run(stack, run.run_id).state.is_final]
             except StackUnavailable:
                 pass  # too busy to answer in time, with many runs: ask again
             time.sleep(
@@ -311,9 +229,9 @@ def stop_all(client: Client, live: list[RunView]) -> list[RunView]:
     return live
 
 
-def _stop_unless_ended(client: Client, run_id: str) -> None:
+def _stop_unless_ended(stack: StackConnection, run_id: str) -> None:
     try:
-        client.stop(run_id)
+        reading.stop(stack, run_id)
     except MosaicProblem:
-        if not client.run(run_id).state.is_final:
+        if not reading.run(stack, run_id).state.is_final:
             raise  # an end between the listing and this stop is what was wanted

@@ -1,8 +1,9 @@
 """`events`, `episodes`, `metrics`: what is stored of a run."""
 
 import sys
+from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -12,14 +13,15 @@ from mosaic_cli.errors import NothingFound
 from mosaic_cli.output import emit, emit_line, json_line, out, say
 from mosaic_cli.reference import find_run, no_such
 from mosaic_cli.sparkline import sparkline
+from mosaic_cli.target import open_client, open_stack
 from mosaic_cli.wording import number
-from mosaic_client import Client, ConnectionLost, connect
-from mosaic_contracts.live import Events
-from mosaic_contracts.runs import Curve, CurveBucket, EpisodeRow, RunView
+from mosaic_client import light, reading
+from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.states import RunState
 
-EPISODE_PAGE = 500
-EpisodeOrder = Literal["begun", "newest"]
+if TYPE_CHECKING:
+    pass
+
 CURVE_ROWS = 12
 CURVE_WIDTH = 60
 ALL_NAMED = 12
@@ -40,11 +42,9 @@ def events(
 ) -> None:
     """Print stored events in order; with -f go on with what happens."""
     chosen = types.replace(" ", "").split(",") if types else None
-    with connect() as client:
-        run_id = find_run(client, run).run_id
-        stream = (
-            _followed(client, run_id, chosen) if follow else client.each_event(run_id, "", chosen)
-        )
+    with open_stack() as stack:
+        run_id = find_run(stack, run).run_id
+        stream = _followed(run_id, chosen) if follow else reading.each_event(stack, run_id, chosen)
         bound = limit if limit is not None or follow else 100
         shown = 0
         for event in islice(stream, bound):
@@ -68,10 +68,11 @@ def episodes(
     json: option.Json = False,
 ) -> None:
     """List episodes with length and return: the newest, in the order in which they began."""
-    with connect() as client:
-        view = find_run(client, run)
+    with open_stack() as stack:
+        view = find_run(stack, run)
         bound = sys.maxsize if all_ else limit
-        rows = _read_episodes(client, view.run_id, bound, "begun" if oldest else "newest")
+        order = "begun" if oldest else "newest"
+        rows = list(reading.episodes(stack, view.run_id, order, bound))
     if not oldest:
         rows.reverse()
     if json:
@@ -101,23 +102,23 @@ def metrics(
     json: option.Json = False,
 ) -> None:
     """List a run's metrics, or show the curve of one."""
-    with connect() as client:
-        view = find_run(client, run)
+    with open_stack() as stack:
+        view = find_run(stack, run)
         run_id = view.run_id
         if tag is None:
-            _list_metrics(client, view, json)
+            _list_metrics(stack, view, json)
             return
-        names = [metric.name for metric in client.metrics(run_id)]
+        names = [metric.name for metric in reading.metrics(stack, run_id)]
         if tag not in names:
             raise _no_metric(view, tag, names)
         if json:
-            emit(client.curve(run_id, tag, buckets=buckets))
+            emit(reading.curve(stack, run_id, tag, buckets))
             return
-        wide = client.curve(run_id, tag, buckets=CURVE_WIDTH)
-        _print_curve(client.curve(run_id, tag, buckets=buckets), wide)
+        wide = reading.curve(stack, run_id, tag, CURVE_WIDTH)
+        _print_curve(reading.curve(stack, run_id, tag, buckets), wide)
 
 
-def _no_metric(view: RunView, tag: str, names: list[str]) -> NothingFound:
+def _no_metric(view: light.Run, tag: str, names: list[str]) -> NothingFound:
     if names:
         listing = "All of them: " + ", ".join(names[:ALL_NAMED]) + "."
         if len(names) > ALL_NAMED:
@@ -126,7 +127,7 @@ def _no_metric(view: RunView, tag: str, names: list[str]) -> NothingFound:
     return NothingFound(f"{view.run_id} has no metric stored{_yet(view)}.")
 
 
-def _yet(view: RunView) -> str:
+def _yet(view: light.Run) -> str:
     if view.state.is_final:
         return ""
     first = view.first_event_at is None
@@ -135,12 +136,16 @@ def _yet(view: RunView) -> str:
     return " yet (the run is starting)" if first else f" yet (the run is {view.state})"
 
 
-def _followed(client: Client, run_id: str, types: list[str] | None) -> Any:
-    for item in client.follow(run_id, "", types or ["*"]):
-        if isinstance(item, Events):
-            yield from item.events
-        elif isinstance(item, ConnectionLost):
-            say(f"connection lost ({item.reason}); again in {item.retry_in_s:.1f} s")
+def _followed(run_id: str, types: list[str] | None) -> Iterator[dict[str, Any]]:
+    from mosaic_client.live import ConnectionLost  # imports the live connection and its models
+    from mosaic_contracts.live import Events
+
+    with open_client() as client:
+        for item in client.follow(run_id, "", types or ["*"]):
+            if isinstance(item, Events):
+                yield from item.events
+            elif isinstance(item, ConnectionLost):
+                say(f"connection lost ({item.reason}); again in {item.retry_in_s:.1f} s")
 
 
 def _event_line(event: dict[str, Any]) -> str:
@@ -149,21 +154,7 @@ def _event_line(event: dict[str, Any]) -> str:
     return f"{event['attempt']}.{event['source']}.{event['seq']:<8} {event['type']:<14} {json_line(rest)}"
 
 
-def _read_episodes(
-    client: Client, run_id: str, limit: int, order: EpisodeOrder
-) -> list[EpisodeRow]:
-    rows: list[EpisodeRow] = []
-    cursor: str | None = None
-    while len(rows) < limit:
-        page = client.episodes(run_id, cursor, min(limit - len(rows), EPISODE_PAGE), order)
-        rows += page.episodes
-        cursor = page.next_cursor
-        if cursor is None or not page.episodes:
-            break
-    return rows[:limit]
-
-
-def _episode_table(rows: list[EpisodeRow], view: RunView) -> Table:
+def _episode_table(rows: list[light.Episode], view: light.Run) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("EPISODE", "ENV", "LENGTH", "RETURN", "AT STEP", "RECORDED"):
         table.add_column(heading, justify="right")
@@ -181,14 +172,14 @@ def _episode_table(rows: list[EpisodeRow], view: RunView) -> Table:
     return table
 
 
-def _episode_end(row: EpisodeRow, view: RunView) -> str:
+def _episode_end(row: light.Episode, view: light.Run) -> str:
     if row.length is None:
         return "cut off by the run's end" if view.state.is_final else "running"
     return "terminated" if row.terminated else "truncated" if row.truncated else "ended"
 
 
-def _list_metrics(client: Client, view: RunView, json: bool) -> None:
-    found = client.metrics(view.run_id)
+def _list_metrics(stack: StackConnection, view: light.Run, json: bool) -> None:
+    found = reading.metrics(stack, view.run_id)
     if json:
         emit(found)
         return
@@ -204,7 +195,7 @@ def _list_metrics(client: Client, view: RunView, json: bool) -> None:
     out.print(table)
 
 
-def _print_curve(curve: Curve, wide: Curve) -> None:
+def _print_curve(curve: light.Curve, wide: light.Curve) -> None:
     out.print(f"[bold]{curve.name}[/bold]  {curve.points:,} points")
     out.print(sparkline([_shown(bucket) for bucket in wide.buckets]))
     table = Table(box=None, pad_edge=False)
@@ -223,6 +214,6 @@ def _print_curve(curve: Curve, wide: Curve) -> None:
     out.print(table)
 
 
-def _shown(bucket: CurveBucket) -> float | None:
+def _shown(bucket: light.Bucket) -> float | None:
     # a bucket with anything that is not a number is marked, for a mean would hide it
     return None if bucket.nan or bucket.mean is None else bucket.mean

@@ -1,11 +1,12 @@
 """`top`: how busy the machine and each run's processes are, as it goes."""
 
+from __future__ import annotations
+
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group, RenderableType
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -13,10 +14,16 @@ from mosaic_cli import option
 from mosaic_cli.errors import NothingFound
 from mosaic_cli.output import emit, out
 from mosaic_cli.sparkline import sparkline
+from mosaic_cli.target import open_client
 from mosaic_cli.wording import number, size, what
-from mosaic_client import Client, MosaicProblem, connect
-from mosaic_contracts.machine import GpuSample, MachineHistory, MachineSample, RunUse
-from mosaic_contracts.runs import RunView
+from mosaic_client.errors import MosaicProblem
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+    from mosaic_client import Client
+    from mosaic_contracts.machine import GpuSample, MachineHistory, MachineSample, RunUse
+    from mosaic_contracts.runs import RunView
 
 HISTORY = 60
 """Samples in the line of the past."""
@@ -33,7 +40,7 @@ def top(
 
     With --json, and where stdout is no terminal, one look is all.
     """
-    with connect() as client:
+    with open_client() as client:
         history = _look(client)
         if json:
             emit(history.samples[-1])
@@ -42,6 +49,8 @@ def top(
         if once or not out.is_terminal:
             out.print(screen(history, runs))
             return
+        from rich.live import Live
+
         with Live(screen(history, runs), console=out, screen=True, auto_refresh=False) as live:
             _watch(client, live, every, runs)
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tomllib
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,6 @@ from typing import Annotated
 import typer
 
 from mosaic_cli import option
-from mosaic_cli.option_group import leave_to_shell
 from mosaic_cli.stack.layout import Layout
 from mosaic_contracts.interpreter import python_module
 
@@ -32,7 +30,6 @@ def worker_check(
         typer.Argument(
             metavar="PATH",
             help="Folder with worker.toml, or such a file.",
-            autocompletion=leave_to_shell,
         ),
     ],
     algorithm: Annotated[
@@ -76,6 +73,8 @@ def _make_environments(layout: Layout, path: Path) -> None:
 
 def _room(path: Path) -> str | None:
     """Room of the manifest; what is wrong with it, the judge says."""
+    import tomllib
+
     file = path / "worker.toml" if path.is_dir() else path
     try:
         room = tomllib.loads(file.read_text("utf-8")).get("room")

@@ -1,24 +1,28 @@
 """`workers` and `describe`: workers, their algorithms, the arguments of one."""
 
-from typing import Annotated, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
-from mosaic_cli.completion import complete_worker
 from mosaic_cli.errors import StackStartProblem, ValueRefused
 from mosaic_cli.output import emit, json_line, out
 from mosaic_cli.reference import did_you_mean
-from mosaic_client import Client, connect
-from mosaic_contracts.services import WorkerEntry
-from mosaic_contracts.worker import Algorithm, WorkerDescription
+from mosaic_cli.target import open_client
+
+if TYPE_CHECKING:
+    from mosaic_client import Client
+    from mosaic_contracts.services import WorkerEntry
+    from mosaic_contracts.worker import Algorithm, WorkerDescription
 
 
 def workers(json: option.Json = False) -> None:
     """List the workers: what each trains on, whether it can be used now, and what to do where not."""
-    with connect() as client:
+    with open_client() as client:
         entries = client.workers().workers
     emit(entries) if json else out.print(_workers_table(entries))
 
@@ -26,13 +30,13 @@ def workers(json: option.Json = False) -> None:
 def describe(
     worker: Annotated[
         str | None,
-        typer.Argument(help="A worker; without it all are listed.", autocompletion=complete_worker),
+        typer.Argument(help="A worker; without it all are listed."),
     ] = None,
     algorithm: Annotated[str | None, typer.Argument(help="One of its algorithms.")] = None,
     json: option.Json = False,
 ) -> None:
     """Show the workers, what one can do, or the arguments of an algorithm."""
-    with connect() as client:
+    with open_client() as client:
         if worker is None:
             entries = client.workers().workers
             emit(entries) if json else out.print(_workers_table(entries))

@@ -8,13 +8,13 @@ from mosaic_cli import option
 from mosaic_cli.errors import NoStack, StackStartProblem
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
-from mosaic_cli.stack import xmpp as server
+from mosaic_cli.stack import xmpp_wish as server
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.service_log import log_tail
+from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import running_stack
-from mosaic_cli.stack.supervisor import StartOptions
 from mosaic_cli.verbs.stack import start_and_wait
-from mosaic_contracts.stack import ServiceEntry
+from mosaic_client import light
 
 START_S = 60.0
 STOP_S = 30.0
@@ -90,7 +90,7 @@ def _none_words(layout: Layout) -> str:
     return "This stack has no XMPP server. Runs whose agents talk need one: ./mosaic xmpp up"
 
 
-def _entry(layout: Layout) -> ServiceEntry | None:
+def _entry(layout: Layout) -> light.Service | None:
     stack = running_stack(layout.home, layout.lock_file)
     services = stack.services if stack is not None else []
     return next((service for service in services if service.name == server.NAME), None)

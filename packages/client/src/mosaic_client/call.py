@@ -2,7 +2,7 @@
 here; `mosaic_client.calls` has the requests."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from urllib.parse import quote
 
@@ -24,6 +24,7 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 PREFIX = "/api/v1"
 WORKER_TIMEOUT_S = 120.0
 """What asks a worker's own environment: its first import of torch on a cold disk takes this long at worst."""
+_NO_QUERY: Query = MappingProxyType({})
 _BODY_HEADERS = {"Content-Type": "application/json"}
 _CODES = {
     401: ProblemCode.UNAUTHORIZED,
@@ -36,26 +37,49 @@ _CODES = {
 """What an error means that comes without a problem: from a proxy, or from no gateway at all."""
 
 
-@dataclass(frozen=True)
 class Call(Generic[T]):
     """One request and the reader of its answer."""
 
-    method: Method
-    path: str
-    read: Callable[[Answer], T]
-    query: Query = field(default_factory=dict)
-    body: bytes | None = None
-    timeout_s: float = 15.0
-    idempotency_key: str | None = None
-    expects_problem: bool = False
-    """The reader takes error statuses too."""
-    repeats: bool = False
-    """No GET, but sending it twice is the same as once."""
+    # no dataclass: these import inspect, half of what a press of the Tab key may cost
+    def __init__(
+        self,
+        method: Method,
+        path: str,
+        read: Callable[[Answer], T],
+        query: Query = _NO_QUERY,
+        body: bytes | None = None,
+        timeout_s: float = 15.0,
+        idempotency_key: str | None = None,
+        expects_problem: bool = False,
+        repeats: bool = False,
+    ) -> None:
+        """Describe a request.
+
+        Args:
+            method: its HTTP method.
+            path: its path, encoded.
+            read: reads the answer.
+            query: parameters of the address.
+            body: JSON.
+            timeout_s: seconds between two signs of life.
+            idempotency_key: a key that makes it fit to be repeated.
+            expects_problem: the reader takes error statuses too.
+            repeats: it is no GET, but sending it twice is the same as once.
+        """
+        self.method = method
+        self.path = path
+        self.read = read
+        self.query = query
+        self.body = body
+        self.timeout_s = timeout_s
+        self.idempotency_key = idempotency_key
+        self.expects_problem = expects_problem
+        self._repeats = repeats
 
     @property
     def may_repeat(self) -> bool:
         """Whether sending it twice is the same as once."""
-        return self.method == "GET" or self.repeats or self.idempotency_key is not None
+        return self.method == "GET" or self._repeats or self.idempotency_key is not None
 
     @property
     def headers(self) -> dict[str, str]:

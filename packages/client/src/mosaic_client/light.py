@@ -85,8 +85,7 @@ class Summary(Light):
     gaps: int = 0
     dropped: int = 0
     quarantined: int = 0
-    first_t: float | None = None
-    last_t: float | None = None
+    span_s: float | None = None
 
 
 class Run(Light):
@@ -105,6 +104,7 @@ class Run(Light):
     started_at: datetime | None = None
     first_event_at: datetime | None = None
     ended_at: datetime | None = None
+    elapsed_s: float | None = None
     end: End | None = None
     progress: Progress | None = None
     telemetry_pending: bool = False

@@ -4,9 +4,8 @@ import json
 import os
 import pwd
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from mosaic_client.errors import StackUnreachable, TokenUnreadable
@@ -19,17 +18,20 @@ START_HINT = "Start one with `./mosaic up -d`."
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """One stack's door."""
 
     url: str
     """`http://127.0.0.1:<port>`, no slash at the end."""
-    token: str = field(repr=False)
+    token: str
     ca_file: Path | None = None
     """Certificates (PEM) of which the stack's must be one or be signed by one; None: those that this system knows."""
     is_named: bool = False
     """Whether a person gave the address, and it is not that of this data root's own stack."""
+
+    def __repr__(self) -> str:
+        """Without the token."""
+        return f"Location(url={self.url!r}, ca_file={self.ca_file!r}, is_named={self.is_named!r})"
 
     @property
     def live_url(self) -> str:

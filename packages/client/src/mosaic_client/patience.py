@@ -1,7 +1,5 @@
 """How long and how often to try again. One policy for requests and for the live connection."""
 
-from dataclasses import dataclass, field
-
 CONNECT_TIMEOUT_S = 5.0
 FIRST_DELAY_S = 0.2
 LONGEST_DELAY_S = 5.0
@@ -10,13 +8,13 @@ REQUEST_PATIENCE_S = 10.0
 LIVE_PATIENCE_S = 60.0
 
 
-@dataclass
 class Backoff:
     """Growing delays until `patience_s` is used up."""
 
-    patience_s: float
-    _next_s: float = field(default=FIRST_DELAY_S, init=False)
-    _began_s: float | None = field(default=None, init=False)
+    def __init__(self, patience_s: float) -> None:
+        self.patience_s = patience_s
+        self._next_s = FIRST_DELAY_S
+        self._began_s: float | None = None
 
     def delay(self, now_s: float, at_least_s: float = 0.0) -> float | None:
         """Seconds to wait before the next try, or None when patience is at its end. `now_s` is monotonic."""

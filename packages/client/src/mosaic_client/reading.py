@@ -2,18 +2,21 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from mosaic_client import light
 from mosaic_client.answer import Answer
-from mosaic_client.call import PREFIX, Call, Method, QueryValue, query_of, run_path
+from mosaic_client.call import PREFIX, Call, Method, Query, QueryValue, query_of, run_path
+from mosaic_client.location import stack_file_problem, stack_file_text
 from mosaic_client.stack_connection import StackConnection
 
 L = TypeVar("L", bound=light.Light)
 PAGE = 200
 EPISODE_PAGE = 500
+EVENT_PAGE = 1000
 
 
 def run(stack: StackConnection, run_id: str) -> light.Run:
@@ -96,9 +99,55 @@ def episodes(
             return
 
 
+def each_event(
+    stack: StackConnection, run_id: str, types: list[str] | None = None, page: int = EVENT_PAGE
+) -> Iterator[dict[str, Any]]:
+    """All stored events in order, page by page."""
+    cursor: str | None = None
+    has_more = True
+    while has_more:
+        query = query_of(cursor=cursor, limit=page, types=",".join(types) if types else None)
+        found = stack.send(Call("GET", f"{run_path(run_id)}/events", _event_page, query))
+        yield from found.events
+        cursor, has_more = found.cursor, found.has_more
+
+
+def steps(
+    stack: StackConnection, run_id: str, attempt: int, env: int, episode: int
+) -> list[dict[str, Any]]:
+    """Start and steps of one episode."""
+    path = f"{run_path(run_id)}/episodes/{attempt}/{env}/{episode}/steps"
+    return stack.send(Call("GET", path, _event_page)).events
+
+
+def log(stack: StackConnection, run_id: str, offset: int, limit_bytes: int) -> tuple[str, int]:
+    """A piece of the worker's output from a byte offset, and the offset to go on from."""
+    return _log(stack, run_id, query_of(offset=offset, limit_bytes=limit_bytes))
+
+
+def log_tail(stack: StackConnection, run_id: str, lines: int) -> tuple[str, int]:
+    """The last lines of the worker's output, and the offset to go on from."""
+    return _log(stack, run_id, query_of(tail=lines))
+
+
 def status(stack: StackConnection) -> light.Status:
     """How the services are."""
     return stack.send(Call("GET", f"{PREFIX}/stack", light.Status.read_answer))
+
+
+def stack_file(home: Path) -> light.StackFile | None:
+    """What the supervisor of this data root last wrote; None when there never was one.
+
+    Raises:
+        StackUnreachable: the file cannot be read or is damaged.
+    """
+    written = stack_file_text(home)
+    if written is None:
+        return None
+    try:
+        return light.StackFile.read(written)
+    except ValueError as error:
+        raise stack_file_problem(home, error) from error
 
 
 def _changed(
@@ -120,6 +169,12 @@ class _RunPage(msgspec.Struct):
     next_cursor: str | None = None
 
 
+class _EventPage(msgspec.Struct):
+    events: list[dict[str, Any]]
+    cursor: str
+    has_more: bool
+
+
 class _EpisodePage(msgspec.Struct):
     episodes: list[msgspec.Raw]
     next_cursor: str | None = None
@@ -128,6 +183,17 @@ class _EpisodePage(msgspec.Struct):
 def _run_page(answer: Answer) -> tuple[list[light.Run], str | None]:
     page = msgspec.json.decode(answer.content, type=_RunPage)
     return _each(light.Run, page.runs), page.next_cursor
+
+
+def _event_page(answer: Answer) -> _EventPage:
+    return msgspec.json.decode(answer.content, type=_EventPage)
+
+
+def _log(stack: StackConnection, run_id: str, query: Query) -> tuple[str, int]:
+    def read(answer: Answer) -> tuple[str, int]:
+        return answer.text, int(answer.headers.get("x-next-offset", "0"))
+
+    return stack.send(Call("GET", f"{run_path(run_id)}/log", read, query))
 
 
 def _episode_page(answer: Answer) -> tuple[list[light.Episode], str | None]:

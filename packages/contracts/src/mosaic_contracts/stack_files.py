@@ -14,3 +14,5 @@ SERVICE_REFUSED = 78
 """Exit code of a service that cannot work until a person changes something (EX_CONFIG of sysexits.h)."""
 REFUSED_EVENT = "service.refused"
 """Event of its last log line; `message` says what to do."""
+XMPP_SERVER_FILE = "xmpp/server.json"
+"""A `mosaic_contracts.xmpp.XmppServer`, written by each start of the server (`services/xmpp/run.sh`)."""

@@ -3,11 +3,21 @@
 from pydantic import Field, SecretStr, field_serializer
 
 from mosaic_contracts.models import PeerModel
+from mosaic_contracts.stack_files import XMPP_SERVER_FILE as SERVER_FILE
+
+__all__ = [
+    "ACCESS_FILE",
+    "CA_FILE",
+    "ENV_XMPP_FILE",
+    "SERVER_FILE",
+    "SERVICE",
+    "XmppAccess",
+    "XmppAccount",
+    "XmppServer",
+]
 
 SERVICE = "xmpp"
 """In `Algorithm.services` of a worker whose runs need it."""
-SERVER_FILE = "xmpp/server.json"
-"""Relative to MOSAIC_HOME: an `XmppServer`, written by each start of the server (`services/xmpp/run.sh`)."""
 ENV_XMPP_FILE = "MOSAIC_XMPP_FILE"
 """In the environment of a run's processes: path of a JSON file, 0600, that is an `XmppAccess`."""
 ACCESS_FILE = "control/xmpp/access.json"

@@ -1,0 +1,139 @@
+"""A run's spec as arguments and options of a command line."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mosaic_cli.reference import parse_duration, parse_parameters
+from mosaic_contracts.choices import RecordLevel
+
+Worker = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="WORKER",
+        help="Id of a worker, e.g. cleanrl (`./mosaic workers`).",
+    ),
+]
+Algorithm = Annotated[
+    str | None, typer.Argument(metavar="ALGORITHM", help="One of its algorithms, e.g. ppo.")
+]
+Environment = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ENVIRONMENT]", help="Environment id, e.g. CartPole-v1; default: the algorithm's."
+    ),
+]
+SpecFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--file",
+        "-f",
+        metavar="SPEC.yaml",
+        help="Spec of the run as YAML or JSON, - for stdin; what stands on the command line wins over it. "
+        "`./mosaic show RUN --json` has one in its `spec`.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class SpecOptions:
+    """Fields of a spec as options; None is what was not given."""
+
+    seed: Annotated[int | None, typer.Option("--seed", "-s", help="Seed; default 1.")] = None
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Environment steps; default: the algorithm's.")
+    ] = None
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="KEY=VALUE",
+            help="An argument of the algorithm; may be repeated.",
+        ),
+    ] = None
+    record: Annotated[
+        RecordLevel | None,
+        typer.Option(
+            "--record",
+            help="How much is kept. metrics: curves only; episodes: and each episode's return and length; replay "
+            "(default): and every step's action, reward and hash, so that episodes can be replayed; full: and every "
+            "observation. Configuration, checkpoints and the log are always kept.",
+        ),
+    ] = None
+    wall_time: Annotated[
+        str | None,
+        typer.Option("--wall-time", metavar="TIME", help="Stop after this long, e.g. 30m or 2h."),
+    ] = None
+    name: Annotated[str | None, typer.Option("--name", help="Display name.")] = None
+    cpus: Annotated[int | None, typer.Option("--cpus", help="Cores to reserve; default 1.")] = None
+    gpus: Annotated[int | None, typer.Option("--gpus", help="GPUs to lease; default 0.")] = None
+    gpu_memory_mb: Annotated[
+        int | None,
+        typer.Option(
+            "--gpu-memory-mb",
+            metavar="MIB",
+            help="What it takes on each GPU, which it then shares; default: it has them to itself.",
+        ),
+    ] = None
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "-t", help="A word to find the run by; may be repeated."),
+    ] = None
+    note: Annotated[str | None, typer.Option("--note", help="Your own words on it.")] = None
+    priority: Annotated[
+        int | None, typer.Option("--priority", help="Higher starts earlier; default 0.")
+    ] = None
+    hold: Annotated[
+        bool | None, typer.Option("--hold", help="Queue it; start it when it is released.")
+    ] = None
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret",
+            metavar="NAME",
+            help="A secret that it is given as a file (`./mosaic secret`); may be repeated.",
+        ),
+    ] = None
+    consent: Annotated[
+        str | None,
+        typer.Option(
+            "--consent",
+            metavar="DIGEST",
+            help="You agree to the needs that `./mosaic preflight` told under this digest.",
+        ),
+    ] = None
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="FIELD=VALUE", help="Any other field of a spec, e.g. --set grace_s=60."
+        ),
+    ] = None
+
+    def fields(self) -> dict[str, Any]:
+        """Fields of a spec that were given.
+
+        Raises:
+            ValueRefused: an option that cannot be read.
+        """
+        given: dict[str, Any] = dict(parse_parameters(self.field or []))
+        options = {
+            "seed": self.seed,
+            "steps": self.steps,
+            "parameters": parse_parameters(self.param) if self.param else None,
+            "record": self.record,
+            "wall_time_s": None if self.wall_time is None else parse_duration(self.wall_time),
+            "name": self.name,
+            "cpus": self.cpus,
+            "gpus": self.gpus,
+            "gpu_memory_mb": self.gpu_memory_mb,
+            "tags": self.tag or None,
+            "note": self.note,
+            "priority": self.priority,
+            "hold": self.hold,
+            "secrets": self.secret or None,
+            "consent": self.consent,
+        }
+        return given | {key: value for key, value in options.items() if value is not None}

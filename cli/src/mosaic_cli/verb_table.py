@@ -1,0 +1,98 @@
+"""Every verb and where it is defined. Help, completion and the verbs themselves are found here, one module a verb.
+
+The module of a verb is imported when that verb is run or its help is asked for, and no other.
+"""
+
+from typing import NamedTuple
+
+BEGIN, LOOK, CHANGE, CARE = "Begin", "Look", "Change", "Care"
+
+
+class Verb(NamedTuple):
+    """One verb."""
+
+    name: str
+    module: str
+    """Below `mosaic_cli.verbs`."""
+    function: str
+
+
+class Entry(NamedTuple):
+    """A verb of the first level."""
+
+    verb: Verb
+    panel: str
+    """Heading in `--help`."""
+    elsewhere: bool = True
+    """It may be asked of a stack elsewhere (`--url` and its companions)."""
+    members: tuple[Verb, ...] = ()
+    """Verbs of its own: `queue hold`."""
+    acts_alone: bool = False
+    """It does something without one of its own verbs."""
+
+
+def _entry(panel: str, name: str, module: str = "", *, elsewhere: bool = True) -> Entry:
+    function = name.replace("-", "_")
+    return Entry(Verb(name, module or function, function), panel, elsewhere)
+
+
+def _group(
+    panel: str,
+    name: str,
+    members: dict[str, str],
+    *,
+    elsewhere: bool = True,
+    acts_alone: bool = False,
+) -> Entry:
+    verbs = tuple(Verb(word, name, function) for word, function in members.items())
+    return Entry(Verb(name, name, name), panel, elsewhere, verbs, acts_alone)
+
+
+ENTRIES = (
+    _entry(BEGIN, "demo", elsewhere=False),
+    _entry(BEGIN, "run"),
+    _entry(BEGIN, "play"),
+    _entry(BEGIN, "up", "stack", elsewhere=False),
+    _entry(BEGIN, "down", "stack", elsewhere=False),
+    _entry(BEGIN, "status", "status"),
+    _entry(LOOK, "ps", "runs"),
+    _entry(LOOK, "show", "runs"),
+    _entry(LOOK, "logs"),
+    _entry(LOOK, "events", "telemetry"),
+    _entry(LOOK, "episodes", "telemetry"),
+    _entry(LOOK, "metrics", "telemetry"),
+    _entry(LOOK, "beliefs"),
+    _entry(LOOK, "export"),
+    _entry(LOOK, "artifacts"),
+    _entry(LOOK, "download", "artifacts"),
+    _entry(LOOK, "link", "artifacts"),
+    _entry(LOOK, "top"),
+    _entry(LOOK, "gpus"),
+    _entry(CHANGE, "stop", "runs"),
+    _entry(CHANGE, "retry", "again"),
+    _entry(CHANGE, "clone", "again"),
+    _entry(CHANGE, "tag", "change"),
+    _entry(CHANGE, "note", "change"),
+    _entry(CHANGE, "rm", "change"),
+    _entry(CHANGE, "restore", "change"),
+    _group(
+        CHANGE,
+        "queue",
+        {"list": "list_queue", "hold": "hold", "release": "release", "priority": "priority", "move": "move"},
+        acts_alone=True,
+    ),
+    _entry(CARE, "check", "run"),
+    _entry(CARE, "preflight", "run"),
+    _entry(CARE, "workers"),
+    _entry(CARE, "describe", "workers"),
+    _entry(CARE, "worker-check", elsewhere=False),
+    _entry(CARE, "doctor"),
+    _entry(CARE, "completion"),
+    _entry(CARE, "version", elsewhere=False),
+    _group(CARE, "secret", {"set": "set_secret", "ls": "list_secrets", "rm": "remove_secret"}),
+    _group(CARE, "xmpp", {"up": "up", "down": "down", "status": "status"}, elsewhere=False),
+    _group(CARE, "images", {"list": "list_images", "build": "build"}, elsewhere=False, acts_alone=True),
+)  # fmt: skip
+BY_NAME = {entry.verb.name: entry for entry in ENTRIES}
+ALSO = {"list": "ls", "ls": "list"}
+"""Members of a group under a second name."""

@@ -1,0 +1,48 @@
+"""`retry`, `clone`: a new run from an earlier one."""
+
+from typing import Annotated
+
+import typer
+
+from mosaic_cli import option
+from mosaic_cli.errors import ValueRefused
+from mosaic_cli.reference import did_you_mean, find_run
+from mosaic_cli.spec_options import SpecOptions
+from mosaic_cli.target import open_client
+from mosaic_cli.verbs.following import accompany
+
+
+def retry(run: option.Run, detach: option.Detach = False, json: option.Json = False) -> None:
+    """Start a new run with the spec of an earlier one, which becomes its parent, and follow it."""
+    with open_client() as client:
+        view = find_run(client, run)
+        accompany(client, client.retry(view.run_id), detach, json)
+
+
+def clone(
+    run: option.Run,
+    options: SpecOptions,
+    environment: Annotated[
+        str | None, typer.Option("--environment", "-e", help="Another environment.")
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option("--algorithm", "-a", help="Another algorithm.")
+    ] = None,
+    detach: option.Detach = False,
+    json: option.Json = False,
+) -> None:
+    """Start a new run like an earlier one but for what is given, and follow it.
+
+    Parameters are merged name by name; `-p name=null` takes one away.
+    """
+    from mosaic_contracts.spec import RunSpec
+
+    named = {"environment": environment, "algorithm": algorithm}
+    overrides = {key: value for key, value in named.items() if value} | options.fields()
+    for name in overrides:
+        if name not in RunSpec.model_fields:
+            hint = did_you_mean(name, RunSpec.model_fields)
+            raise ValueRefused(f"{name}: there is no such field. {hint}")
+    with open_client() as client:
+        view = find_run(client, run)
+        accompany(client, client.clone(view.run_id, **overrides), detach, json)

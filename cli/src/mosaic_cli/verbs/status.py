@@ -1,0 +1,109 @@
+"""`status`: how the stack is."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mosaic_cli import option
+from mosaic_cli.errors import NoStack
+from mosaic_cli.exit_code import ExitCode
+from mosaic_cli.output import emit, out, say
+from mosaic_cli.stack.layout import Layout
+from mosaic_cli.stack.lone_run import LoneRun, going_on_text, lone_runs, unknown_runs, unknown_text
+from mosaic_cli.stack.state import running_stack
+from mosaic_cli.target import is_elsewhere, open_stack
+from mosaic_client import light, reading
+from mosaic_client.errors import ClientError
+
+if TYPE_CHECKING:
+    from mosaic_contracts.stack import StackFile
+
+STATE_STYLE = {"up": "green", "starting": "cyan", "backing_off": "yellow", "stopped": "dim"}
+
+
+def status(json: option.Json = False) -> None:
+    """Show how the stack and its services are; of a stack elsewhere what its gateway knows."""
+    layout = Layout.of_environment()
+    running = None if is_elsewhere() else running_stack(layout.home, layout.lock_file)
+    answer, unknown, reason = _ask_stack(layout)
+    if json:
+        emit(
+            {
+                "running": running is not None or answer is not None,
+                "stack": running,
+                "status": answer,
+                "unknown_runs": [run.run_id for run in unknown],
+            }
+        )
+    elif running is not None:
+        out.print(services_table(running))
+    if is_elsewhere() and answer is None:
+        raise NoStack(reason)
+    if running is None and answer is None:
+        going_on = [run.run_id for run in lone_runs(layout.home)]
+        told = f"\n{going_on_text(going_on)}" if going_on else ""
+        raise NoStack(f"No stack is up for {layout.home}. Start one: ./mosaic up -d{told}")
+    if not json:
+        _print_status(answer, reason)
+        if unknown:
+            out.print(f"! {unknown_text(unknown)}", style="yellow", markup=False, soft_wrap=True)
+    if answer is None:
+        raise typer.Exit(ExitCode.NO_STACK)
+
+
+def services_table(stack: "StackFile | light.StackFile") -> RenderableType:
+    """The services of a stack, one a row."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("SERVICE", "STATE", "PID", "RESTARTS", "LAST EXIT", "LOG"):
+        table.add_column(heading, overflow="fold")
+    for service in stack.services:
+        table.add_row(
+            service.name,
+            Text(service.state.replace("_", " "), STATE_STYLE.get(service.state, "")),
+            str(service.pid or "-"),
+            str(service.restarts),
+            Text(service.last_exit or "-", "yellow" if service.last_exit else ""),
+            service.log,
+        )
+    word = Text("ready", "green") if stack.ready else Text("not ready", "yellow")
+    head = Text.assemble(
+        "Stack at ",
+        (stack.gateway_url, "bold"),
+        ", supervisor ",
+        str(stack.supervisor_pid),
+        ": ",
+        word,
+    )
+    return Group(head, table)
+
+
+def _ask_stack(layout: Layout) -> tuple[light.Status | None, list[LoneRun], str]:
+    answer = None
+    try:
+        with open_stack() as stack:
+            answer = reading.status(stack)
+            return answer, unknown_runs(stack, layout.home), ""
+    except ClientError as error:
+        return answer, [], str(error)
+
+
+def _print_status(answer: light.Status | None, reason: str) -> None:
+    if answer is None:
+        say(f"The gateway gives no answer: {reason}")
+        return
+    scheduler: dict[str, Any] = dict(answer.scheduler or {})
+    recorder: dict[str, Any] = dict(answer.recorder or {})
+    if scheduler:
+        out.print(
+            f"Runs: {scheduler.get('live', 0)} live, {scheduler.get('queued', 0)} queued; "
+            f"{scheduler.get('cpu_in_use', 0)} of {scheduler.get('cpu_limit', 0)} cores given away"
+        )
+    if recorder:
+        out.print(
+            f"Recorder: {recorder.get('lag', 0)} messages behind, {recorder.get('quarantined', 0)} set aside"
+        )
+    for finding in answer.findings:
+        out.print(f"! {finding}", style="yellow", markup=False)
