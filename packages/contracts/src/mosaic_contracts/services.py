@@ -227,7 +227,7 @@ class RecorderStatus(PeerModel):
 
 
 class Heartbeat(PeerModel):
-    """`subjects.heartbeat(run_id)`: sent by the shipper every second, about the trainer."""
+    """`subjects.heartbeat(run_id)`: how the trainer is. Sent each second while the run is watched, else every two."""
 
     run_id: str
     attempt: int

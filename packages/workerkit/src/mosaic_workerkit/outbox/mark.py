@@ -11,6 +11,9 @@ from mosaic_workerkit.outbox.segment import (
     segment_seqs,
 )
 
+_DIGITS = 20
+"""Every mark has the same width, so that one is written over another."""
+
 
 class CommittedMark:
     """Reads and moves the mark, and deletes sealed segments below it. For the shipper alone."""
@@ -52,11 +55,19 @@ class CommittedMark:
         return floor
 
     def _save(self) -> None:
-        """Replace the file. No fsync: an older mark after a power cut only sends again what is stored."""
-        draft = self._folder / f"{COMMITTED_FILE}.draft"
+        """Write the mark over the one before, in one call that a kill cannot cut.
+
+        No fsync and no new file, for it moves with every commit of every run: an older mark after a power cut, or none,
+        only sends again what is stored.
+        """
         try:
-            draft.write_text(f"{self.seq}\n")
-            draft.replace(self._folder / COMMITTED_FILE)
+            fd = os.open(
+                self._folder / COMMITTED_FILE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666
+            )
+            try:
+                os.pwrite(fd, b"%0*d\n" % (_DIGITS, self.seq), 0)
+            finally:
+                os.close(fd)
         except OSError as error:
             # On a full disk freeing segments matters more than remembering it.
             if error.errno != errno.ENOSPC:

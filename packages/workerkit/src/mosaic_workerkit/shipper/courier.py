@@ -25,7 +25,6 @@ _REFUSED_WAIT_S = (0.25, 1.0, 2.0, 5.0)
 _LOOK_S = 0.25
 """How often a shipper whose credentials are refused looks for new ones."""
 _CONNECT_S = 5.0
-_PARENT_CHECK_S = 1.0
 _ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
 """Set by the runner; without it whoever started this process counts."""
 
@@ -181,10 +180,27 @@ class Courier:
     async def _watch_parent(self) -> None:
         """A runner that was killed has taken the worker along: what is left here is a drain."""
         parent = int(os.environ.get(_ENV_RUNNER_PID, os.getppid()))
-        while os.getppid() == parent:  # noqa: ASYNC110 - the kernel has no event for it
-            await asyncio.sleep(_PARENT_CHECK_S)
+        await _ended(parent)
         say("runner.gone")
         self._goods.begin_drain()
+
+
+async def _ended(parent: int) -> None:
+    """Wait until this process has lost its parent."""
+    try:
+        fd = os.pidfd_open(parent)
+    except ProcessLookupError:
+        return
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(fd, ended.set)
+    try:
+        # it may have ended, and its number gone to another process, before it was opened
+        if os.getppid() == parent:
+            await ended.wait()
+    finally:
+        loop.remove_reader(fd)
+        os.close(fd)
 
 
 def _checked(text: str) -> RawCredentials:

@@ -33,9 +33,10 @@ from mosaic_workerkit.shipper.pulse import heartbeat
 
 TICK_S = 0.1
 WATCHED_TICK_S = 0.02
-LONGEST_TICK_S = 0.5
-"""Of a run that says little and that nobody watches: the cost follows messages, and such runs may be a hundred."""
-_FEW_EVENTS = 100
+LONGEST_TICK_S = 2.0
+"""Bound on the time in which events gather: the cost follows messages, and a hundred runs may share the machine."""
+ENOUGH_EVENTS = 250
+"""Events that should gather before a batch of a run that nobody watches is sent."""
 _NO_RESPONDERS = "503"
 _WINDOW_MESSAGES = 64
 _WINDOW_BYTES = 16 * 2**20
@@ -43,7 +44,11 @@ _ACK_S = 5.0
 _SETTLE_S = 2
 _FIRST_REFUSAL_S = 0.1
 _LONGEST_REFUSAL_S = 1.0
-_HEARTBEAT_S = 1.0
+HEARTBEAT_S = 1.0
+_FIRST_HEARTBEAT_S = 0.5
+"""Behind the first heartbeat; then twice as long each time, for a run's beginning is looked at."""
+UNWATCHED_HEARTBEAT_S = 2.0
+"""Of a run that nobody watches; the scheduler waits for seven of them before it calls a run unresponsive."""
 _ASK_S = 2.0
 """Acknowledged but not committed for so long: ask the recorder, a message may have been missed."""
 _DRAIN_ASK_S = 0.2
@@ -95,6 +100,7 @@ class Session:
         self._in_flight_bytes = 0
         self._refusal_s = _FIRST_REFUSAL_S
         self._tick_s = TICK_S
+        self._has_sent = goods.mark.seq > 0
         self._note = ""
         self._stall_s = _STALL_S
         self._told_at = time.monotonic()
@@ -118,8 +124,7 @@ class Session:
         self._goods.reader.seek(self._goods.mark.seq + 1)
         tasks = {
             asyncio.create_task(self._publish()),
-            asyncio.create_task(self._beat()),
-            asyncio.create_task(self._ask()),
+            asyncio.create_task(self._look_after()),
             asyncio.create_task(self._closed.wait()),
         }
         try:
@@ -174,12 +179,12 @@ class Session:
         return goods.is_all_committed()
 
     async def _tick(self, sent: int) -> None:
-        """Let events gather, `sent` having gone just now; in a drain and after a refusal there are other reasons
-        to go on."""
-        is_quiet = sent < _FEW_EVENTS and not self._goods.is_draining
-        self._tick_s = min(2 * self._tick_s, LONGEST_TICK_S) if is_quiet else TICK_S
-        is_watched = time.monotonic() < self._goods.watched_until
-        await self._goods.pause(WATCHED_TICK_S if is_watched else self._tick_s)
+        """Let events gather after `sent` of them were sent; a drain and a refusal are other reasons to go on."""
+        self._has_sent |= sent > 0
+        # a run's first event is waited for: it says that the run has started
+        may_wait = self._has_sent and not self._goods.is_draining
+        self._tick_s = next_tick(self._tick_s, sent) if may_wait else TICK_S
+        await self._goods.pause(WATCHED_TICK_S if self._is_watched() else self._tick_s)
 
     async def _send(self, region: Region) -> None:
         launch = self._goods.launch
@@ -260,36 +265,57 @@ class Session:
         else:
             ack.set_result(None)
 
-    async def _beat(self) -> None:
-        subject = subjects.heartbeat(self._run_id)
+    async def _look_after(self) -> None:
+        """Send heartbeats, and see that what was sent gets committed. One loop, for each wake-up costs a run."""
+        interval_s = _FIRST_HEARTBEAT_S
         while True:
-            beat = heartbeat(self._goods)
-            if self._note:
-                beat = beat.model_copy(update={"note": self._note})
-            await self._connection.publish(subject, beat.model_dump_json().encode())
-            await asyncio.sleep(_HEARTBEAT_S)
+            await self._beat()
+            ends_at = time.monotonic() + interval_s
+            longest_s = HEARTBEAT_S if self._is_watched() else UNWATCHED_HEARTBEAT_S
+            interval_s = min(2 * interval_s, longest_s)
+            while (left_s := ends_at - time.monotonic()) > 0:
+                await self._ask_if_overdue()
+                await self._rest(left_s)
 
-    async def _ask(self) -> None:
+    async def _rest(self, seconds: float) -> None:
+        """Wait so long, or until there is a drain, and then a little between questions to the recorder."""
+        if self._goods.is_draining:
+            await asyncio.sleep(min(seconds, _DRAIN_ASK_S))
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._goods.draining.wait()
+        except TimeoutError:
+            return
+
+    def _is_watched(self) -> bool:
+        return time.monotonic() < self._goods.watched_until
+
+    async def _beat(self) -> None:
+        beat = heartbeat(self._goods)
+        if self._note:
+            beat = beat.model_copy(update={"note": self._note})
+        subject = subjects.heartbeat(self._run_id)
+        await self._connection.publish(subject, beat.model_dump_json().encode())
+
+    async def _ask_if_overdue(self) -> None:
         """Ask how far the recorder is when its word is overdue, and go back when that does not move."""
-        goods = self._goods
-        while True:
-            await asyncio.sleep(_DRAIN_ASK_S if goods.is_draining else _HEARTBEAT_S)
-            if goods.acked_seq <= goods.mark.seq:
-                self._stall_s = _STALL_S
-                goods.moved_at = time.monotonic()
-                continue
-            now = time.monotonic()
-            is_overdue = now - max(self._told_at, goods.moved_at) >= _ASK_S
-            is_stalled = now - goods.moved_at >= self._stall_s
-            if not (goods.is_draining or is_overdue or is_stalled):
-                continue
-            if await self._ask_recorder() and now - goods.moved_at >= self._stall_s:
-                say("commit.stalled", **goods.standing())
-                # A recorder that is merely slow must not be given the same again and again.
-                self._stall_s = min(2 * self._stall_s, _LONGEST_STALL_S)
-                goods.moved_at = time.monotonic()
-                self._start_over()
-                goods.wake.set()
+        goods, now = self._goods, time.monotonic()
+        if goods.acked_seq <= goods.mark.seq:
+            self._stall_s = _STALL_S
+            goods.moved_at = now
+            return
+        is_overdue = now - max(self._told_at, goods.moved_at) >= _ASK_S
+        is_stalled = now - goods.moved_at >= self._stall_s
+        if not (goods.is_draining or is_overdue or is_stalled):
+            return
+        if await self._ask_recorder() and now - goods.moved_at >= self._stall_s:
+            say("commit.stalled", **goods.standing())
+            # A recorder that is merely slow must not be given the same again and again.
+            self._stall_s = min(2 * self._stall_s, _LONGEST_STALL_S)
+            goods.moved_at = time.monotonic()
+            self._start_over()
+            goods.wake.set()
 
     def _start_over(self) -> None:
         """Send again from the mark on, as new messages: the broker remembers ids of messages that it no longer has,
@@ -331,3 +357,12 @@ class Session:
         reply = await answer(self._goods, message.data)
         if message.reply:
             await message.respond(reply.model_dump_json().encode())
+
+
+def next_tick(tick_s: float, sent: int) -> float:
+    """Seconds to let events gather, after `sent` events had gathered in `tick_s`.
+
+    At the same rate ENOUGH_EVENTS will gather; at most twice the time before, within TICK_S to LONGEST_TICK_S.
+    """
+    wanted = tick_s * ENOUGH_EVENTS / max(sent, 1)
+    return max(TICK_S, min(wanted, 2 * tick_s, LONGEST_TICK_S))

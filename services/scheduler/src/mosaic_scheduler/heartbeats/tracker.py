@@ -8,7 +8,7 @@ from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 
 UNRESPONSIVE_AFTER_S = 15.0
-"""Fifteen heartbeats; less would call a machine that swaps unresponsive."""
+"""Seven heartbeats, fifteen of a run that is watched; less would call a machine that swaps unresponsive."""
 SUSPENDED = ("T", "t")
 """States of /proc/<pid>/stat: stopped by a signal, or by a debugger."""
 
