@@ -148,10 +148,12 @@ async def test_nothing_is_freed_without_a_commit(tmp_path: Path, broker: Broker)
     assert segment_seqs(outbox_dir(folder, 1)) == []
 
 
+@pytest.mark.timeout(150)
 @pytest.mark.parametrize("victim", ["shipper", "broker", "broker_store", "both"])
 async def test_kill_at_full_speed(tmp_path: Path, broker: Broker, victim: str) -> None:
     """Kills of shipper or broker, also with its store deleted, lose and double nothing."""
-    folder = make_run(tmp_path, broker, parameters={"events": 120_000, "rate": 60_000}, drain_s=30)
+    # it runs until it is stopped: one of so many events could have ended before the last kill
+    folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 60_000}, drain_s=60)
     rng = random.Random(victim)
     async with Recorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
@@ -164,8 +166,9 @@ async def test_kill_at_full_speed(tmp_path: Path, broker: Broker, victim: str) -
                 await asyncio.to_thread(broker.kill, victim == "broker_store")
                 await asyncio.sleep(rng.uniform(0.0, 0.4))
                 await asyncio.to_thread(broker.start)
-        assert await asyncio.wait_for(runner.wait(), 45) == 0
-        assert check_values(recorder.records, spec_of(folder)) == 120_003
+        runner.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(runner.wait(), 90) == 0
+        assert check_values(recorder.records, spec_of(folder)) > 5_000
     assert report(folder).phase == "drained"
     assert segment_seqs(outbox_dir(folder, 1)) == []
 
