@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from mosaic_cli import completing
+from mosaic_cli.streams import replace_what_cannot_be_shown
 
 if TYPE_CHECKING:
     import typer
@@ -19,6 +20,7 @@ _OBJECTS_A_COLLECTION = 50_000
 
 def main() -> None:
     """Run one verb. Expected faults end with a message and their exit code, never with a traceback."""
+    replace_what_cannot_be_shown()
     if completing.is_asked():
         completing.main()
         return

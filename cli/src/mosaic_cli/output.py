@@ -12,6 +12,7 @@ from rich.console import Console
 
 from mosaic_cli.command_name import with_command_name
 from mosaic_cli.errors import ReaderGone
+from mosaic_cli.streams import is_unicode
 from mosaic_client.light import Light
 
 PIPE_WIDTH = 160
@@ -44,13 +45,14 @@ def say(text: str) -> None:
 
 
 def emit(value: object) -> None:
-    """One JSON document on stdout."""
-    _write(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False))
+    """One JSON document on stdout. Where the locale has no such letters, they are written as JSON escapes."""
+    escaped = not is_unicode(sys.stdout)
+    _write(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=escaped))
 
 
 def emit_line(value: object) -> None:
     """One line of JSON Lines on stdout."""
-    _write(json_line(value))
+    _write(json_line(value, ensure_ascii=not is_unicode(sys.stdout)))
 
 
 @contextmanager
@@ -72,9 +74,11 @@ def _write(text: str) -> None:
         sys.stdout.flush()
 
 
-def json_line(value: object) -> str:
+def json_line(value: object, *, ensure_ascii: bool = False) -> str:
     """A value as one line of strict JSON."""
-    return json.dumps(plain(value), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(
+        plain(value), allow_nan=False, ensure_ascii=ensure_ascii, separators=(",", ":")
+    )
 
 
 def plain(value: object) -> Any:
