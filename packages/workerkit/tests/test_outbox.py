@@ -1,6 +1,7 @@
 """The outbox: what was appended is read, and only what was appended."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -144,6 +145,51 @@ def test_region_splits_into_its_records(tmp_path: Path) -> None:
     with pytest.raises(OutboxCorrupted, match="1 to 3"):
         region._replace(records=region.records[:-1]).split()
     writer.close()
+
+
+@pytest.mark.parametrize("is_read_before", [True, False])
+def test_a_deleted_segment_is_written_again(tmp_path: Path, is_read_before: bool) -> None:
+    """A segment whose file was deleted is whole again under its name; a reader goes on without a loss or a double."""
+    folder = tmp_path / "outbox/w"
+    writer, reader = open_writer(folder), OutboxReader(folder)
+    seqs: list[int] = []
+
+    def read() -> None:
+        while region := reader.read():
+            seqs.extend(range(region.seq0, region.seq0 + region.n))
+
+    for seq in range(1, 101):
+        writer.append(metric(seq))
+    if is_read_before:
+        read()
+    shutil.rmtree(tmp_path / "outbox")
+    for seq in range(101, 201):
+        writer.append(metric(seq))
+    if is_read_before:
+        read()
+        assert reader.last_seq() == 200
+    assert writer.restore()
+    assert not writer.restore()
+    for seq in range(201, 301):
+        writer.append(metric(seq))
+    read()
+    assert seqs == list(range(1, 301))
+    assert not reader.writer_is_dead()
+    shutil.rmtree(tmp_path / "outbox")
+    writer.close()
+    read()
+    assert reader.writer_is_dead()
+    assert [record.value for record in read_all(folder)] == [seq / 2 for seq in range(1, 301)]
+
+
+def test_the_mark_is_kept_where_the_folder_was_deleted(tmp_path: Path) -> None:
+    """The shipper goes on when the program deleted its output folder, and makes nothing in it that is in the way."""
+    (tmp_path / "outbox").mkdir()
+    mark = CommittedMark(tmp_path / "outbox")
+    (tmp_path / "outbox").rmdir()
+    mark.move(7)
+    assert mark.seq == 7
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unpublished_tail_is_not_read(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import os
 import re
 import shutil
 import signal
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,6 +62,21 @@ def mute_worker(stack: Stack, then: str) -> None:
     manifest.write_text(
         f'id = "mute"\ntitle = "Mute"\nroom = "synthetic"\ncommand = ["{{python}}", "{script}"]\n'
     )
+
+
+def program_worker(stack: Stack, name: str, command: list[str]) -> Path:
+    """A program through the pipe; returns the folder of its files."""
+    folder = stack.home / "workers.d" / name
+    folder.mkdir()
+    (folder / "worker.toml").write_text(
+        f'id = "{name}"\ntitle = "{name}"\nroom = "synthetic"\n'
+        'command = ["{python}", "-m", "mosaic_workerkit.pipe", "{here}/program.toml"]\n'
+    )
+    words = [sys.executable if word == "{python}" else word for word in command]
+    (folder / "program.toml").write_text(
+        f'id = "{name}"\ntitle = "{name}"\n[algorithms.a]\ncommand = {json.dumps(words)}\n'
+    )
+    return folder
 
 
 async def test_a_run_goes_its_whole_way(stack: Stack) -> None:
@@ -278,20 +295,39 @@ async def test_kept_notes_stay_with_an_ended_run(stack: Stack) -> None:
 
 async def test_a_silent_program_meets_the_start_deadline(stack: Stack) -> None:
     """A piped program that prints nothing never counts as running: `timed_out / start_deadline`."""
-    folder = stack.home / "workers.d" / "quiet"
-    folder.mkdir()
-    (folder / "worker.toml").write_text(
-        'id = "quiet"\ntitle = "Quiet"\nroom = "synthetic"\n'
-        'command = ["{python}", "-m", "mosaic_workerkit.pipe", "{here}/program.toml"]\n'
-    )
-    (folder / "program.toml").write_text(
-        'id = "quiet"\ntitle = "Quiet"\n[algorithms.a]\ncommand = ["sleep", "60"]\n'
-    )
+    program_worker(stack, "quiet", ["sleep", "60"])
     # The pipe used to write the run's config after 5 s.
     run = await stack.submit(worker="quiet", algorithm="a", start_deadline_s=7.0)
     ended = await stack.wait_end(run.run_id)
     assert (ended.state, cause_of(ended)) == (RunState.TIMED_OUT, EndCause.START_DEADLINE)
     assert "running" not in await stack.wait_phases(run.run_id)
+
+
+CLEANS = """
+import os, shutil, time
+print('{"global_step": 1, "x": 1}', flush=True)
+shutil.rmtree(os.getcwd(), ignore_errors=True)
+os.makedirs(os.environ["MOSAIC_RUN_DIR"], exist_ok=True)
+for step in range(2, 40):
+    print('{"global_step": %d, "x": %d}' % (step, step), flush=True)
+    time.sleep(0.1)
+"""
+
+
+async def test_a_program_that_empties_its_folder_ends_as_it_ended(stack: Stack) -> None:
+    """A program that deletes its run folder first: the true end, its log and all of its events."""
+    folder = program_worker(stack, "cleans", ["{python}", "{here}/cleans.py"])
+    (folder / "cleans.py").write_text(CLEANS)
+    run = await stack.submit(worker="cleans", algorithm="a")
+    ended = await stack.wait_end(run.run_id)
+    assert (ended.state, cause_of(ended)) == (RunState.SUCCEEDED, EndCause.COMPLETED)
+    assert any("deleted files" in note for note in ended.notes)
+    assert ended.end is not None
+    assert ended.end.last_lines[-1] == '{"global_step": 39, "x": 39}'
+    await stack.wait(run.run_id, lambda record: not record.telemetry_pending)
+    events = stack.recorder.of(run.run_id, "worker")
+    assert [event["value"] for event in events if event["type"] == "metric"] == list(range(1, 40))
+    assert stack.processes(run.run_id) == []
 
 
 async def test_a_killed_runner_is_crashed_and_its_telemetry_is_shipped(stack: Stack) -> None:

@@ -87,7 +87,8 @@ class TrainerControl:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._socket.close()
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # a program may have deleted its folder, or put a file in its place
+            self._path.unlink()
 
     def __enter__(self) -> Self:
         return self

@@ -31,19 +31,32 @@ class ProgressWriter:
     """For the trainer."""
 
     def __init__(self, run_dir: Path) -> None:
-        path = run_dir / PROGRESS_FILE
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.posix_fallocate(fd, 0, _BYTES)
-            self._map = mmap.mmap(fd, _BYTES)
-        finally:
-            os.close(fd)
+        self._path = run_dir / PROGRESS_FILE
+        self._map = _make(self._path)
         # Word stores, never pack_into: that zeroes bytes first and a reader would see the zero.
         self._words = memoryview(self._map).cast("Q")
         self._words[4] = os.getpid()
         self.tell(0, None)
         self._words[0] = _MAGIC
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether somebody deleted the file."""
+        return not self._path.exists()
+
+    def restore(self) -> None:
+        """Make the file again.
+
+        Raises:
+            OSError: its folder cannot be made.
+        """
+        made = _make(self._path)
+        words = self._words.tolist()
+        self.close()
+        self._map = made
+        self._words = memoryview(self._map).cast("Q")
+        for place in (1, 2, 3, 4, 0):
+            self._words[place] = words[place]
 
     def tell(self, step: int, total: int | None = None) -> None:
         """Say that `step` environment steps are done, of `total` when that is known."""
@@ -57,6 +70,16 @@ class ProgressWriter:
         """Let go of the file; what was said stays."""
         self._words.release()
         self._map.close()
+
+
+def _make(path: Path) -> mmap.mmap:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(fd, 0, _BYTES)
+        return mmap.mmap(fd, _BYTES)
+    finally:
+        os.close(fd)
 
 
 def read_progress(run_dir: Path) -> ProgressWord | None:

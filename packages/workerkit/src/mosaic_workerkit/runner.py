@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from mosaic_workerkit.own_files import DELETED, OwnFiles
 from mosaic_workerkit.stray import end_strays, own_ancestors
 
 EXIT_LOCKED = 75
@@ -31,6 +32,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 _STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 _WATCHED = _STOP_SIGNALS | {signal.SIGCHLD}
 _RESERVE_BYTES = 4096
+_FILES_LOOK_S = 2.0
+"""How soon it is seen that the program deleted files of the run."""
 _NOTES_BYTES = 1200
 """Of the reserved blocks; last words can take 2,000 bytes."""
 _BACK_OFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -50,8 +53,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Runner:
     """One attempt of one run."""
 
-    def __init__(self, run_dir: Path, launch: dict[str, Any]) -> None:
+    def __init__(self, run_dir: Path, launch: dict[str, Any], lock_fd: int) -> None:
         self._run_dir = run_dir
+        self._files = OwnFiles(run_dir, lock_fd)
+        self._files.add_log("logs/runner.log", os.dup(2))
         self._launch = launch
         self._pid = os.getpid()
         self._started_at = time.time()
@@ -84,6 +89,7 @@ class Runner:
         self._take_exit(start_error)
         self._write_exit("worker_ended", reserve=1)
         drained = self._drain()
+        self._restore_files(has_ended=True)
         self._write_exit("drained" if drained else "not_drained", reserve=2)
         return 0
 
@@ -103,6 +109,7 @@ class Runner:
             return "asked to stop before the worker was started"
         try:
             with _open_log(self._run_dir / "logs/worker.log") as log:
+                self._files.add_log("logs/worker.log", os.dup(log.fileno()))
                 self._worker = self._spawn(self._launch["worker_argv"], log.fileno(), dies=True)
         except (OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
             _say("worker.not_started", error=str(error))
@@ -120,6 +127,7 @@ class Runner:
         ]
         try:
             with _open_log(self._run_dir / "logs/shipper.log") as log:
+                self._files.add_log("logs/shipper.log", os.dup(log.fileno()))
                 self._shipper = self._spawn([*argv, *more], log.fileno(), dies=False, doors=True)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             self._shipper = None
@@ -177,14 +185,27 @@ class Runner:
         """Until the worker has ended. It stays unreaped, so that its pid and group cannot be reused."""
         while not self._worker_has_ended():
             due = [t for t in (self._kill_due, self._shipper_due) if t is not None]
-            timeout = max(0.0, min(due) - time.monotonic()) if due else 3600.0
-            got = signal.sigtimedwait(_WATCHED, timeout)
+            timeout = min([_FILES_LOOK_S, *(when - time.monotonic() for when in due)])
+            got = signal.sigtimedwait(_WATCHED, max(0.0, timeout))
+            self._restore_files(has_ended=False)
             if got is not None and got.si_signo in _STOP_SIGNALS:
                 self._ask_worker_to_stop()
             if self._kill_due is not None and time.monotonic() >= self._kill_due:
                 self._kill_tree()
             self._reap_others()
             self._keep_shipper()
+
+    def _restore_files(self, has_ended: bool) -> None:
+        """Make again what the program deleted of the run's own files, so that its end and its log can be shown."""
+        try:
+            if self._files.restore() if has_ended else self._files.look():
+                _say("files.restored")
+                self._notes["files"] = DELETED
+                self._write_info()
+                notes = self._run_dir / "control/runner_notes.json"
+                _replace(notes, self._notes, notes.with_name(".runner_notes.json"))
+        except OSError as error:
+            _say("files.not_restored", error=str(error))
 
     def _worker_has_ended(self) -> bool:
         if self._worker is None:
@@ -252,6 +273,7 @@ class Runner:
         if self._shipper is not None:
             spared.add(self._shipper)
         strays = end_strays(self._launch["run_id"], self._pid, self._worker, spared)
+        self._restore_files(has_ended=True)
         if self._worker is not None:
             _, status, used = os.wait4(self._worker, 0)
             code = os.waitstatus_to_exitcode(status)
@@ -511,7 +533,7 @@ def main() -> int:
         return EXIT_ALREADY_RAN
     (run_dir / "logs").mkdir(mode=0o700, exist_ok=True)
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    return Runner(run_dir, launch).run()
+    return Runner(run_dir, launch, lock_fd).run()
 
 
 if __name__ == "__main__":

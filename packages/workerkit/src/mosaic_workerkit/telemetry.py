@@ -6,8 +6,10 @@ after it, types as the wire promises them. Calls come from one thread of one pro
 
 import json
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -42,6 +44,7 @@ from mosaic_workerkit.artifacts import (
 )
 from mosaic_workerkit.errors import ArtifactPathRefused, ContractViolation, RunFolderInvalid
 from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
+from mosaic_workerkit.own_files import SETTLE_S
 from mosaic_workerkit.plain import act_value, plain_hook
 from mosaic_workerkit.progress import ProgressWriter
 
@@ -81,6 +84,7 @@ class Telemetry:
         self._has_config = False
         self._notes: dict[str, str] = {}
         self._kept_notes: dict[str, str] = {}
+        self._deleted_since: float | None = None
         self.ended: str | None = None
         """Phase of the terminal lifecycle once it is written."""
         self._may_step = False
@@ -259,8 +263,12 @@ class Telemetry:
             notes.pop(name, None)
         else:
             notes[name] = words[:MAX_NOTE_CHARS]
-        with atomic_file(self.run_dir / file) as draft:
-            draft.write_text(json.dumps(notes))
+        try:
+            with atomic_file(self.run_dir / file) as draft:
+                draft.write_text(json.dumps(notes))
+        except OSError as error:
+            # On a full disk, or in a folder that the program deleted, the run is worth more than the note.
+            print(f"a note could not be written: {error}", file=sys.stderr)  # noqa: T201 - the worker's log
 
     def extra(self, type: str, data: Mapping[str, Any]) -> None:
         """A namespaced event of your own, e.g. `bdi.intention`."""
@@ -324,6 +332,26 @@ class Telemetry:
         """Say that an announced file is gone on purpose."""
         self._ready("artifact_pruned")
         self._fact(ArtifactPruned(self.next_seq, self._dt(), path, reason))
+
+    def restore_files(self) -> bool:
+        """Write the outbox again if the program deleted it with its output folder; returns whether it did.
+
+        Call it now and then where a program can do that; it costs microseconds. Nothing is made while the program may
+        still be deleting, for it would fail over that.
+        """
+        if not self._outbox.is_deleted and not self._progress.is_deleted:
+            self._deleted_since = None
+            return False
+        now = time.monotonic()
+        if self._deleted_since is None:
+            self._deleted_since = now
+        if now - self._deleted_since < SETTLE_S:
+            return False
+        self._outbox.restore()
+        with suppress(OSError):  # something else lies where its folder was; the runner clears that
+            if self._progress.is_deleted:
+                self._progress.restore()
+        return True
 
     def close(self) -> None:
         """Let go of the outbox. Counts of thinned steps that were not told yet are told."""

@@ -12,7 +12,7 @@ import pytest
 from tests.pipe.program_run import PIPE, python
 from tests.run_folder import RUN_ID, make_run_folder
 
-from mosaic_contracts.wire import Lifecycle
+from mosaic_contracts.wire import Lifecycle, Metric
 from mosaic_workerkit.pipe.trial import read_events
 
 IDLE = [sys.executable, "-m", "mosaic_workerkit.conformance.idle"]
@@ -61,6 +61,47 @@ def test_ends(tmp_path: Path, code: str, expected: dict[str, Any]) -> None:
     report, phase = finish(folder, start(folder, python(code)))
     assert {key: report[key] for key in expected} == expected
     assert phase == ("done" if expected["code"] == 0 else "error")
+
+
+CLEANS = """
+import os, pathlib, shutil, sys, time
+def clean(folder):
+    {clean}
+print('{{"step": 1, "m": 1}}')
+time.sleep(1.5)  # the runner has begun
+clean(os.environ["MOSAIC_RUN_DIR"])
+for step in range(2, 12):
+    print('{{"step": %d, "m": %d}}' % (step, step)); time.sleep({pause})
+sys.exit({code})
+"""
+WAYS = {
+    "all": "shutil.rmtree(folder); os.makedirs(folder)",
+    "contents": "[shutil.rmtree(e) if e.is_dir() else e.unlink() for e in pathlib.Path(folder).iterdir()]",
+    "files": "[e.unlink() for e in pathlib.Path(folder).rglob('*') if not e.is_dir()]",
+    "outbox": "shutil.rmtree(folder + '/outbox')",
+    "control": "shutil.rmtree(folder + '/control'); open(folder + '/control', 'w')",
+    "logs": "shutil.rmtree(folder + '/logs')",
+}
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.6])
+@pytest.mark.parametrize(("way", "code"), [(way, 0) for way in WAYS] + [("all", 3)])
+def test_a_program_that_deletes_its_folder(
+    tmp_path: Path, way: str, code: int, pause: float
+) -> None:
+    """The run's end is the program's own, and log and events are whole, whatever the program deleted of the folder."""
+    folder = tmp_path / "run"
+    program = CLEANS.format(clean=WAYS[way], code=code, pause=pause)
+    report, phase = finish(folder, start(folder, python(program)))
+    assert (report["code"], report["signal"], phase) == (code, None, "error" if code else "done")
+    metrics = [r for _, r in read_events(folder, RUN_ID) if isinstance(r, Metric)]
+    assert [metric.value for metric in metrics] == list(range(1, 12))
+    log = (folder / "logs/worker.log").read_text()
+    assert log.count('"step"') == 11
+    if pause or way != "outbox":  # that is noticed while the program runs
+        assert [note for note in report["notes"] if "deleted files" in note]
+    for name in ("control/runner.json", "control/launch.json", "control/runner.lock", "spec.json"):
+        assert (folder / name).exists(), name
 
 
 def test_a_stop(tmp_path: Path) -> None:

@@ -69,8 +69,9 @@ class CommittedMark:
             finally:
                 os.close(fd)
         except OSError as error:
-            # On a full disk freeing segments matters more than remembering it.
-            if error.errno != errno.ENOSPC:
+            # On a full disk freeing segments matters more than remembering it; and a folder that the program deleted
+            # is made again by the writer.
+            if error.errno not in (errno.ENOSPC, errno.ENOENT, errno.ENOTDIR):
                 raise
 
     def _wake_writer(self) -> None:

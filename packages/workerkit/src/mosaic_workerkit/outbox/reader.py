@@ -103,7 +103,7 @@ class OutboxReader:
         """Last seq that the writer published, 0 when there is none. Without regard to where this reader is."""
         firsts = segment_seqs(self.folder)
         if not firsts:
-            return 0
+            return self._published().seq - 1 if self._fd >= 0 else 0
         path = self.folder / segment_name(firsts[-1])
         try:
             with path.open("rb") as file:
@@ -120,6 +120,10 @@ class OutboxReader:
         if self._fd < 0 and not self._open():
             return None
         region = self._take()
+        if region is None and self._is_deleted() and segment_seqs(self.folder):
+            # The writer has written the segment again, and goes on there.
+            self.seek(self.next_seq)
+            region = self._take() if self._fd >= 0 else None
         if region is None and self._has_later_segment():
             # The writer has gone on. What it wrote last here may be newer than our look.
             region = self._take()
@@ -189,6 +193,10 @@ class OutboxReader:
     def _has_later_segment(self) -> bool:
         firsts = segment_seqs(self.folder)
         return bool(firsts) and self._header is not None and firsts[-1] > self._header.seq0
+
+    def _is_deleted(self) -> bool:
+        """Whether somebody deleted the segment being read; it is freed only when it was read to its end."""
+        return self._fd >= 0 and not os.fstat(self._fd).st_nlink
 
     def _published(self) -> _Place:
         now = _place(os.pread(self._fd, 8, WORD_AT), self._name())

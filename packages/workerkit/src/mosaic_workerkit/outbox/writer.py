@@ -89,6 +89,8 @@ class OutboxWriter:
         self._map: mmap.mmap | None = None
         self._words: memoryview[int] | None = None
         self._fd = -1
+        self._seq0 = 1
+        """First seq of the mapped segment."""
         self._at = 0
         self._end = 0
         """Bytes of the mapped segment."""
@@ -145,6 +147,52 @@ class OutboxWriter:
             os.close(self._lock_fd)
             self._lock_fd = -1
         _live.discard(self)
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the file of the segment was deleted under it."""
+        return self._map is not None and not os.fstat(self._fd).st_nlink
+
+    def restore(self) -> bool:
+        """Write the segment again whose file was deleted under it; returns whether that was needed.
+
+        A program may empty its output folder, which is the run's. Segments that wait behind this one are lost then.
+
+        Raises:
+            OutboxWriteFailed: the disk refused.
+        """
+        if not self.is_deleted:
+            return False
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not os.fstat(self._lock_fd).st_nlink:
+                deleted, self._lock_fd = self._lock_fd, _lock(self._folder)
+                os.close(deleted)
+            self._copy_segment()
+        except (FileNotFoundError, FileExistsError, NotADirectoryError):
+            return False  # the program is still deleting; the next look finds it done
+        except OSError as error:
+            raise OutboxWriteFailed(_why(error, self._folder)) from error
+        return True
+
+    def _copy_segment(self) -> None:
+        path = self._folder / segment_name(self._seq0)
+        draft = path.with_suffix(".draft")
+        fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(fd, 0, self._end)
+            view = mmap.mmap(fd, self._end)
+            if self._map is not None:
+                view[: self._at] = self._map[: self._at]
+            draft.rename(path)
+        except BaseException:
+            os.close(fd)
+            raise
+        limit = self._limit
+        self._unmap()
+        os.close(self._fd)
+        self._fd, self._map, self._words = fd, view, memoryview(view).cast("Q")
+        self._limit = limit
 
     def _make_room(self, size: int, may_drop: bool) -> bool:
         if self._lock_fd < 0:
@@ -206,8 +254,10 @@ class OutboxWriter:
             raise OutboxInUse(f"{path} exists: an attempt has one writer; start a new attempt")
         draft = path.with_suffix(".draft")
         try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd, size = self._allocate(draft)
             try:
+                self._seq0 = self.next_seq
                 os.pwrite(fd, self._header._replace(seq0=self.next_seq).to_bytes(), 0)
                 view = mmap.mmap(fd, size)
                 words = memoryview(view).cast("Q")
@@ -262,6 +312,7 @@ class OutboxWriter:
     def _seal(self) -> None:
         if self._map is None:
             return
+        self.restore()
         self._cut()
         self._unmap()
         os.ftruncate(self._fd, self._at)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mosaic_contracts.worker import (
     WorkerDescription,
 )
 from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.own_files import DELETED
 from mosaic_workerkit.pipe.child import STDOUT, Child, Ending
 from mosaic_workerkit.pipe.environment import program_environment
 from mosaic_workerkit.pipe.errors import ProgramNotStarted, ProgramRefused
@@ -33,6 +35,8 @@ from mosaic_workerkit.pipe.program import (
 from mosaic_workerkit.pipe.translation import Translator
 
 VERSION = "1"
+_FILES_LOOK_S = 0.5
+"""How soon it is seen that the program deleted the outbox with its output folder."""
 _FIELDS: dict[str, dict[str, Any]] = {
     SEED: {"type": "integer", "minimum": 0, "description": "Seed of the run."},
     STEPS: {"type": "integer", "minimum": 1, "description": "Environment steps in all."},
@@ -185,14 +189,23 @@ def run_program(
     """
     translator = Translator(context.telemetry, config, directory)
     splitter = LineSplitter()
+    files_due = 0.0
 
     def on_chunk(stream: str, chunk: bytes) -> None:
         translator.hear()
         if stream == STDOUT:
             translator.take_all(splitter.cut(chunk))
 
+    def on_idle() -> None:
+        nonlocal files_due
+        translator.tick()
+        if time.monotonic() >= files_due:
+            if context.telemetry.restore_files():
+                context.telemetry.note("files", DELETED, kept=True)
+            files_due = time.monotonic() + _FILES_LOOK_S
+
     environment = program_environment(os.environ, context.run_dir)
-    child = Child(argv, directory, environment, context.stop, on_chunk, translator.tick)
+    child = Child(argv, directory, environment, context.stop, on_chunk, on_idle)
     try:
         ending = child.run()
     except ProgramNotStarted as error:
