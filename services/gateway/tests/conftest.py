@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -244,8 +245,12 @@ class Peers:
 class Gateway:
     """A gateway process."""
 
-    def __init__(self, home: Path, broker_url: str, **environment: str) -> None:
+    def __init__(
+        self, home: Path, broker_url: str, files: int | None = None, **environment: str
+    ) -> None:
+        """`files`: how many file descriptors it may have."""
         self.home = home
+        self._files = files
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = home / "gateway.log"
@@ -267,6 +272,7 @@ class Gateway:
                 env=self._env,
                 stdin=subprocess.DEVNULL,
                 stderr=log,
+                preexec_fn=self._limit_files,
             )
         deadline = time.monotonic() + 20
         while True:
@@ -277,6 +283,10 @@ class Gateway:
                 assert self._process.poll() is None, self.log.read_text()
                 assert time.monotonic() < deadline, "the gateway did not start"
                 time.sleep(0.02)
+
+    def _limit_files(self) -> None:
+        if self._files is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self._files, self._files))
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End it and return its exit code."""

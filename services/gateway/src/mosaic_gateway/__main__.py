@@ -1,7 +1,7 @@
 """`python -m mosaic_gateway`."""
 
 import asyncio
-import socket
+import logging
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +11,10 @@ from mosaic_gateway.access_token import load_token
 from mosaic_gateway.app import create_app
 from mosaic_gateway.assembly import assemble, close_parts
 from mosaic_gateway.certificate import check_pair, own_certificate
+from mosaic_gateway.connections import Connections, Listener, limits_for, raise_file_limit
 from mosaic_gateway.errors import GatewayError, PortTaken
 from mosaic_gateway.guard import LOOPBACK_HOSTS
+from mosaic_gateway.monitoring.log_budget import LibraryLog
 from mosaic_gateway.server import bind, make_server
 from mosaic_gateway.settings import GatewaySettings
 from mosaic_servicekit.bus import Bus
@@ -28,7 +30,7 @@ class Door(NamedTuple):
     """Where it is listened, and with which certificate and key."""
 
     name: str
-    listener: socket.socket
+    listener: Listener
     tls: tuple[Path, Path] | None
 
 
@@ -58,7 +60,10 @@ async def serve_gateway(
     """Serve until the service is told to stop; then close streams, drain requests, leave the broker."""
     bus = Bus(str(settings.broker_url).rstrip("/"), "gateway", settings.creds)
     parts = assemble(settings, bus, ticket_key.encode())
-    app = create_app(parts, token)
+    connections = Connections(limits_for(raise_file_limit()))
+    for door in doors:
+        door.listener.connections = connections
+    app = create_app(parts, token, connections)
     servers = [make_server(app, tls=door.tls) for door in doors]
     await bus.start()
     service.spawn("hub", parts.hub.run())
@@ -71,6 +76,7 @@ async def serve_gateway(
         port=settings.gateway_port,
         tls_port=settings.tls_port if settings.tls_pair else None,
         version=mosaic_gateway.VERSION,
+        connections=connections.limits._asdict(),
     )
     await service.stop.wait()
     try:
@@ -90,6 +96,8 @@ def main() -> int:
     try:
         settings = GatewaySettings.load()
         configure_logging("gateway", settings.log_format)
+        logging.getLogger().addHandler(LibraryLog())
+        logging.captureWarnings(True)
         doors = open_doors(settings)
         token = load_token(settings.token_path)
         ticket_key = load_token(settings.ticket_key_path)

@@ -8,6 +8,7 @@ from starlette.middleware import Middleware
 import mosaic_gateway
 from mosaic_gateway import doors
 from mosaic_gateway.artifacts import routes as artifacts
+from mosaic_gateway.connections import Connections
 from mosaic_gateway.guard import Guard
 from mosaic_gateway.health import routes as health
 from mosaic_gateway.live import routes as live
@@ -36,8 +37,8 @@ class Gateway(FastAPI):
         return self.openapi_schema
 
 
-def create_app(parts: doors.Parts, token: str) -> FastAPI:
-    """The application over `parts`, for whoever has `token`."""
+def create_app(parts: doors.Parts, token: str, connections: Connections | None = None) -> FastAPI:
+    """The application over `parts`, for whoever has `token`. `connections` learn which of them have shown it."""
     app = Gateway(
         title="MOSAIC gateway",
         version=mosaic_gateway.VERSION,
@@ -53,6 +54,7 @@ def create_app(parts: doors.Parts, token: str) -> FastAPI:
                 Guard,
                 token=token,
                 ticket_key=parts.ticket_key,
+                connections=connections,
                 allowed_hosts=parts.settings.host_names,
             ),
         ],

@@ -9,17 +9,20 @@ import time
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mosaic_contracts.live import TOKEN_SUBPROTOCOL_PREFIX
 from mosaic_contracts.problems import Problem, ProblemCode
+from mosaic_gateway.connections import Connections
 from mosaic_gateway.problem_reply import problem_response
 from mosaic_gateway.tickets.signature import Ticketed, is_good, take_apart
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """No token: whoever supervises the process has none. Host and Origin are still checked."""
+AUTHENTICATED = "mosaic.authenticated"
+"""In the scope of a request: whether it has shown the token or a ticket."""
 MAX_NAME_LENGTH = 253
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
@@ -33,6 +36,14 @@ WRONG_TOKEN = Problem(
     code=ProblemCode.UNAUTHORIZED,
     title="The token is not that of this stack",
     detail="Copy it again: it stands in secrets/gateway.token of the stack's data root.",
+)
+
+
+TOO_MANY = Problem(
+    code=ProblemCode.SERVICE_UNAVAILABLE,
+    title="Too many connections are open",
+    detail="Close some of your own, or try again in a moment.",
+    retry_after_s=1.0,
 )
 
 
@@ -57,9 +68,15 @@ class Guard:
     """ASGI middleware that lets only requests with a known Host, no foreign Origin and the token through."""
 
     def __init__(
-        self, app: ASGIApp, token: str, ticket_key: bytes, allowed_hosts: Iterable[str] = ()
+        self,
+        app: ASGIApp,
+        token: str,
+        ticket_key: bytes,
+        allowed_hosts: Iterable[str] = (),
+        connections: Connections | None = None,
     ) -> None:
         self._app = app
+        self._connections = connections
         self._token = token.encode()
         self._ticket_key = ticket_key
         self._hosts = frozenset(h.lower() for h in (*LOOPBACK_HOSTS, *allowed_hosts))
@@ -70,6 +87,12 @@ class Guard:
             return
         ticket = take_apart(scope["query_string"].decode("latin-1"))
         problem = self._refusal(scope, ticket)
+        is_known = problem is None and not self._is_probe(scope)
+        if is_known and self._connections is not None and not self._connections.authenticate(scope):
+            problem = TOO_MANY
+        scope[AUTHENTICATED] = is_known
+        if not is_known and _has_no_body(scope):
+            send = _closing(send)
         if problem is not None:
             await _refuse(problem, scope, receive, send)
             return
@@ -102,6 +125,10 @@ class Guard:
             detail="A ticket opens one address to GET until it expires; ask for a new one (POST /api/v1/tickets).",
         )
 
+    def _is_probe(self, scope: Scope) -> bool:
+        """Whether it is answered without a token, and shows none."""
+        return scope["path"] in OPEN_PATHS and not self._has_token(Headers(scope=scope), scope)
+
     def _has_token(self, headers: Headers, scope: Scope) -> bool:
         given = headers.get("authorization", "")
         scheme, _, token = given.partition(" ")
@@ -125,6 +152,23 @@ def _host_refused(hosts: list[str]) -> Problem:
         title="This gateway does not answer to that host name",
         detail=f"Use 127.0.0.1 or localhost, or add {named} to the gateway's MOSAIC_ALLOWED_HOSTS and start it again.",
     )
+
+
+def _has_no_body(scope: Scope) -> bool:
+    """Whether nothing follows the head: a connection that is closed while a body comes may lose the answer."""
+    headers = Headers(scope=scope)
+    return headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
+
+
+def _closing(send: Send) -> Send:
+    """`send` for an answer after which the connection is closed: those without a token do not keep one."""
+
+    async def closing(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)["Connection"] = "close"
+        await send(message)
+
+    return closing
 
 
 async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:

@@ -13,6 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from mosaic_contracts.problems import Problem, ProblemCode
+from mosaic_gateway.connections import Listener
 from mosaic_gateway.errors import PortTaken
 from mosaic_gateway.problem_reply import PROBLEM_TYPE
 from mosaic_gateway.settings import LOOPBACK
@@ -67,7 +68,7 @@ class Server(uvicorn.Server):
         yield
 
 
-def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> socket.socket:
+def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> Listener:
     """Listen on the gateway's address and port.
 
     Raises:
@@ -75,7 +76,7 @@ def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> socket.socket
     """
     # The protocol is named because asyncio sets TCP_NODELAY only where it is: otherwise every answer waits 40 ms.
     family = socket.AF_INET if host.version == 4 else socket.AF_INET6
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((str(host), port))

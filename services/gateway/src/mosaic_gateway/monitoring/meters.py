@@ -3,6 +3,7 @@
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     disable_created_metrics,
 )
@@ -15,6 +16,12 @@ REQUEST_SECONDS = Histogram(
     "Time from a request to the end of its answer; of a WebSocket, its life is not counted.",
     ["method", "operation", "status"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
+    registry=REGISTRY,
+)
+OPEN_CONNECTIONS = Gauge(
+    "mosaic_gateway_connections",
+    "Open connections; anonymous ones have not shown the token yet.",
+    ["kind"],
     registry=REGISTRY,
 )
 MISSED_EVENTS = Counter(

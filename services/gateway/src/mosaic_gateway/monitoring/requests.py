@@ -4,11 +4,13 @@ Neither query nor headers are logged: they may hold a ticket, a token or a part 
 """
 
 import time
+from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mosaic_gateway.guard import OPEN_PATHS
+from mosaic_gateway.guard import AUTHENTICATED, OPEN_PATHS
+from mosaic_gateway.monitoring.log_budget import LogBudget
 from mosaic_gateway.monitoring.meters import REQUEST_SECONDS
 from mosaic_servicekit.logging import get_log
 
@@ -22,6 +24,8 @@ class Requests:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._budget = LogBudget()
+        """For lines that somebody without the token can cause."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -50,8 +54,8 @@ class Requests:
         path = scope["path"]
         if scope["type"] == "websocket":
             outcome = {"status": status} if status else {}
-            get_log().info(
-                "socket.closed", path=path[:_SHOWN], seconds=round(seconds, 3), **outcome
+            self._log(
+                scope, "socket.closed", path=path[:_SHOWN], seconds=round(seconds, 3), **outcome
             )
             return
         method = scope["method"]
@@ -61,6 +65,14 @@ class Requests:
         REQUEST_SECONDS.labels(known, operation, str(status)).observe(seconds)
         if path not in OPEN_PATHS:
             ms = round(seconds * 1000, 1)
-            get_log().info(
-                "request.served", method=method[:16], path=path[:_SHOWN], status=status, ms=ms
-            )
+            shown = path[:_SHOWN]
+            self._log(scope, "request.served", method=method[:16], path=shown, status=status, ms=ms)
+
+    def _log(self, scope: Scope, event: str, **fields: Any) -> None:
+        """Write a line; of requests without the token a bounded number, with a count of those left out."""
+        if not scope.get(AUTHENTICATED):
+            dropped = self._budget.take()
+            if dropped is None:
+                return
+            fields |= {"not_logged": dropped} if dropped else {}
+        get_log().info(event, **fields)
