@@ -166,6 +166,8 @@ make_room() { # KIND ROOM; `set -e` does not reach into a function called in a c
   folder=$REPLY
   digest "$folder" run
   run=$REPLY
+  # A verb starts often and ends soon, and a second user of the checkout could not keep what Python compiles.
+  [ "$2" != cli ] || export UV_COMPILE_BYTECODE=1
   # test packages that are out of date would hide what the project file no longer names
   if ! has_stamp "$environment" run "$run" || [ -f "$environment/mosaic-dev.stamp" ]; then
     rm -rf "$environment" && install_run "$folder" "$environment" &&
@@ -208,7 +210,9 @@ install_run() { # FOLDER ENVIRONMENT
   find_packages "$1"
   # relative, for uv reads a whole path as an address, in which # and % mean something else
   for package in "${PACKAGES[@]}"; do own+=(-e "./${package#"$ROOT"/}"); done
-  [ ${#own[@]} -eq 0 ] || install --python "$inside" --no-deps "${own[@]}"
+  [ ${#own[@]} -eq 0 ] || install --python "$inside" --no-deps "${own[@]}" || return
+  # uv compiles what it installs, and our own packages are links
+  [ -z "${UV_COMPILE_BYTECODE:-}" ] || [ ${#own[@]} -eq 0 ] || "$inside" -I -m compileall -q "${PACKAGES[@]/%//src}"
 }
 
 # A folder that offers a CPU build was named: 3 GB of CUDA beside it mean that the folder was not read.

@@ -135,6 +135,27 @@ def test_an_environment_without_its_stamp_is_not_taken_for_made(tmp_path: Path) 
     assert bash(check, **env).returncode == 1
 
 
+def test_the_environment_of_the_verbs_is_compiled_when_it_is_made(tmp_path: Path) -> None:
+    """Packages and our own sources get their byte code at sync, also where PYTHONDONTWRITEBYTECODE is not set."""
+    stub = """
+    run_uv() {
+      echo "uv ${UV_COMPILE_BYTECODE:-no} $*"
+      [ "$1" != venv ] || { mkdir -p "${@: -1}/bin"; ln -s /bin/echo "${@: -1}/bin/python"; }
+    }
+    PYTHON=python
+    """
+    env = {"MOSAIC_VENVS": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
+    made = bash(f"{BARE} {stub} make_room run cli", **env)
+    assert made.returncode == 0, made.stderr
+    assert "uv no" not in made.stdout
+    (compiled,) = [line for line in made.stdout.splitlines() if "compileall" in line]
+    assert [path.removeprefix(f"{ROOT}/cli/") for path in compiled.split()[-3:]] == [
+        "../packages/client/src",
+        "../packages/contracts/src",
+        "src",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
