@@ -75,6 +75,7 @@ def test_workers_are_those_whose_manifests_lie_here(
         ("services/worker_one/worker.toml", 'id = "one"'),
         ("home/workers.d/two.toml", 'id = "two"'),
         ("home/workers.d/bad.toml", "id = "),
+        ("home/workers.d/evil.toml", 'id = "t\\u001b[31m"'),
     ):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)

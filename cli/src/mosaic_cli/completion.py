@@ -52,4 +52,4 @@ def _worker_id(file: Path) -> str | None:
         found = tomllib.loads(file.read_text("utf-8")).get("id")
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, str) else None
+    return found if isinstance(found, str) and found.isprintable() else None

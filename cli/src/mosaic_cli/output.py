@@ -3,18 +3,23 @@
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
 
 from mosaic_cli.command_name import with_command_name
 from mosaic_cli.errors import ReaderGone
 from mosaic_cli.streams import is_unicode
 from mosaic_client.light import Light
+from mosaic_contracts.terminal import strip_controls
 
+_CONTROLS = re.compile("[\x7f-\x9f]")
 PIPE_WIDTH = 160
 """Columns of a table that goes to a file or another program; a terminal's own elsewhere."""
 
@@ -23,7 +28,31 @@ def _width() -> int | None:
     return None if sys.stdout.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
 
 
-class _Out(Console):
+class Screen(Console):
+    """A terminal, or a file in its place. Text is shown as it reads: it cannot act on the terminal or style it.
+
+    Names, notes, parameters, findings and errors come from people, workers and files. Control sequences are taken
+    out of everything that is printed, and square brackets are no markup; styles are given by `Text` and `style`.
+    """
+
+    def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
+        super().__init__(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Called by rich for every plain text, those in tables included."""
+        return super().render_str(strip_controls(text), **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Called by rich for everything else."""
+        if isinstance(renderable, Text) and renderable.plain != strip_controls(renderable.plain):
+            # its styles are lost with the places that they belong to
+            renderable = Text(strip_controls(renderable.plain), renderable.style)
+        return super().render(renderable, options)
+
+
+class _Out(Screen):
     """stdout; that its reader has gone is told to `main`, which ends without a word."""
 
     def on_broken_pipe(self) -> None:
@@ -35,19 +64,20 @@ class _Out(Console):
         raise ReaderGone
 
 
-out = _Out(highlight=False, width=_width())
-err = Console(stderr=True, highlight=False)
+out = _Out(width=_width())
+err = Screen(stderr=True)
 
 
 def say(text: str) -> None:
     """A message beside the answer."""
-    err.print(with_command_name(text), markup=False, soft_wrap=True)
+    err.print(with_command_name(text), soft_wrap=True)
 
 
 def emit(value: object) -> None:
     """One JSON document on stdout. Where the locale has no such letters, they are written as JSON escapes."""
     escaped = not is_unicode(sys.stdout)
-    _write(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=escaped))
+    text = json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=escaped)
+    _write(escape_controls(text))
 
 
 def emit_line(value: object) -> None:
@@ -76,9 +106,15 @@ def _write(text: str) -> None:
 
 def json_line(value: object, *, ensure_ascii: bool = False) -> str:
     """A value as one line of strict JSON."""
-    return json.dumps(
+    text = json.dumps(
         plain(value), allow_nan=False, ensure_ascii=ensure_ascii, separators=(",", ":")
     )
+    return escape_controls(text)
+
+
+def escape_controls(text: str) -> str:
+    """JSON in which all control characters are escaped, and not only those that JSON demands."""
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def plain(value: object) -> Any:

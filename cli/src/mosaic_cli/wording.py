@@ -108,12 +108,17 @@ def short_ids(ids: list[str]) -> list[str]:
 
 def what(run: "AnyRun") -> str:
     """`ppo CartPole-v1 seed 1`."""
-    return f"{run.spec.algorithm} {run.spec.environment} seed {run.spec.seed}"
+    return one_line(f"{run.spec.algorithm} {run.spec.environment} seed {run.spec.seed}")
 
 
 def named(run: "AnyRun") -> str:
     """The same after the run's name, where a person gave it one."""
-    return f"{run.spec.name}: {what(run)}" if run.spec.name else what(run)
+    return f"{one_line(run.spec.name)}: {what(run)}" if run.spec.name else what(run)
+
+
+def one_line(text: str) -> str:
+    """Text that stands in a line with others: a line break in a name must not look like a line of ours."""
+    return " ".join(text.split())
 
 
 def steps_text(run: "AnyRun") -> str:

@@ -97,7 +97,7 @@ def link(
     with open_client() as client:
         run_id = find_run(client, run).run_id
         url = client.artifact_link(run_id, path, ttl_s)
-    emit({"url": url}) if json else out.print(url, markup=False, soft_wrap=True)
+    emit({"url": url}) if json else out.print(url, soft_wrap=True)
 
 
 def _unknown(stack: StackConnection, run_id: str, path: str) -> Exception:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from mosaic_cli import option
 from mosaic_cli.errors import NothingFound
@@ -108,9 +109,8 @@ def _print(row: light.Episode, looks: "list[Look]", config: dict[str, Any], firs
         if row.length is not None
         else "cut off by the run's end"
     )
-    out.print(
-        f"[bold]Episode {row.episode}[/bold]: {len(looks)} steps, {result}{who}", highlight=False
-    )
+    title = (f"Episode {row.episode}", "bold")
+    out.print(Text.assemble(title, f": {len(looks)} steps, {result}{who}"))
     table = Table(box=None, pad_edge=False)
     table.add_column("STEP", justify="right")
     for heading in ("AT", "ACTION", "SURE", "PLAN", "INTENDS", "BELIEFS THAT CHANGED"):
@@ -160,4 +160,4 @@ def _print_policy(config: dict[str, Any], first: "Mind") -> None:
         return  # a cell has many states, and an action for each
     out.print("Best action by place, as last told before:")
     for row in policy_rows(grid, first.values):
-        out.print(f"  {row}", markup=False, highlight=False)
+        out.print(f"  {row}")

@@ -10,7 +10,7 @@ from mosaic_cli.errors import ValueRefused
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import Among, find_run
 from mosaic_cli.target import open_stack
-from mosaic_cli.wording import plural
+from mosaic_cli.wording import one_line, plural
 from mosaic_client import light, reading
 
 
@@ -72,7 +72,7 @@ def tag(
         emit(view)
     elif view.tags:
         for one in view.tags:
-            out.print(one, markup=False, soft_wrap=True)
+            out.print(one, soft_wrap=True)
     else:
         say(f"{view.run_id} has no tags.")
 
@@ -98,7 +98,7 @@ def note(
     if json:
         emit(view)
     elif view.note:
-        out.print(view.note, markup=False, soft_wrap=True)
+        out.print(view.note, soft_wrap=True)
     else:
         say(f"{view.run_id} has no note.")
 
@@ -113,6 +113,6 @@ def _ask(views: list[light.Run]) -> None:
     """Deleting for good is asked for on a terminal; a script has said what it wants."""
     if not sys.stdin.isatty():
         return
-    names = "".join(f"\n  {view.run_id}  {view.name}" for view in views)
+    names = "".join(f"\n  {view.run_id}  {one_line(view.name)}" for view in views)
     say(f"{plural(len(views), 'run')} will be deleted for good, with files and events:{names}")
     typer.confirm("Go on?", abort=True, err=True)

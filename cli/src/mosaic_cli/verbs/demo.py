@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.command_name import with_command_name
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.launch import take_down, wait_until_ready
@@ -149,5 +151,5 @@ def _print_next(was_ours: bool) -> None:
         commands = [("./mosaic up -d", "start a stack that stays"), commands[0], commands[2]]
     out.print("\nNext:")
     for command, words in commands:
-        out.print(f"  [bold]{command:<38}[/bold] {words}")
+        out.print(Text.assemble("  ", (f"{with_command_name(command):<38}", "bold"), f" {words}"))
     sys.stdout.flush()

@@ -4,13 +4,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
 from mosaic_cli import option
 from mosaic_cli.errors import FileProblem, ValueRefused
-from mosaic_cli.output import err, reader_watched, say
+from mosaic_cli.output import err, escape_controls, reader_watched, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_client
 from mosaic_cli.wording import plural
@@ -53,8 +53,7 @@ def export(
             if output is None:
                 from mosaic_client.export.writing import stream_json_lines
 
-                # a file object of its own: with PYTHONUNBUFFERED, stdout's writes less than it is given
-                with reader_watched(), open(sys.stdout.fileno(), "wb", closefd=False) as file:
+                with reader_watched(), _binary_stdout() as file:
                     count = stream_json_lines(
                         lambda cursor: client.batches(view.run_id, cursor, chosen),
                         file,
@@ -71,6 +70,28 @@ def export(
                 except OSError as error:
                     raise FileProblem(f"{output} cannot be written ({error.strerror}).") from error
     say(f"{plural(count, 'event')} of {view.run_id} written to {output or 'stdout'}.")
+
+
+@contextmanager
+def _binary_stdout() -> Iterator[BinaryIO]:
+    # a file object of its own: with PYTHONUNBUFFERED, stdout's writes less than it is given
+    with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+        yield cast(BinaryIO, _Escaping(file)) if file.isatty() else file
+
+
+class _Escaping:
+    """Writes JSON to a terminal. JSON itself leaves the control characters U+007F to U+009F as they are."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, text: bytes) -> int:
+        """Write bytes in UTF-8, whole characters."""
+        return self._file.write(escape_controls(text.decode()).encode())
+
+    def flush(self) -> None:
+        """Write out what is buffered."""
+        self._file.flush()
 
 
 @contextmanager

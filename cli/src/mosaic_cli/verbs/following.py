@@ -8,6 +8,7 @@ from mosaic_cli.exit_code import code_of_state
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary, run_result
+from mosaic_cli.wording import one_line
 
 if TYPE_CHECKING:
     from mosaic_client import Client
@@ -29,7 +30,7 @@ def accompany(client: "Client", run: "RunView", detach: bool, json: bool) -> Non
                 f"  ./mosaic logs -f {run.run_id}   follow it\n  ./mosaic show {run.run_id}      how it is"
             )
         return
-    say(f"Run {run.run_id} ({run.name}). Ctrl-C detaches from it.")
+    say(f"Run {run.run_id} ({one_line(run.name)}). Ctrl-C detaches from it.")
     try:
         run = follow_run(client, run, err)
     except KeyboardInterrupt:

@@ -33,7 +33,7 @@ def logs(
         view = find_run(stack, run)
         shown = 0
         for line in log_lines(stack, view.run_id, follow, tail):
-            emit_line({"line": line}) if json else out.print(line, markup=False, soft_wrap=True)
+            emit_line({"line": line}) if json else out.print(line, soft_wrap=True)
             shown += 1
     if not shown and not json:
         say(f"{view.run_id} has printed nothing" + ("." if view.state.is_final else " yet."))

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from mosaic_contracts.worker import CheckReport
 
 NOTHING_STARTED = "Nothing was started."
-REFUSED = "[red]It cannot be run like this.[/red] Change what is blocking, and check again."
+REFUSED = Text.assemble(
+    ("It cannot be run like this.", "red"), " Change what is blocking, and check again."
+)
+
+WOULD_NOT_START = Text.assemble(
+    ("It would not start now.", "red"),
+    " What to do stands beside each line that is blocking.",
+)
 
 
 def run(
@@ -141,13 +148,9 @@ def _print_preflight(report: "PreflightReport") -> None:
     if report.needs:
         out.print("\nIt needs your consent to:")
         for need in report.needs:
-            out.print(f"  {need}", markup=False)
+            out.print(f"  {need}")
         out.print(f"Agree by starting it with --consent {report.digest}", soft_wrap=True)
-    out.print(
-        f"It would start. {NOTHING_STARTED}"
-        if report.ok
-        else "[red]It would not start now.[/red] What to do stands beside each line that is blocking."
-    )
+    out.print(f"It would start. {NOTHING_STARTED}" if report.ok else WOULD_NOT_START)
 
 
 def _flat(key: str, value: Any) -> list[tuple[str, str]]:

@@ -17,7 +17,16 @@ from mosaic_cli.reference import NO_RUNS, find_run
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary
 from mosaic_cli.target import open_client, open_stack
-from mosaic_cli.wording import STATE_STYLE, age, named, number, run_duration, short_ids, steps_text
+from mosaic_cli.wording import (
+    STATE_STYLE,
+    age,
+    named,
+    number,
+    one_line,
+    run_duration,
+    short_ids,
+    steps_text,
+)
 from mosaic_client import reading
 from mosaic_client.call import QueryValue
 from mosaic_client.stack_connection import StackConnection
@@ -134,7 +143,11 @@ def show(run: option.Run, json: option.Json = False) -> None:
             emit(view)
             return
         artifacts = reading.artifacts(stack, view.run_id)
-    out.print(Text.assemble((view.name, "bold"), f"  ({view.worker_version or view.spec.worker})"))
+    out.print(
+        Text.assemble(
+            (one_line(view.name), "bold"), f"  ({view.worker_version or view.spec.worker})"
+        )
+    )
     if view.waiting_reason:
         say(f"It waits: {view.waiting_reason}")
     if view.unresponsive:
@@ -153,7 +166,7 @@ def show(run: option.Run, json: option.Json = False) -> None:
     if view.spec.parameters:
         out.print("\nParameters given:", style="dim")
         for key, given in view.spec.parameters.items():
-            out.print(f"  {key} = {given}", markup=False)
+            out.print(f"  {key} = {given}")
 
 
 def stop(

@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.command_name import with_command_name
 from mosaic_cli.errors import StackAlreadyUp
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
@@ -177,10 +178,13 @@ def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> Non
 
 
 def _print_ready(stack: light.StackFile) -> None:
-    out.print(f"MOSAIC is up at [bold]{stack.gateway_url}[/bold]")
-    out.print("  ./mosaic run cleanrl ppo CartPole-v1   train an agent")
-    out.print("  ./mosaic ps                            list the runs")
-    out.print("  ./mosaic down                          take the stack down")
+    out.print(Text.assemble("MOSAIC is up at ", (stack.gateway_url, "bold")))
+    for command, words in (
+        ("./mosaic run cleanrl ppo CartPole-v1", "train an agent"),
+        ("./mosaic ps", "list the runs"),
+        ("./mosaic down", "take the stack down"),
+    ):
+        out.print(f"  {with_command_name(command):<36}   {words}")
 
 
 def _say_already_up(stack: light.StackFile, json: bool) -> None:

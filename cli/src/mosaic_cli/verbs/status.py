@@ -49,7 +49,7 @@ def status(json: option.Json = False) -> None:
     if not json:
         _print_status(answer, reason)
         if unknown:
-            out.print(f"! {unknown_text(unknown)}", style="yellow", markup=False, soft_wrap=True)
+            out.print(f"! {unknown_text(unknown)}", style="yellow", soft_wrap=True)
     if answer is None:
         raise typer.Exit(ExitCode.NO_STACK)
 
@@ -106,4 +106,4 @@ def _print_status(answer: light.Status | None, reason: str) -> None:
             f"Recorder: {recorder.get('lag', 0)} messages behind, {recorder.get('quarantined', 0)} set aside"
         )
     for finding in answer.findings:
-        out.print(f"! {finding}", style="yellow", markup=False)
+        out.print(f"! {finding}", style="yellow")

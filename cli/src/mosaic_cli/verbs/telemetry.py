@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from mosaic_cli import option
 from mosaic_cli.errors import NothingFound
@@ -48,9 +49,7 @@ def events(
         bound = limit if limit is not None or follow else 100
         shown = 0
         for event in islice(stream, bound):
-            emit_line(event) if json else out.print(
-                _event_line(event), markup=False, soft_wrap=True
-            )
+            emit_line(event) if json else out.print(_event_line(event), soft_wrap=True)
             shown += 1
     if not shown:
         say("No such events are stored" + (f" ({types})." if types else " yet."))
@@ -196,7 +195,7 @@ def _list_metrics(stack: StackConnection, view: light.Run, json: bool) -> None:
 
 
 def _print_curve(curve: light.Curve, wide: light.Curve) -> None:
-    out.print(f"[bold]{curve.name}[/bold]  {curve.points:,} points")
+    out.print(Text.assemble((curve.name, "bold"), f"  {curve.points:,} points"))
     out.print(sparkline([_shown(bucket) for bucket in wide.buckets]))
     table = Table(box=None, pad_edge=False)
     for heading in ("STEPS", "POINTS", "MIN", "MEAN", "MAX", "LAST", "NOT FINITE"):

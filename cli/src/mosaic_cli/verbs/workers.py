@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.command_name import with_command_name
 from mosaic_cli.errors import StackStartProblem, ValueRefused
 from mosaic_cli.output import emit, json_line, out
 from mosaic_cli.reference import did_you_mean
@@ -88,7 +89,8 @@ def _workers_table(entries: list[WorkerEntry]) -> Table:
 
 
 def _print_worker(description: WorkerDescription) -> None:
-    out.print(f"[bold]{description.title}[/bold] ({description.worker} {description.version})")
+    named = f" ({description.worker} {description.version})"
+    out.print(Text.assemble((description.title, "bold"), named))
     if description.summary:
         out.print(Text(description.summary))
     algorithms = Table(box=None, pad_edge=False)
@@ -104,11 +106,12 @@ def _print_worker(description: WorkerDescription) -> None:
     out.print(algorithms)
     names = ", ".join(environment.id for environment in description.environments)
     out.print(Text(f"\nEnvironments: {names}"))
-    out.print(f"Arguments of one: ./mosaic describe {description.worker} ALGORITHM", style="dim")
+    hint = with_command_name(f"Arguments of one: ./mosaic describe {description.worker} ALGORITHM")
+    out.print(hint, style="dim")
 
 
 def _print_algorithm(algorithm: Algorithm) -> None:
-    out.print(f"[bold]{algorithm.title}[/bold] ({algorithm.id})")
+    out.print(Text.assemble((algorithm.title, "bold"), f" ({algorithm.id})"))
     if algorithm.summary:
         out.print(Text(algorithm.summary))
     table = Table(box=None, pad_edge=False)

@@ -1,6 +1,7 @@
 """`xmpp`: the server over which the agents of a run talk, as a service of this machine's stack."""
 
 import time
+from typing import Any
 
 import typer
 
@@ -71,7 +72,7 @@ def status(json: option.Json = False) -> None:
 def _show(layout: Layout, json: bool) -> None:
     entry, known = _entry(layout), server.known_server(layout)
     if json:
-        emit({"service": entry, "server": known, "wanted": server.is_wanted(layout)})
+        emit({"service": _plain_entry(layout), "server": known, "wanted": server.is_wanted(layout)})
         return
     if entry is None or known is None:
         return
@@ -79,7 +80,7 @@ def _show(layout: Layout, json: bool) -> None:
     out.print(f"The XMPP server is {word}: {known.domain} at {known.host}:{known.port}")
     if entry.restarts:
         out.print(f"  {entry.restarts} restarts, last {entry.last_exit}", style="yellow")
-    out.print(f"  log: {layout.home / entry.log}", markup=False, soft_wrap=True)
+    out.print(f"  log: {layout.home / entry.log}", soft_wrap=True)
 
 
 def _none_words(layout: Layout) -> str:
@@ -94,6 +95,13 @@ def _entry(layout: Layout) -> light.Service | None:
     stack = running_stack(layout.home, layout.lock_file)
     services = stack.services if stack is not None else []
     return next((service for service in services if service.name == server.NAME), None)
+
+
+def _plain_entry(layout: Layout) -> dict[str, Any] | None:
+    """The same with all that stack.json says of it."""
+    stack = running_stack(layout.home, layout.lock_file)
+    services = stack.plain()["services"] if stack is not None else []
+    return next((service for service in services if service["name"] == server.NAME), None)
 
 
 def _wait_until_up(layout: Layout) -> None:

@@ -37,8 +37,9 @@ class Light(msgspec.Struct, dict=True):
         return cls.read(answer.content)
 
     def plain(self) -> Any:
-        """The answer as it came, fields that are not read here included."""
-        return json.loads(vars(self)["raw"])
+        """The answer as it came, fields that are not read here included; of a part of one the fields that are read."""
+        raw = vars(self).get("raw")
+        return msgspec.to_builtins(self) if raw is None else json.loads(raw)
 
 
 class Spec(Light):

@@ -1,0 +1,206 @@
+"""Control sequences in what people, workers and files say: no verb passes them on to a terminal."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic
+
+from mosaic_cli.verb_table import ENTRIES
+
+EVIL = (
+    "a\x1b[31mb\x1b]0;title\x07c\x1b]8;;file:///etc/passwd\x1b\\d\x1b(Be\x1b7f\x9b5ng\x9d0;t\x9ch"
+    "\x08\x7f\rcut\x1b]52;c;AAAA"
+)
+"""Colour, title, link, character set, cursor, 8-bit forms, an unfinished OSC; harmless words between them."""
+MARKUP = "[bold]i[/bold][/nothing][link=file:///etc]j"
+"""What rich would take for its own: a style, an error, a link."""
+FREE = f"{MARKUP} {EVIL}"
+NO_TERMINAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+ENDED = RUN | {
+    "name": FREE,
+    "spec": {
+        "worker": "cleanrl",
+        "algorithm": FREE,
+        "environment": FREE,
+        "name": FREE,
+        "parameters": {FREE: FREE},
+    },
+    "state": "failed",
+    "ended_at": "2026-01-01T00:00:02Z",
+    "end": {"cause": "exit_code", "message": FREE, "last_lines": [FREE]},
+    "tags": [FREE],
+    "note": FREE,
+    "notes": [FREE],
+    "waiting_reason": FREE,
+    "worker_version": FREE,
+    "image": FREE,
+    "run_dir": FREE,
+    "telemetry_pending": True,
+    "summary": {"run_id": RUN_ID, "episodes": 3},
+}
+FINDING = {"level": "blocking", "where": FREE, "message": FREE, "nearest": [FREE]}
+MANIFEST = {"id": "cleanrl", "title": FREE, "hint": FREE, "command": ["x"]}
+ALGORITHM = {
+    "id": "ppo",
+    "title": FREE,
+    "summary": FREE,
+    "action_spaces": [FREE],
+    "default_environment": FREE,
+    "parameters": {"properties": {FREE: {"default": FREE, "type": FREE, "description": FREE}}},
+}
+DESCRIBED = {
+    "worker": "cleanrl",
+    "version": FREE,
+    "title": FREE,
+    "summary": FREE,
+    "record_levels": [],
+    "algorithms": [ALGORITHM],
+    "environments": [{"id": FREE}],
+}
+WORKER = {"manifest": MANIFEST, "ready": False, "findings": [FINDING], "description": DESCRIBED}
+EVENT = {"attempt": 1, "source": "worker", "seq": 1, "type": FREE, "t": 1.0, "message": FREE}
+LINES = [{"id": "spec", "title": FREE, "level": "warning", "message": FREE, "todo": FREE}]
+PROBLEM = {
+    "status": 422,
+    "code": "spec_invalid",
+    "title": FREE,
+    "detail": FREE,
+    "fields": [{"where": FREE, "message": FREE, "nearest": [FREE]}],
+}
+GPU = {
+    "index": 0,
+    "uuid": FREE,
+    "name": FREE,
+    "state": "foreign",
+    "detail": FREE,
+    "foreign": [{"pid": 1, "user": FREE, "name": FREE, "kind": "compute"}],
+}
+SAMPLE = {
+    "t": 1.0,
+    "cpu_percent": 1.0,
+    "cores": 1,
+    "load1": 1.0,
+    "memory_used_bytes": 1,
+    "memory_total_bytes": 1,
+    "disk_free_bytes": 1,
+    "disk_total_bytes": 1,
+    "runs": [{"run_id": RUN_ID, "cpu_percent": 1.0, "rss_bytes": 1, "processes": 1}],
+}
+
+
+@pytest.fixture
+def hostile(answers: Answers) -> Answers:
+    """A stack in whose every free text there are control sequences."""
+    answers |= {
+        "/api/v1/runs": {"runs": [ENDED]},
+        OF_RUN: ENDED,
+        f"{OF_RUN}/artifacts": [{"path": FREE, "kind": FREE, "bytes": 1}],
+        f"{OF_RUN}/metrics": [{"name": FREE, "points": 1, "last_step": 1, "last_value": 1}],
+        f"{OF_RUN}/curve": {"run_id": RUN_ID, "name": FREE, "points": 0},
+        f"{OF_RUN}/events": {"events": [EVENT], "cursor": "", "has_more": False},
+        f"{OF_RUN}/episodes": {"episodes": []},
+        f"{OF_RUN}/restore": ENDED,
+        f"{OF_RUN}/retry": ENDED,
+        f"{OF_RUN}/clone": PROBLEM,
+        f"{OF_RUN}/play": PROBLEM,
+        "/api/v1/queue": {"runs": [ENDED | {"state": "queued", "position": 1}]},
+        "/api/v1/workers": {"workers": [WORKER]},
+        "/api/v1/workers/cleanrl": WORKER,
+        "/api/v1/runs/check": {"ok": False, "findings": [FINDING], "plan": {FREE: FREE}},
+        "/api/v1/preflight": {"ok": True, "lines": LINES, "needs": [FREE], "digest": FREE},
+        "/api/v1/stack": {"version": "1", "ready": True, "broker": True, "findings": [FREE]},
+        "/api/v1/gpus": {"state": "ok", "share_limit": 1, "devices": [GPU], "note": FREE},
+        "/api/v1/machine": {"interval_s": 1, "samples": [SAMPLE], "gpu_note": FREE},
+        "/api/v1/secrets": {"secrets": [{"name": "A", "updated_at": "2026-01-01T00:00:00Z"}]},
+        "/readyz": {"findings": [{"message": FREE}]},
+        "/api/v1/tickets": {"url": FREE, "expires_at": "2026-01-01T00:00:00Z"},
+    }
+    return answers
+
+
+LINES_OF_VERBS = [
+    ("ps",), ("show", "last"), ("status",), ("stop", "last"), ("queue",), ("queue", "hold", RUN_ID),
+    ("events", "last"), ("episodes", "last"), ("metrics", "last"), ("metrics", "last", FREE), ("metrics", "last", EVIL),
+    ("artifacts", "last"), ("download", "last", EVIL), ("link", "last", "x"), ("tag", "last"), ("note", "last"),
+    ("rm", "last"), ("restore", RUN_ID), ("retry", "last", "-d"), ("clone", "last", "-d"), ("play", "last"),
+    ("play", "last", EVIL), ("workers",), ("describe",), ("describe", "cleanrl"), ("describe", "cleanrl", "ppo"),
+    ("describe", EVIL), ("describe", "cleanrl", EVIL), ("check", "cleanrl", "ppo", "X"),
+    ("preflight", "cleanrl", "ppo", "X"), ("run", "cleanrl", "ppo", "X"), ("run", EVIL), ("gpus",), ("top", "--once"),
+    ("secret", "ls"), ("secret", "set", EVIL), ("doctor",), ("show", EVIL), ("export", EVIL), ("logs", EVIL),
+    ("beliefs", "last"), ("demo", "--steps", EVIL), ("xmpp", EVIL), ("images", "build", EVIL), (EVIL,), ("ps", EVIL),
+    ("ps", f"--{EVIL}"), ("completion", EVIL), ("worker-check", ".", f"--{EVIL}"), ("version", EVIL),
+    ("up", EVIL), ("down", EVIL),
+]  # fmt: skip
+
+
+def test_every_verb_is_among_them() -> None:
+    """A verb that is added is looked at as well."""
+    assert {entry.verb.name for entry in ENTRIES} <= {line[0] for line in LINES_OF_VERBS}
+
+
+@pytest.mark.parametrize("line", LINES_OF_VERBS, ids=lambda line: ascii(" ".join(line))[:40])
+def test_no_control_character_reaches_a_terminal(
+    line: tuple[str, ...], hostile: Answers, mosaic: Mosaic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names, tags, notes, parameters, findings and errors are shown without them, on stdout and on stderr."""
+    monkeypatch.setattr("mosaic_cli.verbs.images.checkout_images", lambda _: [])
+    _, *said = mosaic(*line)
+    assert all(NO_TERMINAL.search(talk) is None for talk in said)
+    assert "cannot read" not in said[1], "the double answers as a gateway does"
+    if EVIL not in "".join(line) and "\\u001b" not in said[0]:  # there it is visible
+        assert "title" not in "".join(said), "what a sequence holds is no part of the text"
+
+
+@pytest.mark.parametrize(
+    "line", [("ps",), ("show", "last"), ("workers",), ("run", "cleanrl", "a", "X")]
+)
+def test_square_brackets_are_text(line: tuple[str, ...], hostile: Answers, mosaic: Mosaic) -> None:
+    """A name cannot style what is printed, make a link, or end a verb with an error of the markup's parser."""
+    said = "".join(mosaic(*line)[1:])
+    assert "[bold]i" in "".join(said.split())
+    assert "[link=file:///etc]j" in "".join(said.split())
+
+
+@pytest.mark.parametrize(
+    "line", [("ps", "--json"), ("show", "last", "--json"), ("events", "last", "--json")]
+)
+def test_json_escapes_them_and_keeps_them(
+    line: tuple[str, ...], hostile: Answers, mosaic: Mosaic
+) -> None:
+    """A script reads every character as it was given, and a terminal sees none of them."""
+    _, out, _ = mosaic(*line)
+    assert NO_TERMINAL.search(out) is None
+    assert FREE in _strings(json.loads(out))
+
+
+def _strings(value: Any) -> list[str]:
+    """All texts in a JSON value."""
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [text for one in inner for text in _strings(one)]
+
+
+def test_on_a_terminal_only_colours_are_sent(hostile: Answers) -> None:
+    """With colours on, the sequences that are sent are those of our own styles."""
+    environ = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    for verb in ("ps", "show last", "workers", "queue"):
+        command = [sys.executable, "-m", "mosaic_cli", *verb.split()]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+        assert "\x1b[" in done.stdout
+        assert NO_TERMINAL.search(COLOUR.sub("", done.stdout + done.stderr)) is None
+
+
+def test_a_line_break_in_a_name_makes_no_line(hostile: Answers, mosaic: Mosaic) -> None:
+    """A name in several lines stands in one, so that it cannot look like a row or a message of ours."""
+    spec = RUN["spec"] | {"name": "mine\n01KAAAAAAA  ppo X  succeeded"}
+    hostile["/api/v1/runs"] = {"runs": [RUN | {"spec": spec}]}
+    _, out, _ = mosaic("ps")
+    assert len(out.splitlines()) == 2
