@@ -59,10 +59,15 @@ def test_a_note_is_written_from_stdin_and_cleared(
 
 
 def test_retry_and_clone_start_a_new_run(mosaic: Mosaic, answers: Answers) -> None:
-    """Both give the new run's id; a clone's overrides are a spec's fields, null takes a parameter away."""
+    """Each gives the new run's id, and so does resume.
+
+    A clone's overrides are a spec's fields; null takes a parameter away.
+    """
     new = RUN | {"run_id": OTHER, "state": "queued"}
     answers[f"{OF_RUN}/retry"] = answers[f"{OF_RUN}/clone"] = new
     assert mosaic("retry", "last", "-d") == (0, f"{OTHER}\n", "")
+    answers[f"{OF_RUN}/resume"] = new
+    assert mosaic("resume", "last", "-d") == (0, f"{OTHER}\n", "")
     arguments = ["-e", "Acrobot-v1", "--seed", "7", "-p", "gamma=null", "-p", "ent_coef=0.01"]
     code, out, _ = mosaic(
         "clone", "last", *arguments, "--tag", "t", "--set", "grace_s=5", "-d", "--json"

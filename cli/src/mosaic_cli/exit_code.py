@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
 
 _MEANING = {
     ExitCode.DONE: "done; a followed run succeeded",
-    ExitCode.RUN_FAILED: "the run failed, crashed or timed out; a check says blocking",
+    ExitCode.RUN_FAILED: "the run failed, crashed, timed out or was interrupted; a check says blocking",
     ExitCode.USAGE: "usage: unknown option, bad value, spec refused",
     ExitCode.NO_STACK: "no stack reachable, or it refused the token",
     ExitCode.UNKNOWN: "no such run, episode, metric, artifact, secret",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mosaic_cli.reference import parse_duration, parse_parameters
-from mosaic_contracts.choices import RecordLevel
+from mosaic_contracts.choices import RecordLevel, RestartPolicy
 
 Worker = Annotated[
     str | None,
@@ -67,6 +67,14 @@ class SpecOptions:
         str | None,
         typer.Option("--wall-time", metavar="TIME", help="Stop after this long, e.g. 30m or 2h."),
     ] = None
+    restart: Annotated[
+        RestartPolicy | None,
+        typer.Option(
+            "--restart",
+            help="After a shutdown, a power cut or `docker stop`. never (default): the run has ended; on_interrupt: "
+            "it goes on as another attempt, from its newest checkpoint where its algorithm takes one.",
+        ),
+    ] = None
     name: Annotated[str | None, typer.Option("--name", help="Display name.")] = None
     cpus: Annotated[int | None, typer.Option("--cpus", help="Cores to reserve; default 1.")] = None
     gpus: Annotated[int | None, typer.Option("--gpus", help="GPUs to lease; default 0.")] = None
@@ -125,6 +133,7 @@ class SpecOptions:
             "parameters": parse_parameters(self.param) if self.param else None,
             "record": self.record,
             "wall_time_s": None if self.wall_time is None else parse_duration(self.wall_time),
+            "restart": self.restart,
             "name": self.name,
             "cpus": self.cpus,
             "gpus": self.gpus,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     AnyArtifact = ArtifactRow | light.Artifact
     AnySummary = RunSummary | light.Summary
 
-_BAD_ENDS = (RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT)
+_BAD_ENDS = (RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT, RunState.INTERRUPTED)
 
 
 def run_result(run: "RunView") -> dict[str, Any]:

@@ -70,6 +70,7 @@ ENTRIES = (
     _entry(LOOK, "gpus"),
     _entry(CHANGE, "stop", "runs"),
     _entry(CHANGE, "retry", "again"),
+    _entry(CHANGE, "resume", "again"),
     _entry(CHANGE, "clone", "again"),
     _entry(CHANGE, "tag", "change"),
     _entry(CHANGE, "note", "change"),

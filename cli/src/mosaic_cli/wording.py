@@ -22,6 +22,7 @@ STATE_STYLE = {
     RunState.CRASHED: "red",
     RunState.CANCELLED: "yellow",
     RunState.TIMED_OUT: "red",
+    RunState.INTERRUPTED: "yellow",
 }
 
 

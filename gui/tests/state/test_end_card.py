@@ -63,6 +63,18 @@ def test_a_known_fix_is_a_button() -> None:
     assert late.fixes[0].overrides == {"wall_time_s": 120}
 
 
+def test_an_interrupted_run_can_be_resumed() -> None:
+    """A shutdown is no alarm; with a checkpoint the first button goes on from it, without one there is none."""
+    end = RunEnd(cause=EndCause.INTERRUPTED, message="It was stopped.")
+    saved = {"run_id": "x", "checkpoints": 1}
+    with_checkpoint = end_card(run(0, RunState.INTERRUPTED, end=end, summary=saved))
+    without = end_card(run(0, RunState.INTERRUPTED, end=end, summary=saved | {"checkpoints": 0}))
+    assert with_checkpoint is not None
+    assert without is not None
+    assert (with_checkpoint.tone, with_checkpoint.fixes[0].resumes) == ("neutral", True)
+    assert without.fixes == []
+
+
 def test_a_stop_by_the_user_is_no_alarm() -> None:
     """What was asked for is told quietly."""
     assert card(EndCause.STOPPED_BY_USER, RunState.CANCELLED).tone == "neutral"

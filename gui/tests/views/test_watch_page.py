@@ -278,6 +278,16 @@ def test_a_failed_run_opens_its_card(qtbot: QtBot, shown: Shown) -> None:
     assert again[0] == [run_id(0), {}]
 
 
+def test_an_interrupted_run_is_resumed_by_a_button(qtbot: QtBot, shown: Shown) -> None:
+    """The card of an interruption offers to go on from the checkpoint."""
+    end = RunEnd(cause=EndCause.INTERRUPTED, message="Interrupted.", exit_code=0)
+    shown.watch(RunState.INTERRUPTED, end=end, summary=summary(0, checkpoints=1))
+    wanted = QSignalSpy(shown.page.resume_wanted)
+    assert shown.button("end_card.fix0").text() == "Resume"
+    qtbot.mouseClick(shown.button("end_card.fix0"), LEFT)
+    assert wanted[0] == [run_id(0)]
+
+
 def test_a_wrong_argument_opens_the_form_at_it(qtbot: QtBot, shown: Shown) -> None:
     """The card's button asks for the form and names the field."""
     end = RunEnd(

@@ -70,6 +70,7 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
     (lambda c: c.move(RUN_ID, before=RUN_ID), "PATCH", f"{RUN}/queue", {"before": RUN_ID}, VIEW),
     (lambda c: c.stop(RUN_ID), "POST", f"{RUN}/stop", None, VIEW),
     (lambda c: c.retry(RUN_ID), "POST", f"{RUN}/retry", None, VIEW),
+    (lambda c: c.resume(RUN_ID), "POST", f"{RUN}/resume", None, VIEW),
     (
         lambda c: c.clone(RUN_ID, seed=2, parameters={"gamma": None}),
         "POST",

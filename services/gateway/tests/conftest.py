@@ -110,6 +110,7 @@ class Peers:
             "stop": (RunRequest, self._get),
             "restore": (RunRequest, self._get),
             "retry": (RunRequest, self._retry),
+            "resume": (RunRequest, self._retry),
             "clone": (CloneOrder, self._clone),
             "play": (PlayOrder, self._clone),
             "patch": (PatchRequest, self._noted),

@@ -93,7 +93,7 @@ def test_the_route_table_is_whole(app: Any) -> None:
         f"{run}/artifacts", f"{run}/artifacts/a.txt", f"{run}/quarantine", "/api/v1/live",
         "/api/v1/openapi.json", "/api/v1/preflight", "/api/v1/queue", "/api/v1/machine",
         "/api/v1/gpus", "/api/v1/secrets", "/api/v1/secrets/wandb_key", "/api/v1/tickets",
-        f"{run}/queue", f"{run}/retry", f"{run}/clone", f"{run}/play",
+        f"{run}/queue", f"{run}/retry", f"{run}/resume", f"{run}/clone", f"{run}/play",
         f"{run}/restore",
     }  # fmt: skip
 

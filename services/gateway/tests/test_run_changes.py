@@ -36,13 +36,14 @@ async def test_changes_reach_the_scheduler(
 
 
 async def test_a_new_run_like_another(gateway: Any, peers: Any, record: Any) -> None:
-    """Retry, clone and play answer 201 with the new run's address; overrides and key reach the scheduler."""
+    """Retry, resume, clone and play answer 201 with the new run's address; overrides and key reach the scheduler."""
     peers.records[RUN_ID] = record(RUN_ID, "failed")
     retried = await gateway.ask("POST", f"/runs/{RUN_ID}/retry")
+    resumed = await gateway.ask("POST", f"/runs/{RUN_ID}/resume")
     clone = {"overrides": {"seed": 2, "parameters": {"lr": None}}}
     headers = {"Idempotency-Key": "k-1"}
     cloned = await gateway.ask("POST", f"/runs/{RUN_ID}/clone", json=clone, headers=headers)
-    for reply in (retried, cloned):
+    for reply in (retried, resumed, cloned):
         assert (reply.status_code, reply.json()["run_id"]) == (201, NEW_RUN)
         assert reply.headers["location"] == f"/api/v1/runs/{NEW_RUN}"
     asked = peers.asked[-1]

@@ -113,6 +113,20 @@ async def test_a_full_disk_blocks(stack: Stack) -> None:
     assert (line(report, "disk").level, line(report, "disk").code) == ("blocking", "disk_low")
 
 
+async def test_where_a_run_goes_on_after_a_shutdown_is_told(stack: Stack) -> None:
+    """Only of a run that is started again then: from its checkpoint, or a warning that its algorithm takes none."""
+    script_worker(stack, "plain", {"ok": True, "findings": []})
+    goes_on = await preflight(stack, restart="on_interrupt")
+    begins = await preflight(stack, **{**SCRIPT, "worker": "plain", "restart": "on_interrupt"})
+    assert (
+        line(goes_on, "restart").level,
+        "newest checkpoint" in line(goes_on, "restart").message,
+    ) == ("ok", True)
+    assert (line(begins, "restart").level, begins.ok) == ("warning", True)
+    assert "takes no checkpoint" in line(begins, "restart").message
+    assert "restart" not in {each.id for each in (await preflight(stack)).lines}
+
+
 async def test_a_folder_that_takes_no_runs_blocks(stack: Stack) -> None:
     """Where no run can have a folder the disk's line blocks with the reason, and a submit is refused with it.
 

@@ -3,6 +3,7 @@
 Found by their command lines and not by their locks: a look at a lock must not come in a runner's way.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from mosaic_client import reading
 from mosaic_client.errors import MosaicProblem
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.problem_codes import ProblemCode
-from mosaic_contracts.stack_files import RUNS_DIR
+from mosaic_contracts.stack_files import RUNS_DIR, STOP_MARK
 
 _RUNNER = "mosaic_workerkit.runner"
 _FOLDER_OPTION = "--run-dir"
@@ -25,6 +26,7 @@ class LoneRun(NamedTuple):
 
     run_id: str
     runner: Process
+    folder: Path
 
 
 def lone_runs(home: Path) -> list[LoneRun]:
@@ -35,15 +37,19 @@ def lone_runs(home: Path) -> list[LoneRun]:
         process = current(int(entry.name)) if entry.name.isdecimal() else None
         folder = _run_folder(process) if process is not None else None
         if process is not None and folder is not None and folder.parent == runs:
-            found.append(LoneRun(folder.name, process))
+            found.append(LoneRun(folder.name, process, folder))
     return sorted(found, key=lambda run: run.run_id)
 
 
 def stop_lone_runs(runs: list[LoneRun], within_s: float) -> list[LoneRun]:
     """Ask their runners to stop them, as a stack would; returns those that go on after `within_s`.
 
-    A runner gives its worker the grace period of the spec, then kills it; the next stack reads how it ended.
+    A runner gives its worker the grace period of the spec, then kills it; the next stack reads how it ended, and by the
+    mark that it was MOSAIC who asked.
     """
+    for run in runs:
+        with suppress(FileNotFoundError):  # a worker may delete what it likes in its folder
+            (run.folder / STOP_MARK).touch(mode=0o600)
     left = ask_to_end([run.runner for run in runs], within_s)
     return [run for run in runs if run.runner in left]
 

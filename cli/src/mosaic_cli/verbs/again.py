@@ -1,4 +1,4 @@
-"""`retry`, `clone`: a new run from an earlier one."""
+"""`retry`, `resume`, `clone`: a new run from an earlier one."""
 
 from typing import Annotated
 
@@ -17,6 +17,13 @@ def retry(run: option.Run, detach: option.Detach = False, json: option.Json = Fa
     with open_client() as client:
         view = find_run(client, run)
         accompany(client, client.retry(view.run_id), detach, json)
+
+
+def resume(run: option.Run, detach: option.Detach = False, json: option.Json = False) -> None:
+    """Start a new run from the newest checkpoint of an ended one, with the steps that are left, and follow it."""
+    with open_client() as client:
+        view = find_run(client, run)
+        accompany(client, client.resume(view.run_id), detach, json)
 
 
 def clone(

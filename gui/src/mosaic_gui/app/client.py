@@ -342,6 +342,7 @@ class Client(QObject):
             page.train_wanted.connect(lambda: window.show_page(TRAIN))
         watch.stop_wanted.connect(self._on_stop_wanted)
         watch.again_wanted.connect(self.acts.again)
+        watch.resume_wanted.connect(self.acts.resume)
         watch.copy_wanted.connect(self.edit_copy)
         watch.back_wanted.connect(lambda: window.show_page(RUNS))
         watch.log.shown.connect(self.watching.show_log)

@@ -83,6 +83,13 @@ class RunActs(QObject):
         reply.done.connect(self._on_made)
         reply.failed.connect(self._on_failed)
 
+    def resume(self, run_id: str) -> None:
+        """A new run from the newest checkpoint of this one."""
+        if self.session is not None:
+            reply = self.session.api.resume_run(run_id)
+            reply.done.connect(self._on_made)
+            reply.failed.connect(self._on_failed)
+
     def play(self, run_id: str, checkpoint: str, fields: dict[str, Any]) -> None:
         """A new run in which what this one learned acts."""
         if self.session is not None:

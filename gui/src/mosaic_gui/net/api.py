@@ -117,6 +117,10 @@ class ApiClient(QObject):
         """RunView of a new run like it."""
         return self._send(b"POST", _run_path(run_id, "retry"), None, _model(RunView))
 
+    def resume_run(self, run_id: str) -> Reply:
+        """RunView of a new run that goes on from its newest checkpoint."""
+        return self._send(b"POST", _run_path(run_id, "resume"), None, _model(RunView))
+
     def clone_run(self, run_id: str, overrides: dict[str, Any]) -> Reply:
         """RunView of a new run like it, but for the overrides."""
         body = {"overrides": overrides}

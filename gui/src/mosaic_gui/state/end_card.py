@@ -35,7 +35,11 @@ _TITLES = {
     EndCause.PLACEMENT_FAILED: mark("It could not be started"),
     EndCause.WORKER_NOT_READY: mark("The worker is not ready"),
     EndCause.COMPLETED: mark("Completed"),
+    EndCause.INTERRUPTED: mark("Interrupted by a shutdown"),
 }
+
+
+_NEUTRAL = (RunState.CANCELLED, RunState.INTERRUPTED)
 
 
 @dataclass(frozen=True)
@@ -156,7 +160,7 @@ def end_card(run: RunView, arguments: Mapping[str, Any] | None = None) -> EndCar
         last_lines=end.last_lines,
         advice=_advice(end, arguments or run.spec.parameters),
         fixes=fixes(run, end, arguments or run.spec.parameters),
-        tone="neutral" if run.state is RunState.CANCELLED else "bad",
+        tone="neutral" if run.state in _NEUTRAL else "bad",
     )
 
 
@@ -181,6 +185,13 @@ def _advice(end: RunEnd, arguments: Mapping[str, Any]) -> list[str]:
                     "Everything up to its last step is kept. Run it again to train from the beginning."
                 )
             ]
+        case EndCause.INTERRUPTED:
+            found.append(
+                tr(
+                    "Everything up to its last step is kept. Resume goes on from its newest checkpoint, where its "
+                    "algorithm takes one."
+                )
+            )
         case EndCause.WALL_TIME:
             found.append(tr("Give it more time, or fewer steps."))
         case EndCause.START_DEADLINE:

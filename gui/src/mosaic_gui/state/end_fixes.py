@@ -33,6 +33,8 @@ class Fix:
     overrides: dict[str, Any] = field(default_factory=dict)
     where: str = ""
     """The field of the form that is opened instead of a launch."""
+    resumes: bool = False
+    """It goes on from the run's newest checkpoint; nothing is changed."""
 
 
 def fixes(run: RunView, end: RunEnd, arguments: Mapping[str, Any]) -> list[Fix]:
@@ -43,6 +45,8 @@ def fixes(run: RunView, end: RunEnd, arguments: Mapping[str, Any]) -> list[Fix]:
     """
     text = "\n".join([end.message, *end.last_lines])
     found: list[Fix] = []
+    if end.cause is EndCause.INTERRUPTED and run.summary is not None and run.summary.checkpoints:
+        found.append(Fix(tr("Resume"), resumes=True))
     if NO_CUDA.search(text):
         found += _on_the_cpu(run, arguments)
     if end.cause is EndCause.OUT_OF_MEMORY or NO_MEMORY.search(text):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from mosaic_contracts.services import WorkerEntry
-from mosaic_contracts.spec import RecordLevel
+from mosaic_contracts.spec import RecordLevel, RestartPolicy
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state.form_field import FieldKind, FormField, FormGroup
 from mosaic_gui.state.language import Mark, grouped, mark, tr, tr_mark
@@ -110,6 +110,17 @@ _RESOURCES = (
         nullable=True,
         unit=mark("seconds"),
         above=0,
+    ),
+    FormField(
+        "restart",
+        mark("restart"),
+        FieldKind.CHOICE,
+        default=RestartPolicy.NEVER.value,
+        choices=tuple(policy.value for policy in RestartPolicy),
+        help=mark(
+            "After a shutdown or a power cut. on_interrupt: it goes on as another attempt, from its newest checkpoint "
+            "where its algorithm takes one."
+        ),
     ),
     FormField(
         "priority",

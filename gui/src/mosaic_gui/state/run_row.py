@@ -18,6 +18,7 @@ STATE_WORDS = {
     RunState.CRASHED: mark("Crashed"),
     RunState.CANCELLED: mark("Cancelled"),
     RunState.TIMED_OUT: mark("Timed out"),
+    RunState.INTERRUPTED: mark("Interrupted"),
 }
 STATE_TONES = {
     RunState.QUEUED: "neutral",
@@ -29,6 +30,7 @@ STATE_TONES = {
     RunState.CRASHED: "bad",
     RunState.CANCELLED: "neutral",
     RunState.TIMED_OUT: "warn",
+    RunState.INTERRUPTED: "warn",
 }
 """Colour of a badge, as a token's name."""
 

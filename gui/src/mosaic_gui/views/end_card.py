@@ -17,6 +17,8 @@ class EndCardView(QFrame):
 
     again_wanted = pyqtSignal(dict)
     """Overrides of the spec; none for the same again."""
+    resume_wanted = pyqtSignal()
+    """From its newest checkpoint."""
     edit_wanted = pyqtSignal(str)
     """The form, open at this field where one is named."""
     closed = pyqtSignal()
@@ -80,6 +82,8 @@ class EndCardView(QFrame):
     def _use(self, fix: Fix) -> None:
         if fix.where:
             self.edit_wanted.emit(fix.where)
+        elif fix.resumes:
+            self.resume_wanted.emit()
         else:
             self.again_wanted.emit(fix.overrides)
 

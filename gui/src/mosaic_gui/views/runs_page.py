@@ -26,7 +26,7 @@ from mosaic_gui.views.text import button, frame, label
 from mosaic_gui.views.word_popup import WordPopup
 
 _LIVE = frozenset(state for state in RunState if not state.is_final)
-_FAILED = frozenset({RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT})
+_FAILED = frozenset({RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT, RunState.INTERRUPTED})
 _GROUPS = {
     "all": frozenset(RunState),
     "live": _LIVE,

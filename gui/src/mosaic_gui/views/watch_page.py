@@ -43,6 +43,7 @@ class WatchPage(QWidget):
 
     stop_wanted = pyqtSignal(str)
     again_wanted = pyqtSignal(str, dict)
+    resume_wanted = pyqtSignal(str)
     copy_wanted = pyqtSignal(str, str)
     """A run for the form, and the field that is looked for, if any."""
     back_wanted = pyqtSignal()
@@ -278,6 +279,7 @@ class WatchPage(QWidget):
         self.stop.clicked.connect(lambda: self.stop_wanted.emit(model.run_id))
         self.copy.clicked.connect(lambda: self.copy_wanted.emit(model.run_id, ""))
         self.card.again_wanted.connect(lambda over: self.again_wanted.emit(model.run_id, over))
+        self.card.resume_wanted.connect(lambda: self.resume_wanted.emit(model.run_id))
         self.card.edit_wanted.connect(lambda where: self.copy_wanted.emit(model.run_id, where))
         self.card.closed.connect(self._hide_card)
         self.charts.chart_removed.connect(lambda name: model.set_chart(name, False))

@@ -115,6 +115,7 @@ class AsyncClient:
     move = sent(run_calls.move)
     stop = sent(run_calls.stop)
     retry = sent(run_calls.retry)
+    resume = sent(run_calls.resume)
     clone = sent(run_calls.clone)
     play = sent(run_calls.play)
     delete = sent(run_calls.delete)

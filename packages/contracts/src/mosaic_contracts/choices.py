@@ -52,3 +52,12 @@ class FullOutboxPolicy(StrEnum):
 
     WAIT = "wait"
     THIN = "thin"
+
+
+class RestartPolicy(StrEnum):
+    """What follows when something outside MOSAIC stops a run (state `interrupted`)."""
+
+    NEVER = "never"
+    """It has ended; `resume` starts a new run from its newest checkpoint."""
+    ON_INTERRUPT = "on_interrupt"
+    """It is queued again and goes on as another attempt, from its newest checkpoint where its algorithm takes one."""

@@ -103,6 +103,8 @@ class RunnerInfo(PeerModel):
     shipper_pid: int | None = None
     started_at: float
     """Wall clock, seconds since the epoch."""
+    stop_asked: bool = False
+    """It was asked to stop (SIGTERM)."""
 
 
 class ShipperState(PeerModel):

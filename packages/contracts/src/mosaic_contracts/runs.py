@@ -42,6 +42,16 @@ class Progress(PeerModel):
     """Seconds since the trainer moved, on the receiver's clock."""
 
 
+class Resumption(PeerModel):
+    """Where an attempt after an interruption goes on."""
+
+    attempt: int
+    checkpoint: str | None = None
+    """Relative to the run folder; None: it begins from the start."""
+    step: int = 0
+    """Environment steps of the whole run that were done at this checkpoint; the attempt counts its own from 0."""
+
+
 class RunRecord(PeerModel):
     """A run as the scheduler knows it."""
 
@@ -53,6 +63,8 @@ class RunRecord(PeerModel):
     """Grows with every write of the state; progress, notes and queue place change under an equal revision, so a
     reader takes what is equal or higher."""
     attempt: int = 1
+    resumptions: list[Resumption] = Field(default_factory=list)
+    """One for each interruption that was followed by another attempt."""
     waiting_reason: str | None = None
     position: int | None = None
     """Place in the queue, 1 is next."""
@@ -77,7 +89,7 @@ class RunRecord(PeerModel):
     run_dir: str
     """Relative to MOSAIC_HOME."""
     telemetry_pending: bool = False
-    """True while events of an ended run still wait in its outbox for broker or recorder."""
+    """True while events of an ended run, or of its interrupted attempt, still wait for broker or recorder."""
     worker_version: str | None = None
     image: str | None = None
     """Digest of the image that the attempt runs in, pinned at its start; None: in no container."""

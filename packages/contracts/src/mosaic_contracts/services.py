@@ -1,7 +1,7 @@
 """Request/reply between services (`mosaic.v1.svc.<service>.<verb>`), JSON payloads.
 
 scheduler: submit (with `dry_run`: check), get, list, stop, workers, describe, status, preflight (SubmitRequest;
-PreflightReport), patch, move, clone, retry, play, delete, restore, queue (RunRecords in the order of the queue),
+PreflightReport), patch, move, clone, retry, resume, play, delete, restore, queue (RunRecords in the queue's order),
 machine (MachineHistory), gpus (GpuReport), set_secret, delete_secret, secrets (SecretEntries).
 recorder: committed, status, prune (RunRequest; `{"run_id", "freed_bytes"}`, idempotent: ask again after a time-out).
 Every reply is a `Reply`; `result` holds the model that the verb names.
@@ -36,7 +36,7 @@ class SubmitRequest(PeerModel):
 
 
 class RunRequest(PeerModel):
-    """`scheduler.get`, `stop`, `retry`, `restore`. Reply: RunRecord."""
+    """`scheduler.get`, `stop`, `retry`, `resume`, `restore`. Reply: RunRecord."""
 
     run_id: str
 

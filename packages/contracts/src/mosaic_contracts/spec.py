@@ -4,7 +4,13 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from mosaic_contracts.choices import SECRET_NAME_PATTERN, FullOutboxPolicy, RecordLevel, RunKind
+from mosaic_contracts.choices import (
+    SECRET_NAME_PATTERN,
+    FullOutboxPolicy,
+    RecordLevel,
+    RestartPolicy,
+    RunKind,
+)
 from mosaic_contracts.ids import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
 
@@ -16,6 +22,7 @@ __all__ = [
     "ParameterValue",
     "Priority",
     "RecordLevel",
+    "RestartPolicy",
     "RunKind",
     "RunSpec",
     "SecretName",
@@ -73,6 +80,9 @@ class RunSpec(UserModel):
     """Seconds from start to the first event."""
     grace_s: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 20.0
     """Seconds between a polite stop and SIGKILL."""
+    restart: RestartPolicy = RestartPolicy.NEVER
+    """`on_interrupt`: the machine's or the engine's shutdown, a power cut, or anybody's signal to its runner does not
+    end the run: it goes on as another attempt, from its newest checkpoint where its algorithm takes one."""
     cpus: Annotated[int, Field(ge=1, le=1024)] = 1
     """Cores reserved in the queue; also the thread count of the worker's numeric libraries."""
     gpus: Annotated[int, Field(ge=0, le=64)] = 0

@@ -15,6 +15,8 @@ class RunState(StrEnum):
     CRASHED = "crashed"
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
+    INTERRUPTED = "interrupted"
+    """Something outside MOSAIC stopped it: the machine's or the engine's shutdown, a power cut, `docker stop`."""
 
     @property
     def is_final(self) -> bool:
@@ -36,6 +38,7 @@ class EndCause(StrEnum):
 
     COMPLETED = "completed"
     STOPPED_BY_USER = "stopped_by_user"
+    INTERRUPTED = "interrupted"
     WALL_TIME = "wall_time"
     START_DEADLINE = "start_deadline"
     EXIT_CODE = "exit_code"
@@ -65,15 +68,17 @@ _FINAL = frozenset(
         RunState.CRASHED,
         RunState.CANCELLED,
         RunState.TIMED_OUT,
+        RunState.INTERRUPTED,
     }
 )
 _WITH_PROCESS = frozenset({RunState.STARTING, RunState.RUNNING, RunState.STOPPING})
 _NEXT: dict[RunState, frozenset[RunState]] = {
     # A queued run may end before it starts: cancelled, or its placement cannot be made.
     RunState.QUEUED: frozenset({RunState.STARTING, RunState.CANCELLED, RunState.FAILED}),
-    # Back to queued: the one retry there is, a placement that failed before the first event.
+    # Back to queued: a placement that failed before the first event is retried once, and a run that was interrupted is
+    # started again where its spec says so.
     RunState.STARTING: frozenset({RunState.RUNNING, RunState.STOPPING, RunState.QUEUED}) | _FINAL,
-    RunState.RUNNING: frozenset({RunState.STOPPING}) | _FINAL,
+    RunState.RUNNING: frozenset({RunState.STOPPING, RunState.QUEUED}) | _FINAL,
     RunState.STOPPING: _FINAL,
     **{state: frozenset[RunState]() for state in _FINAL},
 }

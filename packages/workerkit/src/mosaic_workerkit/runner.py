@@ -225,6 +225,12 @@ class Runner:
         self._kill_due = time.monotonic() + float(self._launch["grace_s"])
         # The trainer alone: its helpers must live until it has saved its checkpoint.
         os.kill(self._worker, signal.SIGTERM)
+        try:
+            self._write_info()  # should it be killed before its report, it is known that it was asked
+        except OSError as error:
+            _say(
+                "info.not_written", error=str(error)
+            )  # a worker may delete what it likes in its folder
 
     def _kill_tree(self) -> None:
         self._kill_due = None
@@ -360,6 +366,7 @@ class Runner:
             "shipper_pid": self._shipper,
             "started_at": self._started_at,
             "attempt": self._launch["attempt"],
+            "stop_asked": self._stop_asked,
         }
         control = self._run_dir / "control"
         try:

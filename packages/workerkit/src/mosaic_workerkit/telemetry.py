@@ -418,6 +418,7 @@ class Telemetry:
 
     def _list(self, where: str, *, kind: str, size: int, digest: str | None, **more: Any) -> None:
         entry = {"path": where, "kind": kind, "bytes": size, "sha256": digest, **more}
+        entry["attempt"] = self.attempt
         add_to_manifest(self.run_dir, entry)
 
 

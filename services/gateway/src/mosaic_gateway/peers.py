@@ -99,6 +99,10 @@ class Scheduler:
         """Start a new run like this one."""
         return await self._slow("retry", RunRequest(run_id=run_id), RunRecord)
 
+    async def resume(self, run_id: str) -> RunRecord:
+        """Start a new run that goes on from this one's newest checkpoint."""
+        return await self._slow("resume", RunRequest(run_id=run_id), RunRecord)
+
     async def clone(
         self, run_id: str, clone: dict[str, Any], idempotency_key: str | None
     ) -> RunRecord:

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import SecretStr
 
-from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.stack import RUNS_DIR, SCHEDULER_DB
+from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler.credentials.renewal import CredentialRenewal, refusal_note
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.database import Database
@@ -18,6 +19,7 @@ from mosaic_scheduler.errors import (
     PlacementUnavailable,
     SecretUnknown,
     WorkerNotReady,
+    WorkerUnknown,
     XmppUnavailable,
 )
 from mosaic_scheduler.events.publisher import EventPublisher
@@ -29,8 +31,8 @@ from mosaic_scheduler.gpus.supply import GpuSupply
 from mosaic_scheduler.gpus.watch import GpuWatch
 from mosaic_scheduler.heartbeats.listening import RunListener
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
-from mosaic_scheduler.inputs.checkpoint import inputs_of
 from mosaic_scheduler.inputs.resolution import InputResolution
+from mosaic_scheduler.inputs.resumption import order_of_attempt, resume_point
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.told import ToldUse
 from mosaic_scheduler.machine.watch import MachineWatch
@@ -52,6 +54,7 @@ from mosaic_scheduler.runs.copies import RunCopies
 from mosaic_scheduler.runs.edits import RunEdits
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.plays import RunPlays
+from mosaic_scheduler.runs.resumes import RunResumes
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.runs.view import RunViews
@@ -125,6 +128,7 @@ class SchedulerApp:
             views=self._views,
             dispatcher=Dispatcher(self._placement, self._ledger, self._durations, self._views),
             on_end=self._on_end,
+            resume_at=self._resume_at,
             losses_of=self._ledger.losses,
             make_order=self._make_order,
             ask_events=self._listener.has_events,
@@ -147,6 +151,8 @@ class SchedulerApp:
             self._credentials.renew,
             self._say_drained,
             self._announcer.announce,
+            self._revocation.add,
+            self._reconciler.wake.set,
         )
         self._reconciler.on_pending = self._drain.wake
         # a container's processes have other pids in it: what they use is told from inside
@@ -189,6 +195,7 @@ class SchedulerApp:
             self._submission,
             RunCopies(store, self._submission),
             RunPlays(store, self._catalogue, self._submission),
+            RunResumes(self._settings.home, store, self._catalogue, self._submission),
             RunEdits(store, views, announce),
             QueueMoves(store, views, announce, self._reconciler.wake.set),
             RunDeletion(store, views, announce, self._purge.wake),
@@ -276,9 +283,10 @@ class SchedulerApp:
         way_out = self._settings.proxies if record.spec.internet else Proxies()
         if record.spec.gpus and lease is None:
             raise PlacementFailed("Its GPU lease is gone; it is to be queued again.")
+        spec, inputs = order_of_attempt(record, await self._probe.describe(worker))
         return LaunchOrder(
             ref=PlacedRef(record.run_id, record.attempt),
-            spec=record.spec,
+            spec=spec,
             nonce=run.nonce,
             python=worker.python,
             worker_command=worker.command,
@@ -290,12 +298,24 @@ class SchedulerApp:
             },
             environment=way_out.variables(),
             xmpp=await self._log_in(record, worker),
-            inputs=inputs_of(record.spec, await self._probe.describe(worker)),
+            inputs=inputs,
             broker_url=self._settings.url,
             write_creds=(
                 None if signer is None else lambda path: signer.write_creds(record.run_id, path)
             ),
         )
+
+    async def _resume_at(self, record: RunRecord) -> Resumption:
+        """Where the next attempt of an interrupted run goes on."""
+        description: WorkerDescription | None
+        try:
+            worker = self._registry.find(record.spec.worker)
+            description = await self._probe.describe(worker)
+        except (WorkerNotReady, WorkerUnknown) as error:
+            get_log().warning("worker.not_ready", worker=record.spec.worker, error=str(error))
+            description = None
+        folder = self._placement.folder(PlacedRef(record.run_id, record.attempt))
+        return await asyncio.to_thread(resume_point, record, description, folder)
 
     async def _log_in(self, record: RunRecord, worker: RegisteredWorker) -> XmppLogin | None:
         agents = agents_of(record.spec, await self._probe.describe(worker))
@@ -332,8 +352,6 @@ class SchedulerApp:
         # It was renewed just before.
         note = None if refusal is None else refusal_note(refusal, renewals=2)
         self._views.set_refusal(ref.run_id, note)
-        if done:
-            self._revocation.add(ref.run_id)
 
     async def _shipped_lately(self) -> list[str]:
         return await self._store.shipped_since(

@@ -1,4 +1,4 @@
-"""Ships what ended runs left in their outboxes, once broker and recorder are back."""
+"""Ships what ended runs and interrupted attempts left in their outboxes, once broker and recorder are back."""
 
 import asyncio
 import time
@@ -30,6 +30,8 @@ class TelemetryDrain:
         renew: Callable[[PlacedRef], None],
         say: Callable[[PlacedRef, bool], None],
         announce: Callable[[RunRecord], Awaitable[None]],
+        on_shipped: Callable[[str], None],
+        on_ready: Callable[[], None],
     ) -> None:
         self._store = store
         self._placement = placement
@@ -38,6 +40,10 @@ class TelemetryDrain:
         self._say = say
         """Whether a run could be shipped: the reason is to be said on it."""
         self._announce = announce
+        self._on_shipped = on_shipped
+        """A run that has ended has nothing left to send."""
+        self._on_ready = on_ready
+        """A run that waits may start."""
         self._wake = asyncio.Event()
         self._tries: dict[str, tuple[int, float]] = {}
         """Failed tries of a run, and when the next is due (monotonic)."""
@@ -86,7 +92,9 @@ class TelemetryDrain:
         return max(0.1, min(dues) - time.monotonic()) if dues else IDLE_S
 
     async def _ship(self, record: RunRecord) -> None:
-        ref = PlacedRef(record.run_id, record.attempt)
+        # What waits for its next attempt left something of the one before.
+        attempt = record.attempt if record.state.is_final else record.attempt - 1
+        ref = PlacedRef(record.run_id, attempt)
         try:
             self._renew(ref)
             done = await self._placement.drain(ref, SHIP_TIMEOUT_S)
@@ -94,6 +102,8 @@ class TelemetryDrain:
             get_log().warning("telemetry.drain_failed", run_id=record.run_id, error=str(error))
             done = False
         self._say(ref, done)
+        if done and record.state.is_final:
+            self._on_shipped(record.run_id)
         if not done:
             tries = self._tries.get(record.run_id, (0, 0.0))[0]
             wait_s = RETRY_S[min(tries, len(RETRY_S) - 1)]
@@ -104,3 +114,5 @@ class TelemetryDrain:
         settled = await self._store.drained(record.run_id)
         if settled is not None:
             await self._announce(settled)
+        if not record.state.is_final:
+            self._on_ready()

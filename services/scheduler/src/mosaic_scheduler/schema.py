@@ -88,6 +88,14 @@ CREATE INDEX runs_listed ON runs (
 """
 """All that a list is filtered and sorted by where nothing else is asked: no record is opened for it."""
 
+_INTERRUPTED_RUNS = """
+DROP TRIGGER final_states_are_written_once;
+CREATE TRIGGER final_states_are_written_once BEFORE UPDATE OF state ON runs
+WHEN OLD.state IN ('succeeded', 'failed', 'crashed', 'cancelled', 'timed_out', 'interrupted') AND NEW.state <> OLD.state
+BEGIN SELECT RAISE(ABORT, 'a final state is never overwritten'); END;
+"""
+"""One more final state."""
+
 MIGRATIONS = (
     _FIRST,
     _CHANGES_BY_USERS,
@@ -95,5 +103,6 @@ MIGRATIONS = (
     _GPU_LEASES,
     _XMPP_ACCOUNTS,
     _LISTED_RUNS,
+    _INTERRUPTED_RUNS,
 )
 """Never change one that was released; append."""

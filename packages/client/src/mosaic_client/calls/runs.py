@@ -123,6 +123,11 @@ def retry(run_id: str) -> Call[Run]:
     return Call("POST", f"{run_path(run_id)}/retry", model(Run), timeout_s=WORKER_TIMEOUT_S)
 
 
+def resume(run_id: str) -> Call[Run]:
+    """A new run that begins with this ended one's newest checkpoint and makes the steps that are left."""
+    return Call("POST", f"{run_path(run_id)}/resume", model(Run), timeout_s=WORKER_TIMEOUT_S)
+
+
 def clone(run_id: str, *, idempotency_key: str | None = None, **overrides: Any) -> Call[Run]:
     """A new run like this one but for `overrides`, fields of a RunSpec; this one becomes its parent.
 

@@ -45,6 +45,17 @@ PARAMETERS: dict[str, Any] = {
     "fork_stray": {"type": "boolean", "default": False, "description": "Leave a process behind."},
     "crash": {"type": "boolean", "default": False, "description": "End by SIGSEGV."},
     "fail": {"type": "boolean", "default": False, "description": "End by an exception."},
+    "save_every": {
+        "type": "integer",
+        "default": 0,
+        "description": "Events between checkpoints, of which one is saved at a stop, too; 0: none is.",
+    },
+    "start": {
+        "type": ["string", "null"],
+        "default": None,
+        "x-checkpoint": True,
+        "description": "Begin with this checkpoint.",
+    },
 }
 
 
@@ -204,16 +215,51 @@ def _write_events(context: TrainContext, asked: dict[str, Any]) -> None:
     last = FIRST_SEQ - 1 + int(asked["events"])
     began = time.monotonic()
     until = began + asked["seconds"] if asked["seconds"] else math.inf
+    saver = _Saver(context, int(asked["save_every"]), asked["start"])
     while telemetry.next_seq <= last and time.monotonic() < until:
         due = last
         if asked["rate"]:
             due = min(last, 2 + int((time.monotonic() - began + _BURST_S) * asked["rate"]))
         while telemetry.next_seq <= due:
             formula.write(telemetry, due)
+            saver.save_due()
             if stop.requested and not asked["hang"]:
+                saver.save("stop")
                 return
         if asked["rate"]:
             time.sleep(_BURST_S)  # the pace that was asked for; there is no event to wait for
+
+
+class _Saver:
+    """Saves checkpoints: how many events this run, and those that it began with, have written."""
+
+    def __init__(self, context: TrainContext, every: int, start: str | None) -> None:
+        self._telemetry = context.telemetry
+        self._every = every
+        self._next = every
+        self._before = 0
+        if start is not None:
+            self._before = int((context.run_dir / start).read_text())
+
+    def save_due(self) -> None:
+        """Save when the next checkpoint is due."""
+        if self._every and self._events >= self._next:
+            self._next = self._events + self._every
+            self.save("periodic")
+
+    def save(self, reason: str) -> None:
+        """Save one, where the run saves any."""
+        if not self._every:
+            return
+        events = self._events
+        self._telemetry.write_checkpoint(f"checkpoints/{events}.txt", self._write, events, reason)
+
+    def _write(self, path: Path) -> None:
+        path.write_text(str(self._before + self._events))
+
+    @property
+    def _events(self) -> int:
+        return self._telemetry.next_seq - FIRST_SEQ
 
 
 def _leave_stray(run_dir: Path) -> None:

@@ -106,6 +106,12 @@ async def retry_run(parts: PartsOf, run_id: str) -> Response:
     return _created(await parts.runs.retry(run_id), True)
 
 
+@router.post("/runs/{run_id}/resume", status_code=201, response_model=RunView)
+async def resume_run(parts: PartsOf, run_id: str) -> Response:
+    """Start a new run that begins with the newest checkpoint of this ended one and makes the steps that are left."""
+    return _created(await parts.runs.resume(run_id), True)
+
+
 @router.post(
     "/runs/{run_id}/clone",
     status_code=201,

@@ -99,6 +99,10 @@ class Runs:
         """Start a run with the spec of another one."""
         return self.view(await self._scheduler.retry(self.parse(run_id)), None)
 
+    async def resume(self, run_id: str) -> RunView:
+        """Start a run that goes on from the newest checkpoint of another one."""
+        return self.view(await self._scheduler.resume(self.parse(run_id)), None)
+
     async def preflight(self, spec: dict[str, Any]) -> PreflightReport:
         """Whether a run would start now, line by line."""
         return await self._scheduler.preflight(spec)

@@ -92,14 +92,14 @@ def _newest(folder: Path, run_id: str) -> str:
         raise InputUnusable(
             f"Run {run_id} has no checkpoint (yet): it saves one at its end, at a stop, and now and then in between."
         )
-    return known[-1]
+    return known[-1].path
 
 
 def _require(folder: Path, run_id: str, path: str) -> None:
     try:
         open_file = open_inside(folder, path)
     except InputUnusable as error:
-        known = listed_checkpoints(folder)
+        known = [each.path for each in listed_checkpoints(folder)]
         nearest = difflib.get_close_matches(path, known, n=3, cutoff=0.5)
         has = f"Its checkpoints: {', '.join(known[-_SHOWN:])}." if known else "It has none."
         raise InputUnusable(f"Run {run_id}: {error}. {has}", nearest) from error

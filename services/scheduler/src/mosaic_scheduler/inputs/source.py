@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from mosaic_contracts.launch import MANIFEST_FILE
 from mosaic_scheduler.errors import InputUnusable
@@ -36,19 +37,36 @@ def open_inside(run_dir: Path, path: str) -> int:
     return file
 
 
-def listed_checkpoints(run_dir: Path) -> list[str]:
+class Checkpoint(NamedTuple):
+    """One that a run announced. The newer one is the greater one."""
+
+    attempt: int
+    step: int
+    """Environment steps of that attempt."""
+    place: int
+    """In the run's list."""
+    path: str
+    """Relative to the run's folder."""
+
+
+def listed_checkpoints(run_dir: Path) -> list[Checkpoint]:
     """Those that a run announced and that are still there, the newest last; none where its list cannot be read."""
     try:
         with os.fdopen(open_inside(run_dir, MANIFEST_FILE), "rb") as file:
             entries = json.loads(file.read(_MOST_MANIFEST_BYTES))["artifacts"]
         found = [
-            (int(entry.get("step") or 0), place, str(entry["path"]))
+            Checkpoint(
+                int(entry.get("attempt") or 1),
+                int(entry.get("step") or 0),
+                place,
+                str(entry["path"]),
+            )
             for place, entry in enumerate(entries)
             if entry["kind"] == "checkpoint" and _is_there(run_dir, str(entry["path"]))
         ]
     except (InputUnusable, OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
-    return [path for _step, _place, path in sorted(found)]
+    return sorted(found)
 
 
 def _is_there(run_dir: Path, path: str) -> bool:

@@ -382,13 +382,9 @@ class DockerPlacement:
         if report is not None:
             if container is not None:
                 self._remove(ref)  # the report has all there is to know
-            return Placed(PlacedKind.ENDED, report)
+            return folder.ended(report)
         if container is None and folder.has_lock_file():
-            return Placed(
-                PlacedKind.LOST,
-                detail="Its container was removed by somebody else.",
-                trace_at=folder.last_trace_at(),
-            )
+            return folder.lost("Its container was removed by somebody else.")
         if container is None or container.status == "created":
             return ABSENT  # to be started by a submit
         return _died(container, folder)
@@ -501,8 +497,8 @@ def _died(container: Container, folder: RunFolder) -> Placed:
     state = container.attrs["State"]
     if folder.has_lock_file():
         detail = f"Its container ended with exit code {state.get('ExitCode')}."
-        at = _finished_at(state) or folder.last_trace_at()
-        return Placed(PlacedKind.LOST, detail=detail, oom=bool(state.get("OOMKilled")), trace_at=at)
+        oom = bool(state.get("OOMKilled"))
+        return folder.lost(detail, oom=oom, trace_at=_finished_at(state))
     with asking_engine():
         said = container.logs(tail=3).decode(errors="replace").strip().splitlines()
     return Placed(

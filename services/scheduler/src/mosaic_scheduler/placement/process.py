@@ -118,11 +118,11 @@ class ProcessPlacement:
             self._forget(ref, tracked)
         report = folder.report()
         if report is not None:
-            return Placed(PlacedKind.ENDED, report)
+            return folder.ended(report)
         if folder.has_lock_file():
             if folder.is_locked():
                 return Placed(PlacedKind.ALIVE)
-            return Placed(PlacedKind.LOST, trace_at=folder.last_trace_at())
+            return folder.lost()
         if ref in self._refusals:
             return Placed(PlacedKind.REFUSED, detail=self._refusals[ref])
         return ABSENT

@@ -115,6 +115,10 @@ class Placed:
     """With REFUSED and LOST: what the engine says of it, in sentences."""
     oom: bool = False
     """With LOST: the engine says that it was ended for memory."""
+    stop_noted: bool = False
+    """With LOST: its runner had been asked to stop (SIGTERM) before it was killed."""
+    asked_here: bool = False
+    """With ENDED and LOST: MOSAIC sent that signal, even if no stop stands in the record."""
     trace_at: float | None = None
     """With LOST: wall time of the last trace that it left, seconds since the epoch."""
 

@@ -14,12 +14,13 @@ from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
 from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_scheduler.disk import fault_words
 from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.inputs import delivery as inputs
 from mosaic_scheduler.inputs.checkpoint import given
-from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
+from mosaic_scheduler.placement.protocol import LaunchOrder, Placed, PlacedKind, PlacedRef
 from mosaic_scheduler.secrets import delivery as secrets
 from mosaic_scheduler.xmpp import delivery as xmpp
 from mosaic_servicekit.logging import get_log
@@ -32,7 +33,6 @@ DRAIN_S = 30.0
 _NO_FILE = (FileNotFoundError, NotADirectoryError)
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 _SEGMENT_SUFFIX = ".seg"
-_STOP_MARK = "control/stop.sent"
 _THREADS = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -193,10 +193,29 @@ class RunFolder:
                 return True
         return False
 
+    def ended(self, report: ExitReport) -> Placed:
+        """An attempt whose runner left its report."""
+        return Placed(PlacedKind.ENDED, report, asked_here=self._was_marked())
+
+    def lost(self, detail: str = "", *, oom: bool = False, trace_at: float | None = None) -> Placed:
+        """An attempt whose runner was killed before its report; `trace_at`: when, where the engine knows."""
+        info = self.runner_info()
+        return Placed(
+            PlacedKind.LOST,
+            detail=detail,
+            oom=oom,
+            stop_noted=info is not None and info.stop_asked,
+            asked_here=self._was_marked(),
+            trace_at=trace_at or self.last_trace_at(),
+        )
+
+    def _was_marked(self) -> bool:
+        return (self.path / STOP_MARK).exists()
+
     def mark_stop(self) -> bool:
         """Note that the stop signal is sent now. Return False when it was noted before: a second one kills."""
         try:
-            os.close(os.open(self.path / _STOP_MARK, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.close(os.open(self.path / STOP_MARK, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             return False
         except OSError as error:

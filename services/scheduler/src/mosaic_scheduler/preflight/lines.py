@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from mosaic_contracts.preflight import PlacementPlan, PreflightLine
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RecorderStatus
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import RestartPolicy, RunSpec
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
+from mosaic_scheduler.inputs.resumption import start_parameter
 from mosaic_scheduler.placement.protocol import Bounds, Internet
 from mosaic_scheduler.preflight import consent
 from mosaic_scheduler.preflight.bounds import INTERNET_OPEN, MEMORY_OPEN
@@ -28,6 +29,7 @@ _TITLES = {
     "xmpp": "XMPP",
     "tracking": "Tracking",
     "consent": "Consent",
+    "restart": "After a shutdown",
 }
 _LINE_OF_FIELD = {
     "cpus": "cpus",
@@ -127,6 +129,18 @@ def of_internet(spec: RunSpec, bounds: Bounds) -> PreflightLine:
     return ok(
         "internet", "Asked for." if spec.internet else "None; the run reaches the broker only."
     )
+
+
+def of_restart(spec: RunSpec, description: WorkerDescription) -> list[PreflightLine]:
+    """Where a run goes on that is started again after an interruption; nothing of any other."""
+    if spec.restart is not RestartPolicy.ON_INTERRUPT:
+        return []
+    if start_parameter(spec, description) is None:
+        message = (
+            f"It would begin from the start: {spec.worker} {spec.algorithm} takes no checkpoint."
+        )
+        return [warning("restart", message, _AS_IT_IS)]
+    return [ok("restart", "It goes on from its newest checkpoint, as another attempt.")]
 
 
 def of_disk(spec_bytes: int, free: int, reserve: int) -> PreflightLine:

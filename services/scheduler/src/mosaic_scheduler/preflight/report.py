@@ -115,6 +115,7 @@ class Preflight:
             await self._of_device(worker, spec, description),
             *lines.of_packages(description),
             lines.of_secrets(spec),
+            *lines.of_restart(spec, description),
             *of_tracking(spec, description, await self._submission.secrets_kept()),
         ]
         agents = agents_of(spec, description)

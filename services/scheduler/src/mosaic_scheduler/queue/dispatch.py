@@ -189,7 +189,13 @@ def places_without_engine(waiting: Sequence[StoredRun], why: str) -> list[Place]
 def _claim(record: RunRecord) -> Claim:
     spec = record.spec
     return Claim(
-        record.run_id, spec.cpus, spec.gpus, spec.gpu_memory_mb, record.held, _ends_within_s(spec)
+        record.run_id,
+        spec.cpus,
+        spec.gpus,
+        spec.gpu_memory_mb,
+        held=record.held,
+        sending=record.telemetry_pending,
+        ends_within_s=_ends_within_s(spec),
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from mosaic_scheduler.queue.device import Devices, Offer, Share
 
 HELD = "held until it is released"
+SENDING = "goes on once what its interrupted attempt recorded is stored"
 _SHOWN_OCCUPANTS = 3
 
 
@@ -25,6 +26,8 @@ class Claim:
     gpus: int = 0
     gpu_memory_mb: int | None = None
     held: bool = False
+    sending: bool = False
+    """What its interrupted attempt recorded is not stored yet: the next one would write over it."""
     ends_within_s: float | None = None
     """Of its start, whatever happens: it has a limit of wall time. None: nobody knows."""
 
@@ -81,6 +84,8 @@ class _Walk:
         """Start a run, or say what it waits for."""
         if claim.held:
             return Place(claim.run_id, None, HELD)
+        if claim.sending:
+            return Place(claim.run_id, None, SENDING)
         chosen = self._choose(claim)
         if chosen is None:
             return self._wait_for_gpus(claim)

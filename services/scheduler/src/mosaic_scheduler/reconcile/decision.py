@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from mosaic_contracts.launch import ExitPhase, ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
+from mosaic_contracts.spec import RestartPolicy
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.heartbeats.tracker import UNRESPONSIVE_AFTER_S
 from mosaic_scheduler.placement.protocol import ABSENT, Placed, PlacedKind
@@ -11,7 +12,8 @@ from mosaic_scheduler.placement.run_folder import DRAIN_S
 from mosaic_scheduler.runs import ending
 
 MAX_ATTEMPTS = 2
-"""One retry, and only when the placement failed before the first event: no data can be mixed."""
+"""One retry, and only when the placement failed before the first event: no data can be mixed. Attempts that follow an
+interruption do not count."""
 KILL_MARGIN_S = 15.0
 """Beyond grace and drain; a runner that still lives then does not work."""
 EVENTS_ANSWER_S = 60.0
@@ -33,6 +35,10 @@ class Facts:
     """Since its end was first seen."""
     silence_s: float | None = None
     """Without a heartbeat; None: cannot be told."""
+    rebooted: bool = False
+    """The machine was booted since the attempt began."""
+    unwatched: bool = False
+    """It began under an earlier scheduler, and this one never saw it alive."""
 
 
 class Action:
@@ -105,6 +111,16 @@ class End(Action):
     """What the runner reported that stays with the run."""
 
 
+@dataclass(frozen=True)
+class Restart(Action):
+    """It was interrupted, and goes on as another attempt."""
+
+    why: str
+    telemetry_pending: bool
+    sweep: bool = False
+    notes: tuple[str, ...] = ()
+
+
 KEEP = Keep()
 
 
@@ -116,12 +132,32 @@ def decide(record: RunRecord, facts: Facts) -> Action:
         case PlacedKind.REFUSED:
             return _decide_refused(record, facts)
         case PlacedKind.LOST:
-            state, end = ending.ending_of_loss(record, facts.placed)
-            return End(state, end, telemetry_pending=True, sweep=True, placed=facts.placed)
+            state, end = ending.ending_of_loss(record, facts.placed, _outside(record, facts))
+            lost = End(state, end, telemetry_pending=True, sweep=True, placed=facts.placed)
+            return _or_restart(record, lost)
         case PlacedKind.ENDED:
             return _decide_ended(record, facts)
         case PlacedKind.ALIVE:
             return _decide_alive(record, facts)
+
+
+def _outside(record: RunRecord, facts: Facts) -> ending.Outside:
+    """Who stopped it, if nobody asked MOSAIC to."""
+    if facts.placed.asked_here:
+        return ending.Outside.MOSAIC
+    if facts.rebooted:
+        return ending.Outside.REBOOT
+    if facts.unwatched:
+        return ending.Outside.SHUTDOWN
+    # Nobody signals the processes of a container by hand: the engine does, asked or not.
+    return ending.Outside.ENGINE if record.image is not None else ending.Outside.SOMEBODY
+
+
+def _or_restart(record: RunRecord, end: End) -> Action:
+    is_interrupted = end.state is RunState.INTERRUPTED
+    if not is_interrupted or record.spec.restart is not RestartPolicy.ON_INTERRUPT:
+        return end
+    return Restart(end.end.message, end.telemetry_pending, end.sweep, end.notes)
 
 
 def _decide_absent(record: RunRecord) -> Action:
@@ -138,7 +174,7 @@ def _decide_absent(record: RunRecord) -> Action:
 def _decide_refused(record: RunRecord, facts: Facts) -> Action:
     may_retry = (
         record.state is RunState.STARTING
-        and record.attempt < MAX_ATTEMPTS
+        and record.attempt - len(record.resumptions) < MAX_ATTEMPTS
         and record.stop_requested is None
     )
     if may_retry:
@@ -154,17 +190,19 @@ def _decide_ended(record: RunRecord, facts: Facts) -> Action:
     has_events = _has_events(record, facts, report)
     if _needs_events(record, report) and has_events is None and facts.end_age_s < EVENTS_ANSWER_S:
         return AskEvents()
-    state, end = ending.ending_of_exit(record, report, has_events)
+    state, end = ending.ending_of_exit(record, report, has_events, _outside(record, facts))
     pending = report.phase is not ExitPhase.DRAINED
     # A runner that was killed between the worker's end and its own may have left strays.
     sweep = report.phase is ExitPhase.WORKER_ENDED
     notes = tuple(report.notes)
-    return End(state, end, pending, sweep=sweep, placed=facts.placed, notes=notes)
+    found = End(state, end, pending, sweep=sweep, placed=facts.placed, notes=notes)
+    return _or_restart(record, found)
 
 
 def _needs_events(record: RunRecord, report: ExitReport) -> bool:
     """Whether it matters for the ending if anything was recorded."""
-    return record.stop_requested is None and report.code == 0 and report.start_error is None
+    is_stopped = record.stop_requested is not None or report.stop_signal_sent
+    return not is_stopped and report.code == 0 and report.start_error is None
 
 
 def _has_events(record: RunRecord, facts: Facts, report: ExitReport) -> bool | None:

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from mosaic_contracts.clock import ClockReading, seconds_between
 from mosaic_contracts.gpus import GpuGrant
-from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.errors import (
     PlacementFailed,
@@ -56,6 +57,11 @@ async def nothing_to_prepare() -> None:
     """For `Reconciler.prepare`."""
 
 
+async def from_the_start(record: RunRecord) -> Resumption:
+    """For `Reconciler.resume_at`."""
+    return Resumption(attempt=record.attempt + 1)
+
+
 @dataclass
 class _Watch:
     """What this process remembers of a run, on its monotonic clock."""
@@ -91,9 +97,12 @@ class Reconciler:
     prepare: Callable[[], Awaitable[None]] = nothing_to_prepare
     """Before anything is started. Raises PlacementUnavailable: nothing can be now."""
     on_end: Callable[[RunRecord], None] = lambda _: None
+    resume_at: Callable[[RunRecord], Awaitable[Resumption]] = from_the_start
+    """Where the next attempt of an interrupted run goes on."""
     losses_of: Callable[[str], list[str]] = lambda _: []
     """Devices that vanished under a run, in words."""
     _watches: dict[str, _Watch] = field(default_factory=dict)
+    _began: ClockReading = field(default_factory=lambda: present().clock)
 
     async def run(self) -> None:
         """Reconcile for ever."""
@@ -165,6 +174,8 @@ class Reconciler:
             stop_age_s=now - watch.stopping if watch.stopping is not None else 0.0,
             end_age_s=now - watch.ended if watch.ended is not None else 0.0,
             silence_s=self.heartbeats.silence_s(record.run_id, record.attempt),
+            rebooted=_was_booted(record.started_clock, self._began),
+            unwatched=watch.alive is None and _is_earlier(record.started_clock, self._began),
         )
 
     def _watch(self, record: RunRecord, now: float) -> _Watch:
@@ -200,6 +211,8 @@ class Reconciler:
                 await self._ask_events(record)
             case decision.End():
                 await self._end(record, action)
+            case decision.Restart():
+                await self._restart(record, action)
 
     async def request_stop(self, record: RunRecord, cause: EndCause) -> RunRecord | None:
         """Stop a run that has not ended. None: the record was stale, and nothing was done."""
@@ -262,6 +275,40 @@ class Reconciler:
         )
         self.wake.set()
 
+    async def _restart(self, record: RunRecord, action: decision.Restart) -> None:
+        """Queue the next attempt of a run that was interrupted; it starts once what this one recorded is stored."""
+        ref = PlacedRef(record.run_id, record.attempt)
+        if action.sweep:
+            await self.placement.sweep(ref)
+        await self.withdraw(ref)
+        resumption = await self.resume_at(record)
+        notes = [f"attempt {record.attempt}: {action.why}", *action.notes, _goes_on(resumption)]
+        queued = await self._write(
+            record,
+            outbox_left=action.telemetry_pending,
+            state=RunState.QUEUED,
+            attempt=record.attempt + 1,
+            resumptions=[*record.resumptions, resumption],
+            started_at=None,
+            started_clock=None,
+            first_event_at=None,
+            image=None,
+            progress=None,
+            unresponsive=False,
+            notes=[*record.notes, *notes],
+        )
+        if queued is None:
+            return
+        self._forget(record.run_id)
+        if action.telemetry_pending:
+            self.on_pending()
+        self.wake.set()
+
+    def _forget(self, run_id: str) -> None:
+        for forget in (self.heartbeats.forget, self.views.forget):
+            forget(run_id)
+        self._watches.pop(run_id, None)
+
     async def _end(self, record: RunRecord, action: decision.End) -> None:
         ref = PlacedRef(record.run_id, record.attempt)
         if action.sweep:
@@ -293,9 +340,7 @@ class Reconciler:
         if ended is None:
             return
         self.on_end(ended)
-        for forget in (self.heartbeats.forget, self.views.forget):
-            forget(record.run_id)
-        self._watches.pop(record.run_id, None)
+        self._forget(record.run_id)
         if action.telemetry_pending:
             self.on_pending()
         else:
@@ -402,6 +447,22 @@ class Reconciler:
             )
         await self.announce(changed)
         return changed
+
+
+def _goes_on(resumption: Resumption) -> str:
+    where = "from the start: it has no checkpoint that its algorithm could take"
+    if resumption.checkpoint is not None:
+        where = f"from {resumption.checkpoint}, step {resumption.step:,} of the run"
+    return f"attempt {resumption.attempt} begins {where}"
+
+
+def _was_booted(started: ClockReading | None, now: ClockReading) -> bool:
+    return started is not None and started.boot_id != now.boot_id
+
+
+def _is_earlier(started: ClockReading | None, began: ClockReading) -> bool:
+    """Whether a run was started before this scheduler was."""
+    return seconds_between(started, began) is not None
 
 
 def _is_from_traces(placed: Placed | None, end: EndTime, now: Moment) -> bool:

@@ -36,7 +36,7 @@ class RunCopies:
         record = await existing_record(self._store, request.run_id)
         if not record.state.is_final:
             raise problem.run_live(record.run_id, record.state, "started again")
-        return await self._submission.queue(parsed(_copied(record)))
+        return await self._submission.queue(parsed(copied(record)))
 
     async def clone(self, order: CloneOrder) -> RunRecord:
         """Start a run like this one, but for what is given."""
@@ -50,11 +50,11 @@ class RunCopies:
         if known is not None:
             return known
         record = await existing_record(self._store, order.run_id)
-        spec = overridden(_copied(record), overrides)
+        spec = overridden(copied(record), overrides)
         return await self._submission.queue(parsed({**spec, "parent": record.run_id}), key)
 
 
-def _copied(record: RunRecord) -> dict[str, Any]:
+def copied(record: RunRecord) -> dict[str, Any]:
     """The spec for a new run: with the tags and priority that the run has now, without what belongs to it alone."""
     # Fields of a newer version, which an old record may hold, are no business of this one.
     spec = {

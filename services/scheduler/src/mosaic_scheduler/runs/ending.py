@@ -1,9 +1,11 @@
 """How a run ended: from what the runner saw, what was asked for, and whether anything was recorded."""
 
 import signal
+from enum import StrEnum
 
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
+from mosaic_contracts.spec import RestartPolicy
 from mosaic_contracts.states import EndCause, RunState, StopStep
 from mosaic_scheduler.placement.protocol import Placed
 
@@ -22,6 +24,29 @@ _STOPS = {
 
 _SHELL_SIGNAL_BASE = 128
 """A shell exits with this plus the number of the signal that ended its command."""
+
+
+class Outside(StrEnum):
+    """Who stopped a run that no user of MOSAIC asked to stop."""
+
+    SOMEBODY = "somebody"
+    """By hand, or nobody knows."""
+    MOSAIC = "mosaic"
+    """A verb of MOSAIC, while there was no scheduler to tell."""
+    REBOOT = "reboot"
+    """The machine went down since."""
+    ENGINE = "engine"
+    """The container engine, under a scheduler that went on."""
+    SHUTDOWN = "shutdown"
+    """Whatever had stopped the scheduler as well: the engine's, the stack's or the session's end."""
+
+
+_INTERRUPTIONS = {
+    Outside.REBOOT: "the machine was shut down or restarted.",
+    Outside.ENGINE: "the container engine stopped its container (its own shutdown, or `docker stop`).",
+    Outside.SHUTDOWN: "it was stopped while no scheduler ran, by a shutdown of engine, stack or session.",
+}
+_UNSAVED = " It was killed before it could save."
 
 Ending = tuple[RunState, RunEnd]
 
@@ -63,14 +88,24 @@ def _stop_step(report: ExitReport) -> StopStep | None:
     return StopStep.ASKED if report.signal is None else None
 
 
-def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | None) -> Ending:
-    """The worker has ended. `has_events` None: it could not be found out."""
+def ending_of_exit(
+    record: RunRecord,
+    report: ExitReport,
+    has_events: bool | None,
+    outside: Outside = Outside.SOMEBODY,
+) -> Ending:
+    """The worker has ended.
+
+    Args:
+        record: the run.
+        report: what its runner saw.
+        has_events: whether it recorded anything; None: it could not be found out.
+        outside: whose a stop is that no user asked for.
+    """
     if record.stop_requested is not None:
         return ending_of_stop(record, report)
     if report.stop_signal_sent:
-        message = "Its runner was asked to stop (SIGTERM) by somebody outside MOSAIC."
-        message += _how_it_stopped(record, report)
-        return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message, report)
+        return _ending_of_outside_stop(record, report, outside)
     if report.start_error is not None:
         message = f"The worker could not be started: {report.start_error}"
         return RunState.FAILED, _end(EndCause.PLACEMENT_FAILED, message, report)
@@ -99,10 +134,37 @@ def ending_of_exit(record: RunRecord, report: ExitReport, has_events: bool | Non
     return RunState.SUCCEEDED, _end(EndCause.COMPLETED, message, report)
 
 
-def ending_of_loss(record: RunRecord, placed: Placed) -> Ending:
+def _ending_of_outside_stop(
+    record: RunRecord, report: ExitReport | None, outside: Outside
+) -> Ending:
+    how = _how_it_stopped(record, report)
+    if outside is Outside.MOSAIC:
+        message = "Stopped on request, while no stack was up."
+        return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message + how, report)
+    if outside is Outside.SOMEBODY:
+        message = "Its runner was asked to stop (SIGTERM) by somebody outside MOSAIC."
+        return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message + how, report)
+    message = f"Interrupted: {_INTERRUPTIONS[outside]}{how or _UNSAVED}{_next_step(record)}"
+    return RunState.INTERRUPTED, _end(EndCause.INTERRUPTED, message, report)
+
+
+def _next_step(record: RunRecord) -> str:
+    if record.spec.restart is RestartPolicy.ON_INTERRUPT:
+        return ""
+    return (
+        f" `./mosaic resume {record.run_id}` goes on from its newest checkpoint, where its algorithm takes one; "
+        "`./mosaic retry` begins again."
+    )
+
+
+def ending_of_loss(
+    record: RunRecord, placed: Placed, outside: Outside = Outside.SOMEBODY
+) -> Ending:
     """The runner was killed, and with it the worker; nobody saw the exit."""
     if record.stop_requested is not None:
         return ending_of_stop(record, None)
+    if outside is Outside.REBOOT or (placed.stop_noted and outside is not Outside.SOMEBODY):
+        return _ending_of_outside_stop(record, None, outside)
     if placed.oom:
         message = f"{_out_of_memory(record, is_limited=True)} All of its processes were ended."
         return RunState.CRASHED, RunEnd(cause=EndCause.OUT_OF_MEMORY, message=message, oom=True)

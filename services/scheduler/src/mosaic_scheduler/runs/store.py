@@ -92,7 +92,7 @@ class RunStore:
     ) -> RunRecord | None:
         """Change a run. Return the new record, or None when `old` is stale and nothing was written.
 
-        A change of state writes its lifecycle event in the same transaction. With a final state
+        A change of state writes its lifecycle event in the same transaction. With the end of an attempt
         `outbox_left` says whether the shipper has something left; `telemetry_pending` follows from that. The
         devices of `grant` are taken in the same transaction, all of them or, with the rest, none.
 
@@ -104,7 +104,8 @@ class RunStore:
             if not old.state.may_become(new.state):
                 raise RunTransitionInvalid(f"{old.run_id}: {old.state} cannot become {new.state}")
             # The event that tells of the end is not in the store yet.
-            new = new.model_copy(update={"telemetry_pending": new.state.is_final})
+            pending = new.state.is_final or outbox_left
+            new = new.model_copy(update={"telemetry_pending": pending})
         if not await self._database.call(_update, old, new, outbox_left, grant):
             get_log().info(
                 "run.write_stale",
@@ -175,7 +176,7 @@ def _update_within(
         (
             new.state,
             new.revision,
-            int(new.state.is_final and outbox_left),
+            int(outbox_left),
             new.model_dump_json(),
             old.run_id,
             old.state,

@@ -24,6 +24,7 @@ from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.lookup import existing_record
 from mosaic_scheduler.runs.name import display_name
+from mosaic_scheduler.runs.steps import total_steps
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.secrets.vault import SecretVault
@@ -200,7 +201,7 @@ class RunSubmission:
     ) -> RunRecord:
         now = datetime.now(UTC)
         run_id = self._ids.next()
-        total = _total_steps(spec, description)
+        total = total_steps(spec, description)
         record = RunRecord(
             run_id=run_id,
             name=display_name(spec, now),
@@ -223,17 +224,3 @@ class RunSubmission:
         await self._announce(record)
         self._reconciler.wake.set()
         return self._views.view(record)
-
-
-def _total_steps(spec: RunSpec, description: WorkerDescription) -> int | None:
-    """Steps that the run is to make, as far as spec and schema tell; the trainer's own word replaces it."""
-    if spec.steps is not None:
-        return spec.steps
-    if spec.kind.plays:
-        return None
-    algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
-    if algorithm is None or algorithm.steps_parameter is None:
-        return None
-    schema = algorithm.parameters.get("properties", {}).get(algorithm.steps_parameter, {})
-    total = spec.parameters.get(algorithm.steps_parameter, schema.get("default"))
-    return total if isinstance(total, int) else None

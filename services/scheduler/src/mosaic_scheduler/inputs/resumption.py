@@ -1,0 +1,66 @@
+"""Where a run that was interrupted goes on: at its newest checkpoint, with the steps that are left."""
+
+from pathlib import Path
+
+from mosaic_contracts.runs import Resumption, RunRecord
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import WorkerDescription
+from mosaic_scheduler.inputs.checkpoint import RunInput, checkpoint_parameters, inputs_of
+from mosaic_scheduler.inputs.source import listed_checkpoints
+from mosaic_scheduler.runs.steps import total_steps, with_steps
+
+
+def start_parameter(spec: RunSpec, description: WorkerDescription) -> str | None:
+    """The parameter by which a training of this algorithm begins with a checkpoint; None: it takes none."""
+    algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
+    if algorithm is None or spec.kind.plays:
+        return None
+    return next(iter(checkpoint_parameters(algorithm)), None)
+
+
+def resume_point(
+    record: RunRecord, description: WorkerDescription | None, run_dir: Path
+) -> Resumption:
+    """Where the run's next attempt goes on.
+
+    Args:
+        record: the run.
+        description: of its worker; None: it cannot be asked now, and the checkpoint is kept in mind all the same.
+        run_dir: the run's folder.
+    """
+    following = record.attempt + 1
+    takes = description is None or start_parameter(record.spec, description) is not None
+    known = listed_checkpoints(run_dir)
+    if not takes or not known:
+        return Resumption(attempt=following)
+    newest = known[-1]
+    before = {each.attempt: each.step for each in record.resumptions}
+    step = before.get(newest.attempt, 0) + newest.step
+    return Resumption(attempt=following, checkpoint=newest.path, step=step)
+
+
+def order_of_attempt(
+    record: RunRecord, description: WorkerDescription
+) -> tuple[RunSpec, list[RunInput]]:
+    """The spec of the run's current attempt, and the files that it begins with."""
+    spec = record.spec
+    inputs = inputs_of(spec, description)
+    here = next((each for each in record.resumptions if each.attempt == record.attempt), None)
+    parameter = start_parameter(spec, description)
+    if here is None or here.checkpoint is None or parameter is None:
+        return spec, inputs
+    kept = [each for each in inputs if each.parameter != parameter]
+    own = RunInput(parameter, record.run_id, here.checkpoint)
+    return _with_what_is_left(spec, description, here.step), [*kept, own]
+
+
+def left_of(spec: RunSpec, description: WorkerDescription, step: int) -> int | None:
+    """Steps that are left after `step`; None: nobody knows how many the run is to make."""
+    total = total_steps(spec, description)
+    return None if total is None else max(0, total - step)
+
+
+def _with_what_is_left(spec: RunSpec, description: WorkerDescription, step: int) -> RunSpec:
+    left = left_of(spec, description, step)
+    # One more step ends a run that was interrupted after its last: it then ends as every other does.
+    return spec if left is None else with_steps(spec, description, max(1, left))

@@ -1,0 +1,76 @@
+"""New runs that go on where an ended one stopped."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import RunRequest
+from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.worker import Finding, WorkerDescription
+from mosaic_scheduler import problem
+from mosaic_scheduler.inputs.resumption import left_of, resume_point, start_parameter
+from mosaic_scheduler.runs.copies import copied, parsed
+from mosaic_scheduler.runs.lookup import existing_record
+from mosaic_scheduler.runs.steps import with_steps
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.runs.submission import RunSubmission
+from mosaic_scheduler.workers.catalogue import WorkerCatalogue
+from mosaic_servicekit.bus import Verb
+
+
+class RunResumes:
+    """The verb `resume`."""
+
+    def __init__(
+        self, home: Path, store: RunStore, catalogue: WorkerCatalogue, submission: RunSubmission
+    ) -> None:
+        self._runs = home / RUNS_DIR
+        self._store = store
+        self._catalogue = catalogue
+        self._submission = submission
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {"resume": (RunRequest, self.resume)}
+
+    async def resume(self, request: RunRequest) -> RunRecord:
+        """Queue a new run that begins with the newest checkpoint of an ended one and makes the steps that are left."""
+        record = await existing_record(self._store, request.run_id)
+        if not record.state.is_final:
+            raise problem.run_live(record.run_id, record.state, "resumed")
+        worker = self._catalogue.find(record.spec.worker)
+        description = await self._catalogue.describe(worker)
+        spec = await asyncio.to_thread(self._spec, record, description)
+        return await self._submission.queue(parsed(spec))
+
+    def _spec(self, record: RunRecord, description: WorkerDescription) -> dict[str, Any]:
+        parameter = start_parameter(record.spec, description)
+        if parameter is None:
+            raise _refused(
+                "algorithm",
+                f"{record.spec.worker} {record.spec.algorithm} takes no checkpoint to begin with",
+            )
+        point = resume_point(record, description, self._runs / record.run_id)
+        if point.checkpoint is None:
+            raise _refused(f"parameters.{parameter}", f"run {record.run_id} has no checkpoint")
+        left = left_of(record.spec, description, point.step)
+        if left == 0:
+            raise _refused(
+                "steps",
+                f"run {record.run_id} has made all of its steps; for more, `./mosaic clone {record.run_id} "
+                f"-p {parameter}={record.run_id} --steps N`",
+            )
+        spec = record.spec
+        if left is not None:
+            spec = spec.model_validate(with_steps(spec, description, left).model_dump())
+        wanted = copied(record.model_copy(update={"spec": spec}))
+        start = f"{record.run_id}/{point.checkpoint}"
+        return {**wanted, "parameters": {**wanted["parameters"], parameter: start}}
+
+
+def _refused(where: str, message: str) -> ProblemError:
+    told = f"{message}. `./mosaic retry` begins again"
+    code = ProblemCode.SPEC_INVALID
+    return problem.refused([Finding(level="blocking", where=where, message=told, code=code)])
