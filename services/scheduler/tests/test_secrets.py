@@ -103,3 +103,26 @@ async def test_a_secret_deleted_while_its_run_waits_is_told(stack: Stack) -> Non
     assert ended.state is RunState.FAILED
     assert ended.end is not None
     assert "'k'" in ended.end.message
+
+
+_PRINTS = """\
+value = pathlib.Path(os.environ["MOSAIC_SECRET_API_KEY_FILE"]).read_text()
+print("my key is", value, json.dumps(value), flush=True)
+sys.exit(value)
+"""
+
+
+@pytest.mark.broker
+async def test_a_secret_that_the_worker_prints_is_masked(stack: Stack) -> None:
+    """The value gets into no file and into nothing that the run shows; a note says once that it was masked."""
+    script_worker(stack, "prints", {"ok": True, "findings": []}, _PRINTS)
+    request = SetSecretRequest(name="api_key", value=SecretStr(VALUE))
+    await stack.bus.request("scheduler", "set_secret", request, SecretEntry)
+    run = await stack.submit(**{**SPEC, "worker": "prints", "secrets": ["api_key"]})
+    ended = await stack.wait_end(run.run_id)
+    assert ended.state is RunState.FAILED
+    assert "rd of the test" not in ended.model_dump_json()
+    assert len([note for note in ended.notes if "api_key was printed" in note]) == 1
+    assert ended.end is not None
+    assert "my key is [secret api_key]" in ended.end.last_lines[0]
+    assert await asyncio.to_thread(_mentions, stack.home) == ["secrets/user/api_key"]

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from mosaic_contracts.launch import LAST_WORDS_FILE
+from mosaic_workerkit.masking import SecretMask, read_secrets
 
 MAX_BYTES = 2000
 """It must fit the exit report beside everything else."""
@@ -11,7 +12,8 @@ MAX_BYTES = 2000
 
 def leave_last_words(run_dir: Path, text: str) -> None:
     """Write why this worker fails. Does nothing in a folder without a runner."""
-    data = " ".join(text.split()).encode(errors="replace")[:MAX_BYTES]
+    mask = SecretMask(read_secrets(os.environ))
+    data = " ".join(mask.in_text(text).split()).encode(errors="replace")[:MAX_BYTES]
     try:
         fd = os.open(run_dir / LAST_WORDS_FILE, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:

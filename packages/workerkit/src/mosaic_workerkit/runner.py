@@ -4,6 +4,8 @@ Standard library only and small, for it is started with the worker's interpreter
 outlives everything. `docs/interfaces.md` ("Processes of a run") is its specification.
 """
 
+from __future__ import annotations
+
 import argparse
 import ctypes
 import errno
@@ -16,10 +18,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mosaic_workerkit.own_files import DELETED, OwnFiles
 from mosaic_workerkit.stray import end_strays, own_ancestors
+
+if TYPE_CHECKING:
+    from mosaic_workerkit.capture import OutputCapture, SignalFile
+    from mosaic_workerkit.masking import SecretMask
 
 EXIT_LOCKED = 75
 """Another runner holds this run."""
@@ -47,6 +53,10 @@ _BACKLOG = 128
 _LOOK_S = 0.3
 """A scheduler that looks whether the lock is free holds it for an instant; another runner holds it on."""
 
+_SECRETS = ("MOSAIC_SECRET_", "MOSAIC_XMPP_FILE")
+_ENV_CAPTURE = "MOSAIC_CAPTURE_PIPE"
+"""As `capture` has it."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -71,6 +81,9 @@ class Runner:
         self._killed_after_grace = False
         self._oom_kills = _oom_kills()
         self._notes: dict[str, str] = {}
+        self._mask: SecretMask | None = None
+        self._capture: OutputCapture | None = None
+        self._signals: SignalFile | None = None
         self._end: dict[str, Any] = {}
         self._doors: dict[int, int] = {}
         """Listening sockets by their ports."""
@@ -81,9 +94,12 @@ class Runner:
             _reserve(self._reserve_path(number))
         _reserve(self._run_dir / "control/last_words")
         self._open_doors()
+        self._make_mask()
         self._start_shipper([])
         start_error = self._start_worker()
         self._write_info()
+        if self._notes:
+            self._write_notes()
         if start_error is None:
             self._watch_worker()
         self._take_exit(start_error)
@@ -92,6 +108,19 @@ class Runner:
         self._restore_files(has_ended=True)
         self._write_exit("drained" if drained else "not_drained", reserve=2)
         return 0
+
+    def _make_mask(self) -> None:
+        """Learn what must not get into the log: the values that the run was given as secrets."""
+        environment = self._environment()
+        if not any(name.startswith(_SECRETS) for name in environment):
+            return
+        # Most runs have none, and each import delays the start of a run.
+        from mosaic_workerkit.masking import SecretMask, read_secrets, unmasked_words
+
+        values = read_secrets(environment)
+        self._notes |= {f"short {at}": words for at, words in enumerate(unmasked_words(values))}
+        mask = SecretMask(values)
+        self._mask = mask if mask else None
 
     def _open_doors(self) -> None:
         """Listen on the ports that lead out of a container without a network, before the worker can ask for one.
@@ -110,12 +139,42 @@ class Runner:
         try:
             with _open_log(self._run_dir / "logs/worker.log") as log:
                 self._files.add_log("logs/worker.log", os.dup(log.fileno()))
-                self._worker = self._spawn(self._launch["worker_argv"], log.fileno(), dies=True)
+                output = self._begin_capture(log.fileno())
+                self._worker = self._spawn(self._launch["worker_argv"], output, dies=True)
         except (OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
             _say("worker.not_started", error=str(error))
             return f"cannot execute {self._launch['worker_argv'][:1]}: {error}"
+        finally:
+            if self._capture is not None:
+                self._capture.close_write_end()
         _say("worker.started", pid=self._worker)
         return None
+
+    def _begin_capture(self, log_fd: int) -> int:
+        """Returns where the worker is to write: its log, or the mask in front of it."""
+        if self._mask is None:
+            return log_fd
+        from mosaic_workerkit.capture import OutputCapture, SignalFile
+
+        self._signals = SignalFile(_WATCHED)
+        self._capture = OutputCapture(self._mask, os.dup(log_fd))
+        return self._capture.write_fd
+
+    def _wait(self, timeout_s: float) -> int | None:
+        """Until a signal comes; its number, or None after the timeout."""
+        if self._capture is not None and self._signals is not None:
+            got = self._capture.wait(self._signals, timeout_s)
+            self._note_masked()
+            return got
+        found = signal.sigtimedwait(_WATCHED, timeout_s)
+        return None if found is None else int(found.si_signo)
+
+    def _note_masked(self) -> None:
+        """Say once of each secret that it was masked."""
+        if self._mask is None or all(name in self._notes for name in self._mask.found):
+            return
+        self._notes |= self._mask.notes()
+        self._write_notes()
 
     def _start_shipper(self, more: list[str]) -> None:
         self._shipper_due = None
@@ -170,6 +229,7 @@ class Runner:
         return {"MOSAIC_DOORS": json.dumps(self._doors)} if self._doors else {}
 
     def _environment(self) -> dict[str, str]:
+        capture = {} if self._capture is None else {_ENV_CAPTURE: str(self._capture.inode)}
         return {
             **os.environ,
             **self._launch.get("env", {}),
@@ -179,6 +239,7 @@ class Runner:
             "PYTHONUNBUFFERED": "1",
             # Told, for a shipper may come to look after the runner's death.
             "MOSAIC_RUNNER_PID": str(self._pid),
+            **capture,
         }
 
     def _watch_worker(self) -> None:
@@ -186,9 +247,9 @@ class Runner:
         while not self._worker_has_ended():
             due = [t for t in (self._kill_due, self._shipper_due) if t is not None]
             timeout = min([_FILES_LOOK_S, *(when - time.monotonic() for when in due)])
-            got = signal.sigtimedwait(_WATCHED, max(0.0, timeout))
+            got = self._wait(max(0.0, timeout))
             self._restore_files(has_ended=False)
-            if got is not None and got.si_signo in _STOP_SIGNALS:
+            if got in _STOP_SIGNALS:
                 self._ask_worker_to_stop()
             if self._kill_due is not None and time.monotonic() >= self._kill_due:
                 self._kill_tree()
@@ -202,10 +263,17 @@ class Runner:
                 _say("files.restored")
                 self._notes["files"] = DELETED
                 self._write_info()
-                notes = self._run_dir / "control/runner_notes.json"
-                _replace(notes, self._notes, notes.with_name(".runner_notes.json"))
+                self._write_notes()
         except OSError as error:
             _say("files.not_restored", error=str(error))
+
+    def _write_notes(self) -> None:
+        """For the heartbeat; the exit report has them in any case."""
+        notes = self._run_dir / "control/runner_notes.json"
+        try:
+            _replace(notes, self._notes, notes.with_name(".runner_notes.json"))
+        except OSError as error:
+            _say("notes.not_written", error=str(error))
 
     def _worker_has_ended(self) -> bool:
         if self._worker is None:
@@ -279,6 +347,9 @@ class Runner:
         if self._shipper is not None:
             spared.add(self._shipper)
         strays = end_strays(self._launch["run_id"], self._pid, self._worker, spared)
+        if self._capture is not None:
+            self._capture.finish()
+            self._note_masked()
         self._restore_files(has_ended=True)
         if self._worker is not None:
             _, status, used = os.wait4(self._worker, 0)
@@ -290,7 +361,8 @@ class Runner:
             end["cpu_s"] = used.ru_utime + used.ru_stime
             end["max_rss_bytes"] = used.ru_maxrss * 1024
             self._worker = None
-            end["last_words"] = _last_words(self._run_dir / "control/last_words")
+            words = _last_words(self._run_dir / "control/last_words")
+            end["last_words"] = self._mask.in_text(words) if words and self._mask else words
         self._end = {
             "run_id": self._launch["run_id"],
             "attempt": self._launch["attempt"],

@@ -5,6 +5,7 @@ after it, types as the wire promises them. Calls come from one thread of one pro
 """
 
 import json
+import os
 import re
 import sys
 import time
@@ -43,6 +44,7 @@ from mosaic_workerkit.artifacts import (
     measure,
 )
 from mosaic_workerkit.errors import ArtifactPathRefused, ContractViolation, RunFolderInvalid
+from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
 from mosaic_workerkit.own_files import SETTLE_S
 from mosaic_workerkit.plain import act_value, plain_hook
@@ -57,6 +59,7 @@ _EXTRA_TYPE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 _POLICY = int(Actor.POLICY)
 """Plain, for `step` takes what is no exact int the long way."""
 
+_decode = msgspec.msgpack.decode
 _encode = msgspec.msgpack.Encoder(enc_hook=plain_hook).encode
 _monotonic_ns = time.monotonic_ns
 
@@ -78,6 +81,9 @@ class Telemetry:
             spec.when_outbox_full,
         )
         self._t0_ns = self._outbox.t0_ns
+        mask = SecretMask(read_secrets(os.environ))
+        self._mask = mask if mask else None
+        self._append = self._outbox.append if not mask else self._append_masked
         self._progress = ProgressWriter(run_dir)
         self.progress: Callable[..., None] = self._progress.tell
         """`progress(step, total=None)`: environment steps done. No system call: call it as often as you like."""
@@ -152,7 +158,7 @@ class Telemetry:
             outbox.next_seq, dt, env, episode, step, action, reward, flags, hash, actor, observation
         )
         try:
-            outbox.append(_encode(record), may_drop=True)
+            self._append(_encode(record), may_drop=True)
         except TypeError as error:
             raise ContractViolation(f"step: {error}; give plain values or arrays") from error
 
@@ -168,8 +174,9 @@ class Telemetry:
         if not self._may_step or outbox.thinned:
             self._ready("metrics")
         dt = (_monotonic_ns() - self._t0_ns) // 1000
+        append = self._append
         for name, value in values:
-            outbox.append(_encode(Metric(outbox.next_seq, dt, name, step, value)))
+            append(_encode(Metric(outbox.next_seq, dt, name, step, value)))
 
     def count_lost_steps(self, count: int) -> None:
         """Count steps that happened and could not be recorded; the run shows the sum as dropped."""
@@ -262,6 +269,7 @@ class Telemetry:
         if words is None:
             notes.pop(name, None)
         else:
+            words = words if self._mask is None else self._mask.in_text(words)
             notes[name] = words[:MAX_NOTE_CHARS]
         try:
             with atomic_file(self.run_dir / file) as draft:
@@ -390,7 +398,7 @@ class Telemetry:
 
     def _write(self, record: Record) -> None:
         try:
-            self._outbox.append(_encode(record))
+            self._append(_encode(record))
         except TypeError as error:
             raise ContractViolation(
                 f"{type(record).__name__}: {error}; give plain values"
@@ -405,7 +413,17 @@ class Telemetry:
             raise ContractViolation(
                 f"{type(record).__name__} does not fit the event contract: {error}"
             ) from error
-        self._outbox.append(data)
+        self._append(data)
+
+    def _append_masked(self, record: bytes, may_drop: bool = False) -> bool:
+        """For a run with secrets: as the outbox, with the values masked."""
+        if self._mask is not None and self._mask.is_in(record):
+            known = len(self._mask.found)
+            record = _encode(self._mask.in_value(_decode(record)))
+            if len(self._mask.found) > known:
+                for name, words in self._mask.notes().items():
+                    self.note(f"secret {name}", words, kept=True)
+        return self._outbox.append(record, may_drop)
 
     def _refuse(self, what: str) -> None:
         if self.ended:
@@ -419,6 +437,8 @@ class Telemetry:
     def _list(self, where: str, *, kind: str, size: int, digest: str | None, **more: Any) -> None:
         entry = {"path": where, "kind": kind, "bytes": size, "sha256": digest, **more}
         entry["attempt"] = self.attempt
+        if self._mask is not None:
+            entry = self._mask.in_value(entry)
         add_to_manifest(self.run_dir, entry)
 
 

@@ -11,6 +11,8 @@ import threading
 import time
 from collections import deque
 
+from mosaic_workerkit.capture import is_captured
+
 REDRAW_S = 1.0
 QUEUE_BYTES = 4 * 2**20
 """What a slow reader may be behind before it misses something; a file is never behind."""
@@ -24,8 +26,9 @@ class OutputCopy:
     def __init__(self, fd: int) -> None:
         self._bar = b""
         self._bar_due = 0.0
-        kind = os.fstat(fd).st_mode
-        self._sink = _File(fd) if stat.S_ISREG(kind) else _Reader(fd)
+        # The runner, which masks secrets, takes everything; any other reader may be slow or gone.
+        is_reliable = stat.S_ISREG(os.fstat(fd).st_mode) or is_captured(fd, os.environ)
+        self._sink = _File(fd) if is_reliable else _Reader(fd)
 
     @property
     def lost_bytes(self) -> int:
@@ -86,7 +89,7 @@ def _last_states(data: bytes) -> bytes:
 
 
 class _File:
-    """A file takes what it is given, or says that the disk is full."""
+    """A file takes what it is given, or says that the disk is full. So does the runner, in front of the log."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
