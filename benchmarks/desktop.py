@@ -1,6 +1,6 @@
 """The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
 
-    var/venvs/tests/bin/python benchmarks/desktop.py [flood open list charts memory]
+    var/venvs/tests/bin/python benchmarks/desktop.py [flood state open list charts memory]
         [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its Client, window, connection) in a process of its own, offscreen and in
@@ -10,7 +10,9 @@ steps, which the window does not ask for) and once nothing but metrics; a pictur
 the widget is painted, a timer of 2 ms finds stalls of the event loop (by the wall clock and in the thread's CPU time,
 which other work on the machine does not disturb); then Stop is clicked. `open`: a run of 10 million events in the store
 is opened, until a curve is painted and until all charts reach its last step. `list`: 5,000 runs under the wheel.
-`memory`: ten minutes of the flood of metrics; what the process has allocated (its anonymous pages) over time, and the
+`state`: one run reports
+20,000 metrics/s of 500 names and ends; how long after the gateway's record says so the window's badge says so, how far
+behind the data was at most, and how much longer the shown time ran than the run. `memory`: ten minutes of the flood of metrics; what the process has allocated (its anonymous pages) over time, and the
 slope of its second half by least squares, extrapolated to an hour. `charts`: four curves of
 100,000 points in follow mode in a grid of 1000x600, each seed for itself and as a group; no stack. `--seconds` is how
 long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000` takes some four
@@ -21,25 +23,29 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from many_runs import MANIFEST, running
 from past_runs import add_events, add_records
 from warm_stack import VENVS, WarmStack, warm_stack
 
-PARTS = ("flood", "open", "list", "charts", "memory")
+PARTS = ("flood", "state", "open", "list", "charts", "memory")
 RUNS = 4
 RATE = 10_000.0
 MIXES = {"training": 0.1, "metrics": 1.0}
 """Share of metrics among what an episode holds."""
-SECONDS = {"flood": 30.0, "memory": 600.0}
+SECONDS = {"flood": 30.0, "state": 60.0, "memory": 600.0}
+STATE_RATE, STATE_NAMES = 20_000.0, 500
 LONG = 10_000_000
 LISTED = 5_000
 SCREEN = "1280x800x24"
+POLL_S = 0.02
 
 
 def main() -> None:
@@ -53,13 +59,16 @@ def main() -> None:
     seconds = {part: options.seconds or usual for part, usual in SECONDS.items()}
     platforms = options.platform or ["offscreen", "xcb"]
     os.environ["MOSAIC_CPU_LIMIT"] = "1024"  # or the queue would let in one run a core
-    if {"flood", "memory"} & set(options.parts):
+    if {"flood", "state", "memory"} & set(options.parts):
         with warm_stack() as stack:
             (stack.home / "workers.d" / "paced.toml").write_text(MANIFEST)
             if "flood" in options.parts:
                 for mix in MIXES:
                     for platform in platforms:
                         measure_flood(stack, mix, platform, "flood", seconds["flood"])
+            if "state" in options.parts:
+                for platform in platforms:
+                    measure_state(stack, platform, seconds["state"])
             if "memory" in options.parts:
                 measure_flood(stack, "metrics", platforms[0], "memory", seconds["memory"])
     if {"open", "list"} & set(options.parts):
@@ -78,6 +87,39 @@ def measure_flood(stack: WarmStack, mix: str, platform: str, part: str, seconds:
         told = client(stack.home, platform, part, ids, seconds)
         stored = (reader.event_count() - before) / (time.monotonic() - began)
     tell(told, mix=mix, stored_per_s=round(stored))
+
+
+def measure_state(stack: WarmStack, platform: str, seconds: float) -> None:
+    """One run of many curves, watched until its end is shown."""
+    with (
+        stack.reader() as reader,
+        running(stack, reader, 1, STATE_RATE, names=float(STATE_NAMES)) as pids,
+        ThreadPoolExecutor(1) as pool,
+        stack.client() as mosaic,
+    ):
+        (worker,) = pids["worker"]
+        run_id = _run_of(worker)
+        watching = pool.submit(client, stack.home, platform, "state", [run_id], seconds)
+        before, began = reader.event_count(), time.monotonic()
+        time.sleep(seconds)  # the time that is measured over
+        stored = (reader.event_count() - before) / (time.monotonic() - began)
+        os.kill(worker, signal.SIGTERM)
+        while not mosaic.run(run_id).state.is_final:
+            time.sleep(POLL_S)  # the record is asked for, so that nothing live is trusted
+        known = time.time()
+        told = watching.result()
+        took_s = mosaic.run(run_id).elapsed_s or 0.0
+    tell(
+        {
+            "part": "state",
+            "platform": platform,
+            "stored_per_s": round(stored),
+            "shown_after_s": round(float(str(told["shown_at"])) - known, 2),
+            "behind_at_most_s": told["behind_at_most_s"],
+            "elapsed_too_long_s": round(float(str(told["elapsed_at_most_s"])) - took_s, 2),
+            "thread_cpu_percent": told["thread_cpu_percent"],
+        }
+    )
 
 
 def measure_past(parts: list[str], platforms: list[str], events: int) -> None:

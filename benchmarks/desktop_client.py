@@ -21,6 +21,7 @@ from PyQt6.QtWidgets import QApplication, QLineEdit
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import Client
 from mosaic_gui.app.collector import settle_collector
+from mosaic_gui.state.run_row import elapsed_s, now
 from mosaic_gui.theme.apply import apply_theme, load_fonts
 from mosaic_gui.theme.tokens import DARK
 from mosaic_gui.views.main_window import RUNS
@@ -156,6 +157,33 @@ def _stop(client: Client, runs: list[str]) -> Told:
     }
 
 
+def state(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+    """A run that ends while its metrics flood in: when its badge says so, by the wall clock."""
+    client.open_runs(runs)
+    pulse.begin()
+    behind = elapsed = 0.0
+    word = RunState.SUCCEEDED.value.capitalize()
+
+    def is_shown() -> bool:
+        nonlocal behind, elapsed
+        behind = max(behind, client.store.behind_s)
+        run = client.store.runs[runs[0]]
+        if not run.state.is_final:
+            elapsed = max(elapsed, elapsed_s(run, now()) or 0.0)
+        return client.window.watch.badge.text() == word
+
+    wait(is_shown, "the end is shown", seconds + WAIT_S)
+    shown_at = time.time()
+    used = pulse.told()["thread_cpu_percent"]
+    wait(lambda: client.store.followed[runs[0]].ended, "all events are here", WAIT_S)
+    return {
+        "shown_at": shown_at,
+        "behind_at_most_s": round(behind, 1),
+        "elapsed_at_most_s": elapsed,
+        "thread_cpu_percent": used,
+    }
+
+
 def opening(client: Client, pulse: Pulse, runs: list[str], _seconds: float) -> Told:
     """A run of millions of events: from the wish to the first curve on the screen, and to the last."""
     painted: list[float] = []
@@ -273,6 +301,7 @@ PARTS: dict[str, Callable[[Client, Pulse, list[str], float], Told]] = {
     "list": listing,
     "memory": memory,
     "open": opening,
+    "state": state,
 }
 
 if __name__ == "__main__":
