@@ -1,6 +1,6 @@
 """The desktop client under load: frames, input, opening a long run, a long list, stop, memory.
 
-    var/venvs/tests/bin/python benchmarks/desktop.py [flood state open list charts memory]
+    var/venvs/tests/bin/python benchmarks/desktop.py [flood state start open list charts memory]
         [--platform offscreen xcb] [--seconds S] [--events N]
 
 Method: real stacks, and the program itself (its Client, window, connection) in a process of its own, offscreen and in
@@ -10,10 +10,11 @@ steps, which the window does not ask for) and once nothing but metrics; a pictur
 the widget is painted, a timer of 2 ms finds stalls of the event loop (by the wall clock and in the thread's CPU time,
 which other work on the machine does not disturb); then Stop is clicked. `open`: a run of 10 million events in the store
 is opened, until a curve is painted and until all charts reach its last step. `list`: 5,000 runs under the wheel.
-`state`: one run reports
-20,000 metrics/s of 500 names and ends; how long after the gateway's record says so the window's badge says so, how far
-behind the data was at most, and how much longer the shown time ran than the run. `memory`: ten minutes of the flood of metrics; what the process has allocated (its anonymous pages) over time, and the
-slope of its second half by least squares, extrapolated to an hour. `charts`: four curves of
+`state`: one run reports 20,000 metrics/s of 500 names and ends; how long after the gateway's record says so the
+window's badge says so, how far behind the data was at most, and how much longer the shown time ran than the run.
+`start`: CPU time of the program from its start to its first paint, without a stack, nine times. `memory`: ten minutes
+of the flood of metrics; what the process has allocated (its anonymous pages) over time, and the slope of its second
+half by least squares, extrapolated to an hour. `charts`: four curves of
 100,000 points in follow mode in a grid of 1000x600, each seed for itself and as a group; no stack. `--seconds` is how
 long a flood is watched (30; memory 600). `flood open list --platform offscreen --events 1000000` takes some four
 minutes. One JSON object a line.
@@ -24,8 +25,10 @@ import contextlib
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,13 +38,14 @@ from many_runs import MANIFEST, running
 from past_runs import add_events, add_records
 from warm_stack import VENVS, WarmStack, warm_stack
 
-PARTS = ("flood", "state", "open", "list", "charts", "memory")
+PARTS = ("flood", "state", "start", "open", "list", "charts", "memory")
 RUNS = 4
 RATE = 10_000.0
 MIXES = {"training": 0.1, "metrics": 1.0}
 """Share of metrics among what an episode holds."""
 SECONDS = {"flood": 30.0, "state": 60.0, "memory": 600.0}
 STATE_RATE, STATE_NAMES = 20_000.0, 500
+STARTS = 9
 LONG = 10_000_000
 LISTED = 5_000
 SCREEN = "1280x800x24"
@@ -73,6 +77,9 @@ def main() -> None:
                 measure_flood(stack, "metrics", platforms[0], "memory", seconds["memory"])
     if {"open", "list"} & set(options.parts):
         measure_past(options.parts, platforms, options.events)
+    if "start" in options.parts:
+        for platform in platforms:
+            measure_start(platform)
     if "charts" in options.parts:
         for platform in platforms:
             tell(program("desktop_charts.py", [], platform, 60))
@@ -122,6 +129,24 @@ def measure_state(stack: WarmStack, platform: str, seconds: float) -> None:
     )
 
 
+def measure_start(platform: str) -> None:
+    """The program until its first paint; the first of ten starts reads the files from the disk, and does not count."""
+    with tempfile.TemporaryDirectory(prefix="mosaic-bench-") as home:
+        os.environ["MOSAIC_HOME"] = home
+        told = [program("desktop_start.py", [], platform, 60) for _ in range(STARTS + 1)][1:]
+        del os.environ["MOSAIC_HOME"]
+    used = sorted(float(str(one["cpu_ms"])) for one in told)
+    middle = statistics.median(used)
+    tell(
+        {
+            "part": "start",
+            "platform": platform,
+            "cpu_to_first_paint_ms": middle,
+            "range_ms": used[:: STARTS - 1],
+        }
+    )
+
+
 def measure_past(parts: list[str], platforms: list[str], events: int) -> None:
     """What lies in the store and in the list, beside a stack that has nothing else to do."""
     with warm_stack() as stack:
@@ -153,7 +178,7 @@ def client(
 
 def program(name: str, arguments: list[str], platform: str, timeout_s: float) -> dict[str, object]:
     """Run one in the client's own environment and return what it told."""
-    argv = [VENVS / "gui" / "bin" / "python", Path(__file__).with_name(name), *arguments]
+    argv = [VENVS / "gui" / "bin" / "python", "-P", Path(__file__).with_name(name), *arguments]
     with screen(platform) as environ:
         done = subprocess.run(
             argv,

@@ -143,7 +143,7 @@ def test_no_key_is_written_by_the_client(
     client = Client(home)
     client.launch.take_catalogue(WorkerEntries(workers=[tracked_worker("wandb")]))
     client.window.show()
-    key = client.window.findChild(TrackingKey)
+    key = client.window.train.findChild(TrackingKey)
     assert key is not None
     given = QSignalSpy(client.launch.secret_wanted)
     box = client.window.findChild(QCheckBox, "field.parameters.track")

@@ -45,12 +45,26 @@ def test_what_has_no_step_takes_that_of_its_moment() -> None:
 
 
 def test_steps_that_fall_do_not_fold_the_line() -> None:
-    """A worker that tells an older step late is drawn at the newest place, and no point is dropped."""
+    """A point that a worker reports late is drawn at its own step, and no point is dropped."""
     batch = metrics(1, "m", [1.0, 2.0, 3.0])
     batch.columns["metric"]["step"] = [10, 30, 20]
-    places = curves_of(batch).x_of("m", XAxis.STEP)
-    assert places.tolist() == [10, 30, 30]
-    assert (np.diff(places) >= 0).all()
+    curves = curves_of(batch)
+    (part,) = curves.parts_of("m", XAxis.STEP)
+    assert part.x.tolist() == [10, 20, 30]
+    assert curves.series["m"].values[part.places].tolist() == [1, 3, 2]
+
+
+def test_each_pass_is_at_its_own_steps() -> None:
+    """Steps that go back begin another line; against time all of it is one."""
+    batch = metrics(1, "m", [float(n) for n in range(10)])
+    batch.columns["metric"]["step"] = [0, 400, 800, 1200, 900, 1000, 1100, 1300, 1500, 1700]
+    curves = curves_of(batch)
+    parts = curves.parts_of("m", XAxis.STEP)
+    assert [part.x.tolist() for part in parts] == [
+        [0, 400, 800, 1200],
+        [900, 1000, 1100, 1300, 1500, 1700],
+    ]
+    assert len(curves.parts_of("m", XAxis.WALL)) == 1
 
 
 def test_returns_come_first_and_the_machine_last() -> None:

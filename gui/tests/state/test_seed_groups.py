@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.specimen import run, run_id
 
-from mosaic_gui.state.seed_groups import mean_band, seed_groups
+from mosaic_gui.state.mean_band import mean_band
+from mosaic_gui.state.seed_groups import seed_groups
 
 
 def test_only_the_seed_may_differ() -> None:

@@ -7,6 +7,7 @@ from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.curves import EPISODE_LENGTH, EPISODE_RETURN
+from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import first_charts
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -179,3 +180,60 @@ def test_the_card_comes_with_the_end(model: WatchModel, store: Store) -> None:
     assert model.card is None
     store.take_runs([run(0, RunState.FAILED, revision=2)])
     assert model.card is not None
+
+
+def passes(n: int = 0) -> EventBatch:
+    """Steps 0 to 1,200 with values of 1, then 900 to 1,700 with values of 5."""
+    steps = [*range(0, 1201, 10), *range(900, 1701, 10)]
+    batch = metrics(100, "m", [1.0] * 121 + [5.0] * 81, n)
+    batch.columns["metric"]["step"] = steps
+    return batch
+
+
+def test_steps_that_go_back_are_a_pass_of_their_own(model: WatchModel) -> None:
+    """Each pass is drawn at its own steps with its own values, and can be told from the others."""
+    model._store.apply(passes())
+    older, newest = model.drawn("m", 0, 1e9, 2_000)
+    assert (older.is_older, newest.is_older) == (True, False)
+    assert (older.last, newest.last) == (None, 5.0)
+    for drawn, first, last, value in ((older, 0, 1200, 1.0), (newest, 900, 1700, 5.0)):
+        for line in (drawn.raw, drawn.smooth):
+            assert line is not None
+            assert (line.x[0], line.x[-1]) == (first, last)
+            assert line.y == pytest.approx(value)
+            assert line.connect[:-1].all()
+    assert model.extent("m") == (0, 1700)
+    assert [(r.label[-11:], r.value) for r in model.nearest("m", 1000)] == [
+        ("pass 2 of 2", 5.0),
+        ("pass 1 of 2", 1.0),
+    ]
+    assert [r.value for r in model.nearest("m", 500)] == [5.0, 1.0]
+    assert [r.value for r in model.nearest("m", 1600)] == [5.0]
+
+
+def test_many_passes_are_drawn_as_two_curves(model: WatchModel) -> None:
+    """However often a program goes through its steps, the earlier passes are one curve of a bounded size."""
+    steps = [step for _ in range(400) for step in range(100)]
+    batch = metrics(100, "m", [float(n % 7) for n in range(len(steps))])
+    batch.columns["metric"]["step"] = steps
+    model._store.apply(batch)
+    older, newest = model.drawn("m", 0, 1e9, 800)
+    assert newest.raw.x.tolist() == list(range(100))
+    assert np.count_nonzero(older.raw.connect == 0) == 399
+    assert len(older.raw.x) < 20_000
+
+
+def test_a_mean_takes_the_history_that_holds(model: WatchModel) -> None:
+    """Of a seed that went back the mean has the steps of the later pass, and before them those of the earlier."""
+    store = model._store
+    store.replace_runs([run(0), run(1)])
+    store.follow(run_id(1))
+    for n in range(2):
+        store.apply(passes(n))
+    model.watch(run_id(0), [run_id(1)])
+    model.set_smoothing(0)
+    mean = next(d for d in model.drawn("m", 0, 1e9, 800) if d.band is not None)
+    assert mean.smooth is not None
+    assert mean.smooth.y[mean.smooth.x < 880] == pytest.approx(1.0)
+    assert mean.smooth.y[mean.smooth.x > 920] == pytest.approx(5.0)
+    assert mean.smooth.x[-1] == 1700

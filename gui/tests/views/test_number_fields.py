@@ -30,6 +30,8 @@ def client(qtbot: QtBot, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
     made = Client(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
+    for page in (TRAIN, TRAINED, SETTINGS):
+        getattr(made.window, page)  # they are made when they are first wanted
     made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
     entry = worker()
     assert entry.description is not None

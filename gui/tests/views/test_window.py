@@ -1,19 +1,25 @@
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PyQt6.QtCore import Qt
+from PyQt6.QtCore import QEvent, QObject, Qt
 from PyQt6.QtTest import QSignalSpy
-from PyQt6.QtWidgets import QApplication, QPushButton
+from PyQt6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from mosaic_contracts.runs import ArtifactRow
+from mosaic_gui.app import warm_up
 from mosaic_gui.app.client import Client
 from mosaic_gui.app.program import FRAME, fits
+from mosaic_gui.app.warm_up import WarmUp
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.apply import current
 from mosaic_gui.views.agents_dock import FOLDED_WIDTH, WIDTH
+from mosaic_gui.views.arrangement import BUILT_IN, HUMAN
 from mosaic_gui.views.main_window import PAGES, RUNS, TRAIN, WATCH
 
 LEFT = Qt.MouseButton.LeftButton
@@ -163,3 +169,66 @@ def test_the_first_window_is_all_on_the_screen(client: Client) -> None:
     assert not fits(client.window)
     client.window.resize(screen.availableSize() - FRAME)
     assert fits(client.window)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_made_without_another_window(client: Client, page: str) -> None:
+    """While a page is made for a window that is there, no part of it is a window for a moment and takes the focus."""
+    client.window.show()
+    QApplication.processEvents()
+    shown: list[str] = []
+
+    class Shows(QObject):
+        """Hears of every window that appears."""
+
+        def eventFilter(self, target: QObject | None, event: QEvent | None) -> bool:
+            is_show = event is not None and event.type() == QEvent.Type.Show
+            if is_show and isinstance(target, QWidget) and target.isWindow():
+                shown.append(f"{type(target).__name__} {target.objectName()}")
+            return False
+
+    shows = Shows()
+    app = QApplication.instance()
+    assert app is not None
+    app.installEventFilter(shows)
+    getattr(client.window, page)
+    app.removeEventFilter(shows)
+    assert shown == []
+
+
+def test_a_program_opens_its_window_without_numpy_and_charts(tmp_path: Path) -> None:
+    """What only charts need is imported after the first paint: it is as much as all the rest of a start."""
+    script = (
+        "import sys; from pathlib import Path; from PyQt6.QtWidgets import QApplication; app = QApplication([]);"
+        "from mosaic_gui.app.program import Client; client = Client(Path(sys.argv[1])); client.window.show();"
+        "app.processEvents();"
+        "late = ('numpy', 'pyqtgraph', 'keyring', 'mosaic_gui.views.watch_page');"
+        "print([name for name in late if name in sys.modules])"
+    )
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_page_for_charts_is_made_once_the_window_was_painted(
+    qtbot: QtBot, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody who opens a run waits for its imports and its page; layouts that were kept are applied to it then."""
+    monkeypatch.setattr(warm_up, "REST_MS", 0)
+    client.layouts.apply(HUMAN, go=False)
+    warm = WarmUp(client)
+    warm.start()
+    was_made = client.window.has_watch
+    with qtbot.waitSignal(warm.done, timeout=10_000):
+        client.window.show()
+    assert (was_made, client.window.has_watch) == (False, True)
+    assert client.window.page != WATCH
+    assert client.window.watch.stage.is_large == BUILT_IN[HUMAN].stage_is_large
+    warm.stop()

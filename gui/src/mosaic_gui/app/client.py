@@ -1,9 +1,11 @@
 """The whole client: builds every part, and ends them in order."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PyQt6.QtCore import QEvent, QObject, QTimer, QUrl, pyqtSignal
 from PyQt6.QtGui import QDesktopServices, QGuiApplication
@@ -50,13 +52,14 @@ from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.trained import TrainedModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.connection_page import ConnectionPage
-from mosaic_gui.views.lane_banner import LaneBanner
 from mosaic_gui.views.main_window import PAGES, RUNS, TRAIN, WATCH, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
-from mosaic_gui.views.settings_page import SettingsPage
-from mosaic_gui.views.train_page import TrainPage
-from mosaic_gui.views.trained_page import TrainedPage
-from mosaic_gui.views.watch_page import WatchPage
+
+if TYPE_CHECKING:
+    from mosaic_gui.views.settings_page import SettingsPage
+    from mosaic_gui.views.train_page import TrainPage
+    from mosaic_gui.views.trained_page import TrainedPage
+    from mosaic_gui.views.watch_page import WatchPage
 
 SECOND_MS = 1_000
 KEPT_IN = "gui"
@@ -215,10 +218,11 @@ class Client(QObject):
 
     def open_runs(self, run_ids: list[str]) -> None:
         """Watch the first run with the others laid over it."""
+        page = self.window.watch  # made first, so that it hears what the model tells
         self.watching.watch(run_ids)
         run = self.store.runs.get(run_ids[0]) if run_ids else None
         is_analytics = run is not None and self.agents.lane(run.spec.worker) == ANALYTICS
-        self.window.watch.open_side("side.files" if is_analytics else "side.log")
+        page.open_side("side.files" if is_analytics else "side.log")
         self.window.show_page(WATCH)
 
     def edit_copy(self, run_id: str, where: str = "") -> None:
@@ -296,33 +300,67 @@ class Client(QObject):
         self.window.setVisible(was_visible)
         self.remade.emit()
 
+    def make_train(self) -> TrainPage:
+        """The form of a new run."""
+        from mosaic_gui.views.train_page import TrainPage
+
+        return TrainPage(self.launch)
+
+    def make_trained(self) -> TrainedPage:
+        """What trained agents can do."""
+        from mosaic_gui.views.trained_page import TrainedPage
+
+        page = TrainedPage(self.trained)
+        page.watch_wanted.connect(lambda run_id: self.open_runs([run_id]))
+        page.train_wanted.connect(lambda: self.window.show_page(TRAIN))
+        return page
+
+    def make_settings(self) -> SettingsPage:
+        """What the user may choose."""
+        from mosaic_gui.views.settings_page import SettingsPage
+
+        where = str(self.memory.settings_path or "")
+        page = SettingsPage(self.memory.settings, where, self._languages)
+        page.changed.connect(self._on_setting)
+        return page
+
+    def make_watch(self) -> WatchPage:
+        """The page of a watched run."""
+        from mosaic_gui.views.lane_banner import LaneBanner
+        from mosaic_gui.views.watch_page import WatchPage
+
+        page = WatchPage(self.watch, self.feed, self.stage, self.mind, self.hardware)
+        banner = LaneBanner(self.watch, self.agents)
+        banner.record_wanted.connect(self.record_more)
+        page.add_banner(banner)
+        page.stop_wanted.connect(self._on_stop_wanted)
+        page.again_wanted.connect(self.acts.again)
+        page.resume_wanted.connect(self.acts.resume)
+        page.copy_wanted.connect(self.edit_copy)
+        page.back_wanted.connect(lambda: self.window.show_page(RUNS))
+        page.log.shown.connect(self.watching.show_log)
+        page.mind.shown.connect(self.minding.show)
+        page.stage.shown.connect(self.staging.show)
+        page.details.open_wanted.connect(lambda run_id: self.open_runs([run_id]))
+        page.outside.open_wanted.connect(self._on_outside_wanted)
+        page.files.save_wanted.connect(self.fetching.fetch)
+        page.files.cancel_wanted.connect(self.fetching.cancel)
+        page.files.train_on_wanted.connect(self.train_on)
+        page.files.play_wanted.connect(self.trained.play_now)
+        page.files.said.connect(self._say)
+        page.charts.said.connect(self._say)
+        self.acts.stop_refused.connect(page.stop_refused)
+        if self.watch.run_id:
+            page.charts.rebuild()
+        return page
+
     def _make_window(self) -> MainWindow:
         start = ConnectionPage(
             self.connection, self.stack_start.is_possible, self.memory.memory.stacks
         )
         runs = RunsPage(self.table, self.shown_runs, self.watch)
         runs.set_read(self.list_read)
-        train = TrainPage(self.launch)
-        watch = WatchPage(self.watch, self.feed, self.stage, self.mind, self.hardware)
-        trained = TrainedPage(self.trained)
-        trained.watch_wanted.connect(lambda run_id: self.open_runs([run_id]))
-        banner = LaneBanner(self.watch, self.agents)
-        banner.record_wanted.connect(self.record_more)
-        watch.add_banner(banner)
-        where = str(self.memory.settings_path or "")
-        settings = SettingsPage(self.memory.settings, where, self._languages)
-        settings.changed.connect(self._on_setting)
-        window = MainWindow(
-            self.connection,
-            self.hardware,
-            self.agents,
-            start,
-            runs,
-            train,
-            trained,
-            watch,
-            settings,
-        )
+        window = MainWindow(self.connection, self.hardware, self.agents, start, runs, self)
         window.notices.stay_s = self.memory.settings.notice_s
         start.start_wanted.connect(self._on_start_wanted)
         start.retry_wanted.connect(self._on_retry_wanted)
@@ -338,29 +376,9 @@ class Client(QObject):
         runs.grouping.setChecked(self.memory.settings.grouped)
         runs.grouping.toggled.connect(lambda on: self.memory.change("grouped", on))
         runs.copy_wanted.connect(self.edit_copy)
-        for page in (runs, trained):
-            page.train_wanted.connect(lambda: window.show_page(TRAIN))
-        watch.stop_wanted.connect(self._on_stop_wanted)
-        watch.again_wanted.connect(self.acts.again)
-        watch.resume_wanted.connect(self.acts.resume)
-        watch.copy_wanted.connect(self.edit_copy)
-        watch.back_wanted.connect(lambda: window.show_page(RUNS))
-        watch.log.shown.connect(self.watching.show_log)
-        watch.mind.shown.connect(self.minding.show)
-        watch.stage.shown.connect(self.staging.show)
-        watch.details.open_wanted.connect(lambda run_id: self.open_runs([run_id]))
-        watch.outside.open_wanted.connect(self._on_outside_wanted)
-        watch.files.save_wanted.connect(self.fetching.fetch)
-        watch.files.cancel_wanted.connect(self.fetching.cancel)
-        watch.files.train_on_wanted.connect(self.train_on)
-        watch.files.play_wanted.connect(self.trained.play_now)
-        watch.files.said.connect(self._say)
-        watch.charts.said.connect(self._say)
-        self.acts.stop_refused.connect(watch.stop_refused)
+        runs.train_wanted.connect(lambda: self.window.show_page(TRAIN))
         window.theme_wanted.connect(self.change_theme)
         window.closing.connect(self.close)
-        if self.watch.run_id:
-            watch.charts.rebuild()
         return window
 
     def _leave(self) -> None:

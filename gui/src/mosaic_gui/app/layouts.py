@@ -25,6 +25,8 @@ class Layouts(QObject):
         super().__init__(parent)
         self._say = say
         self._window: MainWindow | None = None
+        self._pending: Layout | str | None = None
+        """A layout, or the name of a built-in one, for the page of a watched run, which was not made yet."""
         self._kept: QSettings | None = None
         if folder is not None:
             path = str(folder / "layouts.ini")
@@ -45,6 +47,7 @@ class Layouts(QObject):
         self._window = window
         window.layout_wanted.connect(self.apply)
         window.layout_menu_wanted.connect(self._open_menu)
+        window.watch_made.connect(self._on_watch_made)
         if before is not None:
             self._take(before)
         elif not self._restore(LAST):
@@ -61,7 +64,10 @@ class Layouts(QObject):
         """The program ends: the next start finds everything in its place."""
         if self._window is not None and self._kept is not None:
             self._kept.setValue("window/geometry", self._window.saveGeometry())
-            self._store(LAST, self.snapshot())
+            if self._window.has_watch:
+                self._store(LAST, self.snapshot())
+            elif self._kept.contains(f"{LAST}/places"):
+                self._kept.setValue(f"{LAST}/folded", self._window.roster.folded)
             self._kept.sync()
 
     def snapshot(self) -> Layout:
@@ -82,10 +88,11 @@ class Layouts(QObject):
         plan = BUILT_IN.get(name)
         if plan is not None:
             window.roster.set_folded(plan.folded)
-            window.watch.stage.set_large(plan.stage_is_large)
-            window.watch.area.arrange(plan)
+            self._pending = name
         else:
             self._restore(f"{_OWN}/{quote(name, safe='')}")
+        if go or window.has_watch:
+            self._arrange(window)
         if go:
             window.show_page(WATCH)
 
@@ -166,13 +173,29 @@ class Layouts(QObject):
 
     def _take(self, layout: Layout) -> None:
         window = self._require()
-        if not window.watch.area.take_places(layout.places, layout.curves_share):
-            self.apply(TRAIN, go=False)
-            self._say(tr_mark(_REFUSED))
-            return
         window.roster.set_folded(layout.folded)
-        window.watch.stage.set_large(layout.stage_is_large)
-        window.watch.area.show_middle(layout.stage)
+        self._pending = layout
+        if window.has_watch:
+            self._arrange(window)
+
+    def _on_watch_made(self) -> None:
+        self._arrange(self._require())
+
+    def _arrange(self, window: MainWindow) -> None:
+        """Give the page of a watched run the layout that waits for it."""
+        watch, pending = window.watch, self._pending
+        self._pending = None
+        if isinstance(pending, str):
+            plan = BUILT_IN[pending]
+            watch.stage.set_large(plan.stage_is_large)
+            watch.area.arrange(plan)
+        elif pending is not None:
+            if not watch.area.take_places(pending.places, pending.curves_share):
+                self.apply(TRAIN, go=False)
+                self._say(tr_mark(_REFUSED))
+                return
+            watch.stage.set_large(pending.stage_is_large)
+            watch.area.show_middle(pending.stage)
 
     def _require(self) -> MainWindow:
         if self._window is None:

@@ -16,7 +16,7 @@ from mosaic_gui.app.collector import settle_collector
 from mosaic_gui.app.languages import find_languages, names, speak
 from mosaic_gui.app.remembering import Remembering
 from mosaic_gui.app.scheme import tokens_for
-from mosaic_gui.app.screenshot import Screenshots
+from mosaic_gui.app.warm_up import WarmUp
 from mosaic_gui.errors import StackUnknown
 from mosaic_gui.net.location import data_root
 from mosaic_gui.state.settings import SYSTEM
@@ -57,8 +57,9 @@ def run_program(arguments: Arguments) -> int:
             client.window.setWindowState(Qt.WindowState.WindowMaximized)
     sys.excepthook = _report
     heed = _heed_signals(app)
+    warm_up = WarmUp(client)
+    warm_up.start()
     client.window.show()
-    settle_collector()
     client.remade.connect(settle_collector)
     if arguments.screenshot is not None:
         return _take_screenshots(app, client, arguments, arguments.screenshot)
@@ -66,6 +67,7 @@ def run_program(arguments: Arguments) -> int:
     _connect(client, arguments)
     code = app.exec()
     heed.stop()
+    warm_up.stop()
     client.close()
     return code
 
@@ -92,6 +94,8 @@ def _connect(client: Client, arguments: Arguments) -> None:
 
 
 def _take_screenshots(app: QApplication, client: Client, arguments: Arguments, folder: Path) -> int:
+    from mosaic_gui.app.screenshot import Screenshots
+
     pictures = Screenshots(client, folder, client)
     pictures.done.connect(app.exit)
     _connect(client, arguments)

@@ -6,7 +6,6 @@ from PyQt6.QtCore import QObject, QTimer
 
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_gui.app.session import Session
-from mosaic_gui.state.coarse import coarse_of
 from mosaic_gui.state.store import Changes
 from mosaic_gui.viewmodels.curves import Stretch
 
@@ -58,6 +57,8 @@ class Refining(QObject):
             reply.done.connect(partial(self._on_curves, session))
 
     def _on_curves(self, session: Session, found: CurveSet) -> None:
+        from mosaic_gui.state.coarse import coarse_of  # numpy, which the window opens without
+
         followed = session.store.followed.get(found.run_id)
         for curve in found.curves:
             series = followed.curves.series.get(curve.name) if followed else None

@@ -14,6 +14,8 @@ from mosaic_gui.viewmodels.curves import Drawn
 SMOOTH_WIDTH = 1.6
 ROUGH_FROM = 300
 """Points of a faint line from which it has no smooth edges: in a thicket nobody sees them, and they cost half."""
+OLDER_SHARE = 0.5
+"""Of the colour of a series in that of its earlier passes, which the newest one has gone over again."""
 _DASHES = (
     Qt.PenStyle.SolidLine,
     Qt.PenStyle.DashLine,
@@ -54,7 +56,7 @@ class CurveItems:
     def show(self, drawn: Drawn, width: float) -> None:
         """Draw a curve, its mean so many pixels wide."""
         tokens = current()
-        colour = QColor(series_colour(drawn.colour))
+        colour = line_colour(drawn)
         raw, smooth = drawn.raw, drawn.smooth
         self.raw.setData(
             raw.x,
@@ -67,7 +69,7 @@ class CurveItems:
         if smooth is None:
             self.smooth.setData([], [])
         else:
-            pen = _pen(colour, width)
+            pen = _pen(colour, 1.0 if drawn.is_older else width)
             pen.setStyle(_DASHES[drawn.colour // len(tokens.series) % len(_DASHES)])
             self.smooth.setData(smooth.x, smooth.y, connect=_connect(smooth), pen=pen)
         self._show_band(drawn, colour)
@@ -102,10 +104,16 @@ def series_colour(index: int) -> str:
     return series[index % len(series)]
 
 
+def line_colour(drawn: Drawn) -> QColor:
+    """Colour of the smooth line, or of the raw one where it is alone; of earlier passes it is paler."""
+    colour = series_colour(drawn.colour)
+    return QColor(mixed(colour, current().surface, OLDER_SHARE) if drawn.is_older else colour)
+
+
 def raw_colour(drawn: Drawn) -> QColor:
     """Colour of the raw line: that of the series, paler where a smooth line or a mean lies over it."""
     tokens = current()
-    colour = series_colour(drawn.colour)
+    colour = line_colour(drawn).name()
     if _is_alone(drawn):
         return QColor(colour)
     share = 0.14 if drawn.is_faint else 0.32 if tokens.is_dark else 0.28

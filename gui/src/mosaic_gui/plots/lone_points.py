@@ -7,7 +7,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PyQt6.QtGui import QColor
 
-from mosaic_gui.plots.curve_items import raw_colour, series_colour
+from mosaic_gui.plots.curve_items import line_colour, raw_colour
 from mosaic_gui.state.decimation import Floats, Line
 from mosaic_gui.viewmodels.curves import Drawn
 
@@ -53,7 +53,7 @@ def _lines(drawn: Sequence[Drawn]) -> Iterator[tuple[Line, QColor]]:
         yield one.raw, raw_colour(one)
     for one in drawn:
         if one.smooth is not None:
-            yield one.smooth, QColor(series_colour(one.colour))
+            yield one.smooth, line_colour(one)
 
 
 def _joined(parts: Sequence[Floats]) -> NDArray[np.float64]:

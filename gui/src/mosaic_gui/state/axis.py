@@ -1,6 +1,10 @@
 """What runs from left to right in a chart."""
 
 from enum import StrEnum
+from typing import Final
+
+MOST_SMOOTHING: Final = 0.999
+"""Weight of the past in a smoothed curve; 1 would ignore all points but the first."""
 
 
 class XAxis(StrEnum):

@@ -12,6 +12,7 @@ from mosaic_contracts.curve_set import EPISODE_LENGTH, EPISODE_RETURN, DrawnCurv
 from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.coarse import coarse_of, columns_of
 from mosaic_gui.state.follow import EventBatch
+from mosaic_gui.state.passes import Part, split
 from mosaic_gui.state.series import Series
 
 Floats = NDArray[np.float64]
@@ -70,8 +71,18 @@ class RunCurves:
             self._ends[curve.name] = parse_cursor(cursor)
             self._look_at_clock(series.t[0])
 
+    def parts_of(self, name: str, axis: XAxis) -> list[Part]:
+        """The points in the lines that they make: one for each pass over the steps, the newest last."""
+        series = self.series[name]
+        x = self.x_of(name, axis)
+        if axis is not XAxis.STEP or series.is_rising:
+            return [Part(x, slice(0, len(x)))]
+        if not np.isfinite(series.steps).any():
+            return [Part(np.maximum.accumulate(x), slice(0, len(x)))]
+        return split(x)
+
     def x_of(self, name: str, axis: XAxis) -> Floats:
-        """The points' places on an axis, never falling."""
+        """The points' places on an axis, in the order in which they were reported."""
         series = self.series[name]
         if axis is XAxis.WALL:
             return series.t
@@ -82,7 +93,7 @@ class RunCurves:
                 return np.arange(1, len(series) + 1, dtype=np.float64)
             ends = self.series.get(EPISODE_RETURN)
             return np.searchsorted(ends.t, series.t).astype(np.float64) if ends else series.t * 0.0
-        return series.steps if series.is_rising else np.maximum.accumulate(self._steps(series))
+        return series.steps if series.is_rising else self._steps(series)
 
     def _steps(self, series: Series) -> Floats:
         steps = series.steps

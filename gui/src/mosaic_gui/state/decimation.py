@@ -1,5 +1,6 @@
 """Fewer points that look the same: of each stretch the lowest and the highest, so that no spike is lost."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +71,17 @@ def line(x: Floats, y: Floats, buckets: int, breaks: NDArray[np.bool_] | None = 
     joined = np.zeros(len(kept), np.uint8)
     joined[:-1] = before[kept[1:]] == before[kept[:-1]]
     return Line(x[kept], _drawable(y[kept]), joined, gaps)
+
+
+def joined(lines: Sequence[Line]) -> Line:
+    """Lines one after another, with a break between each two."""
+    connect = [np.append(one.connect[:-1], np.uint8(0))[: len(one.x)] for one in lines]
+    return Line(
+        np.concatenate([one.x for one in lines]),
+        np.concatenate([one.y for one in lines]),
+        np.concatenate(connect),
+        np.concatenate([one.gaps_x for one in lines]),
+    )
 
 
 def spread_marks(gaps: Floats) -> Floats:

@@ -1,16 +1,18 @@
 """What the agents of one run told of their minds, in order, and in a bounded amount of memory."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from mosaic_contracts.mind import Look, Mind, look_at
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 Event = Mapping[str, Any]
-Table = NDArray[np.float32]
 
 FAMILIES = frozenset({"bdi", "policy"})
 """First words of the types that are of somebody's mind."""
@@ -30,7 +32,7 @@ class Values:
     step: int
     """Of the run."""
     epsilon: float | None
-    q: Table
+    q: NDArray[np.float32]
     """By state and action."""
 
 
@@ -138,7 +140,9 @@ def _count_until(events: Sequence[Event], seq: int) -> int:
     return low
 
 
-def _table(told: object) -> Table | None:
+def _table(told: object) -> NDArray[np.float32] | None:
+    import numpy as np  # the window opens without it
+
     try:
         table = np.array(told, dtype=np.float32)
     except (TypeError, ValueError):

@@ -1,16 +1,19 @@
 """All that is known of a run beside its curves, by name: where it comes from, what it may use, what it ran with."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mosaic_contracts.machine import RESOURCE_METRICS
 from mosaic_contracts.runs import RunView
 from mosaic_gui.state import wording
-from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.episodes import sample_words
 from mosaic_gui.state.language import mark, tr, tr_mark, tr_n
+
+if TYPE_CHECKING:
+    from mosaic_gui.state.curves import RunCurves
 
 Row = tuple[str, str]
 
@@ -48,9 +51,9 @@ def use_rows(curves: RunCurves) -> list[Row]:
     rows = []
     for name, title, form in _USE:
         series = curves.series.get(RESOURCE_METRICS + name)
-        known = series.values[np.isfinite(series.values)] if series is not None else np.empty(0)
-        if len(known):
-            last, most = form(float(known[-1])), form(float(known.max()))
+        known = [v for v in series.values.tolist() if math.isfinite(v)] if series else []
+        if known:
+            last, most = form(known[-1]), form(max(known))
             rows.append((tr_mark(title), tr("{last} last, {most} at most", last=last, most=most)))
     return rows
 

@@ -41,6 +41,8 @@ class Series:
         self._smoother: Smoother | None = None
         self._smoothed = np.empty(0)
         self._smoothed_size = 0
+        self._apart: tuple[tuple[int, float, tuple[int, ...]], Floats] | None = None
+        """What `smoothed_apart` found last, and for what."""
 
     def __len__(self) -> int:
         self._take_new()
@@ -151,6 +153,27 @@ class Series:
             self._smoothed[self._smoothed_size : self._size] = self._smoother.extend(new)
             self._smoothed_size = self._size
         return self._smoothed[: self._size]
+
+    def smoothed_apart(self, factor: float, begins: Sequence[int]) -> Floats:
+        """The values smoothed over stretches that begin at these points, each on its own."""
+        self._take_new()
+        key = (self._size, factor, tuple(begins))
+        if self._apart is None or self._apart[0] != key:
+            ends = [*begins[1:], self._size]
+            stretches = zip(begins, ends, strict=True)
+            parts = [self._smoothed_between(factor, begin, end) for begin, end in stretches]
+            self._apart = (key, np.concatenate(parts))
+        return self._apart[1]
+
+    def _smoothed_between(self, factor: float, begin: int, end: int) -> Floats:
+        smoother, coarse = Smoother(factor), min(end, len(self._coarse))
+        values = self.values[begin:end]
+        if begin >= coarse:
+            return smoother.extend(values)
+        old = self._coarse.part(slice(begin, coarse))
+        smooth = smoother.extend_weighted(old.levels, old.weights)
+        smooth[~np.isfinite(values[: coarse - begin])] = np.nan
+        return np.concatenate([smooth, smoother.extend(values[coarse - begin :])])
 
     def _goes_on_rising(self, new: slice) -> bool:
         steps = self._data[0, max(0, new.start - 1) : new.stop]

@@ -4,15 +4,15 @@ The sum runs over all points, never over the decimated ones, so that zooming doe
 """
 
 import math
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mosaic_gui.state.axis import MOST_SMOOTHING
+
 Floats = NDArray[np.float64]
 
-MOST: Final = 0.999
-"""1 would ignore all points but the first."""
+MOST = MOST_SMOOTHING
 _BLOCK = 256
 
 

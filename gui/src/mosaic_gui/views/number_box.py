@@ -118,4 +118,6 @@ class NumberHint(QLabel):
         self.setProperty("kind", "fault" if self._box.fault else "small")
         restyle(self)
         self.setText(self._box.fault or f"{self._box.reading} {self._help}".strip())
-        self.setVisible(bool(self.text()))
+        is_empty = not self.text()
+        if is_empty or self.parentWidget() is not None:  # alone it would be a window of its own
+            self.setHidden(is_empty)

@@ -1,0 +1,58 @@
+"""What the first run that is watched needs, prepared once the window is there: numpy, the charts, and their page."""
+
+import importlib
+
+from PyQt6.QtCore import QEvent, QObject, QThreadPool, QTimer, pyqtSignal
+
+from mosaic_gui.app.client import Client
+from mosaic_gui.app.collector import settle_collector
+
+REST_MS = 250
+"""After the first paint, for the connection and the list, which somebody waits for."""
+_NEEDED = ("mosaic_gui.viewmodels.curve_lines", "mosaic_gui.views.watch_page")
+
+
+class WarmUp(QObject):
+    """Waits for the window's first paint. Modules are read on a thread of the pool, the page is made on this one."""
+
+    done = pyqtSignal()
+    _imported = pyqtSignal()
+
+    def __init__(self, client: Client, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._client = client
+        self._pool = QThreadPool(self)
+        self._turn = QTimer(self)
+        self._turn.setSingleShot(True)
+        self._turn.timeout.connect(self._import)
+        self._imported.connect(self._make_page)
+
+    def start(self) -> None:
+        """Begin with the next paint of the window."""
+        self._client.window.installEventFilter(self)
+
+    def stop(self) -> None:
+        """The program ends; an import that has begun is waited for, for it cannot be broken off."""
+        self._turn.stop()
+        self._imported.disconnect()
+        self._pool.waitForDone()
+
+    def eventFilter(self, target: QObject | None, event: QEvent | None) -> bool:
+        if target is not None and event is not None and event.type() == QEvent.Type.Paint:
+            target.removeEventFilter(self)
+            self._turn.start(REST_MS)
+        return False
+
+    def _import(self) -> None:
+        self._pool.start(self._read_modules)
+
+    def _read_modules(self) -> None:
+        for name in _NEEDED:
+            importlib.import_module(name)
+        self._imported.emit()
+
+    def _make_page(self) -> None:
+        """The page of a watched run; whoever was faster has made it already."""
+        _ = self._client.window.watch
+        settle_collector()
+        self.done.emit()

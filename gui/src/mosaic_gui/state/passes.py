@@ -1,0 +1,70 @@
+"""Steps that go back: a run that began again from a checkpoint, or a program that goes through its steps once more.
+
+Each pass is drawn at its own steps. A worker that reports a point late makes no pass of its own.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+LEAST = 3
+"""Points in a row that lie below what was reached before; fewer of them are points that came late."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Points of a series that are one line."""
+
+    x: Floats
+    """Ascending."""
+    places: slice | Places
+    """Where they are in the series, in this order."""
+
+
+def find_passes(steps: Floats) -> list[int]:
+    """Where each pass begins. `steps` are finite, in the order in which they were reported."""
+    begins, high, looked_at = [0], -np.inf, 0
+    falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
+    for fall in falls.tolist():
+        high = max(high, float(steps[looked_at:fall].max()))
+        looked_at = fall
+        if fall + LEAST <= len(steps) and (steps[fall : fall + LEAST] <= high).all():
+            begins.append(fall)
+            high = -np.inf
+    return begins
+
+
+def split(steps: Floats) -> list[Part]:
+    """The passes of a series, the newest last; within one, points are in the order of their steps."""
+    begins = find_passes(steps)
+    return [
+        _part(steps, begin, end)
+        for begin, end in zip(begins, [*begins[1:], len(steps)], strict=True)
+    ]
+
+
+def superseded(parts: list[Part]) -> list[Part]:
+    """The parts as one history: of an earlier pass what lies before the step at which a later one began."""
+    kept: list[Part] = []
+    least = np.inf
+    for part in reversed(parts):
+        end = int(np.searchsorted(part.x, least, side="left"))
+        places = part.places
+        if isinstance(places, slice):
+            places = np.arange(places.start, places.stop)
+        if end:
+            kept.append(Part(part.x[:end], places[:end]))
+            least = min(least, float(part.x[0]))
+    return kept[::-1]
+
+
+def _part(steps: Floats, begin: int, end: int) -> Part:
+    own = steps[begin:end]
+    if (own[1:] >= own[:-1]).all():
+        return Part(own, slice(begin, end))
+    order = np.argsort(own, kind="stable")
+    return Part(own[order], begin + order)

@@ -1,0 +1,171 @@
+"""Lines of one curve, and the mean of several, for a stretch of the axis: all that is numeric of a chart."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mosaic_gui.state.axis import XAxis
+from mosaic_gui.state.curves import RunCurves
+from mosaic_gui.state.decimation import NO_LINE, Line, joined, line, visible
+from mosaic_gui.state.mean_band import Band, mean_band
+from mosaic_gui.state.passes import Part, superseded
+from mosaic_gui.state.series import Series
+
+__all__ = ["NO_LINE"]
+Floats = NDArray[np.float64]
+
+LEAST_OLDER_BUCKETS = 16
+MOST_READ_PASSES = 4
+"""Newest passes that the crosshair reads."""
+
+
+class Curve(NamedTuple):
+    """One metric of one run, as it is to be drawn."""
+
+    series: Series
+    parts: list[Part]
+    """Its passes, the newest last."""
+    smoothing: float
+    log_scale: bool
+
+    def raw_of(self, part: Part) -> Floats:
+        """Values of a part, on the scale."""
+        return self._scaled(self.series.values[part.places])
+
+    def smooth_of(self, part: Part) -> Floats:
+        """Smoothed values of a part, on the scale."""
+        return self._scaled(self.smoothed[part.places])
+
+    @property
+    def smoothed(self) -> Floats:
+        """Smoothed values of all points; each pass is smoothed on its own."""
+        if len(self.parts) == 1:
+            return self.series.smoothed(self.smoothing)
+        return self.series.smoothed_apart(self.smoothing, [_first(part) for part in self.parts])
+
+    def _scaled(self, y: Floats) -> Floats:
+        return on_scale(y, self.log_scale)
+
+
+class Lines(NamedTuple):
+    """Raw and smooth line."""
+
+    raw: Line
+    smooth: Line | None
+
+
+def curve_of(
+    curves: RunCurves, name: str, axis: XAxis, smoothing: float, *, log_scale: bool
+) -> Curve | None:
+    """A curve; None while it has no points."""
+    series = curves.series.get(name)
+    if series is None or not len(series):
+        return None
+    return Curve(series, curves.parts_of(name, axis), smoothing, log_scale)
+
+
+def extent(curves: Sequence[Curve]) -> tuple[float, float] | None:
+    """First and last place on the axis; None without curves."""
+    parts = [part.x for curve in curves for part in curve.parts]
+    if not parts:
+        return None
+    return float(min(x[0] for x in parts)), float(max(x[-1] for x in parts))
+
+
+def newest_lines(curve: Curve, low: float, high: float, buckets: int) -> Lines:
+    """The newest pass between two places."""
+    return _lines(curve, curve.parts[-1], low, high, buckets)
+
+
+def older_lines(curve: Curve, low: float, high: float, buckets: int) -> Lines | None:
+    """All earlier passes as one line with breaks between them; None without any."""
+    older = curve.parts[:-1]
+    if not older:
+        return None
+    share = max(LEAST_OLDER_BUCKETS, buckets // len(older))
+    found = [_lines(curve, part, low, high, share) for part in older]
+    smooth = [one.smooth for one in found if one.smooth is not None]
+    return Lines(joined([one.raw for one in found]), joined(smooth) if smooth else None)
+
+
+def too_coarse(curve: Curve, low: float, high: float, buckets: int) -> tuple[int, int] | None:
+    """First and last step of a stretch of which the stack knows more points; None where it does not."""
+    if len(curve.parts) > 1:
+        return None
+    return curve.series.too_coarse(visible(curve.parts[0].x, low, high), buckets)
+
+
+def mean_of(curves: Sequence[Curve], low: float, high: float, places: int) -> Band | None:
+    """Mean and band of a group's smoothed curves; of a run that went back only the steps that hold."""
+    found = []
+    for curve in curves:
+        parts = curve.parts if len(curve.parts) == 1 else superseded(curve.parts)
+        # also without smoothing: coarse points then count by what they stand for
+        x, y = _concatenated([(part.x, curve.smoothed[part.places]) for part in parts])
+        part = visible(x, low, high)
+        found.append((x[part], y[part]))
+    return mean_band(found, places)
+
+
+def mean_lines(band: Band, buckets: int, *, log_scale: bool) -> tuple[Line, Band]:
+    """The line of a mean, and its band on the scale."""
+    scaled = replace(
+        band,
+        mean=on_scale(band.mean, log_scale),
+        low=on_scale(band.low, log_scale),
+        high=on_scale(band.high, log_scale),
+    )
+    return line(scaled.x, scaled.mean, buckets, scaled.breaks), scaled
+
+
+def nearest(curve: Curve, x: float) -> list[tuple[int, float, float]]:
+    """Number of the pass, place and value of each newest pass's point that is nearest to a place, the newest first."""
+    found = []
+    for number in range(len(curve.parts), 0, -1):
+        part = curve.parts[number - 1]
+        if number < len(curve.parts) and not part.x[0] <= x <= part.x[-1]:
+            continue  # an earlier pass is read where it was, and nowhere else
+        at = nearest_place(part.x, x)
+        value = float(curve.series.values[part.places][at])
+        found.append((number, float(part.x[at]), value))
+        if len(found) == MOST_READ_PASSES:
+            break
+    return found
+
+
+def nearest_place(places: Floats, x: float) -> int:
+    """Which of some ascending places is nearest."""
+    at = int(np.searchsorted(places, x))
+    if at == len(places) or (at > 0 and x - places[at - 1] < places[at] - x):
+        at -= 1
+    return at
+
+
+def on_scale(y: Floats, log_scale: bool) -> Floats:
+    """Values on the chart's scale."""
+    if not log_scale:
+        return y
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = np.log10(y)
+    return np.where(np.isfinite(scaled), scaled, np.nan)  # no place on this scale: a gap
+
+
+def _lines(curve: Curve, part: Part, low: float, high: float, buckets: int) -> Lines:
+    seen = visible(part.x, low, high)
+    x = part.x[seen]
+    smooth = line(x, curve.smooth_of(part)[seen], buckets) if curve.smoothing > 0 else None
+    return Lines(line(x, curve.raw_of(part)[seen], buckets), smooth)
+
+
+def _first(part: Part) -> int:
+    places = part.places
+    return int(places.start) if isinstance(places, slice) else int(places.min())
+
+
+def _concatenated(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
