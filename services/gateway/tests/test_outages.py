@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,9 +15,12 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import RunState
+from mosaic_contracts.wire import BatchHead, Lifecycle, encode_record, join_batch
 from mosaic_servicekit.testing import TestBroker
-from mosaic_store import StreamCursor, read_batch
-from mosaic_store.testing import RUN_ID, Message, message, messages
+from mosaic_store import StreamCursor, open_writer, read_batch
+from mosaic_store.testing import RUN_ID, T0_US, Message, message, messages
 
 pytestmark = pytest.mark.broker
 UNKNOWN = "01JGXSYNTHET1CRVN00000000Z"
@@ -244,3 +248,107 @@ async def test_a_client_goes_on_after_the_gateway_was_killed(
         await snapshot(socket, frames)
         await peers.publish(message(101, 120))
         assert await events_until(socket, frames, 120) == list(range(51, 121))
+
+
+def supervisor_batch(phases: list[tuple[str, dict[str, Any]]], attempt: int = 1) -> Message:
+    """What the scheduler told of a run, as the recorder stores it."""
+    head = BatchHead(RUN_ID, attempt, "supervisor", 1, len(phases))
+    records = [Lifecycle(n + 1, n * 10_000_000, *told) for n, told in enumerate(phases)]
+    return Message(head, join_batch(head, T0_US, b"".join(map(encode_record, records))), "identity")
+
+
+def write_spec(home: Path, **more: Any) -> Path:
+    """The file that a run's worker was started with."""
+    spec = {
+        "worker": "cleanrl",
+        "algorithm": "ppo",
+        "environment": "CartPole-v1",
+        "steps": 5000,
+        **more,
+    }
+    path = home / "runs" / RUN_ID / "spec.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": spec}))
+    return path
+
+
+ENDED = [
+    ("queued", {}),
+    ("starting", {}),
+    ("running", {}),
+    (
+        "failed",
+        {"cause": "exit_code", "message": "It ended with 3.", "exit_code": 3, "signal": None},
+    ),
+]
+
+
+@pytest.mark.parametrize("is_broker_there", [True, False])
+async def test_without_a_scheduler_a_run_is_what_the_store_has(
+    gateway: Any, home: Path, broker: TestBroker, is_broker_there: bool
+) -> None:
+    """A run that this gateway never saw is told from store and run folder, marked as possibly old; not a 503."""
+    batches = [*messages(101, 100), supervisor_batch(ENDED)]
+    with open_writer(home / "db" / "telemetry.sqlite3") as writer:
+        writer.apply([read_batch(b.payload, b.encoding) for b in batches], CURSOR)
+    write_spec(home)
+    if not is_broker_there:
+        await asyncio.to_thread(broker.kill)
+    reply = await gateway.get(f"/runs/{RUN_ID}")
+    assert reply.status_code == 200
+    run = RunView.model_validate(reply.json())
+    assert (run.stale, run.revision, run.state) == (True, 0, RunState.FAILED)
+    assert "may be old" in run.notes[0]
+    assert run.end is not None
+    assert (run.end.exit_code, run.end.message) == (3, "It ended with 3.")
+    assert (run.spec.environment, run.spec.steps) == ("CartPole-v1", 5000)
+    assert run.summary is not None
+    assert run.summary.episodes == 5
+    assert run.started_at is not None
+    assert run.ended_at is not None
+    assert (run.ended_at - run.started_at).total_seconds() == 20
+    assert (await gateway.get(f"/runs/{UNKNOWN}")).status_code == 503
+
+
+async def test_without_a_scheduler_a_run_is_what_was_seen_last(
+    gateway: Any, peers: Any, record: Any, broker: TestBroker
+) -> None:
+    """A record that the scheduler sent is remembered, and marked once the scheduler is away; then it is fresh again."""
+    peers.records[RUN_ID] = record(RUN_ID, revision=7, tags=["mine"])
+    fresh = (await gateway.get(f"/runs/{RUN_ID}")).json()
+    assert (fresh["stale"], fresh["notes"]) == (False, [])
+    await asyncio.to_thread(broker.kill)
+    old = (await gateway.get(f"/runs/{RUN_ID}")).json()
+    assert (old["stale"], old["revision"], old["tags"], old["state"]) == (
+        True,
+        7,
+        ["mine"],
+        "running",
+    )
+    await asyncio.to_thread(broker.start)
+    async with asyncio.timeout(20):
+        # neither side announces that it is back
+        while (again := (await gateway.get(f"/runs/{RUN_ID}")).json())["stale"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    assert again["notes"] == []
+
+
+@pytest.mark.parametrize("kind", ["absent", "link", "fifo", "nonsense", "no spec"])
+async def test_a_folder_that_tells_nothing_is_a_refusal(
+    gateway: Any, home: Path, kind: str
+) -> None:
+    """Without a readable spec there is too little to show: 503 with Retry-After, whatever a worker put there."""
+    path = write_spec(home)
+    if kind == "no spec":
+        path.write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": {"worker": 7}}))
+    elif kind == "nonsense":
+        path.write_bytes(b"\xff" * 2_000_000)
+    else:
+        path.unlink()
+    if kind == "link":
+        path.symlink_to("/etc/passwd")
+    elif kind == "fifo":
+        os.mkfifo(path)
+    reply = await gateway.get(f"/runs/{RUN_ID}")
+    assert reply.status_code == 503
+    assert int(reply.headers["retry-after"]) >= 1

@@ -2,6 +2,7 @@
 subjects, file names and container names."""
 
 import re
+from datetime import UTC, datetime
 from typing import Annotated, NewType
 
 from pydantic import StringConstraints
@@ -15,12 +16,14 @@ __all__ = [
     "RunIdField",
     "WorkerIdField",
     "parse_run_id",
+    "run_id_time",
 ]
 
 RunId = NewType("RunId", str)
 RunIdField = Annotated[str, StringConstraints(pattern=RUN_ID_PATTERN)]
 WorkerIdField = Annotated[str, StringConstraints(pattern=WORKER_ID_PATTERN)]
 
+_ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _RUN_ID = re.compile(RUN_ID_PATTERN)
 
 
@@ -36,3 +39,11 @@ def parse_run_id(text: str) -> RunId:
     if not _RUN_ID.fullmatch(text):
         raise ValueError(f"{text!r} is not a run id (26 characters, digits and capitals)")
     return RunId(text)
+
+
+def run_id_time(run_id: str) -> datetime:
+    """When the run was created: the first ten characters of a ULID are milliseconds since the epoch."""
+    milliseconds = 0
+    for character in run_id[:10]:
+        milliseconds = milliseconds * 32 + _ULID_DIGITS.index(character)
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

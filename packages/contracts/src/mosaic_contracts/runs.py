@@ -163,6 +163,8 @@ class RunView(RunRecord):
     sps: float | None = None
     """Environment steps per second, recent while the run lives, overall when it has ended."""
     eta_s: float | None = None
+    stale: bool = False
+    """The scheduler does not answer: this is what was last known, or what telemetry store and run folder tell."""
 
     @property
     def step(self) -> int:

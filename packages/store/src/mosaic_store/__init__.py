@@ -14,6 +14,7 @@ from mosaic_store.errors import (
     StoreWriteFailed,
 )
 from mosaic_store.ingest import Quarantined
+from mosaic_store.phases import Phase
 from mosaic_store.prune import PruneStep
 from mosaic_store.reader import Reader, open_reader
 from mosaic_store.strict_json import strict_json, with_words
@@ -24,6 +25,7 @@ __all__ = [
     "MAX_RAW_BYTES",
     "EpisodeUnknown",
     "MetricUnknown",
+    "Phase",
     "PruneStep",
     "Quarantined",
     "ReadTooSlow",

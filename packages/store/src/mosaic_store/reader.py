@@ -27,6 +27,7 @@ from mosaic_store.curve_set import read_curve_set
 from mosaic_store.episode_page import Order, read_episodes, read_steps
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.marks import read_marks
+from mosaic_store.phases import Phase, read_phases
 from mosaic_store.pool import ReadPool
 from mosaic_store.summaries import (
     Standing,
@@ -81,6 +82,11 @@ class Reader:
         """What all runs with events can be sorted by, by run id."""
         with self._pool.lend() as db:
             return read_standings(db)
+
+    def phases(self, run_id: str) -> list[Phase]:
+        """States of a run that its scheduler told, in order."""
+        with self._pool.lend() as db:
+            return read_phases(db, run_id)
 
     def event_count(self) -> int:
         """Events of all runs."""

@@ -7,6 +7,7 @@ from mosaic_gateway.history import History
 from mosaic_gateway.live.hub import Hub
 from mosaic_gateway.monitoring.scrape import Scrape
 from mosaic_gateway.peers import Recorder, Scheduler
+from mosaic_gateway.runs.last_known import LastKnown
 from mosaic_gateway.runs.rate import RateTracker
 from mosaic_gateway.runs.service import Runs
 from mosaic_gateway.settings import GatewaySettings
@@ -23,10 +24,12 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Parts:
     history = History(settings.store_path, REQUEST_THREADS)
     live_history = History(settings.store_path, LIVE_THREADS)
     rates = RateTracker()
-    runs = Runs(scheduler, history, rates, settings.runs_dir)
+    last_known = LastKnown(history, settings.runs_dir)
+    runs = Runs(scheduler, history, rates, settings.runs_dir, last_known)
     live_runs = Runs(scheduler, live_history, rates, settings.runs_dir)
     recorder = Recorder(bus)
     hub = Hub(bus, scheduler, live_runs, live_history, rates)
+    hub.on_record = last_known.remember
     return Parts(
         settings=settings,
         bus=bus,

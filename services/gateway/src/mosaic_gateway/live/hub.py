@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 
 from nats.aio.msg import Msg
 from pydantic import ValidationError
@@ -45,6 +45,8 @@ class Hub:
         self, bus: Bus, scheduler: Scheduler, runs: Runs, history: History, rates: RateTracker
     ) -> None:
         self.history = history
+        self.on_record: Callable[[RunRecord], None] = lambda _: None
+        """Called with each record that the scheduler announces."""
         self._bus = bus
         self._scheduler = scheduler
         self._runs = runs
@@ -160,6 +162,7 @@ class Hub:
             self._has_progress.set()
 
     def _remember(self, record: RunRecord) -> None:
+        self.on_record(record)
         self._records[record.run_id] = record
         self._records.move_to_end(record.run_id)
         while len(self._records) > _RECORDS:

@@ -6,11 +6,13 @@ from typing import Any
 
 from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.preflight import PreflightReport
+from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunPage, RunRecord, RunSummary, RunView
 from mosaic_contracts.worker import CheckReport
 from mosaic_gateway.errors import run_unknown
 from mosaic_gateway.history import History
 from mosaic_gateway.peers import Scheduler
+from mosaic_gateway.runs.last_known import STALE, LastKnown
 from mosaic_gateway.runs.listing import Listing
 from mosaic_gateway.runs.query import RunQuery
 from mosaic_gateway.runs.rate import RateTracker, eta_s, overall_sps
@@ -20,6 +22,7 @@ TELEMETRY_LOST = (
     "The telemetry store knows no event of this run, although it had some: the store was deleted or exchanged. "
     "What its worker printed and the files in its folder are still there."
 )
+_AWAY = (ProblemCode.SERVICE_UNAVAILABLE, ProblemCode.BROKER_UNAVAILABLE)
 _CLOCK_GRAIN = timedelta(milliseconds=2)
 """Of the creation time in a record."""
 
@@ -35,13 +38,19 @@ class Runs:
     """All that is asked about runs as a whole."""
 
     def __init__(
-        self, scheduler: Scheduler, history: History, rates: RateTracker, runs_dir: Path
+        self,
+        scheduler: Scheduler,
+        history: History,
+        rates: RateTracker,
+        runs_dir: Path,
+        last_known: LastKnown | None = None,
     ) -> None:
         self._scheduler = scheduler
         self._history = history
         self._listing = Listing(scheduler, history)
         self._rates = rates
         self._runs_dir = runs_dir
+        self._last_known = last_known or LastKnown(history, runs_dir)
 
     def view(self, record: RunRecord, summary: RunSummary | None) -> RunView:
         """Merge what is known of one run."""
@@ -55,9 +64,32 @@ class Runs:
         return RunView.model_validate({**known, **merged})
 
     async def get(self, run_id: str) -> RunView:
-        """One run. Raises ProblemError: unknown, or the scheduler does not answer."""
-        record = await self._scheduler.get(self.parse(run_id))
+        """One run; while the scheduler does not answer, what was last known of it, marked as stale.
+
+        Raises:
+            ProblemError: unknown; or the scheduler does not answer and nothing else knows enough of the run.
+        """
+        try:
+            record = await self._scheduler.get(self.parse(run_id))
+        except ProblemError as error:
+            if error.problem.code not in _AWAY:
+                raise
+            view = await self._stale(run_id)
+            if view is None:
+                raise
+            return view
+        self._last_known.remember(record)
         return await self.complete(record)
+
+    async def _stale(self, run_id: str) -> RunView | None:
+        none: dict[str, RunSummary] = {}
+        summaries = await self._history.read(lambda reader: reader.summaries([run_id]), none)
+        summary = summaries.get(run_id)
+        record = await self._last_known.find(run_id, summary)
+        if record is None:
+            return None
+        view = self.view(record, summary)
+        return view.model_copy(update={"stale": True, "notes": [STALE, *view.notes]})
 
     async def complete(self, record: RunRecord) -> RunView:
         """A record with its summary from the store."""
@@ -67,6 +99,8 @@ class Runs:
     async def page(self, query: RunQuery) -> RunPage:
         """One page of the run list. Raises ProblemError: `cursor_invalid`, or who does not answer."""
         records, cursor = await self._listing.page(query)
+        for record in records:
+            self._last_known.remember(record)
         return RunPage(runs=await self.completed(records), next_cursor=cursor)
 
     async def queue(self) -> RunPage:
