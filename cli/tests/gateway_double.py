@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,6 +46,8 @@ class Answers(dict[str, Any]):
         super().__init__(known)
         self.asked: list[Asked] = []
         self.url = ""
+        self.clock_ahead_s = 0.0
+        """How far the stack's clock is ahead of this machine's."""
 
     def last(self, method: str) -> Asked:
         """The newest request with this method."""
@@ -90,6 +93,10 @@ def gateway() -> Iterator[Answers]:
             if not isinstance(body, bytes):
                 body = b"" if body is None else json.dumps(body).encode()
             self.wfile.write(body)
+
+        def date_time_string(self, timestamp: float | None = None) -> str:
+            now = time.time() if timestamp is None else timestamp
+            return super().date_time_string(now + known.clock_ahead_s)
 
         def log_message(self, *_: object) -> None:
             pass

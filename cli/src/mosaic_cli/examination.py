@@ -8,9 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-
-import httpx
 
 from mosaic_cli.errors import HomeUnusable
 from mosaic_cli.stack import xmpp_wish as xmpp
@@ -238,7 +237,7 @@ def _answer(layout: Layout) -> list[Finding]:
         with open_client() as client:
             ready, words = client.ready()
             answer = client.stack()
-            skew_s = _clock_skew(client.location.url)
+            skew_s = (client.now() - datetime.now(UTC)).total_seconds()
             unknown = unknown_runs(client, layout.home)
     except ClientError as error:
         return [_blocking("stack", str(error))]
@@ -249,24 +248,11 @@ def _answer(layout: Layout) -> list[Finding]:
         ]
     if unknown:
         findings.append(_warning("runs", unknown_text(unknown)))
-    if skew_s is not None and abs(skew_s) > 5:
+    if abs(skew_s) > 5:
         findings.append(
             _warning("clock", f"The stack's clock differs by {skew_s:.0f} s; ages are its own")
         )
     return findings
-
-
-def _clock_skew(url: str) -> float | None:
-    """Seconds that the stack's clock is ahead, by the date of an answer; None when it gives none."""
-    try:
-        date = httpx.get(f"{url}/healthz", timeout=5, trust_env=False).headers.get("date")
-    except httpx.HTTPError:
-        return None
-    if date is None:
-        return None
-    from email.utils import parsedate_to_datetime  # slow to import and needed here only
-
-    return parsedate_to_datetime(date).timestamp() - time.time()
 
 
 def _ok(where: str, message: str) -> Finding:

@@ -87,12 +87,18 @@ class RunFollower:
         """Steps, return, speed and time left, as far as they are known."""
         words = [f"{steps_text(self.run)} steps"]
         if (mean := self.mean_return) is not None:
-            words.append(f"return {number(mean, 1)}")
+            sample = " (of a sample)" if self._is_sample else ""
+            words.append(f"return {number(mean, 1)}{sample}")
         if self.run.sps is not None:
             words.append(f"{number(self.run.sps, 0)} steps/s")
         if self.run.eta_s and not self.run.state.is_final:
             words.append(f"{duration(self.run.eta_s)} left")
         return words
+
+    @property
+    def _is_sample(self) -> bool:
+        summary = self.run.summary
+        return summary is not None and summary.is_sample
 
     def _lose(self, reason: str) -> None:
         if not self._is_lost:  # every further try would say the same

@@ -33,7 +33,9 @@ def run_result(run: "RunView") -> dict[str, Any]:
         "state": run.state.value,
         "cause": run.end.cause.value if run.end else None,
         "steps": run.step,
+        "total_steps": run.total_steps,
         "episodes": summary.episodes,
+        "episodes_played": max(summary.episodes_played, summary.episodes),
         "best_return": summary.best_return,
         "telemetry": {
             "events": summary.events,
@@ -70,7 +72,7 @@ def rows(run: "AnyRun", artifacts: "Sequence[AnyArtifact]", home: Path) -> list[
         ("what", Text(what(run))),
         ("state", ended),
         ("took", Text(f"{run_duration(run)}{_speed(run)}")),
-        ("steps", Text(f"{run.step:,}")),
+        ("steps", Text(_steps(run))),
         ("episodes", Text(_returns(summary))),
         ("stored", Text(_stored(run, summary))),
     ]
@@ -102,13 +104,27 @@ def _speed(run: "AnyRun") -> str:
     return f" ({number(run.sps, 0)} steps/s)" if run.sps else ""
 
 
+def _steps(run: "AnyRun") -> str:
+    """How far it came, and of how many steps where it ended before those."""
+    total = run.total_steps
+    if total is None or total <= run.step:
+        return f"{run.step:,}"
+    asked = " asked for" if run.spec.steps == total else ""
+    return f"{run.step:,} of {total:,}{asked}"
+
+
 def _returns(summary: "AnySummary") -> str:
     if not summary.episodes:
-        return "none finished"
-    return (
-        f"{summary.episodes:,}, best return {number(summary.best_return)}, "
-        f"mean of the last 20 {number(summary.mean_return)}"
-    )
+        played = f", {summary.episodes_played:,} played" if summary.is_sample else ""
+        return f"none recorded{played}" if played else "none finished"
+    best = f"best return {number(summary.best_return)}"
+    mean = f"mean of the last 20 {number(summary.mean_return)}"
+    if summary.is_sample:
+        return (
+            f"{summary.episodes_played:,} played, {summary.episodes:,} recorded; "
+            f"of this sample: {best}, {mean}"
+        )
+    return f"{summary.episodes:,}, {best}, {mean}"
 
 
 def _stored(run: "AnyRun", summary: "AnySummary") -> str:

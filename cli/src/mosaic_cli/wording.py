@@ -28,6 +28,8 @@ STATE_STYLE = {
 
 SHORTEST_ID = 10
 """A ULID's first ten characters are its time; they seldom meet again."""
+SAMPLE_MARK = "*"
+SAMPLE_NOTE = f"{SAMPLE_MARK} of the recorded episodes, a sample of those that were played"
 LEVEL_STYLE = {"ok": "green", "warning": "yellow", "blocking": "red"}
 
 
@@ -69,7 +71,7 @@ def size(count: float) -> str:
 
 
 def age(then: datetime | None, now: datetime | None = None) -> str:
-    """How long ago, roughly."""
+    """How long ago, roughly; `now` by the clock that `then` was read from, which of a stack's is its own."""
     if then is None:
         return "-"
     seconds = ((now or datetime.now(UTC)) - then).total_seconds()
@@ -126,6 +128,18 @@ def steps_text(run: "AnyRun") -> str:
     """`20,480/50,000`."""
     total = run.total_steps
     return f"{run.step:,}/{total:,}" if total else f"{run.step:,}"
+
+
+def best_text(run: "AnyRun") -> str:
+    """The best return, with a mark where the store has a sample of the episodes only."""
+    if run.summary is None:
+        return "-"
+    return number(run.summary.best_return, 1) + (SAMPLE_MARK if run.summary.is_sample else "")
+
+
+def open_episode_text(*, has_ended: bool) -> str:
+    """What became of an episode of which no end is recorded."""
+    return "cut off by the run's end" if has_ended else "running"
 
 
 def plural(count: int, noun: str) -> str:

@@ -14,7 +14,7 @@ from mosaic_cli.errors import NothingFound
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_stack
-from mosaic_cli.wording import number
+from mosaic_cli.wording import number, open_episode_text
 from mosaic_client import light, reading
 from mosaic_client.stack_connection import StackConnection
 
@@ -41,7 +41,8 @@ def beliefs(
     from mosaic_contracts.mind import look_at
 
     with open_stack() as stack:
-        run_id = find_run(stack, run).run_id
+        view = find_run(stack, run)
+        run_id = view.run_id
         row = _find_episode(stack, run_id, episode, env)
         config: dict[str, Any] = next(
             (e["data"] for e in reading.each_event(stack, run_id, ["config"])), {}
@@ -63,7 +64,7 @@ def beliefs(
             }
         )
         return
-    _print(row, looks, config, first)
+    _print(row, looks, config, first, has_ended=view.state.is_final)
 
 
 def _find_episode(
@@ -101,14 +102,19 @@ def _extras(
             return
 
 
-def _print(row: light.Episode, looks: "list[Look]", config: dict[str, Any], first: "Mind") -> None:
+def _print(
+    row: light.Episode,
+    looks: "list[Look]",
+    config: dict[str, Any],
+    first: "Mind",
+    *,
+    has_ended: bool,
+) -> None:
     agent = next((look.agent for look in looks if look.agent), None)
     who = f", agent {agent}" if agent else ""
-    result = (
-        f"return {number(row.episode_return)}"
-        if row.length is not None
-        else "cut off by the run's end"
-    )
+    result = open_episode_text(has_ended=has_ended)
+    if row.length is not None:
+        result = f"return {number(row.episode_return)}"
     title = (f"Episode {row.episode}", "bold")
     out.print(Text.assemble(title, f": {len(looks)} steps, {result}{who}"))
     table = Table(box=None, pad_edge=False)

@@ -1,6 +1,7 @@
 """`queue`: what waits, and in which order."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -26,12 +27,13 @@ def list_queue(json: option.Json = False) -> None:
     """List the runs that wait, in the order in which they will start."""
     with open_stack() as stack:
         waiting = reading.queue(stack)
+        now = stack.now()
     if json:
         emit(waiting)
     elif not waiting:
         say("Nothing waits.")
     else:
-        out.print(_table(waiting))
+        out.print(_table(waiting, now))
 
 
 def hold(runs: option.Runs, json: option.Json = False) -> None:
@@ -84,7 +86,7 @@ def _change(runs: list[str], json: bool, words: str, **changes: Any) -> None:
         say(f"{view.run_id} {words}{place}.")
 
 
-def _table(waiting: Sequence[light.Run]) -> Table:
+def _table(waiting: Sequence[light.Run], now: datetime) -> Table:
     table = Table(box=None, pad_edge=False, caption_justify="left")
     table.add_column("PLACE", justify="right")
     table.add_column("RUN", no_wrap=True)
@@ -100,8 +102,8 @@ def _table(waiting: Sequence[light.Run]) -> Table:
             str(run.priority),
             str(run.spec.cpus),
             _gpus(run),
-            age(run.created_at),
-            ahead(run.expected_start_at),
+            age(run.created_at, now),
+            ahead(run.expected_start_at, now),
             Text("its release (held)", "yellow") if run.held else Text(run.waiting_reason or "-"),
         )
     table.caption = f"{plural(len(waiting), 'run')}, the next one first"

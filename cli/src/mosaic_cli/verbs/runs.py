@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
@@ -18,10 +19,11 @@ from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary
 from mosaic_cli.target import open_client, open_stack
 from mosaic_cli.wording import (
+    SAMPLE_NOTE,
     STATE_STYLE,
     age,
+    best_text,
     named,
-    number,
     one_line,
     run_duration,
     short_ids,
@@ -123,6 +125,7 @@ def ps(
         page = min(limit + 1, reading.PAGE)  # one more than is shown tells whether there are more
         asked = reading.each_run(stack, page=page, sort=sort.value, order=order, **chosen)
         found = list(islice(asked, limit + 1))
+        now = stack.now()
     runs = found[:limit]
     if json:
         emit(runs)
@@ -130,7 +133,9 @@ def ps(
     if not runs:
         say("No run is like this." if chosen else NO_RUNS)
         return
-    out.print(runs_table(runs))
+    out.print(runs_table(runs, now))
+    if any(run.summary and run.summary.is_sample for run in runs):
+        say(SAMPLE_NOTE)
     if len(found) > limit:
         say(f"The first {limit}; more with --limit.")
 
@@ -204,7 +209,7 @@ def _wait_for(run_id: str) -> None:
         follow_run(client, client.run(run_id), err, cursor=None)
 
 
-def runs_table(runs: Sequence["AnyRun"]) -> Table:
+def runs_table(runs: Sequence["AnyRun"], now: datetime) -> Table:
     """Runs, one a row, with ids as short as they may be typed."""
     table = Table(box=None, pad_edge=False)
     table.add_column("RUN", no_wrap=True)
@@ -221,9 +226,9 @@ def runs_table(runs: Sequence["AnyRun"]) -> Table:
             Text(named(run)),
             _state(run),
             steps_text(run),
-            number(run.summary.best_return if run.summary else None, 1),
+            best_text(run),
             run_duration(run),
-            age(run.created_at),
+            age(run.created_at, now),
             *([Text(", ".join(run.tags))] if tagged else []),
         )
     return table

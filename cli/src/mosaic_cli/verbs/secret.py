@@ -50,6 +50,7 @@ def list_secrets(json: option.Json = False) -> None:
     """List the names of the secrets; their values are never shown."""
     with open_client() as client:
         entries = client.secrets()
+        now = client.now()
     if json:
         emit(entries)
     elif not entries:
@@ -59,7 +60,7 @@ def list_secrets(json: option.Json = False) -> None:
         table.add_column("SECRET")
         table.add_column("SET", justify="right")
         for entry in entries:
-            table.add_row(entry.name, age(entry.updated_at))
+            table.add_row(entry.name, age(entry.updated_at, now))
         out.print(table)
 
 

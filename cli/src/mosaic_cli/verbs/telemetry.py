@@ -15,7 +15,7 @@ from mosaic_cli.output import emit, emit_line, json_line, out, say
 from mosaic_cli.reference import find_run, no_such
 from mosaic_cli.sparkline import sparkline
 from mosaic_cli.target import open_client, open_stack
-from mosaic_cli.wording import number
+from mosaic_cli.wording import number, open_episode_text
 from mosaic_client import light, reading
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.states import RunState
@@ -84,12 +84,24 @@ def episodes(
     ended = [row.episode_return for row in rows if row.length is not None]
     if ended:
         out.print(f"return {sparkline(ended[-CURVE_WIDTH:])}", style="dim")
-    total = max(view.summary.episodes if view.summary else 0, len(rows))
-    if total > len(rows):
+    say_how_many(view, len(rows), oldest=oldest)
+
+
+def say_how_many(view: light.Run, shown: int, *, oldest: bool) -> None:
+    """Say which part of the episodes was shown, where that is not all."""
+    summary = view.summary or light.Summary()
+    recorded = max(summary.episodes, shown)
+    sample = ""
+    if summary.is_sample:
+        sample = f" recorded ones, a sample of {summary.episodes_played:,} played"
+    if recorded > shown:
         which = "first" if oldest else "last"
         say(
-            f"The {which} {len(rows)} of {total:,} episodes, newest last; more with --limit, all with --all."
+            f"The {which} {shown} of {recorded:,}{sample or ' episodes'}, newest last; "
+            "more with --limit, all with --all."
         )
+    elif sample:
+        say(f"All {recorded:,}{sample}.")
 
 
 def metrics(
@@ -173,7 +185,7 @@ def _episode_table(rows: list[light.Episode], view: light.Run) -> Table:
 
 def _episode_end(row: light.Episode, view: light.Run) -> str:
     if row.length is None:
-        return "cut off by the run's end" if view.state.is_final else "running"
+        return open_episode_text(has_ended=view.state.is_final)
     return "terminated" if row.terminated else "truncated" if row.truncated else "ended"
 
 

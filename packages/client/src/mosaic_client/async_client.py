@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
@@ -34,6 +35,7 @@ from mosaic_client.recorded import (
     metric_table,
 )
 from mosaic_client.run_view import Run
+from mosaic_client.stack_clock import StackClock
 from mosaic_client.stack_connection import headers_of
 from mosaic_client.table import Table
 from mosaic_contracts.live import Events
@@ -74,6 +76,7 @@ class AsyncClient:
         self.location = location
         self._patience_s = patience_s
         self._has_answered = False
+        self._clock = StackClock()
         self._http = httpx.AsyncClient(
             **http_options(location, headers_of(location)), transport=transport
         )
@@ -305,7 +308,13 @@ class AsyncClient:
                 await asyncio.sleep(persistence.delay(fault_of(error), self._has_answered))
                 continue
             self._has_answered = True
-            return call.answer(answer_of(response))
+            answer = answer_of(response)
+            self._clock.note(answer)
+            return call.answer(answer)
+
+    def now(self) -> datetime:
+        """The time by the stack's clock, as its last answer gave it: ages of runs are by that clock."""
+        return self._clock.now()
 
 
 def connect_async(

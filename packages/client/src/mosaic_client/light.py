@@ -81,12 +81,18 @@ class Summary(Light):
     events: int = 0
     global_step: int = 0
     episodes: int = 0
+    episodes_played: int = 0
     best_return: float | None = None
     mean_return: float | None = None
     gaps: int = 0
     dropped: int = 0
     quarantined: int = 0
     span_s: float | None = None
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether more episodes were played than the store has."""
+        return self.episodes_played > self.episodes
 
 
 class Run(Light):

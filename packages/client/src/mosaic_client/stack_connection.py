@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
@@ -11,6 +12,7 @@ from mosaic_client.call import Call
 from mosaic_client.faults import Persistence, TransportFault
 from mosaic_client.location import Location, find_stack
 from mosaic_client.patience import REQUEST_PATIENCE_S
+from mosaic_client.stack_clock import StackClock
 from mosaic_contracts import VERSION
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class StackConnection:
         self._patience_s = patience_s
         self._transport = transport
         self._has_answered = False
+        self._clock = StackClock()
         self._http = _http(location, transport)
 
     def __enter__(self) -> Self:
@@ -80,7 +83,12 @@ class StackConnection:
                 time.sleep(persistence.delay(fault, self._has_answered))
                 continue
             self._has_answered = True
+            self._clock.note(answer)
             return call.answer(answer)
+
+    def now(self) -> datetime:
+        """The time by the stack's clock, as its last answer gave it: ages of runs are by that clock."""
+        return self._clock.now()
 
 
 def headers_of(location: Location) -> dict[str, str]:
