@@ -183,3 +183,22 @@ async def test_a_cancelled_subscription_is_forgotten(make_bus: MakeBus) -> None:
     for _ in range(50):
         await (await bus.subscribe("passing", take)).cancel()
     assert list(bus._subscriptions) == [kept]
+
+
+async def test_a_bus_closes_while_its_broker_goes(
+    broker: TestBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that is lost in the moment of the close is no error: a service that ends then still exits with 0."""
+    bus = Bus(broker.url, "leaving")
+    await bus.start()
+    await asyncio.wait_for(bus.connected.wait(), 5)
+    client, close = bus.client, bus.client.close
+
+    async def lost() -> None:
+        """As nats-py fails where its transport is gone already."""
+        await close()
+        raise ConnectionResetError("Connection lost")
+
+    monkeypatch.setattr(client, "close", lost)
+    await bus.close()
+    assert not bus.connected.is_set()

@@ -148,7 +148,11 @@ class Bus:
                 except NatsError as error:
                     get_log().info("broker.flush_failed", error=repr(error))
             self._mark_lost()
-            await self._client.close()
+            try:
+                await self._client.close()
+            except OSError as error:
+                # nats-py 2.16 drains its transport first, which fails where the broker went a moment before.
+                get_log().info("broker.close_failed", error=repr(error))
         self._mark_lost()
 
     def on_connected(self, callback: Callable[[], None]) -> None:
