@@ -178,7 +178,7 @@ def client(
 
 def program(name: str, arguments: list[str], platform: str, timeout_s: float) -> dict[str, object]:
     """Run one in the client's own environment and return what it told."""
-    argv = [VENVS / "gui" / "bin" / "python", "-P", Path(__file__).with_name(name), *arguments]
+    argv = [VENVS / "gui" / "bin" / "python", Path(__file__).with_name(name), *arguments]
     with screen(platform) as environ:
         done = subprocess.run(
             argv,

@@ -20,7 +20,7 @@ from PyQt6.QtWidgets import QApplication, QLineEdit
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import Client
-from mosaic_gui.app.collector import settle_collector
+from mosaic_gui.app.warm_up import WarmUp
 from mosaic_gui.state.run_row import elapsed_s, now
 from mosaic_gui.theme.apply import apply_theme, load_fonts
 from mosaic_gui.theme.tokens import DARK
@@ -47,10 +47,12 @@ def main() -> None:
     apply_theme(app, DARK)
     client = Client(options.home)
     client.window.resize(1280, 800)
+    warm_up, warm = WarmUp(client), []
+    warm_up.done.connect(lambda: warm.append(True))
+    warm_up.start()
     client.window.show()
-    settle_collector()  # as the program does
     client.connect_local()
-    wait(lambda: client.list_read, "the list is read")
+    wait(lambda: client.list_read and bool(warm), "the list is read, and the program is warm")
     pulse = Pulse()
     told = PARTS[options.part](client, pulse, options.runs, options.seconds)
     pulse.stop()

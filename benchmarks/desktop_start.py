@@ -1,6 +1,6 @@
 """The desktop client from the start of its process to its first paint: a part of desktop.py.
 
-    var/venvs/gui/bin/python -P benchmarks/desktop_start.py
+    var/venvs/gui/bin/python benchmarks/desktop_start.py
 
 The program is the client's own (`run_program`), with MOSAIC_HOME as its data root; it ends after the first paint. CPU
 time is that of the whole process, the interpreter's start included. One JSON object.

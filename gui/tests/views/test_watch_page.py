@@ -11,6 +11,7 @@ from tests.specimen import episodes, metrics, run, run_id, summary
 
 from mosaic_contracts.runs import EpisodeRow, RunEnd
 from mosaic_contracts.states import EndCause, RunState
+from mosaic_gui.plots.chart import Chart
 from mosaic_gui.plots.curve_items import SMOOTH_WIDTH
 from mosaic_gui.plots.export import write_chart
 from mosaic_gui.plots.readout import distinct
@@ -484,12 +485,10 @@ def test_a_curve_of_one_point_is_a_dot(qtbot: QtBot, shown: Shown, smoothing: fl
         for x, y in product(range(image.width()), range(below, image.height()))
     )
     assert found >= 12
-    dots = chart._dots.item
-    assert dots is not None
-    assert len(dots.data) == (2 if smoothing else 1)
+    assert len(chart._dots.dots) == (2 if smoothing else 1)
     shown.model.consume(shown.store.apply(metrics(31, "m", [1.5], 1)))
     chart.redraw()
-    assert not dots.isVisible()
+    assert chart._dots.dots == []
 
 
 @pytest.mark.parametrize("width", [900, 1100, 1500])
@@ -518,3 +517,19 @@ def test_charts_have_columns_of_one_width(shown: Shown, width: int) -> None:
         assert title.toolTip() == chart.name
         assert title.text()
         assert values.text()
+
+
+def test_the_first_chart_is_drawn_once(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts that come into sight with their first points are not drawn before and again: nobody waits for both."""
+    drawn: list[str] = []
+    redraw = Chart.redraw
+
+    def counted(chart: Chart) -> None:
+        drawn.append(chart.name)
+        redraw(chart)
+
+    monkeypatch.setattr(Chart, "redraw", counted)
+    shown.watch()
+    QApplication.processEvents()
+    shown.model.consume(shown.store.apply(episodes(1, [1.0, 5.0, 2.0])))
+    assert drawn == [EPISODE_RETURN]

@@ -4,11 +4,15 @@ import importlib
 
 from PyQt6.QtCore import QEvent, QObject, QThreadPool, QTimer, pyqtSignal
 
+from mosaic_contracts.curve_set import CurveSet
+from mosaic_contracts.live import Ended, Missed, Snapshot
+from mosaic_contracts.runs import ArtifactRow, EpisodePage, EventPage
 from mosaic_gui.app.client import Client
 from mosaic_gui.app.collector import settle_collector
 
 REST_MS = 250
 """After the first paint, for the connection and the list, which somebody waits for."""
+_MODELS = (Snapshot, CurveSet, EventPage, EpisodePage, ArtifactRow, Missed, Ended)
 _NEEDED = ("mosaic_gui.viewmodels.curve_lines", "mosaic_gui.views.watch_page")
 
 
@@ -49,6 +53,8 @@ class WarmUp(QObject):
     def _read_modules(self) -> None:
         for name in _NEEDED:
             importlib.import_module(name)
+        for model in _MODELS:
+            model.model_rebuild()  # a validator is built when it is first used, which takes up to 25 ms
         self._imported.emit()
 
     def _make_page(self) -> None:

@@ -110,7 +110,7 @@ class Chart(QFrame):
         self._show(drawn)
         floor, top = self._item.viewRange()[1]
         self._gaps.show(drawn, floor + 0.03 * (top - floor))
-        self._dots.show(drawn)
+        self._dots.show_points(drawn)
         self._say_last(drawn)
         self._drawing = False
 
@@ -120,7 +120,8 @@ class Chart(QFrame):
         self._is_made = True
         self._value_axis = ValueAxis(orientation="left")
         self._plot = pg.PlotWidget(
-            axisItems={"left": self._value_axis, "bottom": _bottom_axis(self._model.axis)}
+            enableMenu=False,  # nobody opens it, and it is half of what a plot takes to make
+            axisItems={"left": self._value_axis, "bottom": _bottom_axis(self._model.axis)},
         )
         self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys; its menu does
         self._item = self._plot.getPlotItem()
@@ -175,7 +176,6 @@ class Chart(QFrame):
         self._value_axis.is_log = self._model.log_scale
         self._value_axis.setWidth(48)
         self._item.hideButtons()
-        self._item.setMenuEnabled(False)
         self._item.showGrid(x=False, y=True, alpha=GRID)
         for side in ("left", "bottom"):
             axis = self._item.getAxis(side)

@@ -78,8 +78,8 @@ class ChartGrid(QScrollArea):
         self.redraw_in_turn()
 
     def _draw_one_by_one(self) -> None:
-        """The first is there at once, the others when it is their turn."""
-        if self.charts:
+        """The first is there at once, the others when it is their turn; all of them once the grid is in sight."""
+        if self.charts and self.isVisible():
             self.charts[0].redraw()
         self.redraw_in_turn()
 

@@ -1,11 +1,11 @@
 """Dots for points that no line leads to: a curve of one point, or a point between two gaps."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-import numpy as np
 import pyqtgraph as pg
-from numpy.typing import NDArray
-from PyQt6.QtGui import QColor
+from PyQt6.QtCore import QRectF, Qt
+from PyQt6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from mosaic_gui.plots.curve_items import line_colour, raw_colour
 from mosaic_gui.state.decimation import Floats, Line
@@ -15,37 +15,69 @@ LARGE_PX, SMALL_PX = 6.0, 2.5
 MOST_LARGE = 60
 """Dots of one line; more of them lie so close that they have to look like a line."""
 MOST = 4_000
-"""Dots of a chart; more take longer to draw than a frame has."""
+"""Dots of one line; more take longer to draw than a frame has."""
 ABOVE_CURVES = 3
 
 
-class LonePoints:
-    """One item for all curves of a chart, made with the first dot: most charts have none."""
+class Dots(NamedTuple):
+    """Lone points of one line."""
+
+    x: Floats
+    y: Floats
+    colour: QColor
+
+
+class LonePoints(pg.GraphicsObject):
+    """One item for all curves of a chart. Its pens are round, so a point is a dot; symbols take ten times as long."""
 
     def __init__(self, plot: pg.PlotItem) -> None:
-        self._plot = plot
-        self.item: pg.ScatterPlotItem | None = None
+        super().__init__()
+        self.dots: list[Dots] = []
+        self._drawn: list[tuple[QPolygonF, QPen]] = []
+        self._bounds = QRectF()
+        self.setZValue(ABOVE_CURVES)
+        plot.addItem(self, ignoreBounds=True)
 
-    def show(self, drawn: Sequence[Drawn]) -> None:
+    def show_points(self, drawn: Sequence[Drawn]) -> None:
         """Draw the lone points of these curves."""
-        found = [
-            (line.x[lone], line.y[lone], colour)
+        before = self.dots
+        self.dots = [
+            _some(Dots(line.x[lone], line.y[lone], colour))
             for line, colour in _lines(drawn)
             if (lone := line.lone).any()
         ]
-        if not found and self.item is None:
+        if not before and not self.dots:
             return
-        if self.item is None:
-            self.item = pg.ScatterPlotItem(pxMode=True, pen=None)
-            self.item.setZValue(ABOVE_CURVES)
-            self._plot.addItem(self.item)
-        x, y = _joined([x for x, _, _ in found]), _joined([y for _, y, _ in found])
-        counts = [len(x) for x, _, _ in found]
-        sizes = np.repeat([LARGE_PX if n <= MOST_LARGE else SMALL_PX for n in counts], counts)
-        brushes = np.repeat(np.array([pg.mkBrush(c) for *_, c in found], object), counts)
-        some = slice(None, None, len(x) // MOST + 1)
-        self.item.setVisible(len(x) > 0)
-        self.item.setData(x[some], y[some], size=sizes[some], brush=brushes[some].tolist())
+        self.prepareGeometryChange()
+        self._drawn = [
+            (pg.functions.arrayToQPolygonF(one.x, one.y), _pen(one)) for one in self.dots
+        ]
+        self._bounds = QRectF()
+        for polygon, _ in self._drawn:
+            self._bounds = self._bounds.united(polygon.boundingRect().adjusted(-1, -1, 1, 1))
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return self._bounds
+
+    def paint(self, painter: QPainter, *_: object) -> None:
+        """Draw all dots of a line at once."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for polygon, pen in self._drawn:
+            painter.setPen(pen)
+            painter.drawPoints(polygon)
+
+
+def _some(dots: Dots) -> Dots:
+    step = len(dots.x) // MOST + 1
+    return Dots(dots.x[::step], dots.y[::step], dots.colour)
+
+
+def _pen(dots: Dots) -> QPen:
+    pen = QPen(dots.colour, LARGE_PX if len(dots.x) <= MOST_LARGE else SMALL_PX)
+    pen.setCosmetic(True)
+    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+    return pen
 
 
 def _lines(drawn: Sequence[Drawn]) -> Iterator[tuple[Line, QColor]]:
@@ -54,7 +86,3 @@ def _lines(drawn: Sequence[Drawn]) -> Iterator[tuple[Line, QColor]]:
     for one in drawn:
         if one.smooth is not None:
             yield one.smooth, line_colour(one)
-
-
-def _joined(parts: Sequence[Floats]) -> NDArray[np.float64]:
-    return np.concatenate([np.empty(0), *parts])
