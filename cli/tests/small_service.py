@@ -17,9 +17,9 @@ HOME = pathlib.Path(os.environ["MOSAIC_HOME"])
 
 class Answer(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        crashing = any(HOME.glob("crash.*"))
+        crashing = any(HOME.glob("crash.*")) or any(HOME.glob("refuse.*"))
         body = json.dumps(
-            {"ready": not crashing, "scheduler": {}, "recorder": {}, "version": "0", "broker": True}
+            {"ready": not crashing, "services": {"scheduler": True, "recorder": True}}
         )
         self.send_response(503 if crashing and self.path == "/readyz" else 200)
         self.end_headers()
@@ -48,9 +48,9 @@ def main() -> None:
     if "-m" in argv:
         argv = argv[argv.index("-m") :]  # the options of the interpreter come first
     if argv[:3] == ["-m", "mosaic_servicekit.broker", "init"]:
-        config = HOME / "nats.conf"
+        config = HOME / "nats" / "config" / "nats.conf"
+        config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(argv[argv.index("--port") + 1])
-        print(json.dumps({"config": str(config)}))
         return
     name = "broker" if argv[0] == "-c" else argv[1].removeprefix("mosaic_")
     if (HOME / f"crash.{name}").exists():

@@ -71,6 +71,13 @@ def up_by_verb(layout: Layout) -> str:
     return done.stderr
 
 
+def ignores(pid: int, number: signal.Signals) -> bool:
+    """Whether a process ignores a signal, as the kernel says."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (mask,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:"))
+    return bool(int(mask, 16) >> (number - 1) & 1)
+
+
 def service(layout: Layout, name: str) -> Service:
     stack = running_stack(layout.home, layout.lock_file)
     assert stack is not None
@@ -205,6 +212,7 @@ def test_the_next_start_ends_what_ignored_the_death(layout: Layout, living: Livi
     first = up(layout)
     stray = service(layout, "recorder").pid
     assert stray is not None
+    assert until(lambda: ignores(stray, signal.SIGTERM))  # it is started, but may not be deaf yet
     os.kill(first.supervisor_pid, signal.SIGKILL)
     assert until(lambda: [p.pid for p in living()] == [stray])
     (layout.home / "deaf.recorder").unlink()

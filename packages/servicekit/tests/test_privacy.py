@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mosaic_servicekit.broker import CONFIG_FILE, init_broker
+from mosaic_contracts.stack_files import BROKER_CONFIG
+from mosaic_servicekit.broker import init_broker
 from mosaic_servicekit.privacy import private_folder
 
 
@@ -60,7 +61,7 @@ def test_the_brokers_files_are_private(tmp_path: Path) -> None:
     assert mode(tmp_path / "nats") == 0o700
     for path in (tmp_path / "secrets" / "broker").iterdir():
         assert mode(path) & 0o077 == 0
-    assert mode(tmp_path / CONFIG_FILE) == 0o600
+    assert mode(tmp_path / BROKER_CONFIG) == 0o600
 
 
 def test_no_monitor_is_opened_without_a_port_for_it(tmp_path: Path) -> None:

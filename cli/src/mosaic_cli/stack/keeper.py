@@ -8,6 +8,7 @@ from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from mosaic_cli.stack import tether
 from mosaic_cli.stack.plan import ServicePlan
@@ -16,21 +17,15 @@ from mosaic_cli.stack.private import open_log
 from mosaic_cli.stack.process import start_ticks, utf8_text
 from mosaic_cli.stack.service_log import last_message, rotate
 from mosaic_cli.stack.service_states import BACKING_OFF, STARTING, STOPPED, UP
-from mosaic_contracts.stack import ServiceEntry
+from mosaic_cli.stack.state import KeptService
 from mosaic_contracts.stack_files import SERVICE_REFUSED
 
 FIRST_DELAY_S = 0.2
 LONGEST_DELAY_S = 10.0
 STEADY_S = 30.0
 """Up for so long, and the next crash counts as the first."""
-PROBE_EVERY_S = 0.1
-
-
-class KeptService(ServiceEntry):
-    """An entry of stack.json with what is needed to recognise the process later."""
-
-    start_ticks: int | None = None
-    program: str = ""
+FIRST_PROBE_S, PROBE_GROWTH, LAST_PROBE_S = 0.02, 1.05, 0.2
+"""Pauses between probes: short while a start is quick, rare where it is slow, for each costs the gateway CPU time."""
 
 
 class Keeper:
@@ -54,6 +49,7 @@ class Keeper:
 
     async def keep(self) -> None:
         """Run the service until `stop`; returns when it is gone."""
+        await self._wait_for_its_turn()
         while not self._stopping.is_set():
             began_s = _now()
             await self._run_once()
@@ -71,6 +67,12 @@ class Keeper:
     def stop(self) -> None:
         """Ask the service to end; `keep` returns when it has."""
         self._stopping.set()
+
+    async def _wait_for_its_turn(self) -> None:
+        if self.plan.after is not None:
+            turn = asyncio.create_task(self.plan.after.wait())
+            await _either(turn, self._stopping)
+            turn.cancel()
 
     async def _run_once(self) -> None:
         process = await self._start()
@@ -102,8 +104,10 @@ class Keeper:
 
     async def _probe_until_up(self) -> None:
         # nothing announces that a server listens, so there is no event to wait for
-        while not await self.plan.probe():  # noqa: ASYNC110
-            await asyncio.sleep(PROBE_EVERY_S)
+        pause_s = FIRST_PROBE_S
+        while not await self.plan.probe():
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * PROBE_GROWTH, LAST_PROBE_S)
         self._change(UP)
 
     async def _end(self, process: Process, ended: "asyncio.Task[int]") -> None:
@@ -130,10 +134,10 @@ class Keeper:
         self._on_change()
 
 
-async def _either(ended: "asyncio.Task[int]", event: asyncio.Event) -> None:
-    """Wait for the process's end or the event, whichever is first."""
+async def _either(work: "asyncio.Task[Any]", event: asyncio.Event) -> None:
+    """Wait for the end of the work or for the event, whichever is first."""
     waiting = asyncio.create_task(event.wait())
-    await asyncio.wait([ended, waiting], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([work, waiting], return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
 
 

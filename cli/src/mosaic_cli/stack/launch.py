@@ -1,6 +1,7 @@
 """Starting a detached stack and waiting for it; taking one down. Used by `up -d`, `down` and `demo`."""
 
 import os
+import select
 import subprocess
 import sys
 import time
@@ -20,6 +21,9 @@ from mosaic_contracts.interpreter import python_module
 
 READY_TIMEOUT_S = 90.0
 LOOK_EVERY_S = 0.05
+REMIND_EVERY_S = 1.0
+"""The watcher is called so often although nothing changed, for it counts the time."""
+_MANY_CHANGES = 4096
 DOWN_TIMEOUT_S = 90.0
 """Above the sum of what the services may take to end."""
 MANY_RESTARTS = 5
@@ -33,6 +37,8 @@ def start_detached(
     layout: Layout, options: StartOptions, *, tied: bool = False
 ) -> "subprocess.Popen[bytes]":
     """Start a supervisor in its own session; with `tied` it ends when this process does.
+
+    Its stdout is a pipe for `wait_until_ready`, which closes it.
 
     Raises:
         HomeUnusable: read-only or full.
@@ -55,7 +61,7 @@ def start_detached(
         return subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=subprocess.PIPE,  # a byte at every change
             stderr=log,
             env=environ,
             cwd=layout.home,
@@ -74,6 +80,19 @@ def wait_until_ready(
     Raises:
         StackStartProblem: the supervisor refused, a service does not come up, or time is over.
     """
+    try:
+        return _wait_until_ready(layout, supervisor, watch, timeout_s)
+    finally:
+        if supervisor is not None and supervisor.stdout is not None:
+            supervisor.stdout.close()
+
+
+def _wait_until_ready(
+    layout: Layout,
+    supervisor: "subprocess.Popen[bytes] | None",
+    watch: Watch,
+    timeout_s: float,
+) -> StackFile:
     deadline_s = time.monotonic() + timeout_s
     stack: StackFile | None = None
     while time.monotonic() < deadline_s:
@@ -92,8 +111,19 @@ def wait_until_ready(
             needed = [service for service in stack.services if service.name != xmpp_wish.NAME]
             if any(service.restarts >= MANY_RESTARTS for service in needed):
                 break
-        time.sleep(LOOK_EVERY_S)  # another process's file: nothing tells us of its change
+        _wait_for_change(supervisor, deadline_s - time.monotonic())
     raise StackStartProblem(_not_ready(layout, stack, timeout_s))
+
+
+def _wait_for_change(supervisor: "subprocess.Popen[bytes] | None", timeout_s: float) -> None:
+    """Return when the supervisor says that something changed, when it has ended, or after a while."""
+    if supervisor is None or supervisor.stdout is None:
+        time.sleep(LOOK_EVERY_S)  # somebody else's: nothing announces its changes to us
+        return
+    pipe = supervisor.stdout.fileno()
+    ready, _, _ = select.select([pipe], [], [], max(0.0, min(timeout_s, REMIND_EVERY_S)))
+    if ready and not os.read(pipe, _MANY_CHANGES):
+        supervisor.wait()  # it closes the pipe by its end alone
 
 
 def take_down(layout: Layout, timeout_s: float = DOWN_TIMEOUT_S) -> bool:

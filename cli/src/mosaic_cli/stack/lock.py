@@ -124,8 +124,19 @@ def lock_holder(path: Path) -> Process | None:
 def lost_holders(path: Path) -> list[Process]:
     """Supervisors of this data root whose lock file was deleted under them: they end themselves in a moment."""
     link = f"{path.resolve()} (deleted)"
-    found = (current(int(e.name)) for e in Path("/proc").iterdir() if e.name.isdecimal())
+    found = (current(pid) for pid in _lock_holding_pids())
     return [process for process in found if process is not None and link in process.open_files()]
+
+
+def _lock_holding_pids() -> set[int]:
+    """Pids that hold a lock of this kind on any file, as the kernel lists them."""
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except FileNotFoundError:  # not every kernel lists them; then any process may hold one
+        return {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
+    rows = (line.split() for line in lines)
+    # "1: FLOCK ADVISORY WRITE pid device:inode start end"; "->" marks one that waits, pid 0 another namespace
+    return {int(row[4]) for row in rows if row[1] == "FLOCK" and int(row[4]) > 0}
 
 
 def _written_holder(fd: int) -> Process | None:

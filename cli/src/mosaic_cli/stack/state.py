@@ -2,31 +2,44 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from mosaic_cli.stack.lock import is_held, lock_holder
 from mosaic_cli.stack.ports import Ports
 from mosaic_cli.stack.process import Process, utf8_text
-from mosaic_client import light, reading
+from mosaic_client import light
 from mosaic_client.errors import StackUnreachable
-from mosaic_client.location import read_stack_file
+from mosaic_client.location import stack_file_text
 from mosaic_contracts.stack_files import STACK_FILE
-
-if TYPE_CHECKING:
-    from mosaic_contracts.stack import StackFile
 
 STRAY_TERM_S = 5.0
 
 
-def write_stack_file(path: Path, stack: "StackFile") -> os.stat_result:
+class KeptService(light.Service):
+    """An entry of stack.json with what is needed to recognise the process later."""
+
+    start_ticks: int | None = None
+    program: str = ""
+
+
+class KeptStack(light.StackFile):
+    """The whole of stack.json; `mosaic_contracts.stack.StackFile` is what others may rely on."""
+
+    v: int = 1
+    started_at: float = 0.0
+    # every entry is one of these here
+    services: list[KeptService] = msgspec.field(default_factory=list)  # type: ignore[assignment]
+
+
+def write_stack_file(path: Path, stack: KeptStack) -> os.stat_result:
     """Replace the file in one step; return what the system says of the new one.
 
     A reader sees the old or the new file, and so does the next start after a loss of power.
     """
     part = path.with_suffix(f".{os.getpid()}.part")
     with part.open("wb") as file:
-        # as any: the entries are KeptService, with more than their field's type knows
-        file.write(stack.model_dump_json(indent=1, serialize_as_any=True).encode())
+        file.write(msgspec.json.format(msgspec.json.encode(stack), indent=1))
         file.flush()
         os.fsync(file.fileno())
         written = os.fstat(file.fileno())
@@ -56,39 +69,33 @@ def set_aside_damaged(home: Path, lock: Path) -> str | None:
         A sentence for the person; None when nothing was wrong.
     """
     path = home / STACK_FILE
-    try:
-        read_stack_file(home)
-    except StackUnreachable:
-        aside = path.with_suffix(".damaged.json")
-        if is_held(lock) or not path.is_file():
-            return None
-        path.replace(aside)
-        return f"{path} was damaged and is now {aside.name}; the stack starts without it."
-    return None
+    if is_held(lock) or not path.is_file() or earlier_stack(home) is not None:
+        return None
+    aside = path.with_suffix(".damaged.json")
+    path.replace(aside)
+    return f"{path} was damaged and is now {aside.name}; the stack starts without it."
 
 
-def running_stack(home: Path, lock: Path) -> light.StackFile | None:
+def running_stack(home: Path, lock: Path) -> KeptStack | None:
     """The stack of this data root if its supervisor lives and has written a file that can be read, else None."""
     holder = lock_holder(lock)
     if holder is None:
         return None
-    try:
-        stack = reading.stack_file(home)
-    except StackUnreachable:
-        return None
+    stack = earlier_stack(home)
     # right after the lock was taken the file may still be the earlier supervisor's
     return stack if stack is not None and stack.supervisor_pid == holder.pid else None
 
 
-def earlier_stack(home: Path) -> "StackFile | None":
-    """What the last supervisor left, if it can be read."""
+def earlier_stack(home: Path) -> KeptStack | None:
+    """What the last supervisor wrote, if it can be read."""
     try:
-        return read_stack_file(home)
-    except StackUnreachable:
+        written = stack_file_text(home)
+        return None if written is None else KeptStack.read(written)
+    except (StackUnreachable, ValueError):
         return None
 
 
-def ports_of(stack: "StackFile | light.StackFile") -> Ports | None:
+def ports_of(stack: KeptStack) -> Ports | None:
     """The ports that stack.json names."""
     try:
         gateway, broker = (
@@ -99,18 +106,13 @@ def ports_of(stack: "StackFile | light.StackFile") -> Ports | None:
     return Ports(gateway, broker)
 
 
-def end_strays(stack: "StackFile") -> list[str]:
+def end_strays(stack: KeptStack) -> list[str]:
     """End services that outlived their supervisor; returns their names.
 
     Only processes that began when stack.json says and still run the program that it names are ours.
     """
-    from mosaic_cli.stack.keeper import (
-        KeptService,  # imports asyncio; a verb that only looks needs none
-    )
-
     ended = []
-    for entry in stack.services:
-        kept = KeptService.model_validate(entry.model_dump())
+    for kept in stack.services:
         if kept.pid is None or kept.start_ticks is None:
             continue
         process = Process(kept.pid, kept.start_ticks)

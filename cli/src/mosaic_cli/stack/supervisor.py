@@ -15,6 +15,7 @@ from mosaic_cli.stack.plan import ServicePlan, StackPlan, plan_stack
 from mosaic_cli.stack.ports import choose_ports
 from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import (
+    KeptStack,
     earlier_stack,
     end_strays,
     is_same_file,
@@ -23,8 +24,9 @@ from mosaic_cli.stack.state import (
 )
 from mosaic_cli.stack.xmpp import plan_xmpp
 from mosaic_cli.stack.xmpp_wish import is_wanted
-from mosaic_contracts.stack import StackFile
 
+FIRST_READY_S = 0.03
+"""Until the stack is ready for the first time: somebody waits for it."""
 READY_EVERY_S = 0.2
 RECHECK_EVERY_S = 2.0
 LOCK_EVERY_S = 0.5
@@ -32,7 +34,7 @@ XMPP_EVERY_S = 0.5
 LOST_END_S = 60.0
 """Four services, each with its own time to stop."""
 
-Watch = Callable[[StackFile], None]
+Watch = Callable[[KeptStack], None]
 
 
 class Supervisor:
@@ -52,6 +54,7 @@ class Supervisor:
         self.refusal: str | None = None
         """Why the stack cannot start, in the words of the service that refused to work."""
         self._was_ready = False
+        self._is_write_due = False
         self._written: os.stat_result | None = None
         """The stack.json that this supervisor wrote last."""
         self._watch = watch
@@ -59,7 +62,7 @@ class Supervisor:
         self._kept: dict[Keeper, asyncio.Task[None]] = {}
         """In the order of start."""
         self._xmpp: Keeper | None = None
-        self.stack = StackFile(
+        self.stack = KeptStack(
             supervisor_pid=os.getpid(),
             gateway_url=plan.ports.gateway_url,
             broker_url=plan.ports.broker_url,
@@ -75,9 +78,11 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.stop)
-        for plan in self._plan.services:
-            self._keep(plan)
+        # first, for the broker waits for it
+        setting_up = asyncio.create_task(self._set_up())
+        self._keep_all(self._plan.services)
         checking = [
+            setting_up,
             asyncio.create_task(self._check_readiness()),
             asyncio.create_task(self._check_lock()),
             asyncio.create_task(self._check_xmpp()),
@@ -87,18 +92,30 @@ class Supervisor:
             task.cancel()
         await asyncio.wait(checking)
         self.stack.ready = False
-        self._changed()
+        self._write()
         # the door first, the transport last: nothing new comes in, and what is under way can still be told
         for keeper in reversed(list(self._kept)):
             keeper.stop()
             await self._kept[keeper]
+        self._write()
 
-    def _keep(self, plan: ServicePlan) -> Keeper:
-        keeper = Keeper(plan, self._layout.home, lambda: self._service_changed(keeper))
-        self.stack.services.append(keeper.entry)
-        self._kept[keeper] = asyncio.create_task(keeper.keep())
+    async def _set_up(self) -> None:
+        if self._plan.setup is None:
+            return
+        try:
+            await self._plan.setup.make()
+        except StackStartProblem as error:
+            self.refusal = str(error)
+            self.stop()
+
+    def _keep_all(self, plans: list[ServicePlan]) -> list[Keeper]:
+        keepers = [Keeper(plan, self._layout.home, self._service_changed) for plan in plans]
+        self.stack.services += [keeper.entry for keeper in keepers]
+        # the last one first: the gateway takes longest, and the broker waits for its configuration anyway
+        tasks = {keeper: asyncio.create_task(keeper.keep()) for keeper in reversed(keepers)}
+        self._kept |= {keeper: tasks[keeper] for keeper in keepers}
         self._changed()
-        return keeper
+        return keepers
 
     async def _drop(self, keeper: Keeper) -> None:
         keeper.stop()
@@ -114,7 +131,7 @@ class Supervisor:
         while not self._stopping.is_set():
             wanted = is_wanted(self._layout)
             if wanted and self._xmpp is None:
-                self._xmpp = self._keep(plan_xmpp(self._layout))
+                (self._xmpp,) = self._keep_all([plan_xmpp(self._layout)])
             elif not wanted and self._xmpp is not None:
                 keeper, self._xmpp = self._xmpp, None
                 await self._drop(keeper)
@@ -131,6 +148,7 @@ class Supervisor:
                 self._changed()
             with suppress(TimeoutError):
                 wait_s = RECHECK_EVERY_S if ready else READY_EVERY_S
+                wait_s = wait_s if self._was_ready else FIRST_READY_S
                 await asyncio.wait_for(self._stopping.wait(), wait_s)
 
     async def _check_lock(self) -> None:
@@ -146,14 +164,22 @@ class Supervisor:
         self.lost_lock = True
         self.stop()
 
-    def _service_changed(self, keeper: Keeper) -> None:
+    def _service_changed(self) -> None:
         self._changed()
-        if keeper.refusal is not None and not self._was_ready:
+        refused = [keeper for keeper in self._kept if keeper.refusal is not None]
+        if refused and not self._was_ready:
             # starting it again helps nobody; a stack that was ready has runs, and goes on trying
-            self.refusal = f"The {keeper.plan.name} cannot start: {keeper.refusal}"
+            self.refusal = f"The {refused[0].plan.name} cannot start: {refused[0].refusal}"
             self.stop()
 
     def _changed(self) -> None:
+        """Write stack.json soon: once for all changes of this turn of the event loop."""
+        if not self._is_write_due:
+            self._is_write_due = True
+            asyncio.get_running_loop().call_soon(self._write)
+
+    def _write(self) -> None:
+        self._is_write_due = False
         if not self.lost_lock and self._lock.is_in_place():
             try:
                 self._written = write_stack_file(self._layout.stack_file, self.stack)

@@ -1,7 +1,7 @@
 """`up`, `down`: the stack of this machine."""
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -22,9 +22,6 @@ from mosaic_client import light, reading
 from mosaic_client.errors import ClientError, MosaicProblem, StackUnavailable
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.states import RunState
-
-if TYPE_CHECKING:
-    from mosaic_contracts.stack import StackFile
 
 STOP_RUNS_TIMEOUT_S = 120.0
 LOOK_EVERY_S = 0.3
@@ -156,7 +153,7 @@ def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> Non
     with Live(Text("Starting the stack ..."), console=err, refresh_per_second=4) as live:
         shown_restarts: dict[str, int] = {}
 
-        def watch(stack: "StackFile") -> None:
+        def watch(stack: light.StackFile) -> None:
             for service in stack.services:
                 if service.restarts > shown_restarts.get(service.name, 0):
                     live.console.print(

@@ -12,6 +12,8 @@ STOP_MARK = "control/stop.sent"
 LOG_DIR = "logs"
 """Logs of the embedded stack, one file a service."""
 BROKER_LOG = f"{LOG_DIR}/broker.log"
+BROKER_SECRETS = "secrets/broker"
+BROKER_CONFIG = "nats/config/nats.conf"
 SERVICE_REFUSED = 78
 """Exit code of a service that cannot work until a person changes something (EX_CONFIG of sysexits.h)."""
 REFUSED_EVENT = "service.refused"

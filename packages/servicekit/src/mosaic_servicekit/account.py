@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mosaic_contracts import subjects
+from mosaic_contracts.stack_files import BROKER_SECRETS
 from mosaic_servicekit import jwt
 from mosaic_servicekit.credentials import (
-    BROKER_SECRETS,
     RUN_LIFETIME_S,
     creds_path,
     run_template,

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mosaic_contracts.stack_files import BROKER_CONFIG
 from mosaic_servicekit import jwt
 from mosaic_servicekit.account import ACCOUNTS_NAME, KEYS_FILE, Accounts, load_keys, write_revoker
 from mosaic_servicekit.admission import refused_services
@@ -19,7 +20,6 @@ from mosaic_servicekit.credentials import (
 )
 from mosaic_servicekit.privacy import private_folder
 
-CONFIG_FILE = "nats/config/nats.conf"
 MAX_PAYLOAD_BYTES = 8 * 2**20
 """Twice a full batch, so that a batch of incompressible records with its headers fits."""
 MAX_STORE_BYTES = 2 * 2**30
@@ -55,7 +55,7 @@ def init_broker(
         write_secret(creds_path(home, name), jwt.creds_text(token, keys[name]))
     write_revoker(home, keys)
     write_secret(home / SIGNER_FILE, json.dumps({"account": account, "seed": keys["run_signer"]}))
-    config = home / CONFIG_FILE
+    config = home / BROKER_CONFIG
     monitor = f"{LOOPBACK}:{monitor_port}" if monitor_port is not None else None
     if store is None:
         store = home / "nats"

@@ -12,13 +12,13 @@ from typing import Any
 
 from mosaic_contracts import subjects
 from mosaic_contracts.ids import parse_run_id
+from mosaic_contracts.stack_files import BROKER_SECRETS
 from mosaic_servicekit import jwt
 from mosaic_servicekit.errors import CredentialsInvalid
 
 RUN_LIFETIME_S = 3600.0
 RENEW_AFTER_S = 1200.0
 """A third of the lifetime: two renewals may fail before a run loses its connection."""
-BROKER_SECRETS = "secrets/broker"
 SIGNER_FILE = f"{BROKER_SECRETS}/run_signer.json"
 
 # A name that passes for a run id, so that patterns are built by `subjects` and nowhere else.

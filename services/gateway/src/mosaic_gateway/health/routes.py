@@ -22,7 +22,15 @@ async def readyz(parts: PartsOf) -> Response:
     """Runs can be started and recorded now."""
     status = await parts.health.status()
     headers = None if status.ready else {"Retry-After": "1"}
-    answer = {"ready": status.ready, "findings": status.findings}
+    answer = {
+        "ready": status.ready,
+        "findings": status.findings,
+        "services": {
+            "broker": status.broker,
+            "scheduler": status.scheduler is not None,
+            "recorder": status.recorder is not None,
+        },
+    }
     return json_reply(answer, 200 if status.ready else 503, headers)
 
 
