@@ -261,6 +261,31 @@ def test_stop_is_seen_at_once(qtbot: QtBot, shown: Shown) -> None:
     assert shown.button("watch.stop").isEnabled()
 
 
+@pytest.mark.parametrize("follows", [True, False])
+def test_output_stays_at_its_end_when_the_end_card_comes(shown: Shown, follows: bool) -> None:
+    """The reason of an end is in the last line: what takes height from the output hides the first ones instead."""
+    shown.watch()
+    lines = "".join(f"line {n}\n" for n in range(500))
+    shown.feed.show_run(run_id(0))
+    shown.feed.take(run_id(0), lines, len(lines))
+    QApplication.processEvents()
+    log, bar = shown.page.log, shown.page.log.text.verticalScrollBar()
+    assert bar is not None
+    if not follows:
+        bar.setValue(200)
+    height = log.text.height()
+    end = RunEnd(cause=EndCause.EXIT_CODE, message="It ended.", last_lines=["ValueError: x"] * 5)
+    shown.model.consume(shown.store.take_runs([run(0, RunState.FAILED, revision=2, end=end)]))
+    QApplication.processEvents()
+    assert log.text.height() < height - 60
+    assert log.follow.isChecked() is follows
+    assert bar.value() == (bar.maximum() if follows else 200)
+    shown.page.resize(1100, 560)
+    QApplication.processEvents()
+    assert bar.value() == (bar.maximum() if follows else 200)
+    assert log.follow.isChecked() is follows
+
+
 def test_a_failed_run_opens_its_card(qtbot: QtBot, shown: Shown) -> None:
     """Cause, exit code, last lines and what to try; the run again is one click."""
     shown.watch()

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PyQt6.QtCore import QEvent, QObject, QTimer, QUrl, pyqtSignal
+from PyQt6.QtCore import QObject, QTimer, QUrl, pyqtSignal
 from PyQt6.QtGui import QDesktopServices, QGuiApplication
 from PyQt6.QtWidgets import QApplication
 
@@ -52,7 +52,7 @@ from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.trained import TrainedModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.connection_page import ConnectionPage
-from mosaic_gui.views.main_window import PAGES, RUNS, TRAIN, WATCH, MainWindow
+from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
 
 if TYPE_CHECKING:
@@ -71,8 +71,6 @@ class Client(QObject):
 
     closed = pyqtSignal()
     """The user closed the window."""
-    remade = pyqtSignal()
-    """The window was made anew, in another theme."""
 
     def __init__(
         self,
@@ -273,32 +271,20 @@ class Client(QObject):
 
     def _on_settings(self, settings: Settings) -> None:
         self.window.notices.stay_s = settings.notice_s
+        if self.window.has_settings:
+            self.window.settings.show_settings(settings)
+        self.window.runs.grouping.setChecked(settings.grouped)
         self._follow_scheme()
 
     def _follow_scheme(self) -> None:
-        """With the next turn of the loop, as the asking button goes with its window."""
+        """With the next turn of the loop: the desktop's own change is over by then."""
         if self._tokens is not current() and not self._is_closed:
-            QTimer.singleShot(0, self._swap_theme)
+            QTimer.singleShot(0, self._recolour)
 
-    def _swap_theme(self) -> None:
-        """Make the window anew, for colours are in its drawings; the old one first, so that nobody paints it again."""
+    def _recolour(self) -> None:
         app = QApplication.instance()
-        tokens = self._tokens
-        if not isinstance(app, QApplication) or tokens is current():
-            return
-        old, page = self.window, self.window.page
-        geometry, was_visible = old.geometry(), old.isVisible()
-        layout = self.layouts.snapshot()
-        old.deleteLater()
-        app.sendPostedEvents(old, QEvent.Type.DeferredDelete)
-        apply_theme(app, tokens)
-        self.window = self._make_window()
-        self.window.setGeometry(geometry)
-        self.layouts.attach(self.window, layout)
-        if page in PAGES:
-            self.window.show_page(page)
-        self.window.setVisible(was_visible)
-        self.remade.emit()
+        if isinstance(app, QApplication) and self._tokens is not current() and not self._is_closed:
+            apply_theme(app, self._tokens)
 
     def make_train(self) -> TrainPage:
         """The form of a new run."""

@@ -10,8 +10,7 @@ def settle_collector() -> None:
     """Leave what exists now (modules, widgets, models) out of all later collections.
 
     A whole collection of the idle client looks at 70,000 objects and holds the thread for 45 ms, a frame and a half at
-    30 a second; afterwards only what came since is looked at. To be called again once a window was made anew, for
-    what is left of the old one.
+    30 a second; afterwards only what came since is looked at.
     """
     gc.unfreeze()
     gc.collect()

@@ -42,15 +42,13 @@ class Layouts(QObject):
         self._kept.endGroup()
         return names
 
-    def attach(self, window: MainWindow, before: Layout | None = None) -> None:
-        """A window was made: it looks as the one before, or as the last one that was closed."""
+    def attach(self, window: MainWindow) -> None:
+        """A window was made: it looks as the last one that was closed."""
         self._window = window
         window.layout_wanted.connect(self.apply)
         window.layout_menu_wanted.connect(self._open_menu)
         window.watch_made.connect(self._on_watch_made)
-        if before is not None:
-            self._take(before)
-        elif not self._restore(LAST):
+        if not self._restore(LAST):
             self.apply(TRAIN, go=False)
 
     def restore_geometry(self) -> bool:

@@ -12,7 +12,6 @@ from PyQt6.QtWidgets import QApplication, QWidget
 
 from mosaic_gui.app.arguments import Arguments
 from mosaic_gui.app.client import KEPT_IN, Client
-from mosaic_gui.app.collector import settle_collector
 from mosaic_gui.app.languages import find_languages, names, speak
 from mosaic_gui.app.remembering import Remembering
 from mosaic_gui.app.scheme import tokens_for
@@ -35,9 +34,7 @@ def run_program(arguments: Arguments) -> int:
     app = QApplication([sys.argv[0]])
     app.setApplicationName("MOSAIC")
     app.setDesktopFileName("mosaic")
-    app.setQuitOnLastWindowClosed(
-        False
-    )  # a change of theme makes the window anew; `closed` says when it was the user
+    app.setQuitOnLastWindowClosed(False)  # `closed` says when the user closed the window
     load_fonts()
     home = data_root()
     # a picture is of the client as it comes, whoever takes it
@@ -60,7 +57,6 @@ def run_program(arguments: Arguments) -> int:
     warm_up = WarmUp(client)
     warm_up.start()
     client.window.show()
-    client.remade.connect(settle_collector)
     if arguments.screenshot is not None:
         return _take_screenshots(app, client, arguments, arguments.screenshot)
     client.closed.connect(app.quit)

@@ -22,6 +22,7 @@ from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.decimation import Floats
 from mosaic_gui.state.language import mark, tr, tr_mark
 from mosaic_gui.theme.apply import current, ui_font
+from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.curves import CurveModel, Drawn
 
 LEAST_BUCKETS = 120
@@ -61,7 +62,8 @@ class Chart(QFrame):
         self._model = model
         self._curves: list[CurveItems] = []
         self._drawing = False
-        self._is_made = False
+        self._is_made = self._is_ranged = False
+        """Ranged: it was drawn once with all of its points in sight, which a chart is before it may be moved."""
         # the grid gives all charts of a row the same width, whatever their names and values are
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         layout = QVBoxLayout(self)
@@ -71,6 +73,7 @@ class Chart(QFrame):
         self._more = self.heading.more
         layout.addWidget(self.heading, 0, Qt.AlignmentFlag.AlignTop)
         self._body = layout
+        on_theme(self, self._colour_again)
 
     def render(self, *args: Any, **kwargs: Any) -> None:
         """As a picture for elsewhere: without the menu's button and the line under the pointer."""
@@ -99,13 +102,15 @@ class Chart(QFrame):
             return
         self._make()
         self._drawing = True
-        if self._model.following:
+        fits = self._model.following or not self._is_ranged
+        if fits:
             first, last = extent
             self._item.setXRange(first, last if last > first else first + 1, padding=0.02)
         low, high = self._item.viewRange()[0]
         buckets = max(LEAST_BUCKETS, int(self._plot.width()))
         drawn = self._model.drawn(self.name, low, high, buckets)
-        if self._model.following and (bounds := _bounds(drawn)) is not None:
+        if fits and (bounds := _bounds(drawn)) is not None:
+            self._is_ranged = True
             self._item.setYRange(*bounds, padding=0.08)
         self._show(drawn)
         floor, top = self._item.viewRange()[1]
@@ -170,8 +175,6 @@ class Chart(QFrame):
         return menu
 
     def _dress(self) -> None:
-        tokens = current()
-        self._plot.setBackground(tokens.surface)
         self._plot.setFrameShape(QFrame.Shape.NoFrame)
         self._value_axis.is_log = self._model.log_scale
         self._value_axis.setWidth(48)
@@ -179,14 +182,29 @@ class Chart(QFrame):
         self._item.showGrid(x=False, y=True, alpha=GRID)
         for side in ("left", "bottom"):
             axis = self._item.getAxis(side)
-            axis.setPen(pg.mkPen(tokens.line))
-            axis.setTextPen(pg.mkPen(tokens.muted))
             axis.setStyle(tickLength=0, tickFont=ui_font(11), tickTextOffset=6)
             axis.setZValue(BENEATH)
         self._item.getAxis("bottom").setToolTip(tr_mark(_AXIS_WORDS[self._model.axis]))
-        self._cross = pg.InfiniteLine(angle=90, pen=pg.mkPen(tokens.edge, width=1))
+        self._cross = pg.InfiniteLine(angle=90)
         self._cross.setVisible(False)
         self._item.addItem(self._cross, ignoreBounds=True)
+        self._colour()
+
+    def _colour(self) -> None:
+        """What is drawn once, in the colours of the theme; curves take theirs with each drawing."""
+        tokens = current()
+        self._plot.setBackground(tokens.surface)
+        for side in ("left", "bottom"):
+            axis = self._item.getAxis(side)
+            axis.setPen(pg.mkPen(tokens.line))
+            axis.setTextPen(pg.mkPen(tokens.muted))
+        self._cross.setPen(pg.mkPen(tokens.edge, width=1))
+        self._gaps.recolour()
+
+    def _colour_again(self) -> None:
+        if self._is_made:
+            self._colour()
+            self.redraw()
 
     def _connect(self) -> None:
         view = self._item.getViewBox()

@@ -7,7 +7,6 @@ from PyQt6.QtGui import QFont, QFontMetrics
 from PyQt6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
 from mosaic_gui.state.language import tr
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 
 MOST_VALUES = 5
@@ -29,7 +28,7 @@ class ChartHeading(QWidget):
         self._title.setToolTip(name)
         self.values.setTextFormat(Qt.TextFormat.RichText)
         self.more = QToolButton()
-        self.more.setIcon(icon("more", current().muted))
+        self.more.setIcon(icon("more", "muted"))
         self.more.setMenu(menu)
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.more.setToolTip(tr("Save or hide this chart"))

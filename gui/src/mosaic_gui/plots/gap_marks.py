@@ -19,9 +19,13 @@ class GapMarks:
     def __init__(self, plot: pg.PlotItem) -> None:
         self.item = pg.ScatterPlotItem(symbol="x", size=SIZE_PX, pxMode=True)
         self.item.setZValue(ABOVE_CURVES)
-        self.item.setPen(pg.mkPen(current().bad, width=1.5))
+        self.recolour()
         self.item.setVisible(False)
         plot.addItem(self.item)
+
+    def recolour(self) -> None:
+        """Take the colour of the theme that is applied."""
+        self.item.setPen(pg.mkPen(current().bad, width=1.5))
 
     def show(self, drawn: Sequence[Drawn], height: float) -> None:
         """Mark the gaps of these curves at a height of the value axis."""

@@ -9,8 +9,7 @@ from PyQt6.QtWidgets import QLabel, QWidget
 from mosaic_gui.plots.curve_items import series_colour
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr_n
-from mosaic_gui.theme.apply import current
-from mosaic_gui.theme.tokens import mixed
+from mosaic_gui.theme.current import current, on_theme
 from mosaic_gui.viewmodels.curves import Reading
 
 MOST_ROWS = 12
@@ -23,18 +22,20 @@ class Readout(QLabel):
 
     def __init__(self, plot: QWidget) -> None:
         super().__init__(plot)
-        tokens = current()
         self.setObjectName("readout")
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setStyleSheet(
-            f"QLabel#readout {{ background: {mixed(tokens.raised, tokens.surface, 0.92)}; "
-            f"border: 1px solid {tokens.edge}; border-radius: 5px; padding: 4px 6px; }}"
-        )
+        self._said: tuple[str, Sequence[Reading], QPoint] | None = None
         self.hide()
+        on_theme(self, self._say_again)
+
+    def _say_again(self) -> None:
+        if self._said is not None and not self.isHidden():
+            self.show_readings(*self._said)
 
     def show_readings(self, place: str, readings: Sequence[Reading], beside: QPoint) -> None:
         """Show what stands at a place; the highest value first."""
+        self._said = (place, readings, beside)
         rows = sorted(readings, key=lambda one: -one.value if one.value == one.value else 1e308)
         muted = current().muted
         names = dict(zip(rows, distinct([one.label for one in rows]), strict=True))

@@ -9,17 +9,15 @@ from PyQt6.QtCore import QTemporaryDir
 from PyQt6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PyQt6.QtWidgets import QApplication, QStyleFactory
 
+from mosaic_gui.theme.current import announce, current, set_current
 from mosaic_gui.theme.icon import write_svg
-from mosaic_gui.theme.tokens import DARK, Tokens, mixed
+from mosaic_gui.theme.tokens import Tokens, mixed
+
+__all__ = ["apply_theme", "current", "load_fonts", "mono_font", "ui_font"]
 
 FAMILY = "Inter"
 SIZE_PX = 13
-_current = DARK
-
-
-def current() -> Tokens:
-    """The theme that is applied."""
-    return _current
+STYLE = "fusion"
 
 
 def load_fonts() -> None:
@@ -29,11 +27,12 @@ def load_fonts() -> None:
 
 
 def apply_theme(app: QApplication, tokens: Tokens) -> None:
-    """Give every window of the program these colours."""
-    global _current  # one program has one theme, as it has one palette
-    _current = tokens
-    app.setStyle(QStyleFactory.create("Fusion"))
-    app.setFont(ui_font())
+    """Give every window of the program these colours. Widgets that are there stay as they are but for their colours."""
+    set_current(tokens)
+    if app.property("mosaic.style") != STYLE:
+        app.setStyle(QStyleFactory.create(STYLE))
+        app.setFont(ui_font())
+        app.setProperty("mosaic.style", STYLE)
     app.setPalette(_palette(tokens))
     sheet = (files("mosaic_gui.theme") / "style.qss").read_text("utf-8")
     icons = Path(_icons().path())
@@ -44,7 +43,9 @@ def apply_theme(app: QApplication, tokens: Tokens) -> None:
         "arrow_up": write_svg("arrow_up", tokens.muted, icons),
     }
     names = _names(tokens) | {name: path.as_posix() for name, path in drawings.items()}
+    # by way of an empty sheet it would take a third of the time, and lists would lose their place
     app.setStyleSheet(Template(sheet).substitute(names))
+    announce()
 
 
 @cache
@@ -128,4 +129,5 @@ def _names(tokens: Tokens) -> dict[str, str]:
         "bad_soft": mixed(tokens.bad, tokens.surface, 0.14),
         "warn_soft": mixed(tokens.warn, tokens.surface, 0.14),
         "neutral": tokens.neutral,
+        "readout": mixed(tokens.raised, tokens.surface, 0.92),
     }

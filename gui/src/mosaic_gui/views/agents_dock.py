@@ -16,13 +16,12 @@ from PyQt6.QtWidgets import (
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.roster import Mode, Way
-from mosaic_gui.theme.apply import current
-from mosaic_gui.theme.icon import icon, pixmap
+from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.views.mode_cards import HumanOnly, ModeCards
 from mosaic_gui.views.roster import Roster
 from mosaic_gui.views.segments import Segments
-from mosaic_gui.views.text import button, frame, label
+from mosaic_gui.views.text import IconLabel, button, frame, label
 
 WIDTH, FOLDED_WIDTH = 224, 52
 FOLD_KEYS = "Ctrl+B"
@@ -75,7 +74,7 @@ class AgentsDock(QFrame):
     def add_tool(self, name: str, text: str, keys: str, act: Callable[[], object]) -> QPushButton:
         """One more button at the foot, without words."""
         made = button("", "quiet", f"rail.{name}")
-        made.setIcon(icon(name, current().muted))
+        made.setIcon(icon(name, "muted"))
         made.setToolTip(f"{text} ({keys})")
         made.setAccessibleName(text)
         made.clicked.connect(lambda: act())
@@ -122,7 +121,7 @@ class AgentsDock(QFrame):
         self._picture.setVisible(not folded)
         for made, words in self._words.items():
             made.setText("" if folded else words)
-        self.fold.setIcon(icon("expand" if folded else "collapse", current().muted))
+        self.fold.setIcon(icon("expand" if folded else "collapse", "muted"))
         text = tr("Unfold the roster") if folded else tr("Fold the roster")
         self.fold.setToolTip(f"{text} ({FOLD_KEYS})")
         self.fold.setAccessibleName(text)
@@ -167,8 +166,7 @@ class AgentsDock(QFrame):
         row = QHBoxLayout()
         row.setContentsMargins(4, 0, 0, 0)
         row.setSpacing(8)
-        self._picture = label()
-        self._picture.setPixmap(pixmap("mosaic", current().accent, 22))
+        self._picture = IconLabel("mosaic", "accent", 22)
         row.addWidget(self._picture)
         row.addWidget(self._brand, 1, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self.fold)
@@ -177,7 +175,7 @@ class AgentsDock(QFrame):
     def _add_page(self, name: str, title: str, keys: str) -> None:
         made = self._nav(name, title, keys, f"nav.{name}")
         made.setCheckable(True)
-        made.setIcon(icon(name, current().muted, current().accent))
+        made.setIcon(icon(name, "muted", "accent"))
         made.clicked.connect(lambda: self.page_wanted.emit(name))
         self._group.addButton(made)
         self.page_buttons[name] = made
@@ -185,7 +183,7 @@ class AgentsDock(QFrame):
 
     def _nav(self, name: str, text: str, keys: str, object_name: str) -> QPushButton:
         made = button(text, "nav", object_name)
-        made.setIcon(icon(name, current().muted))
+        made.setIcon(icon(name, "muted"))
         made.setToolTip(f"{text} ({keys})" if keys else text)
         made.setAccessibleName(text)
         self._words[made] = text

@@ -7,11 +7,10 @@ from PyQt6.QtWidgets import QHBoxLayout, QPlainTextEdit, QScrollArea, QVBoxLayou
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
-from mosaic_gui.theme.apply import current, mono_font
-from mosaic_gui.theme.icon import pixmap
+from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.views.elsewhere import Elsewhere
-from mosaic_gui.views.text import button, inside_of_scroll, label
+from mosaic_gui.views.text import IconLabel, button, inside_of_scroll, label
 
 WIDTH = 560
 
@@ -34,7 +33,7 @@ class ConnectionPage(QWidget):
         self.setObjectName("page.connection")
         self._model = model
         self._can_start = can_start
-        self._picture = label()
+        self._picture = IconLabel("server", "neutral", 44)
         self._title = label("", "hero")
         self._detail = label("", "muted", wraps=True)
         self.start = button(tr("Start the stack on this machine"), "primary", "connection.start")
@@ -61,9 +60,9 @@ class ConnectionPage(QWidget):
 
     def refresh(self) -> None:
         """Say how it is."""
-        model, tokens = self._model, current()
+        model = self._model
         connection = model.connection
-        self._picture.setPixmap(pixmap("server", tokens.tone(model.tone), 44))
+        self._picture.set_colour(model.tone)
         self._title.setText(self._words())
         self._detail.setText(self._hint())
         # while the first try is under way nobody knows yet that there is anything to start

@@ -8,6 +8,7 @@ from PyQt6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QW
 from mosaic_gui.state.family import Family, Relative
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.apply import current, mono_font
+from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.watch import WatchModel
 
 
@@ -47,7 +48,7 @@ class DetailsPanel(QWidget):
         layout.addWidget(self.relatives)
         layout.addLayout(beside, 1)
         self.relatives.linkActivated.connect(self.open_wanted)
-        # bound methods, which Qt lets go of: the model outlives the panel when the theme changes
+        on_theme(self, self.refresh)
         for signal in (model.run_replaced, model.run_changed, model.family_changed):
             signal.connect(self.refresh)
         self.refresh()

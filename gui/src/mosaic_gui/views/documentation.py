@@ -11,6 +11,8 @@ from PyQt6.QtGui import (
 from PyQt6.QtWidgets import QFrame, QTextBrowser
 
 from mosaic_gui.theme.apply import ui_font
+from mosaic_gui.theme.current import on_theme
+from mosaic_gui.views.text import restore_cursor
 
 _MARKDOWN = (
     QTextDocument.MarkdownFeature.MarkdownDialectGitHub
@@ -27,7 +29,10 @@ class Documentation(QTextBrowser):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
         self.setTabChangesFocus(True)
+        self._shown = ("", "")
+        self._page: QTextDocument | None = None
         self.anchorClicked.connect(open_link)
+        on_theme(self, self._colour_again)
 
     def loadResource(self, _kind: int, _name: QUrl) -> Any:
         """Nothing: what a worker says must not reach out of this window by being looked at."""
@@ -35,14 +40,28 @@ class Documentation(QTextBrowser):
 
     def show_markdown(self, title: str, text: str) -> None:
         """Show a page."""
+        self._shown = (title, text)
         document = QTextDocument(self)
         document.setDefaultFont(ui_font(12))
         document.setDocumentMargin(12)
         document.setIndentWidth(14)
         document.setMarkdown(f"### {title}\n\n{text}", _MARKDOWN)
         _space(document)
+        before, self._page = self._page, document
         self.setDocument(document)
+        if before is not None:
+            before.deleteLater()
         self.moveCursor(QTextCursor.MoveOperation.Start)
+
+    def _colour_again(self) -> None:
+        """Links and code have colours of their own; what is selected and in sight stays."""
+        bar, cursor = self.verticalScrollBar(), self.textCursor()
+        place = bar.value() if bar is not None else 0
+        anchor, position = cursor.anchor(), cursor.position()
+        self.show_markdown(*self._shown)
+        restore_cursor(self, anchor, position)
+        if bar is not None:
+            bar.setValue(place)
 
 
 def open_link(url: QUrl) -> None:

@@ -18,7 +18,6 @@ from PyQt6.QtWidgets import (
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.views.text import ElidedLabel, button, label
 
@@ -86,7 +85,7 @@ class Elsewhere(QFrame):
         where = ElidedLabel(stack.token_file, "small")
         forget = QToolButton()
         forget.setObjectName(f"connection.forget.{n}")
-        forget.setIcon(icon("trash", current().muted))
+        forget.setIcon(icon("trash", "muted"))
         forget.setToolTip(tr("Forget {url}", url=stack.url))
         forget.setAccessibleName(tr("Forget {url}", url=stack.url))
         forget.clicked.connect(lambda: self.forget_wanted.emit(stack.url))
@@ -121,7 +120,7 @@ class Elsewhere(QFrame):
         made.setAccessibleName(words)
         if name != "url":
             look = made.addAction(
-                icon("folder", current().muted), QLineEdit.ActionPosition.TrailingPosition
+                icon("folder", "muted"), QLineEdit.ActionPosition.TrailingPosition
             )
             if look is not None:
                 look.setToolTip(tr("Look for the file"))

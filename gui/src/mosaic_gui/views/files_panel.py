@@ -14,7 +14,6 @@ from PyQt6.QtWidgets import (
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.run_files import local_name, play_obstacle, start_obstacle
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.plain_table import PlainTable
@@ -61,7 +60,6 @@ class FilesPanel(QWidget):
         layout.addWidget(self.table, 1)
         self.table.row_chosen.connect(self._on_row)
         self.table.activated.connect(self._on_activated)
-        # bound methods, which Qt lets go of: the models outlive the panel when the theme changes
         model.files.modelReset.connect(self._on_reset)
         model.files.transfers_changed.connect(self._show_transfers)
         model.run_changed.connect(self.refresh)
@@ -202,7 +200,7 @@ class FilesPanel(QWidget):
 
 def _act(text: str, picture: str, name: str, accessible: str = "") -> QPushButton:
     made = button(text, "quiet", name)
-    made.setIcon(icon(picture, current().muted))
+    made.setIcon(icon(picture, "muted"))
     made.setAccessibleName(accessible or text)
     return made
 

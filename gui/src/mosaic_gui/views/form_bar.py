@@ -5,7 +5,6 @@ from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QToolButton, QWid
 
 from mosaic_gui.state.language import tr, tr_mark
 from mosaic_gui.state.run_row import STATE_WORDS
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.draft import DraftModel
 from mosaic_gui.views.command import named_shortcut
@@ -29,9 +28,7 @@ class FormBar(QWidget):
         self.search.setClearButtonEnabled(True)
         self.search.setMinimumWidth(110)
         self.search.setMaximumWidth(220)
-        self.search.addAction(
-            icon("search", current().muted), QLineEdit.ActionPosition.LeadingPosition
-        )
+        self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
         self.only_changed = QCheckBox(tr("Only changed"))
         self.undo = self._tool("undo", tr("Undo"))
         self.redo = self._tool("redo", tr("Redo"))
@@ -95,5 +92,5 @@ class FormBar(QWidget):
         made = QToolButton()
         made.setObjectName(f"form.{name}")
         made.setAccessibleName(text)
-        made.setIcon(icon(name, current().muted))
+        made.setIcon(icon(name, "muted"))
         return made

@@ -14,7 +14,6 @@ from PyQt6.QtWidgets import (
 
 from mosaic_gui.state.form_field import FieldKind, FormField, Value
 from mosaic_gui.state.language import tr
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.views.help_label import HelpLabel
 from mosaic_gui.views.text import ElidedLabel, restyle
@@ -121,9 +120,9 @@ class FieldRow(QWidget):
 
     def refresh(self, fault: str, *, changed: bool) -> None:
         """Say what is wrong, or what it means; show whether it differs from its default."""
-        sheet = f"color: {current().accent}; font-weight: 600;" if changed else ""
-        if self._label.styleSheet() != sheet:
-            self._label.setStyleSheet(sheet)
+        if self._label.property("changed") != changed:
+            self._label.setProperty("changed", changed)
+            restyle(self._label)
         if self.input.property("wrong") != bool(fault):
             self.input.setProperty("wrong", bool(fault))
             restyle(self.input)
@@ -152,7 +151,7 @@ class FieldRow(QWidget):
         made.setObjectName(f"reset.{name}")
         made.setFixedSize(_RESET_WIDTH, _RESET_WIDTH)
         made.setStyleSheet("padding: 0;")
-        made.setIcon(icon("reset", current().muted))
+        made.setIcon(icon("reset", "muted"))
         default = self.field.text(self.field.default) or tr("empty")
         made.setToolTip(tr("Back to its default: {value}", value=default))
         made.setAccessibleName(tr("{field}: back to its default", field=self.field.label))
@@ -182,9 +181,7 @@ class FieldRow(QWidget):
 
     def _offer_choice(self, edit: QLineEdit) -> None:
         edit.setPlaceholderText(tr("from nothing"))
-        action = edit.addAction(
-            icon("folder", current().muted), QLineEdit.ActionPosition.TrailingPosition
-        )
+        action = edit.addAction(icon("folder", "muted"), QLineEdit.ActionPosition.TrailingPosition)
         if action is not None:
             action.setToolTip(tr("Choose a checkpoint of an earlier run (Alt+Down)"))
             action.setShortcut(QKeySequence("Alt+Down"))

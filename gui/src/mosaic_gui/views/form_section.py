@@ -6,10 +6,9 @@ from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from mosaic_gui.state.language import tr, tr_n
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.views.form_field import FieldRow
-from mosaic_gui.views.text import button, label
+from mosaic_gui.views.text import button, label, restyle
 
 
 class FormSection(QWidget):
@@ -85,8 +84,10 @@ class FormSection(QWidget):
     def tell_changes(self, count: int, *, wrong: bool) -> None:
         """How many of its fields are not as by default, and whether one is wrong: seen when it is folded."""
         words = tr_n("{n} changed", "{n} changed", count) if count else ""
-        colour = current().bad if wrong else current().accent
-        self._changes.setStyleSheet(f"color: {colour};")
+        tone = "bad" if wrong else "accent"
+        if self._changes.property("tone") != tone:
+            self._changes.setProperty("tone", tone)
+            restyle(self._changes)
         self._changes.setText(tr("check this") if wrong else words)
 
     def _turn(self) -> None:
@@ -96,4 +97,4 @@ class FormSection(QWidget):
     def _show(self) -> None:
         is_open = self._is_forced_open or not self._is_folded
         self._inside.setVisible(is_open)
-        self.head.setIcon(icon("arrow_down" if is_open else "arrow_right", current().muted))
+        self.head.setIcon(icon("arrow_down" if is_open else "arrow_right", "muted"))

@@ -27,7 +27,7 @@ class HardwareStrip(QWidget):
         super().__init__()
         self.setObjectName(name)
         self._title = title
-        self._age = label("", "small")
+        self._age = label("", "warn")
         self._age.setVisible(False)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
@@ -46,7 +46,6 @@ class HardwareStrip(QWidget):
     def show_meters(self, meters: Sequence[Meter], age: str) -> None:
         """Show these figures. `age`: how old they are, where they are old."""
         self._age.setText(age)
-        self._age.setStyleSheet(f"color: {current().warn};")
         self._age.setVisible(bool(age and meters))
         while len(self._views) < len(meters):
             made = _MeterView()
@@ -120,9 +119,7 @@ class _MeterView(QWidget):
         self.setToolTip(meter.hint)
         known = sum(value is not None for value in meter.past)
         self._curve.setVisible(known > 1)
-        self._curve.show_values(
-            meter.past, meter.top, current().muted if is_old else current().accent
-        )
+        self._curve.show_values(meter.past, meter.top, "muted" if is_old else "accent")
 
 
 class Sparkline(QWidget):
@@ -133,7 +130,7 @@ class Sparkline(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setMaximumWidth(_WIDTH)
         self._values: Sequence[float | None] = ()
-        self._top, self._colour = 1.0, ""
+        self._top, self._colour = 1.0, "accent"
 
     def sizeHint(self) -> QSize:
         return QSize(_WIDTH, _HEIGHT)
@@ -142,7 +139,7 @@ class Sparkline(QWidget):
         return QSize(0, _HEIGHT)
 
     def show_values(self, values: Sequence[float | None], top: float, colour: str) -> None:
-        """Draw these, oldest first, between 0 and `top`."""
+        """Draw these, oldest first, between 0 and `top`; `colour` is one of the theme's, by name."""
         self._values, self._top, self._colour = values, max(top, 1e-9), colour
         self.update()
 
@@ -154,7 +151,7 @@ class Sparkline(QWidget):
         painter.setPen(QPen(QColor(tokens.line)))
         painter.drawLine(0, _HEIGHT - 1, self.width(), _HEIGHT - 1)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self._colour), 1.2))
+        painter.setPen(QPen(QColor(getattr(tokens, self._colour)), 1.2))
         for stretch in self._stretches():
             painter.drawPolyline(QPolygonF(stretch))
 

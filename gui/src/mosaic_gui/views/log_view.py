@@ -23,11 +23,12 @@ from mosaic_gui.state.ansi import plain, stretches
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.state.log_text import MOST_LINES
 from mosaic_gui.theme.apply import current, mono_font
+from mosaic_gui.theme.current import on_theme
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.views.ansi_format import text_format
 from mosaic_gui.views.command import named_shortcut
-from mosaic_gui.views.text import button, label
+from mosaic_gui.views.text import button, label, restore_cursor
 
 MOST_MARKS = 500
 """Matches that are coloured; all are counted by going from one to the next."""
@@ -108,12 +109,14 @@ class LogView(QWidget):
         self.follow.toggled.connect(self._on_follow)
         self.colours.toggled.connect(self._fill_anew)
         self.copy.clicked.connect(self._copy)
+        on_theme(self, self._colour_again)
         keys = QKeySequence.StandardKey.Find
         find = named_shortcut(self, keys, tr("Search the log"), self.search.setFocus)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         bar = self.text.verticalScrollBar()
         if bar is not None:
             bar.valueChanged.connect(self._on_scrolled)
+            bar.rangeChanged.connect(self._on_range)
 
     def _begin(self) -> None:
         """Another run's output is read from its end, whatever was read of the one before."""
@@ -156,15 +159,41 @@ class LogView(QWidget):
                 cursor.insertText(text, text_format(style))
 
     def _fill_anew(self) -> None:
-        """With or without colours."""
+        """With or without colours, or in other ones; what is selected and in sight stays."""
+        cursor, text = self.text.textCursor(), self._feed.text
+        anchor, position = cursor.anchor(), cursor.position()
+        bars = self.text.verticalScrollBar(), self.text.horizontalScrollBar()
+        places = [bar.value() if bar is not None else 0 for bar in bars]
         self._on_reset()
-        text = self._feed.text
         self._on_grown(text.finished_from(0), text.unfinished)
+        self._is_moving = True
+        restore_cursor(self.text, anchor, position)
+        for bar, place in zip(bars, places, strict=True):
+            if bar is not None:
+                bar.setValue(place)
+        self._is_moving = False
+        self._on_follow(self.follow.isChecked())
+
+    def _colour_again(self) -> None:
+        text = self._feed.text
+        lines = (*text.finished_from(0), text.unfinished)
+        if self.colours.isChecked() and any("\x1b" in line for line in lines):
+            self._fill_anew()
+        if self.search.text():
+            self._mark()
 
     def _on_follow(self, on: bool) -> None:
         bar = self.text.verticalScrollBar()
         if on and bar is not None:
             bar.setValue(bar.maximum())
+
+    def _on_range(self, _least: int, most: int) -> None:
+        """More lines, or less height: who follows stays at the end."""
+        bar = self.text.verticalScrollBar()
+        if bar is not None and self.follow.isChecked() and not self._is_moving:
+            self._is_moving = True
+            bar.setValue(most)
+            self._is_moving = False
 
     def _on_scrolled(self, place: int) -> None:
         """By wheel, key or slider: who reads further up is not pulled away, who returns to the end follows again."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from PyQt6.QtCore import QEvent, QPoint, Qt, pyqtSignal
+from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PyQt6.QtWidgets import (
     QApplication,
@@ -111,7 +111,6 @@ class MainWindow(QMainWindow):
         self.roster.roster.set_dim(True)
         # Qt asked for the width of the edge between docks before this window had its name
         restyle(self)
-        QApplication.sendEvent(self, QEvent(QEvent.Type.StyleChange))
         connection.changed.connect(self._on_connection)
         agents.changed.connect(self._on_agents)
         self._on_connection()
@@ -145,6 +144,11 @@ class MainWindow(QMainWindow):
     def has_watch(self) -> bool:
         """The page of a watched run was made."""
         return "watch" in self.__dict__
+
+    @property
+    def has_settings(self) -> bool:
+        """The page of settings was made."""
+        return "settings" in self.__dict__
 
     def _added(self, page: P) -> P:
         self._stack.addWidget(page)

@@ -8,8 +8,9 @@ from PyQt6.QtWidgets import QFrame, QTextBrowser
 from mosaic_contracts.mind import Look
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
-from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.current import current, on_theme
 from mosaic_gui.viewmodels.mind import MindModel
+from mosaic_gui.views.text import replace_html
 
 MOST_BELIEFS = 400
 """Shown at once."""
@@ -30,6 +31,7 @@ class MindFacts(QTextBrowser):
         self.setMinimumWidth(190)
         model.looks_changed.connect(self.refresh)
         model.place_changed.connect(self.refresh)
+        on_theme(self, self.refresh)
 
     def refresh(self) -> None:
         """Show the chosen step."""
@@ -38,11 +40,7 @@ class MindFacts(QTextBrowser):
         if said == self._said:
             return
         self._said = said
-        bar = self.verticalScrollBar()
-        place = bar.value() if bar is not None else 0
-        self.setHtml(said)
-        if bar is not None:
-            bar.setValue(place)
+        replace_html(self, said)
 
     def _page(self, look: Look) -> str:
         tokens = current()

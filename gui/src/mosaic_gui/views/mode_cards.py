@@ -5,7 +5,6 @@ from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.roster import Mode
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.views.badge import Badge
@@ -29,7 +28,7 @@ class ModeCards(QWidget):
             (Mode.HUMAN, tr("Human"), tr("You act yourself.")),
         ):
             made = button(title, "", f"agents.card.{mode.value}")
-            made.setIcon(icon(mode.value, current().accent))
+            made.setIcon(icon(mode.value, "accent"))
             made.setIconSize(QSize(20, 20))
             made.clicked.connect(lambda _on, key=mode.value: self.chosen.emit(key))
             layout.addWidget(made)

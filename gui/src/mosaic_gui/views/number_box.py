@@ -43,6 +43,11 @@ class NumberBox(QAbstractSpinBox):
         """What stands in it; while that is no value, what stood in it before."""
         return self._taken if self.fault else self._value
 
+    @property
+    def taken(self) -> int | float:
+        """The value that `changed` reported last."""
+        return self._taken
+
     def setValue(self, value: int | float) -> None:
         """Show a value."""
         edit = self.lineEdit()

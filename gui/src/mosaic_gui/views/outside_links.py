@@ -28,7 +28,6 @@ class OutsideLinks(QWidget):
         row.addWidget(self.tracker)
         self.tensorboard.clicked.connect(lambda: self._go(self._model.tensorboard))
         self.tracker.clicked.connect(lambda: self._go(self._model.tracker))
-        # a bound method, which Qt lets go of: the model outlives the page when the theme changes
         for signal in (model.run_replaced, model.run_changed, model.outside_changed):
             signal.connect(self.refresh)
         self.refresh()

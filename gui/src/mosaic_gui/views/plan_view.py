@@ -5,11 +5,12 @@ from html import escape
 from PyQt6.QtGui import QGuiApplication
 from PyQt6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QTextEdit, QVBoxLayout, QWidget
 
+from mosaic_contracts.preflight import PreflightReport
 from mosaic_gui.state.dry_run import plan_sections, plan_text
 from mosaic_gui.state.language import tr
-from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.current import current, on_theme
 from mosaic_gui.viewmodels.launch import LaunchModel
-from mosaic_gui.views.text import button
+from mosaic_gui.views.text import button, replace_html
 
 
 class PlanView(QWidget):
@@ -41,6 +42,7 @@ class PlanView(QWidget):
         layout.setSpacing(2)
         layout.addWidget(self.text, 1)
         layout.addLayout(foot)
+        on_theme(self, self._colour_again)
         self.keep.toggled.connect(lambda on: setattr(model, "keeps_plan", on))
         self.copy.clicked.connect(self._copy)
 
@@ -58,12 +60,18 @@ class PlanView(QWidget):
             return
         if report is not None and has_plan:
             self._model.plan_seen = True
-            html = "".join(_section(title, text) for title, text in plan_sections(report))
+            html = _page(report)
         else:
             html = f"<p>{escape(self._why_none())}</p>"
         if html != self._html:
             self._html = html
             self.text.setHtml(html)
+
+    def _colour_again(self) -> None:
+        report = self._model.report
+        if report is not None and self._html and report.plan:
+            self._html = _page(report)
+            replace_html(self.text, self._html)
 
     def _why_none(self) -> str:
         if self._model.faults:
@@ -76,6 +84,10 @@ class PlanView(QWidget):
         clipboard = QGuiApplication.clipboard()
         if clipboard is not None and self._model.report is not None:
             clipboard.setText(plan_text(self._model.report))
+
+
+def _page(report: PreflightReport) -> str:
+    return "".join(_section(title, text) for title, text in plan_sections(report))
 
 
 def _section(title: str, text: str) -> str:

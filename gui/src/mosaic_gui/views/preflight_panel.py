@@ -14,13 +14,11 @@ from PyQt6.QtWidgets import (
 
 from mosaic_contracts.preflight import PreflightLine
 from mosaic_gui.state.language import mark, tr, tr_mark
-from mosaic_gui.theme.apply import current
-from mosaic_gui.theme.icon import pixmap
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.documentation import Documentation
 from mosaic_gui.views.plan_view import PlanView
 from mosaic_gui.views.segments import Segments
-from mosaic_gui.views.text import button, frame, inside_of_scroll, label, show_told
+from mosaic_gui.views.text import IconLabel, button, frame, inside_of_scroll, label, show_told
 
 WIDTH, MARGIN = 312, 12
 LINES, PLAN, ABOUT = "lines", "plan", "about"
@@ -169,8 +167,7 @@ def _line(line: PreflightLine) -> QWidget:
     row = QHBoxLayout(made)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(9)
-    picture = label()
-    picture.setPixmap(pixmap(line.level, current().tone(_TONES[line.level]), 16))
+    picture = IconLabel(line.level, _TONES[line.level], 16)
     picture.setAccessibleName(tr_mark(_LEVELS[line.level]))
     row.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
     words = QVBoxLayout()

@@ -23,6 +23,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.state.language import tr
+from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.run_groups import RunGroupModel
 from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel
 from mosaic_gui.views.run_rows import ROW_HEIGHT, Cell, Look, RunRows
@@ -76,7 +77,8 @@ class RunList(QTreeView):
         self.setIndentation(_GROUP_INDENT)
         self.setExpandsOnDoubleClick(False)
         self.setItemDelegate(_Heights(self))
-        self._rows = RunRows(self.devicePixelRatioF)
+        self._colour_rows()
+        on_theme(self, self._colour_rows)
         self._hovered = QPersistentModelIndex()
         self._cells: list[Cell] = []
         """Columns in sight and their places, of the paint event that goes on."""
@@ -88,6 +90,12 @@ class RunList(QTreeView):
         self.doubleClicked.connect(self._on_double_click)
         self._take_model(shown)
         self._dress_header()
+
+    def _colour_rows(self) -> None:
+        """Rows keep pictures of their parts, which are of one theme."""
+        self._rows = RunRows(self.devicePixelRatioF)
+        if (viewport := self.viewport()) is not None:
+            viewport.update()
 
     @property
     def is_grouped(self) -> bool:

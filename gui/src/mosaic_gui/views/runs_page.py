@@ -15,7 +15,6 @@ from PyQt6.QtWidgets import (
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.state.language import tr, tr_n
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -66,9 +65,7 @@ class RunsPage(QWidget):
         self.search.setClearButtonEnabled(True)
         self.search.setFixedWidth(240)
         self.search.setAccessibleName(tr("Search runs"))
-        self.search.addAction(
-            icon("search", current().muted), QLineEdit.ActionPosition.LeadingPosition
-        )
+        self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
         self.groups = Segments(
             {
                 "all": tr("All"),
@@ -79,7 +76,7 @@ class RunsPage(QWidget):
             "runs.groups",
         )
         self.grouping = button("", "toggle", "runs.grouping")
-        self.grouping.setIcon(icon("group", current().muted, current().accent))
+        self.grouping.setIcon(icon("group", "muted", "accent"))
         self.grouping.setCheckable(True)
         self.grouping.setAccessibleName(tr("Group"))
         self.grouping.setToolTip(tr("Group by environment and algorithm (Ctrl+G)"))
@@ -119,7 +116,7 @@ class RunsPage(QWidget):
 
     def _top(self) -> QHBoxLayout:
         self.train = button(tr("Train new"), "primary", "runs.train")
-        self.train.setIcon(icon("train", current().on_accent))
+        self.train.setIcon(icon("train", "on_accent"))
         row = QHBoxLayout()
         row.setSpacing(10)
         row.addWidget(label(tr("Runs"), "title"))

@@ -52,6 +52,18 @@ class SettingsPage(QWidget):
             layout.addWidget(label(tr("Kept in {file}", file=where), "small"))
         layout.addStretch(1)
 
+    def show_settings(self, settings: Settings) -> None:
+        """Show values that were changed elsewhere; what is being typed stays."""
+        for name, field in self.fields.items():
+            value = getattr(settings, name)
+            match field:
+                case QCheckBox():
+                    field.setChecked(value)
+                case CalmCombo():
+                    field.setCurrentIndex(field.findData(str(value)))
+                case NumberBox() if field.taken != value:
+                    field.setValue(value)
+
     def _row(self, entry: Entry, value: object) -> QHBoxLayout:
         field = self._field(entry, value)
         field.setObjectName(f"setting.{entry.name}")

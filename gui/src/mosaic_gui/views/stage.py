@@ -9,10 +9,9 @@ from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QV
 from mosaic_contracts.grid import Grid
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current, ui_font
-from mosaic_gui.theme.icon import pixmap
 from mosaic_gui.theme.tokens import Tokens, mixed
 from mosaic_gui.viewmodels.stage import StageModel
-from mosaic_gui.views.text import ElidedLabel, label
+from mosaic_gui.views.text import ElidedLabel, IconLabel, label
 
 LINE_HEIGHT = 44
 """Height of the stage where there is nothing to see: the room goes to what there is."""
@@ -86,8 +85,7 @@ class Stage(QFrame):
         layout = QVBoxLayout(made)
         layout.setContentsMargins(28, 20, 28, 20)
         layout.setSpacing(8)
-        icon = label()
-        icon.setPixmap(pixmap("stage", current().muted, 40))
+        icon = IconLabel("stage", "muted", 40)
         self._name, self._how = label("", "hero"), label("", "muted", wraps=True)
         layout.addStretch(2)
         for part in (icon, self._name):
@@ -102,8 +100,7 @@ class Stage(QFrame):
         row = QHBoxLayout(made)
         row.setContentsMargins(12, 0, 12, 0)
         row.setSpacing(10)
-        icon = label()
-        icon.setPixmap(pixmap("stage", current().muted))
+        icon = IconLabel("stage", "muted")
         self._why = ElidedLabel("", "muted")
         row.addWidget(icon)
         row.addWidget(self._why, 1)

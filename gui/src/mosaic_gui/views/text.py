@@ -3,8 +3,21 @@
 import re
 from html import escape
 
-from PyQt6.QtCore import Qt
-from PyQt6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QWidget
+from PyQt6.QtCore import QEvent, Qt
+from PyQt6.QtGui import QTextCursor
+from PyQt6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QTextEdit,
+    QWidget,
+)
+
+from mosaic_gui.theme.current import current, on_theme
+from mosaic_gui.theme.icon import pixmap
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _FIXED = "monospace"
@@ -53,6 +66,45 @@ def button(text: str, kind: str = "", name: str = "") -> QPushButton:
     return made
 
 
+class IconLabel(QLabel):
+    """An icon in a colour of the theme, by the colour's name."""
+
+    def __init__(self, name: str, colour: str, size: int = 18) -> None:
+        super().__init__()
+        self._name, self._colour, self._size = name, colour, size
+        self._draw()
+        on_theme(self, self._draw)
+
+    def set_colour(self, colour: str) -> None:
+        """Show it in another colour."""
+        self._colour = colour
+        self._draw()
+
+    def _draw(self) -> None:
+        self.setPixmap(pixmap(self._name, getattr(current(), self._colour), self._size))
+
+
+def replace_html(shown: QTextEdit, html: str) -> None:
+    """Show a page in place of one with the same words: what is selected and in sight stays."""
+    bar, cursor = shown.verticalScrollBar(), shown.textCursor()
+    place = bar.value() if bar is not None else 0
+    anchor, position = cursor.anchor(), cursor.position()
+    shown.setHtml(html)
+    restore_cursor(shown, anchor, position)
+    if bar is not None:
+        bar.setValue(place)
+
+
+def restore_cursor(shown: QTextEdit | QPlainTextEdit, anchor: int, position: int) -> None:
+    """Select what was selected, by places in the text."""
+    document = shown.document()
+    last = max(0, document.characterCount() - 1) if document is not None else 0
+    cursor = QTextCursor(document)
+    cursor.setPosition(min(max(0, anchor), last))
+    cursor.setPosition(min(max(0, position), last), QTextCursor.MoveMode.KeepAnchor)
+    shown.setTextCursor(cursor)
+
+
 def inside_of_scroll() -> QWidget:
     """What is scrolled: it lets the panel behind it be seen."""
     made = QWidget()
@@ -66,6 +118,8 @@ def restyle(widget: QWidget) -> None:
     if style is not None:
         style.unpolish(widget)
         style.polish(widget)
+        # a frame asks for its width with this event alone
+        QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
 
 
 class ElidedButton(QPushButton):

@@ -13,7 +13,6 @@ from PyQt6.QtWidgets import (
 
 from mosaic_gui.state.form_field import FieldKind, FormField
 from mosaic_gui.state.language import Mark, mark, tr, tr_mark
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.trained import HOW_IT_ACTS, TrainedModel
 from mosaic_gui.views.form_field import CalmCombo
@@ -110,7 +109,7 @@ class TrainedPage(QWidget):
             box.text_changed.connect(self._explain)
         self._why = label("", "small", wraps=True)
         self.play = button(tr("Play"), "primary", "trained.play")
-        self.play.setIcon(icon("watch", current().on_accent))
+        self.play.setIcon(icon("watch", "on_accent"))
         self.play.clicked.connect(self._play)
         watch = button(tr("Watch its training"), "", "trained.watch")
         watch.clicked.connect(lambda: self.watch_wanted.emit(self._model.run_id))

@@ -15,7 +15,6 @@ from PyQt6.QtWidgets import (
 from mosaic_gui.plots.chart_grid import ChartGrid
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
-from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
@@ -197,11 +196,11 @@ class WatchPage(QWidget):
 
     def _head(self) -> QHBoxLayout:
         back = button(tr("Runs"), "quiet", "watch.back")
-        back.setIcon(icon("arrow_left", current().muted))
+        back.setIcon(icon("arrow_left", "muted"))
         back.setToolTip(tr("Back to the list (Alt+Left)"))
         back.clicked.connect(self.back_wanted)
-        self.copy.setIcon(icon("copy", current().text))
-        self.stop.setIcon(icon("stop", current().bad))
+        self.copy.setIcon(icon("copy", "text"))
+        self.stop.setIcon(icon("stop", "bad"))
         self.stop.setToolTip(tr("Stop at the next safe point and save a checkpoint (Ctrl+.)"))
         row = QHBoxLayout()
         row.setSpacing(10)
@@ -286,7 +285,6 @@ class WatchPage(QWidget):
         self._mind.offered_changed.connect(self._show_mind)
         self._hardware.changed.connect(self._show_machine)
         self._show_mind()
-        # bound methods, which Qt lets go of: the models outlive the page when the theme changes
         model.episodes.modelReset.connect(self._show_tabs)
         model.files.modelReset.connect(self._show_tabs)
         self._show_tabs()
