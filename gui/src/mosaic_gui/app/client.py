@@ -324,6 +324,7 @@ class Client(QObject):
         page.resume_wanted.connect(self.acts.resume)
         page.copy_wanted.connect(self.edit_copy)
         page.back_wanted.connect(lambda: self.window.show_page(RUNS))
+        page.shown.connect(self.watching.show_page)
         page.log.shown.connect(self.watching.show_log)
         page.mind.shown.connect(self.minding.show)
         page.stage.shown.connect(self.staging.show)

@@ -6,6 +6,7 @@ from functools import partial
 from PyQt6.QtCore import QObject, QTimer
 
 from mosaic_contracts.runs import ArtifactRow, EpisodePage
+from mosaic_gui.app.collector import give_back
 from mosaic_gui.app.session import Session
 from mosaic_gui.net.reply import LogPiece, Reply
 from mosaic_gui.state.store import Changes
@@ -15,6 +16,9 @@ from mosaic_gui.viewmodels.watch import WatchModel
 LOG_EVERY_MS = 1_000
 """The output is a file behind the gateway: nothing announces that it grew."""
 TABLES_EVERY_MS = 2_000
+LET_GO_MS = 10_000
+"""After the page of a watched run was left. Its curves take hundreds of MiB where there are many, and come back in the
+time of an opening."""
 
 
 class Watching(QObject):
@@ -27,6 +31,10 @@ class Watching(QObject):
         self._log_shown = False
         self._log_reply: Reply | None = None
         self._artifacts_seen = -1
+        self._let_go = QTimer(self)
+        self._let_go.setSingleShot(True)
+        self._let_go.setInterval(LET_GO_MS)
+        self._let_go.timeout.connect(self._on_let_go)
         self._log_timer = _timer(self, LOG_EVERY_MS, self._read_log)
         self._table_timer = _timer(self, TABLES_EVERY_MS, self._read_tables)
 
@@ -36,7 +44,8 @@ class Watching(QObject):
         if session is None or not run_ids:
             return
         self._model.watch(run_ids[0], run_ids[1:])
-        wanted = [self._model.run_id, *self._model.overlaid]
+        self._let_go.stop()
+        wanted = self._wanted
         for run_id in [i for i in session.store.followed if i not in wanted]:
             session.unfollow(run_id)
         for run_id in wanted:
@@ -54,6 +63,18 @@ class Watching(QObject):
         self._read_log()
         self._set_timers()
 
+    def show_page(self, shown: bool) -> None:
+        """The page came into sight, or was left: what was read of its runs is let go after a while."""
+        if self.session is None:
+            return
+        if not shown:
+            self._let_go.start()
+            return
+        self._let_go.stop()
+        for run_id in self._wanted:
+            if run_id not in self.session.store.followed:
+                self.session.follow(run_id)
+
     def consume(self, changes: Changes) -> None:
         """Take a tick's changes."""
         self._model.consume(changes)
@@ -65,9 +86,20 @@ class Watching(QObject):
 
     def stop(self) -> None:
         """Ask nothing more."""
+        self._let_go.stop()
         self._log_timer.stop()
         self._table_timer.stop()
         self.session = None
+
+    @property
+    def _wanted(self) -> list[str]:
+        return [run_id for run_id in (self._model.run_id, *self._model.overlaid) if run_id]
+
+    def _on_let_go(self) -> None:
+        if self.session is not None:
+            for run_id in list(self.session.store.followed):
+                self.session.unfollow(run_id)
+            give_back()
 
     def _set_timers(self) -> None:
         run = self._model.run

@@ -46,6 +46,8 @@ class WatchPage(QWidget):
     copy_wanted = pyqtSignal(str, str)
     """A run for the form, and the field that is looked for, if any."""
     back_wanted = pyqtSignal()
+    shown = pyqtSignal(bool)
+    """It came into sight, or was left."""
 
     def __init__(
         self,
@@ -96,6 +98,14 @@ class WatchPage(QWidget):
         layout.addWidget(self._body(), 1)
         self._connect()
         self.refresh()
+
+    def showEvent(self, event: object) -> None:
+        super().showEvent(event)  # type: ignore[arg-type]
+        self.shown.emit(True)
+
+    def hideEvent(self, event: object) -> None:
+        super().hideEvent(event)  # type: ignore[arg-type]
+        self.shown.emit(False)
 
     @property
     def side(self) -> str:
