@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from mosaic_contracts.stack_files import BROKER_CONFIG
 from mosaic_servicekit import jwt
 from mosaic_servicekit.account import ACCOUNTS_NAME, KEYS_FILE, Accounts, load_keys, write_revoker
-from mosaic_servicekit.admission import refused_services
 from mosaic_servicekit.credentials import (
     SIGNER_FILE,
     creds_path,
@@ -138,6 +137,9 @@ def main() -> None:
     home = arguments.home.absolute()
     said: dict[str, Any]
     if arguments.verb == "check":
+        # here, for it imports a client of the broker, and every start of the stack waits for `init`
+        from mosaic_servicekit.admission import refused_services
+
         said = {"refused": asyncio.run(refused_services(home, arguments.url))}
     else:
         places = (arguments.port, arguments.monitor_port, arguments.host, arguments.store)

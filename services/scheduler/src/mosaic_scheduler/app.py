@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
@@ -36,7 +37,6 @@ from mosaic_scheduler.inputs.resumption import order_of_attempt, resume_point
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.told import ToldUse
 from mosaic_scheduler.machine.watch import MachineWatch
-from mosaic_scheduler.placement.docker import DockerPlacement
 from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.placement.run_folder import RunFolder
@@ -63,7 +63,6 @@ from mosaic_scheduler.secrets.vault import SecretVault
 from mosaic_scheduler.service import SchedulerService
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
-from mosaic_scheduler.workers.image import ImageAsker
 from mosaic_scheduler.workers.probe import WorkerProbe
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker, WorkerRegistry
 from mosaic_scheduler.xmpp.accounts import RunAccounts
@@ -75,6 +74,9 @@ from mosaic_servicekit.credentials import RUN_LIFETIME_S, RunSigner
 from mosaic_servicekit.lifecycle import Service
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.revocation import RunRevoker
+
+if TYPE_CHECKING:
+    from mosaic_scheduler.placement.docker import DockerPlacement
 
 DATABASE_RETRY_S = 0.5
 
@@ -92,7 +94,11 @@ class SchedulerApp:
         self._placement: ProcessPlacement | DockerPlacement
         kind, asker = RegisteredWorker, None
         if settings.placement == "docker":
-            self._placement = DockerPlacement(settings.home, settings.cores, settings.engine)
+            # here, for the engine's library is a fifth of all that a start without an engine would import
+            from mosaic_scheduler.placement import docker
+            from mosaic_scheduler.workers.image import ImageAsker
+
+            self._placement = docker.DockerPlacement(settings.home, settings.cores, settings.engine)
             kind, asker = ImageWorker, ImageAsker(settings.engine)
         else:
             self._placement = ProcessPlacement(settings.home, settings.cores)

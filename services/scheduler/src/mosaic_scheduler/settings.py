@@ -2,15 +2,17 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from mosaic_contracts.tracking import is_proxy
 from mosaic_scheduler.gpus.watch import HELPER
-from mosaic_scheduler.placement.engine import Engine
 from mosaic_scheduler.proxy import Proxies, standard
 from mosaic_servicekit.settings import ServiceSettings, default_if_empty
+
+if TYPE_CHECKING:
+    from mosaic_scheduler.placement.engine import Engine
 
 
 class SchedulerSettings(ServiceSettings):
@@ -74,8 +76,10 @@ class SchedulerSettings(ServiceSettings):
         return self.venvs or self.root / "var" / "venvs"
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> "Engine":
         """How runs are placed on the engine."""
+        from mosaic_scheduler.placement.engine import Engine  # imports the engine's library
+
         return Engine(
             stack=self.engine_volume or str(self.home),
             network=self.engine_network,
