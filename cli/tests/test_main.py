@@ -15,7 +15,7 @@ from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
 
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.stack.lone_run import unknown_runs, unknown_text
-from mosaic_cli.verbs.stack import stop_all
+from mosaic_cli.stopping import stop_all
 from mosaic_client import connect, light
 from mosaic_contracts.stored import BatchPage, encode_page
 from mosaic_contracts.wire import BatchHead, Metric, encode_record, join_batch
@@ -54,7 +54,9 @@ def test_the_installed_console_script_ends_as_the_checkouts_does(
 def test_an_empty_list_says_how_to_begin(mosaic: Mosaic, answers: Answers) -> None:
     """A person reads what to try, a script reads an empty array."""
     answers["/api/v1/runs"] = {"runs": []}
-    assert mosaic("ps") == (0, "", "No runs yet. Try: ./mosaic demo\n")
+    code, out, err = mosaic("ps")
+    assert (code, out) == (0, "")
+    assert err.endswith("has no runs yet. Try: ./mosaic run cleanrl ppo CartPole-v1\n")
     code, out, err = mosaic("ps", "--json")
     assert (code, strict(out), err) == (0, [], "")
 
@@ -309,7 +311,7 @@ def test_down_tells_of_a_run_that_no_stack_watches_and_stops_it(
 ) -> None:
     """Without a stack a live run is named with how to stop it; --stop-runs says which it stopped and which go on."""
     monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
-    monkeypatch.setattr("mosaic_cli.verbs.stack.STOP_RUNS_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("mosaic_cli.stopping.STOP_RUNS_TIMEOUT_S", 0.5)
     other_id = RUN_ID[:-1] + "Z"
     with _runner(tmp_path, RUN_ID) as polite, _runner(tmp_path, other_id, deaf=True) as deaf:
         code, _, said = mosaic("down")

@@ -18,8 +18,9 @@ from mosaic_cli.stack.lock import lock_holder
 from mosaic_cli.stack.lone_run import going_on_text, lone_runs, unknown_runs, unknown_text
 from mosaic_cli.stack.ports import clash, is_free
 from mosaic_cli.stack.state import earlier_stack, ports_of, running_stack
-from mosaic_cli.target import is_elsewhere, open_client
+from mosaic_cli.target import elsewhere_url, is_elsewhere, open_client
 from mosaic_cli.wording import size
+from mosaic_cli.xmpp_elsewhere import ask_for_login
 from mosaic_client.errors import ClientError
 from mosaic_client.location import owner_hint
 from mosaic_contracts.interpreter import python_module
@@ -39,8 +40,8 @@ EARLIEST_CLOCK_S = 1_735_689_600
 
 
 def examine(layout: Layout) -> list[Finding]:
-    """Run every check."""
-    checks: list[Callable[[Layout], list[Finding]]] = [
+    """Run every check; where a stack elsewhere is named, those that concern it and the way to it."""
+    here: list[Callable[[Layout], list[Finding]]] = [
         _python,
         _clock,
         _home,
@@ -50,6 +51,7 @@ def examine(layout: Layout) -> list[Finding]:
         _stack,
         _xmpp,
     ]
+    checks = [_python, _clock, _named, _answer, _xmpp_elsewhere] if is_elsewhere() else here
     return [finding for check in checks for finding in _findings(check, layout)]
 
 
@@ -155,9 +157,27 @@ def _token(layout: Layout) -> list[Finding]:
     return [_ok("token", "readable by you only")]
 
 
+def _named(_: Layout) -> list[Finding]:
+    url = elsewhere_url()
+    return [
+        _ok("stack asked", f"the one at {url} (MOSAIC_URL); this machine's own is not looked at")
+    ]
+
+
+def _xmpp_elsewhere(_: Layout) -> list[Finding]:
+    try:
+        with open_client() as client:
+            line = ask_for_login(client)
+    except ClientError:
+        return []  # said above
+    if line is None:
+        return [_ok("xmpp", "none needed: no worker of this stack has agents that talk")]
+    if line.level == "ok":
+        return [_ok("xmpp", line.message)]
+    return [_ok("xmpp", f"only runs whose agents talk need one. {line.message}")]
+
+
 def _stack(layout: Layout) -> list[Finding]:
-    if is_elsewhere():
-        return _answer(layout)
     running = running_stack(layout.home, layout.lock_file)
     if running is None:
         holder = lock_holder(layout.lock_file)
@@ -197,8 +217,6 @@ def _refused(layout: Layout, broker_url: str) -> list[Finding]:
 
 
 def _xmpp(layout: Layout) -> list[Finding]:
-    if is_elsewhere():
-        return []
     if not xmpp.is_wanted(layout):
         have = "" if xmpp.is_installed() else ", and no ejabberd is installed"
         words = f"none{have}; only runs whose agents talk need one: ./mosaic xmpp up"

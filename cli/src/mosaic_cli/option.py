@@ -13,6 +13,10 @@ Run = Annotated[
     str,
     typer.Argument(metavar="RUN", help=_RUN_HELP, show_default=False),
 ]
+OneRun = Annotated[
+    str | None,
+    typer.Argument(metavar="[RUN]", help=_RUN_HELP, show_default=False),
+]
 Runs = Annotated[
     list[str],
     typer.Argument(metavar="RUN...", help=_RUN_HELP, show_default=False),

@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from mosaic_cli.errors import NothingFound, RunUnknown, ValueRefused
+from mosaic_cli.target import elsewhere_url
 from mosaic_client import light, reading
 from mosaic_client.stack_connection import StackConnection
 from mosaic_contracts.choices import RUN_ID_PATTERN
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from mosaic_contracts.spec import ParameterValue
 
 LAST = "last"
-NO_RUNS = "No runs yet. Try: ./mosaic demo"
 _PREFIX = re.compile(r"^[0-7][0-9A-HJKMNP-TV-Z]{0,25}$")
 _MAX_CANDIDATES = 5
 _NAMES_LOOKED_AT = 1000
@@ -32,6 +32,14 @@ class Among(Enum):
     PUT_AWAY = auto()
 
 
+def no_runs_text() -> str:
+    """What is said of a stack that has no runs: the one that was asked."""
+    url = elsewhere_url()
+    if url:
+        return f"The stack at {url} has no runs yet. Try: ./mosaic run cleanrl ppo CartPole-v1"
+    return "No runs yet. Try: ./mosaic demo"
+
+
 def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> light.Run:
     """The run that an id, an unambiguous beginning of one, a whole name, or `last` means.
 
@@ -42,7 +50,7 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
     if text.lower() == LAST:
         newest = next(_candidates(stack, among, page=1), None)
         if newest is None:
-            raise RunUnknown("No run is put away." if among is Among.PUT_AWAY else NO_RUNS)
+            raise RunUnknown("No run is put away." if among is Among.PUT_AWAY else no_runs_text())
         return newest
     prefix = text.upper()
     if re.fullmatch(RUN_ID_PATTERN, prefix):

@@ -17,6 +17,11 @@ def is_elsewhere() -> bool:
     return bool(os.environ.get("MOSAIC_URL"))
 
 
+def elsewhere_url() -> str:
+    """The address that a person named; empty when it is the stack of this data root."""
+    return os.environ.get("MOSAIC_URL", "")
+
+
 def open_stack() -> StackConnection:
     """A connection for `mosaic_client.reading`: enough for verbs that look, and much faster to import.
 

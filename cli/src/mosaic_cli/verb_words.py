@@ -306,6 +306,7 @@ WORDS: dict[str, Words] = {
     "stop": Words(
         "Ask a run to stop at its next safe point. One that has ended already is left as it is.",
         options={
+            "--all": "",
             "--wait": "",
             "-w": "",
             "--json": "",

@@ -11,10 +11,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mosaic_cli import option
+from mosaic_cli import option, stopping
+from mosaic_cli.errors import ValueRefused
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.output import emit, err, out, say
-from mosaic_cli.reference import NO_RUNS, find_run
+from mosaic_cli.reference import find_run, no_runs_text
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.summary import print_summary
 from mosaic_cli.target import open_client, open_stack
@@ -131,7 +132,7 @@ def ps(
         emit(runs)
         return
     if not runs:
-        say("No run is like this." if chosen else NO_RUNS)
+        say("No run is like this." if chosen else no_runs_text())
         return
     out.print(runs_table(runs, now))
     if any(run.summary and run.summary.is_sample for run in runs):
@@ -175,11 +176,22 @@ def show(run: option.Run, json: option.Json = False) -> None:
 
 
 def stop(
-    run: option.Run,
+    run: option.OneRun = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="All runs that have not ended, those that wait included.")
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for its end.")] = False,
     json: option.Json = False,
 ) -> None:
-    """Ask a run to stop at its next safe point. One that has ended already is left as it is."""
+    """Ask a run to stop at its next safe point. One that has ended already is left as it is.
+
+    With --all every run of the stack is stopped and waited for; exit code 6 when one did not end in time.
+    """
+    if (run is None) != all_:
+        raise ValueRefused("Name a run, or give --all.")
+    if run is None:
+        _stop_all(json)
+        return
     with open_stack() as stack:
         view = find_run(stack, run)
         had_ended = view.state.is_final
@@ -198,6 +210,19 @@ def stop(
         say(f"{view.run_id} is asked to stop; it has {view.spec.grace_s:.0f} s for that.")
     if wait and view.state not in (RunState.CANCELLED, RunState.SUCCEEDED):
         raise typer.Exit(code_of_state(view.state) or ExitCode.DONE)
+
+
+def _stop_all(json: bool) -> None:
+    with open_stack() as stack:
+        live = stopping.live_runs(stack)
+        left = [run.run_id for run in stopping.stop_all(stack, live)] if live else []
+    stopped = [run.run_id for run in live if run.run_id not in left]
+    if json:
+        emit({"stopped_runs": stopped, "live_runs": left})
+    else:
+        say(stopping.told(stopped, left))
+    if left:
+        raise typer.Exit(ExitCode.NOT_NOW)
 
 
 def _wait_for(run_id: str) -> None:

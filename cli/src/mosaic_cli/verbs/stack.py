@@ -6,24 +6,21 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from mosaic_cli import option
+from mosaic_cli import option, stopping
 from mosaic_cli.command_name import with_command_name
-from mosaic_cli.errors import StackAlreadyUp
+from mosaic_cli.errors import StackAlreadyUp, ValueRefused
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lone_run import going_on_text, lone_runs, stop_lone_runs
 from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import running_stack, set_aside_damaged
-from mosaic_cli.target import connection_here
+from mosaic_cli.target import connection_here, elsewhere_url, is_elsewhere, open_stack
 from mosaic_cli.verbs.status import services_table
 from mosaic_cli.wording import duration, plural
-from mosaic_client import light, reading
-from mosaic_client.errors import ClientError, MosaicProblem, StackUnavailable
-from mosaic_client.stack_connection import StackConnection
-from mosaic_contracts.states import RunState
+from mosaic_client import light
+from mosaic_client.errors import ClientError
 
-STOP_RUNS_TIMEOUT_S = 120.0
 LOOK_EVERY_S = 0.3
 PATIENCE_S = 30.0
 """For an answer of a stack whose runs are to be stopped: with a hundred of them it may be slow."""
@@ -82,14 +79,19 @@ def down(
 
     With --stop-runs the exit code is 6 when a run did not end in time and goes on. Where no stack is up, runs that go
     on are asked to stop, too; what they have told is kept for the next stack.
+
+    Where MOSAIC_URL names a stack, --stop-runs stops the runs of that one, which goes on itself.
     """
+    if is_elsewhere():
+        _down_elsewhere(json, stop_runs=stop_runs)
+        return
     layout = Layout.of_environment()
     running = running_stack(layout.home, layout.lock_file)
     live = _live_runs(PATIENCE_S if stop_runs else 0.0) if running else None
     asked = [run.run_id for run in live or []] if stop_runs else []
     if live and stop_runs:
         with connection_here() as stack:
-            live = stop_all(stack, live)
+            live = stopping.stop_all(stack, live)
     from mosaic_cli.stack.launch import take_down
 
     with err.status("Taking the stack down ..."):
@@ -99,7 +101,7 @@ def down(
     if lone and stop_runs:
         asked = [run.run_id for run in lone]
         with err.status(f"Stopping {plural(len(lone), 'run')} that no stack watches ..."):
-            lone = stop_lone_runs(lone, STOP_RUNS_TIMEOUT_S)
+            lone = stop_lone_runs(lone, stopping.STOP_RUNS_TIMEOUT_S)
     going_on = [run.run_id for run in lone or live or [] if run.run_id not in waiting]
     stopped = [run_id for run_id in asked if run_id not in (*going_on, *waiting)]
     if json:
@@ -107,6 +109,28 @@ def down(
     else:
         _say_down(was_up, stopped, going_on, waiting)
     if going_on and stop_runs:
+        raise typer.Exit(ExitCode.NOT_NOW)
+
+
+def _down_elsewhere(json: bool, *, stop_runs: bool) -> None:
+    """Of a stack that a person named only the runs can be ended from here."""
+    url = elsewhere_url()
+    goes_on = (
+        f"The stack at {url} (MOSAIC_URL) goes on: take it down where it was started, in containers with "
+        "`docker compose down`. Without MOSAIC_URL this verb is for the stack of this machine."
+    )
+    if not stop_runs:
+        raise ValueRefused(f"{goes_on} `./mosaic stop --all` stops all its runs.")
+    with open_stack() as stack:
+        live = stopping.live_runs(stack)
+        left = [run.run_id for run in stopping.stop_all(stack, live)] if live else []
+    stopped = [run.run_id for run in live if run.run_id not in left]
+    if json:
+        emit({"was_up": True, "live_runs": left, "stopped_runs": stopped})
+    else:
+        say(stopping.told(stopped, left))
+        say(goes_on)
+    if left:
         raise typer.Exit(ExitCode.NOT_NOW)
 
 
@@ -182,6 +206,12 @@ def _print_ready(stack: light.StackFile) -> None:
         ("./mosaic down", "take the stack down"),
     ):
         out.print(f"  {with_command_name(command):<36}   {words}")
+    _say_what_is_named()
+
+
+def _say_what_is_named() -> None:
+    if is_elsewhere():
+        say(f"MOSAIC_URL is set: the other verbs talk to {elsewhere_url()} and not to this stack.")
 
 
 def _say_already_up(stack: light.StackFile, json: bool) -> None:
@@ -189,6 +219,7 @@ def _say_already_up(stack: light.StackFile, json: bool) -> None:
         emit(stack)
     word = "is up" if stack.ready else "is starting"
     say(f"A stack {word} already at {stack.gateway_url} (supervisor {stack.supervisor_pid}).")
+    _say_what_is_named()
 
 
 def _live_runs(patience_s: float) -> list[light.Run] | None:
@@ -197,42 +228,8 @@ def _live_runs(patience_s: float) -> list[light.Run] | None:
     while True:
         try:
             with connection_here() as stack:
-                return _read_live(stack)
+                return stopping.live_runs(stack)
         except ClientError:
             if time.monotonic() >= deadline_s:
                 return None
         time.sleep(LOOK_EVERY_S)  # nothing tells when it is less busy
-
-
-def _read_live(stack: StackConnection) -> list[light.Run]:
-    """Those that wait among them: what has not started needs an end too."""
-    return list(
-        reading.each_run(stack, state=[state.value for state in RunState if not state.is_final])
-    )
-
-
-def stop_all(stack: StackConnection, live: list[light.Run]) -> list[light.Run]:
-    """Stop these runs and wait for their end, within a bound; returns those that go on."""
-    deadline_s = time.monotonic() + STOP_RUNS_TIMEOUT_S
-    with err.status(f"Stopping {plural(len(live), 'run')} ..."):
-        to_stop = live
-        while live and time.monotonic() < deadline_s:
-            try:
-                while to_stop:
-                    _stop_unless_ended(stack, to_stop[0].run_id)
-                    to_stop = to_stop[1:]
-                live = [run for run in live if not reading.run(stack, run.run_id).state.is_final]
-            except StackUnavailable:
-                pass  # too busy to answer in time, with many runs: ask again
-            time.sleep(
-                LOOK_EVERY_S
-            )  # several runs at once; following each would take a connection a run
-    return live
-
-
-def _stop_unless_ended(stack: StackConnection, run_id: str) -> None:
-    try:
-        reading.stop(stack, run_id)
-    except MosaicProblem:
-        if not reading.run(stack, run_id).state.is_final:
-            raise  # an end between the listing and this stop is what was wanted

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from mosaic_cli import option
-from mosaic_cli.errors import NoStack, StackStartProblem
+from mosaic_cli.errors import NoStack, StackStartProblem, ValueRefused
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack import xmpp_wish as server
@@ -14,6 +14,7 @@ from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.service_log import log_tail
 from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import running_stack
+from mosaic_cli.target import elsewhere_url, is_elsewhere, open_client
 from mosaic_cli.verbs.stack import start_and_wait
 from mosaic_client import light
 
@@ -32,6 +33,7 @@ def up(json: option.Json = False) -> None:
 
     It needs ejabberd (a package of Debian and Ubuntu); exit code 6 says that it is missing, and how to get it.
     """
+    _refuse_elsewhere()
     layout = Layout.of_environment()
     server.require_installed()
     layout.prepare_home()
@@ -45,6 +47,7 @@ def up(json: option.Json = False) -> None:
 
 def down(json: option.Json = False) -> None:
     """Stop the server; the rest of the stack stays. Runs whose agents talk go on without."""
+    _refuse_elsewhere()
     layout = Layout.of_environment()
     had = server.unwant(layout)
     with err.status("Stopping the XMPP server ..."):
@@ -57,7 +60,13 @@ def down(json: option.Json = False) -> None:
 
 
 def status(json: option.Json = False) -> None:
-    """Show how the server is: exit code 0 when it is up, 3 when there is none, else 6."""
+    """Show how the server is: exit code 0 when it is up, 3 when there is none, else 6.
+
+    Where MOSAIC_URL names a stack, its scheduler is asked whether agents could log in: exit code 0, else 6.
+    """
+    if is_elsewhere():
+        _show_elsewhere(json)
+        return
     layout = Layout.of_environment()
     entry = _entry(layout)
     if entry is None and not json:
@@ -67,6 +76,34 @@ def status(json: option.Json = False) -> None:
         raise typer.Exit(ExitCode.NO_STACK)
     if entry.state != "up":
         raise typer.Exit(ExitCode.NOT_NOW)
+
+
+def _refuse_elsewhere() -> None:
+    if is_elsewhere():
+        raise ValueRefused(
+            f"MOSAIC_URL names the stack at {elsewhere_url()}, whose XMPP server is started and stopped where that "
+            "stack runs, in containers with `docker compose up -d xmpp`. Without MOSAIC_URL this verb is for the "
+            "stack of this machine."
+        )
+
+
+def _show_elsewhere(json: bool) -> None:
+    from mosaic_cli.xmpp_elsewhere import ask_for_login
+
+    url = elsewhere_url()
+    with open_client() as client:
+        line = ask_for_login(client)
+    if json:
+        emit({"stack": url, "login": line})
+    if line is None:
+        raise NoStack(
+            f"No worker of the stack at {url} has agents that talk, so nobody needs XMPP."
+        )
+    if line.level == "ok":
+        if not json:
+            out.print(f"Agents of the stack at {url} can log in: {line.message}")
+        return
+    raise StackStartProblem(f"Agents of the stack at {url} cannot log in. {line.message}")
 
 
 def _show(layout: Layout, json: bool) -> None:
