@@ -130,7 +130,7 @@ def _returns(summary: "AnySummary") -> str:
 def _stored(run: "AnyRun", summary: "AnySummary") -> str:
     words = [f"{summary.events:,} events", f"{summary.gaps:,} gaps"]
     if summary.dropped:
-        words.append(f"{summary.dropped:,} steps thinned by the worker")
+        words.append(f"{summary.dropped:,} steps not recorded by the worker")
     if summary.quarantined:
         words.append(f"{summary.quarantined:,} batches set aside")
     if run.telemetry_pending:

@@ -246,6 +246,7 @@ def test_step_hash_is_the_contracts() -> None:
     for discrete in (7, np.int64(7), np.int32(7)):
         assert step_hash(discrete, -1.0, 0) == want(struct.pack("<q", 7), -1.0, 0)
     assert step_hash({"b": 1, "a": array}) == want(array.tobytes() + struct.pack("<q", 1), 0.0, 0)
+    assert step_hash([0.5, -2.0], 1.0) == want(struct.pack("<2d", 0.5, -2.0), 1.0, 0)
     assert step_hash((1, "é"), math.nan) == want(struct.pack("<q", 1) + "é".encode(), math.nan, 0)
     with pytest.raises(TypeError, match="cannot hash"):
         step_hash(object())

@@ -138,7 +138,7 @@ class RunSummary(PeerModel):
     gaps: int = 0
     """Events known to be missing from the store (holes in seq)."""
     dropped: int = 0
-    """Step events thinned by the worker and counted by it."""
+    """Step events that the worker counted and did not record: thinned at a full outbox, or refused by the pipe."""
     quarantined: int = 0
     """Batches of this run that were set aside."""
     checkpoints: int = 0

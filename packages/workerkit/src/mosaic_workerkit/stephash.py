@@ -45,6 +45,8 @@ def _observation_bytes(observation: Any) -> bytes:
     if isinstance(observation, dict):
         return b"".join(_observation_bytes(observation[key]) for key in sorted(observation))
     if isinstance(observation, (tuple, list)):
+        if all(type(part) is float for part in observation):
+            return struct.pack(f"<{len(observation)}d", *observation)
         return b"".join(_observation_bytes(part) for part in observation)
     raise TypeError(
         f"cannot hash an observation of type {type(observation).__qualname__}: "

@@ -224,7 +224,7 @@ class Telemetry:
             int(global_step),
         )
         # plain numbers only: nothing in it could be refused later, so it is not read back, which would double its cost
-        self._write(record)
+        self._append(_encode(record))
 
     def config(self, data: Mapping[str, Any]) -> None:
         """What really runs; the first event, once."""

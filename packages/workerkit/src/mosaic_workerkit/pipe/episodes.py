@@ -20,17 +20,19 @@ class Episodes:
 
     def enter(self, env: int, episode: int | None) -> int:
         """Return the number of the episode that `env` is in; None: the program does not number them."""
-        number = self._numbers[env] if episode is None else episode
-        if number != self._numbers[env]:
+        number = self._numbers[env]
+        if episode is not None and episode != number:
             self._steps[env] = 0
-        self._numbers[env] = number
-        self._began_at.setdefault(env, time.monotonic())
+            self._numbers[env] = number = episode
+        if env not in self._began_at:
+            self._began_at[env] = time.monotonic()
         return number
 
     def next_step(self, env: int, step: int | None) -> int:
         """Return the number of the next step in the episode of `env`; None: the program does not number them."""
-        self._steps[env] = self._steps[env] + 1 if step is None else step
-        return self._steps[env]
+        number = self._steps[env] + 1 if step is None else step
+        self._steps[env] = number
+        return number
 
     def end(
         self,

@@ -125,12 +125,14 @@ def step_of(fields: Fields) -> int | None:
 
 def storable(value: Any) -> Any:
     """A value as an event can hold it: integers beyond 64 bits and lone surrogates become text."""
+    if type(value) is float or value is None:
+        return value
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(value, dict):
         return {storable(str(key)): storable(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [storable(item) for item in value]
+        return [item if type(item) is float else storable(item) for item in value]
     if isinstance(value, int) and value not in _INT64:
         return str(value)
     return value

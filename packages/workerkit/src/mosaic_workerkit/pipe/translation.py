@@ -91,12 +91,15 @@ class Translator:
         for line in lines:
             if not isinstance(line, bytes):
                 self.take(line)
-            elif self._table.is_open or not self._has_begun:
+            elif self._table.is_open:
                 self.take(Line(line, len(line)))
             elif line.startswith(b"{"):
-                self._take_object(line)
-            elif b"step" in line and may_be_pairs(line):
-                if self._flat.take_pairs(line):
+                if self._has_begun:
+                    self._take_object(line)
+                else:
+                    self.take(Line(line, len(line)))
+            elif line.startswith(b"global_step=") or (b"step" in line and may_be_pairs(line)):
+                if self._has_begun and self._flat.take_pairs(line):
                     self.events_read += 1
                 else:
                     self.take(Line(line, len(line)))

@@ -97,13 +97,13 @@ class TypedLines:
         self._keep_extra(line)
 
     def _record_step(self, line: schema.StepLine, episode: int, step: int) -> None:
-        flags = _flags(line)
+        reward, flags = line.reward, _flags(line)
         seen = self._encoded("observation", line.observation)
+        action = self._encoded("action", line.action)
+        hashed = self._hash(line.hash, seen, reward, flags)
+        shown = seen if self._has_observations else None
         self._telemetry.step(
-            *(line.env, episode, step),
-            self._encoded("action", line.action),
-            *(line.reward, flags, self._hash(line.hash, seen, line.reward, flags)),
-            observation=seen if self._has_observations else None,
+            line.env, episode, step, action, reward, flags, hashed, observation=shown
         )
 
     def _episode(self, line: schema.EpisodeLine) -> None:
@@ -137,8 +137,8 @@ class TypedLines:
 
     def _encoded(self, which: str, value: Any) -> Any:
         """An action or observation as the space that the program told has it; without one, as it came."""
-        space = self._spaces().get(which, {})
-        if value is None or space.get("kind", "other") == "other":
+        space = None if value is None else self._spaces().get(which)
+        if space is None or space.get("kind", "other") == "other":
             return storable(value)
         return encode_value(space, value)
 
