@@ -181,7 +181,7 @@ class ArtifactPruned(_Record, array_like=True, tag=int(Kind.ARTIFACT_PRUNED)):
 class Extra(_Record, array_like=True, tag=int(Kind.EXTRA)):
     """A namespaced event that a reader may not know and must keep, e.g. `bdi.intention`.
 
-    `mosaic.thinned` with `{"steps": n}` counts step events that were dropped at a full outbox, or could not be recorded.
+    `mosaic.thinned` with `{"steps": n}` counts step events that were dropped at a full outbox or not recorded.
     """
 
     type: str
