@@ -54,7 +54,6 @@ class ChartBar(QWidget):
         self.follow.setToolTip(
             tr("Keep the newest points in sight (F or a double click); moving a chart lets go")
         )
-        self.follow.setShortcut("F")
         self.choose = button(tr("Curves"), "quiet", "charts.choose")
         self.choose.setAccessibleName(tr("Curves"))
         row = QHBoxLayout(self)

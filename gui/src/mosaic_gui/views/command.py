@@ -57,6 +57,14 @@ def on_page(page: QWidget) -> list[Command]:
     return buttons + shortcuts
 
 
+def keys_of(actions: Iterable[QAction], page: QWidget | None) -> list[QKeySequence]:
+    """Keys of all commands that can be given: of actions, and of shortcuts on a page."""
+    found = [keys for one in actions if one.isEnabled() for keys in one.shortcuts()]
+    if page is not None:
+        found += [one.key() for one in page.findChildren(QShortcut) if _is_in_sight(one)]
+    return found
+
+
 def _is_in_sight(shortcut: QShortcut) -> bool:
     owner = shortcut.parent()
     return isinstance(owner, QWidget) and owner.isVisible()

@@ -1,6 +1,6 @@
 """The tools of the form: search, only what was changed, undo and redo, another run's values, defaults."""
 
-from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtCore import QPoint, pyqtSignal
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QToolButton, QWidget
 
 from mosaic_gui.state.language import tr, tr_mark
@@ -57,8 +57,7 @@ class FormBar(QWidget):
             ("Ctrl+Y", "", model.redo),
             ("Ctrl+L", tr("Search the parameters"), self.search.setFocus),
         ):
-            shortcut = named_shortcut(form, keys, text, act)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            named_shortcut(form, keys, text, act)
 
     @property
     def is_filtering(self) -> bool:

@@ -4,7 +4,6 @@ from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtGui import (
     QColor,
     QGuiApplication,
-    QKeySequence,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
@@ -27,7 +26,6 @@ from mosaic_gui.theme.current import on_theme
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.views.ansi_format import text_format
-from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.text import button, label, restore_cursor
 
 MOST_MARKS = 500
@@ -110,9 +108,6 @@ class LogView(QWidget):
         self.colours.toggled.connect(self._fill_anew)
         self.copy.clicked.connect(self._copy)
         on_theme(self, self._colour_again)
-        keys = QKeySequence.StandardKey.Find
-        find = named_shortcut(self, keys, tr("Search the log"), self.search.setFocus)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         bar = self.text.verticalScrollBar()
         if bar is not None:
             bar.valueChanged.connect(self._on_scrolled)

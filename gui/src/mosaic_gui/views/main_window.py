@@ -28,7 +28,8 @@ from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.views.agents_dock import FOLD_KEYS, AgentsDock
 from mosaic_gui.views.arrangement import TITLES as LAYOUT_TITLES
-from mosaic_gui.views.command import of_actions, on_page
+from mosaic_gui.views.command import keys_of, of_actions, on_page
+from mosaic_gui.views.command_keys import CommandKeys
 from mosaic_gui.views.command_palette import CommandPalette
 from mosaic_gui.views.layout_menu import KEYS as LAYOUT_KEYS
 from mosaic_gui.views.notice_bar import NoticeBar
@@ -115,6 +116,7 @@ class MainWindow(QMainWindow):
         agents.changed.connect(self._on_agents)
         self._on_connection()
         self._stack.setFocus()
+        CommandKeys(self, self._keys)
 
     @cached_property
     def train(self) -> TrainPage:
@@ -223,7 +225,11 @@ class MainWindow(QMainWindow):
         super().closeEvent(event)
 
     def _page_actions(self) -> list[QAction]:
-        return self.runs.table.actions() if self.page == RUNS else []
+        return self.runs.actions() if self.page == RUNS else []
+
+    def _keys(self) -> list[QKeySequence]:
+        """Keys of all that can be done now."""
+        return keys_of(self.actions() + self._page_actions(), self._stack.currentWidget())
 
     def _on_connection(self) -> None:
         has_data = self._connection.shows_data
@@ -265,7 +271,7 @@ class MainWindow(QMainWindow):
             action.triggered.connect(lambda _on, name=name: self.layout_wanted.emit(name))
         theme = self._action(tr("Light or dark"), "Ctrl+Shift+L")
         theme.triggered.connect(self.theme_wanted)
-        find = self._action(tr("Search the runs"), "Ctrl+F")
+        find = self._action(tr("Search this page"), "Ctrl+F")
         find.triggered.connect(self._search)
         fold = self._action(tr("Fold or unfold the roster"), FOLD_KEYS)
         fold.triggered.connect(lambda: self.roster.fold.click())
@@ -283,8 +289,12 @@ class MainWindow(QMainWindow):
         return action
 
     def _search(self) -> None:
-        self.show_page(RUNS)
-        self.runs.search.setFocus()
+        """What is shown, where it can be searched; else the runs."""
+        if self.page == TRAIN:
+            self.train.form.bar.search.setFocus()
+        elif self.page != WATCH or not self.watch.search_log():
+            self.show_page(RUNS)
+            self.runs.search.setFocus()
 
     def _open_layouts(self) -> None:
         made = self.roster.layout_button

@@ -1,7 +1,7 @@
 """The run list: find runs, open them, lay them over each other, stop, tag and delete them."""
 
 from PyQt6.QtCore import QModelIndex, QPoint, Qt, pyqtSignal
-from PyQt6.QtGui import QAction, QKeySequence
+from PyQt6.QtGui import QAction, QHideEvent, QKeySequence, QShowEvent
 from PyQt6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -18,6 +18,7 @@ from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_list import RunList
 from mosaic_gui.views.segments import Segments
@@ -80,8 +81,9 @@ class RunsPage(QWidget):
         self.grouping.setCheckable(True)
         self.grouping.setAccessibleName(tr("Group"))
         self.grouping.setToolTip(tr("Group by environment and algorithm (Ctrl+G)"))
-        self.grouping.setShortcut("Ctrl+G")
+        named_shortcut(self, "Ctrl+G", tr("Group"), self.grouping.toggle)
         self.grouping.toggled.connect(self.table.set_grouped)
+        self._commands: list[QAction] = []
         self._make_actions()
         self._stack = QStackedWidget()
         self._is_read = True
@@ -211,6 +213,7 @@ class RunsPage(QWidget):
 
     def _make_actions(self) -> None:
         self.open_action = self._action("open", tr("Open"), "Return", self._open)
+        self.open_action.setShortcuts([QKeySequence("Return"), QKeySequence("Enter")])
         self.copy_action = self._action("copy", tr("Clone and edit"), "Ctrl+D", self._copy)
         self.tag_action = self._action("tag", tr("Tag"), "Ctrl+T", self._tag)
         self.note_action = self._action("note", tr("Note"), "Ctrl+E", self._note)
@@ -223,10 +226,20 @@ class RunsPage(QWidget):
         action.setShortcut(QKeySequence(shortcut))
         if shortcut:
             action.setToolTip(f"{text} ({action.shortcut().toString()})")
-        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         action.triggered.connect(act)  # type: ignore[arg-type]
-        self.table.addAction(action)
+        self._commands.append(action)
         return action
+
+    def showEvent(self, event: QShowEvent | None) -> None:
+        """While the page is shown its keys work wherever the focus is."""
+        super().showEvent(event)
+        self.addActions(self._commands)
+
+    def hideEvent(self, event: QHideEvent | None) -> None:
+        """Qt would go on to heed the keys of actions of a hidden page."""
+        super().hideEvent(event)
+        for action in self._commands:
+            self.removeAction(action)
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._shown.set_words)

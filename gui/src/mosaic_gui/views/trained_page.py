@@ -15,6 +15,7 @@ from mosaic_gui.state.form_field import FieldKind, FormField
 from mosaic_gui.state.language import Mark, mark, tr, tr_mark
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.trained import HOW_IT_ACTS, TrainedModel
+from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.form_field import CalmCombo
 from mosaic_gui.views.number_box import NumberBox, NumberHint
 from mosaic_gui.views.plain_table import PlainTable
@@ -111,6 +112,8 @@ class TrainedPage(QWidget):
         self.play = button(tr("Play"), "primary", "trained.play")
         self.play.setIcon(icon("watch", "on_accent"))
         self.play.clicked.connect(self._play)
+        for keys, text in (("Ctrl+Return", tr("Play")), ("Ctrl+Enter", "")):
+            named_shortcut(self, keys, text, self.play.click)
         watch = button(tr("Watch its training"), "", "trained.watch")
         watch.clicked.connect(lambda: self.watch_wanted.emit(self._model.run_id))
         side = frame("panel")

@@ -24,6 +24,7 @@ from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.chart_bar import ChartBar
+from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.details_panel import DetailsPanel
 from mosaic_gui.views.dock_area import DockArea
 from mosaic_gui.views.end_card import EndCardView
@@ -130,6 +131,15 @@ class WatchPage(QWidget):
         if page is not None and page.objectName() == self._wanted_side:
             self._wanted_side = ""
             self.tabs.setCurrentWidget(page)
+
+    def search_log(self) -> bool:
+        """Put the cursor where the output is searched; False where its panel is not shown."""
+        if not self.area.docks["run"].isVisible():
+            return False
+        self.tabs.setCurrentWidget(self.log)
+        self.log.search.setFocus()
+        self.log.search.selectAll()
+        return True
 
     def stop_asked(self, run_id: str) -> None:
         """The stop is on its way; nobody shall wonder whether the click was taken."""
@@ -285,6 +295,8 @@ class WatchPage(QWidget):
         model.run_replaced.connect(self._on_replaced)
         model.run_changed.connect(self.refresh)
         model.charts_changed.connect(self._show_charts)
+        named_shortcut(self, "F", tr("Follow the newest points"), self.bar.follow.click)
+        named_shortcut(self, "Ctrl+.", tr("Stop the run"), self.stop.click)
         self.stop.clicked.connect(lambda: self.stop_wanted.emit(model.run_id))
         self.copy.clicked.connect(lambda: self.copy_wanted.emit(model.run_id, ""))
         self.card.again_wanted.connect(lambda over: self.again_wanted.emit(model.run_id, over))

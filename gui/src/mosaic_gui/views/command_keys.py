@@ -1,0 +1,42 @@
+"""Keys of commands reach their commands, also from a field that would edit with them.
+
+On X11 a field takes Ctrl+U, Ctrl+K, Ctrl+E and Ctrl+D for editing, before any shortcut is looked for.
+"""
+
+from collections.abc import Callable, Iterable
+
+from PyQt6.QtCore import QEvent, QObject, Qt
+from PyQt6.QtGui import QKeyEvent, QKeySequence
+from PyQt6.QtWidgets import QApplication, QWidget
+
+_MODIFIERS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
+
+class CommandKeys(QObject):
+    """Watches the widget that has the focus, and no other: a filter of the whole program sees every event."""
+
+    def __init__(self, window: QWidget, keys: Callable[[], Iterable[QKeySequence]]) -> None:
+        """`keys`: those of all commands that can be given now."""
+        super().__init__(window)
+        self._window, self._keys = window, keys
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            app.focusChanged.connect(self._on_focus)
+
+    def _on_focus(self, old: QWidget | None, new: QWidget | None) -> None:
+        if old is not None:
+            old.removeEventFilter(self)
+        if new is not None and self._window.isAncestorOf(new):
+            new.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
+        """True keeps the event from the widget; as it was not accepted, Qt looks for its shortcut."""
+        if not isinstance(event, QKeyEvent) or event.type() is not QEvent.Type.ShortcutOverride:
+            return False
+        if not event.modifiers() & _MODIFIERS:
+            return False  # what is typed is typed
+        pressed = QKeySequence(event.keyCombination())
+        if pressed not in list(self._keys()):
+            return False
+        event.ignore()
+        return True
