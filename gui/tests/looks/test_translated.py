@@ -22,7 +22,7 @@ from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow, RunEnd, RunView
 from mosaic_contracts.services import WorkerEntries, WorkerEntry
-from mosaic_contracts.spec import RecordLevel
+from mosaic_contracts.spec import RecordLevel, RestartPolicy
 from mosaic_contracts.states import EndCause, RunState, StopStep
 from mosaic_contracts.tracking import TrackedRun
 from mosaic_gui.app import languages
@@ -95,6 +95,7 @@ def spoken(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iter
     client.hardware.take(made.tell(machine()))
     client.launch.preflight_wanted.connect(lambda spec: client.launch.take_report(spec, REPORT))
     made.tell(REPORT)
+    made.tell([policy.value for policy in RestartPolicy])  # words of a spec, the same on the command line
     client.launch.take_catalogue(WorkerEntries(workers=made.tell(workers())))
     client.agents.set_mode(Mode.AGENT)
     client.table.consume(client.store.replace_runs(made.tell(runs())))
