@@ -49,7 +49,10 @@ lock_room() (
     compile pyproject.toml "$2/requirements.dev.lock" --group dev -c "$2/requirements.lock" "${arguments[@]}"
   fi
   # The CUDA build of torch with all that it brings, for images; what it shares with the room has the same version.
-  [ ! -f torch.txt ] || compile torch.txt "$2/requirements.cuda.lock" -c "$2/requirements.lock"
+  if [ -f torch.txt ]; then
+    compile torch.txt "$2/requirements.cuda.lock" -c "$2/requirements.lock"
+    cpu_lock "$2/requirements.cuda.lock" torch.cpu.txt >"$2/requirements.cpu.lock"
+  fi
   # A bundle keeps to the versions of the room that it is put on top of.
   for name in $(bundle_names .); do
     compile "--group=bundle-$name" "$2/bundle-$name.lock" -c "$2/requirements.lock"
@@ -59,6 +62,12 @@ lock_room() (
     [ ! -f "$source" ] || compile_nodeps "$source" "$2/${source%.nodeps}.lock"
   done
 )
+
+# cpu_lock CUDA_LOCK TORCH: what torch needs without CUDA, as the lock with CUDA pins it, and the CPU build itself.
+cpu_lock() {
+  awk '/^[a-z0-9]/ { keep = !/^(torch|triton|nvidia-[a-z0-9-]+|cuda-[a-z-]+)==/ } keep' "$1"
+  grep -v '^#' "$2"
+}
 
 compile_nodeps() {
   # uv takes a file of requirements by its ending

@@ -12,7 +12,7 @@ digest() {
     case $package in
       */requirements.dev.lock) [ "$2" != dev ] || files+=("$package") ;;
       */bundle-*.lock) [ "${package##*/}" != "$2.lock" ] || files+=("$package") ;;
-      */requirements.cuda.lock) ;; # for images alone
+      */requirements.cuda.lock | */requirements.cpu.lock) ;; # for images alone
       */torch.txt) [ ! -f "$package" ] || files+=("$package") ;;
       *) files+=("$package") ;;
     esac

@@ -2,14 +2,19 @@
 
 import json
 import shutil
+import socket
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.gateway_double import OF_RUN, RUN, Answers, Mosaic
 
+from mosaic_cli.errors import ValueRefused
 from mosaic_cli.images.checkout import NO_LOCK, lock_digest
+from mosaic_cli.images.own import manifest_in_image, read_manifest
 from mosaic_contracts import VERSION
 
 TAG = "mosaic-test/thing"
@@ -92,6 +97,157 @@ def test_what_cannot_be_built_is_told(mosaic: Mosaic, checkout: Path) -> None:
     (checkout / "services" / "thing" / "requirements.lock").unlink()
     code, _, err = mosaic("images", "build")
     assert (code, "could not be built" in err) == (1, True)
+
+
+@on_an_engine
+def test_changed_sources_are_told(mosaic: Mosaic, checkout: Path) -> None:
+    """After a pull of other sources an image is stale and says so; what the build does not copy changes nothing."""
+    dockerfile = checkout / "services" / "thing" / "Dockerfile"
+    dockerfile.write_text(
+        DOCKERFILE.replace("FROM scratch\n", "FROM scratch\nCOPY packages/a/src/ /\n")
+    )
+    source = checkout / "packages" / "a" / "src"
+    (source / "__pycache__").mkdir(parents=True)
+    (source / "a.py").write_text("one = 1\n")
+
+    def standing() -> dict[str, Any]:
+        (one,) = json.loads(mosaic("images", "--json")[1])
+        return dict(one)
+
+    mosaic("images", "build")
+    assert standing()["state"] == "ready"
+    (source / "__pycache__" / "a.pyc").write_text("")
+    (checkout / "packages" / "a" / "README.md").write_text("words")
+    assert standing()["state"] == "ready"
+    for change in (
+        lambda: (source / "a.py").write_text("one = 2\n"),
+        lambda: (source / "b.py").write_text(""),
+        lambda: (source / "a.py").chmod(0o755),
+    ):
+        change()
+        assert (standing()["state"], standing()["stale"]) == ("stale", ["sources"])
+        assert "stale: sources" in mosaic("images")[1]
+        mosaic("images", "build")
+        assert standing()["state"] == "ready"
+
+
+@on_an_engine
+def test_another_base_is_told(mosaic: Mosaic, checkout: Path) -> None:
+    """When the base's tag means another image on this engine, what was built upon the old one is stale."""
+    base = f"{TAG}-base:{abs(hash(checkout)):x}"
+    dockerfile = checkout / "services" / "thing" / "Dockerfile"
+    dockerfile.write_text(DOCKERFILE.replace("FROM scratch", "FROM ${PYTHON_IMAGE}"))
+    compose = json.loads((checkout / "compose.yaml").read_text())
+    compose["services"]["thing"]["build"]["args"]["PYTHON_IMAGE"] = base
+    dockerfile.write_text("ARG PYTHON_IMAGE\n" + dockerfile.read_text())
+    (checkout / "compose.yaml").write_text(json.dumps(compose))
+
+    def make_base(text: str) -> None:
+        given = f"FROM scratch\nLABEL words={text}\n".encode()
+        argv = ["docker", "build", "-q", "-t", base, "-"]
+        subprocess.run(argv, input=given, check=True, capture_output=True)
+
+    try:
+        make_base("one")
+        (built,) = json.loads(mosaic("images", "build", "--json")[1])
+        assert (built["state"], built["base"]) == ("ready", base)
+        make_base("two")
+        (one,) = json.loads(mosaic("images", "--json")[1])
+        assert (one["state"], one["stale"]) == ("stale", ["base"])
+    finally:
+        subprocess.run(["docker", "image", "rm", "-f", base], capture_output=True, check=False)
+
+
+@on_an_engine
+def test_what_an_image_contains_is_told(mosaic: Mosaic, checkout: Path) -> None:
+    """Which torch and which bundles: by the labels that the image has, in the list and as JSON."""
+    dockerfile = checkout / "services" / "thing" / "Dockerfile"
+    dockerfile.write_text(DOCKERFILE + 'LABEL mosaic.torch=cpu mosaic.bundles="box2d mujoco"\n')
+    mosaic("images", "build")
+    (one,) = json.loads(mosaic("images", "--json")[1])
+    assert one["contents"] == {"torch": "cpu", "bundles": "box2d mujoco"}
+    assert "torch cpu; box2d mujoco" in mosaic("images")[1]
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[str]:
+    """Address of a real registry on this machine, with nothing in it."""
+    program = shutil.which("docker-registry")
+    if program is None:
+        pytest.skip("no docker-registry here (Debian's package of that name)")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    store = json.dumps({"rootdirectory": str(tmp_path / "registry")})
+    (tmp_path / "registry.yml").write_text(
+        f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {store}}}\nhttp: {{addr: '{address}'}}\n"
+    )
+    argv = [program, "serve", str(tmp_path / "registry.yml")]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as running:
+        yield address
+        running.terminate()
+
+
+@on_an_engine
+def test_images_that_are_not_built_are_pinned(
+    mosaic: Mosaic, checkout: Path, registry: str
+) -> None:
+    """A pin names what a tag means in its registry now; other lines of .env stay; what has no digest is told."""
+    name, local = f"{registry}/broker:1", f"{TAG}-local:{abs(hash(checkout)):x}"
+    compose = json.loads((checkout / "compose.yaml").read_text())
+    compose["services"]["nats"] = {"image": "${MOSAIC_NATS_IMAGE:-" + name + "}"}
+    compose["services"]["thing"]["build"]["args"]["PYTHON_IMAGE"] = local
+    (checkout / "compose.yaml").write_text(json.dumps(compose))
+    (checkout / ".env").write_text("MOSAIC_PORT=8081\nMOSAIC_NATS_IMAGE=" + name)
+    digests = []
+    try:
+        for text in ("one", "two"):
+            for tag in (name, local):
+                given = f"FROM scratch\nLABEL words={text}\n".encode()
+                argv = ["docker", "build", "-q", "-t", tag, "-"]
+                subprocess.run(argv, input=given, check=True, capture_output=True)
+            pushed = subprocess.run(["docker", "push", name], capture_output=True, text=True)
+            assert pushed.returncode == 0, pushed.stderr
+            code, out, err = mosaic("images", "pin", "--json")
+            assert (code, f"{local} has no digest of a registry" in err) == (6, True)
+            pin = json.loads(out)["MOSAIC_NATS_IMAGE"]
+            digests.append(pin.removeprefix(f"{name}@sha256:"))
+            written = (checkout / ".env").read_text().splitlines()
+            assert written == ["MOSAIC_PORT=8081", f"MOSAIC_NATS_IMAGE={pin}"]
+        assert [len(digest) for digest in digests] == [64, 64]
+        assert digests[0] != digests[1]
+    finally:
+        remove = ["docker", "image", "rm", "-f", name, local]
+        subprocess.run(remove, capture_output=True, check=False)
+
+
+def test_a_manifest_is_fitted_to_its_image(tmp_path: Path) -> None:
+    """Its folder is the image's, its image is named, and what belongs to a machine is left out."""
+    (tmp_path / "worker.toml").write_text(
+        'id = "mine"\ntitle = "M \\"q\\""\nroom = "workerkit"\ncommand = ["{python}", "{here}/worker.py"]\n'
+    )
+    text = manifest_in_image(read_manifest(tmp_path), "mosaic-own/mine:latest")
+    assert tomllib.loads(text) == {
+        "id": "mine",
+        "title": 'M "q"',
+        "command": ["{python}", "/opt/worker/worker.py"],
+        "image": "mosaic-own/mine:latest",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "id: "),
+        ("id = [", "cannot be read"),
+        ('id = "m"\ntitle = "M"\ncommand = ["{here}/.venv/bin/python", "w.py"]\n', "{python}"),
+    ],
+)
+def test_a_manifest_that_no_image_can_have_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    """It is named, with what to write instead."""
+    (tmp_path / "worker.toml").write_text(text)
+    with pytest.raises(ValueRefused, match=r"worker\.toml") as caught:
+        read_manifest(tmp_path)
+    assert says in str(caught.value)
 
 
 def test_without_an_engine_the_embedded_stack_is_named(

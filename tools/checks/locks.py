@@ -41,7 +41,8 @@ def find_lock_faults(root: Path, names: list[str]) -> list[str]:
 
 def pin_fault(package: str, line: str, name: str, forbidden: set[str]) -> str | None:
     """What is wrong with one pinned package."""
-    if ACCELERATOR.fullmatch(package) and not name.endswith(".cuda.lock"):
+    is_torch_of_an_image = package == "torch" and name.endswith(".cpu.lock")
+    if ACCELERATOR.fullmatch(package) and not (is_torch_of_an_image or name.endswith(".cuda.lock")):
         if package == "nvidia-ml-py" and "scheduler" in name:
             return None  # reads the driver's counters, brings no CUDA
         return f"names {package}; torch is a second step, see torch.exclude and torch.txt"

@@ -67,6 +67,12 @@ class EngineMissing(CliError):
     code = ExitCode.NOT_NOW
 
 
+class ImagePullFailed(CliError):
+    """An image cannot be had from its registry; the message says which and why."""
+
+    code = ExitCode.NOT_NOW
+
+
 class ImageBuildFailed(CliError):
     """The engine could not build an image."""
 

@@ -92,7 +92,13 @@ ENTRIES = (
     _entry(CARE, "version", elsewhere=False),
     _group(CARE, "secret", {"set": "set_secret", "ls": "list_secrets", "rm": "remove_secret"}),
     _group(CARE, "xmpp", {"up": "up", "down": "down", "status": "status"}, elsewhere=False),
-    _group(CARE, "images", {"list": "list_images", "build": "build"}, elsewhere=False, acts_alone=True),
+    _group(
+        CARE,
+        "images",
+        {"list": "list_images", "build": "build", "pin": "pin", "add": "add", "remove": "remove"},
+        elsewhere=False,
+        acts_alone=True,
+    ),
 )  # fmt: skip
 BY_NAME = {entry.verb.name: entry for entry in ENTRIES}
 ALSO = {"list": "ls", "ls": "list"}

@@ -704,10 +704,24 @@ WORDS: dict[str, Words] = {
                 options={"--json": "", "--help": "", "-h": ""},
             ),
             "build": Words(
-                "Build images, one after the other, labelled with the version and a digest of their locks.",
+                "Build images, one after the other, labelled with what they are built from: version, locks, sources, base.",
                 options={"--json": "", "--help": "", "-h": ""},
                 arguments=("any",),
                 endless=True,
+            ),
+            "pin": Words(
+                "Name the images that are not built here by their digests: bases of the builds, and the broker.",
+                options={"--json": "", "--help": "", "-h": ""},
+            ),
+            "add": Words(
+                "Build the image of a worker of your own and register it with the stack in containers, which must be up.",
+                options={"--json": "", "--help": "", "-h": ""},
+                arguments=("any",),
+            ),
+            "remove": Words(
+                "Take a worker of your own out of the stack in containers. Its image and its runs stay.",
+                options={"--json": "", "--help": "", "-h": ""},
+                arguments=("worker",),
             ),
         },
     ),

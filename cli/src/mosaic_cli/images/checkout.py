@@ -1,16 +1,23 @@
 """Which images a checkout builds, and how each stands on the engine."""
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from mosaic_cli.images.engine import compose_config, inspect_images
+from mosaic_cli.images.engine import inspect_images
+from mosaic_cli.images.sources import source_digest
 
 LABEL_VERSION = "org.opencontainers.image.version"
 LABEL_LOCK = "mosaic.lock-digest"
+LABEL_SOURCE = "mosaic.source-digest"
+LABEL_BASE = "org.opencontainers.image.base.digest"
+_CONTENTS = ("torch", "bundles")
+"""Labels `mosaic.<name>`: what there is in an image that another build of it may lack."""
+_BASE_ARGUMENT = "_IMAGE"
+"""Ending of build arguments that name a base image."""
 NO_LOCK = "none"
 """Lock digest of an image whose packages have no lock."""
 UNKNOWN = "unknown"
@@ -22,9 +29,9 @@ class ImageState(StrEnum):
     READY = "ready"
     MISSING = "missing"
     STALE = "stale"
-    """Built from other locks, or of another version."""
+    """Built from other locks, sources or bases, or of another version."""
     UNLABELLED = "unlabelled"
-    """Built by Compose alone: nobody knows from which locks."""
+    """Built by Compose alone: nobody knows from what."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,10 @@ class CheckoutImage:
     """Service of `compose.yaml` that has its build."""
     lock_digest: str
     """Of the checkout's locks now."""
+    source_digest: str
+    """Of the checkout's files that it is built from, now."""
+    base: str
+    """Name of the image that it is built upon."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,12 @@ class ImageStanding:
     version: str | None = None
     lock_digest: str | None = None
     """That it was built from."""
+    stale: tuple[str, ...] = ()
+    """What is not as it was when it was built: `version`, `locks`, `sources`, `base`."""
+    contents: dict[str, str] = field(default_factory=dict)
+    """What there is in it that another build may lack: `torch`, `bundles`."""
+    base_digest: str | None = None
+    """Of the image that it was built upon."""
     bytes: int | None = None
     created: datetime | None = None
 
@@ -63,27 +80,55 @@ class ImageStanding:
             **built,
             "created": created,
             "wanted_lock": wanted,
+            "base": self.image.base,
         }
 
 
-def checkout_images(root: Path) -> list[CheckoutImage]:
-    """All of them, services first. Raises EngineMissing: without Compose nobody reads `compose.yaml`."""
-    services: dict[str, Any] = compose_config(root)["services"]
+def checkout_images(root: Path, config: dict[str, Any]) -> list[CheckoutImage]:
+    """All images that `config` (`compose_config`) builds, services first."""
+    services: dict[str, Any] = config["services"]
     found: dict[str, CheckoutImage] = {}
     for service, entry in services.items():
         if "build" not in entry:
             continue
         tag = str(entry["image"])
         dockerfile = root / entry["build"]["dockerfile"]
-        name = tag.rsplit("/", 1)[-1].partition(":")[0]
-        found[tag] = CheckoutImage(name, tag, service, lock_digest(dockerfile))
-    return sorted(found.values(), key=lambda image: (image.name.startswith("worker_"), image.name))
+        found[tag] = CheckoutImage(
+            tag.rsplit("/", 1)[-1].partition(":")[0],
+            tag,
+            service,
+            lock_digest(dockerfile),
+            source_digest(root, dockerfile),
+            base_of(dockerfile, entry["build"].get("args") or {}),
+        )
+    return sorted(found.values(), key=lambda image: (image.name.startswith("worker"), image.name))
+
+
+def base_of(dockerfile: Path, arguments: dict[str, str]) -> str:
+    """The image that the last stage of a Dockerfile is built upon, its own arguments filled in."""
+    stages = [line.split() for line in dockerfile.read_text().splitlines()]
+    base = [words[1] for words in stages if words[:1] == ["FROM"]][-1]
+    for name, value in arguments.items():
+        if name.endswith(_BASE_ARGUMENT):
+            base = base.replace(f"${{{name}}}", value)
+    return base
 
 
 def standing(root: Path, images: list[CheckoutImage], version: str) -> list[ImageStanding]:
     """How each of them stands. Raises EngineMissing: the engine does not answer."""
-    known = inspect_images(root, [image.tag for image in images])
-    return [_stand(image, known.get(image.tag), version) for image in images]
+    names = [*(image.tag for image in images), *{image.base for image in images}]
+    known = inspect_images(root, names)
+    return [_stand(image, known.get(image.tag), known.get(image.base), version) for image in images]
+
+
+def labels_of(image: CheckoutImage, bases: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """What a build of the image is labelled with; `bases`: what the engine has of its base."""
+    base = bases.get(image.base)
+    return {
+        LABEL_SOURCE: image.source_digest,
+        LABEL_BASE: "" if base is None else str(base["Id"]),
+        "org.opencontainers.image.base.name": image.base,
+    }
 
 
 def lock_digest(dockerfile: Path) -> str:
@@ -105,22 +150,44 @@ def lock_digest(dockerfile: Path) -> str:
     return digest.hexdigest()
 
 
-def _stand(image: CheckoutImage, known: dict[str, Any] | None, version: str) -> ImageStanding:
+def _stand(
+    image: CheckoutImage,
+    known: dict[str, Any] | None,
+    base: dict[str, Any] | None,
+    version: str,
+) -> ImageStanding:
     if known is None:
         return ImageStanding(image, ImageState.MISSING)
     labels: dict[str, str] = known["Config"].get("Labels") or {}
     lock = labels.get(LABEL_LOCK, UNKNOWN)
-    if lock == UNKNOWN:
+    stale = _stale(image, labels, base, version)
+    if lock == UNKNOWN or LABEL_SOURCE not in labels:
         state = ImageState.UNLABELLED
-    elif lock != image.lock_digest or labels.get(LABEL_VERSION) != version:
-        state = ImageState.STALE
     else:
-        state = ImageState.READY
+        state = ImageState.STALE if stale else ImageState.READY
+    contents = {name: labels.get(f"mosaic.{name}", "") for name in _CONTENTS}
     return ImageStanding(
         image,
         state,
         version=labels.get(LABEL_VERSION),
         lock_digest=lock,
+        stale=stale if state is ImageState.STALE else (),
+        contents={name: value for name, value in contents.items() if value},
+        base_digest=labels.get(LABEL_BASE) or None,
         bytes=int(known["Size"]),
         created=datetime.fromisoformat(str(known["Created"])),
     )
+
+
+def _stale(
+    image: CheckoutImage, labels: dict[str, str], base: dict[str, Any] | None, version: str
+) -> tuple[str, ...]:
+    """What an image was built from that is not so now. A base that is not on this engine (any more) says nothing."""
+    base_then, base_now = labels.get(LABEL_BASE), None if base is None else str(base["Id"])
+    differs = {
+        "version": labels.get(LABEL_VERSION) != version,
+        "locks": labels.get(LABEL_LOCK) != image.lock_digest,
+        "sources": labels.get(LABEL_SOURCE) != image.source_digest,
+        "base": bool(base_then) and base_now is not None and base_then != base_now,
+    }
+    return tuple(name for name, is_other in differs.items() if is_other)

@@ -33,23 +33,71 @@ def inspect_images(root: Path, names: list[str]) -> dict[str, dict[str, Any]]:
     _ask(root, "version", "--format", "{{.Server.Version}}")
     found: dict[str, dict[str, Any]] = {}
     for name in names:
-        done = _run(root, "image", "inspect", name)
+        done = docker(root, "image", "inspect", name)
         if done.returncode == 0:
             found[name] = json.loads(done.stdout)[0]
     return found
 
 
-def build_image(root: Path, service: str, lock_digest: str) -> None:
-    """Build one image; its progress goes to stderr, for stdout is for answers.
+def run_docker(root: Path, *words: str) -> int:
+    """The exit code of `docker ...`, whose progress goes to stderr.
+
+    Raises:
+        EngineMissing: there is no Docker.
+    """
+    try:
+        done = subprocess.run(["docker", *words], cwd=root, stdout=_STDERR, check=False)
+    except OSError as error:
+        raise EngineMissing(_no_docker(str(error))) from error
+    return done.returncode
+
+
+def pull_image(root: Path, name: str) -> str | None:
+    """Pull an image; its progress goes to stderr. Return why it could not be pulled.
+
+    Raises:
+        EngineMissing: there is no Docker.
+    """
+    try:
+        done = subprocess.run(
+            ["docker", "pull", name],
+            cwd=root,
+            stdout=_STDERR,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        raise EngineMissing(_no_docker(str(error))) from error
+    if done.returncode == 0:
+        return None
+    said = done.stderr.strip().splitlines()
+    return said[-1] if said else f"exit code {done.returncode}"
+
+
+def build_image(
+    root: Path, config: dict[str, Any], service: str, lock_digest: str, labels: dict[str, str]
+) -> None:
+    """Build one image of `config` (`compose_config`) with more labels; its progress goes to stderr.
 
     Raises:
         EngineMissing: there is no Docker.
         ImageBuildFailed: the build says why, above.
     """
-    argv = ["docker", "compose", "--profile", "build", "build"]
-    argv += ["--build-arg", f"LOCK_DIGEST={lock_digest}", service]
+    build = config["services"][service]["build"]
+    labelled = {**build, "labels": {**(build.get("labels") or {}), **labels}}
+    services = {service: {**config["services"][service], "build": labelled}}
+    argv = ["docker", "compose", "--project-directory", str(root), "-f", "-"]
+    argv += ["--profile", "build", "build", "--build-arg", f"LOCK_DIGEST={lock_digest}", service]
     try:
-        done = subprocess.run(argv, cwd=root, env=_environ(), stdout=_STDERR, check=False)
+        done = subprocess.run(
+            argv,
+            cwd=root,
+            env=_environ(),
+            input=json.dumps({"name": config["name"], "services": services}).encode(),
+            stdout=_STDERR,
+            check=False,
+        )
     except OSError as error:
         raise EngineMissing(_no_docker(str(error))) from error
     if done.returncode != 0:
@@ -60,19 +108,25 @@ def build_image(root: Path, service: str, lock_digest: str) -> None:
 
 
 def _ask(root: Path, *words: str) -> str:
-    done = _run(root, *words)
+    done = docker(root, *words)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines()
         raise EngineMissing(_no_docker(said[-1] if said else f"exit code {done.returncode}"))
     return done.stdout
 
 
-def _run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def docker(root: Path, *words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+    """What `docker ...` answers, in the checkout's folder.
+
+    Raises:
+        EngineMissing: there is no Docker, or it does not answer.
+    """
     try:
         return subprocess.run(
             ["docker", *words],
             cwd=root,
             env=_environ(),
+            input=given,
             capture_output=True,
             text=True,
             timeout=ASK_TIMEOUT_S,

@@ -1,5 +1,6 @@
 """`images`: the container images of this checkout."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,19 +8,22 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
-from mosaic_cli.errors import ValueRefused
+from mosaic_cli.errors import ImagePullFailed, ValueRefused
 from mosaic_cli.images.checkout import (
     CheckoutImage,
     ImageStanding,
     ImageState,
     checkout_images,
+    labels_of,
     standing,
 )
-from mosaic_cli.images.engine import build_image
+from mosaic_cli.images.engine import build_image, compose_config, inspect_images
+from mosaic_cli.images.own import build_own, forget, manifest_in_image, read_manifest, register
+from mosaic_cli.images.pin import foreign_images, pinned, write_pins
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.reference import did_you_mean
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.wording import age, size
+from mosaic_cli.wording import age, plural, size
 from mosaic_contracts import VERSION
 
 _STYLE = {
@@ -30,8 +34,8 @@ _STYLE = {
 }
 _SHOWN_DIGITS = 12
 _MEANING = {
-    ImageState.STALE: "stale: built from other locks than this checkout's, or of another version",
-    ImageState.UNLABELLED: "unlabelled: built by Compose alone, so that nobody knows from which locks",
+    ImageState.STALE: "stale: what is named was different when it was built",
+    ImageState.UNLABELLED: "unlabelled: built by Compose alone, so that nobody knows from what",
 }
 
 
@@ -44,7 +48,7 @@ def images(context: typer.Context, json: option.Json = False) -> None:
 def list_images(json: option.Json = False) -> None:
     """List the images that compose.yaml builds, whether they are there, and whether they fit this checkout."""
     root = Layout.of_environment().root
-    found = standing(root, checkout_images(root), VERSION)
+    found = standing(root, checkout_images(root, compose_config(root)), VERSION)
     if json:
         emit([one.plain() for one in found])
         return
@@ -64,17 +68,81 @@ def build(
     ] = None,
     json: option.Json = False,
 ) -> None:
-    """Build images, one after the other, labelled with the version and a digest of their locks.
+    """Build images, one after the other, labelled with what they are built from: version, locks, sources, base.
 
     The first build of a worker takes minutes; later ones only rebuild what changed.
     """
     root = Layout.of_environment().root
-    chosen = _chosen(checkout_images(root), names or [])
+    config = compose_config(root)
+    chosen = _chosen(checkout_images(root, config), names or [])
     for number, image in enumerate(chosen, 1):
         say(f"[{number}/{len(chosen)}] {image.tag}")
-        build_image(root, image.service, image.lock_digest)
+        labels = labels_of(image, inspect_images(root, [image.base]))
+        build_image(root, config, image.service, image.lock_digest, labels)
     built = standing(root, chosen, VERSION)
     emit([one.plain() for one in built]) if json else out.print(_table(built))
+
+
+def pin(json: option.Json = False) -> None:
+    """Name the images that are not built here by their digests: bases of the builds, and the broker.
+
+    Each tag is pulled, and .env beside compose.yaml then names what it means now, until the next `pin`.
+    """
+    root = Layout.of_environment().root
+    pins, refusals = [], []
+    for variable, name in foreign_images(compose_config(root)).items():
+        try:
+            pins.append(pinned(root, variable, name))
+        except ImagePullFailed as error:
+            refusals.append(str(error))
+    if pins:
+        path = write_pins(root, pins)
+        say(
+            f"{path}: {plural(len(pins), 'image')} named by digest. Build anew: ./mosaic images build"
+        )
+    if json:
+        emit({each.variable: each.name for each in pins})
+    else:
+        for each in pins:
+            out.print(f"{each.variable}={each.name}", markup=False, soft_wrap=True)
+    if refusals:
+        raise ImagePullFailed("\n".join(refusals))
+
+
+def add(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Of the worker, with its worker.toml.")
+    ],
+    json: option.Json = False,
+) -> None:
+    """Build the image of a worker of your own and register it with the stack in containers, which must be up.
+
+    A folder without a Dockerfile is copied onto mosaic/workerkit, and its requirements.txt is installed.
+    """
+    root, folder = Layout.of_environment().root, folder.absolute()
+    given = read_manifest(folder)
+    name = given["id"]
+    image = given.get("image") or f"mosaic-own/{name}:latest"
+    build_own(root, folder, image)
+    register(root, name, manifest_in_image(given, image))
+    if json:
+        emit({"worker": name, "image": image})
+    else:
+        say(
+            f"{name} runs in {image}. `./mosaic --url URL --token-file FILE describe {name}` asks it what it can do."
+        )
+
+
+def remove(
+    worker: Annotated[str, typer.Argument(metavar="WORKER", help="Id of a worker of your own.")],
+    json: option.Json = False,
+) -> None:
+    """Take a worker of your own out of the stack in containers. Its image and its runs stay."""
+    forget(Layout.of_environment().root, worker)
+    if json:
+        emit({"worker": worker})
+    else:
+        say(f"{worker} is not registered any more.")
 
 
 def _chosen(known: list[CheckoutImage], names: list[str]) -> list[CheckoutImage]:
@@ -89,15 +157,29 @@ def _chosen(known: list[CheckoutImage], names: list[str]) -> list[CheckoutImage]
 
 def _table(found: list[ImageStanding]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for heading in ("IMAGE", "STATE", "VERSION", "LOCK", "SIZE", "BUILT"):
+    for heading in ("IMAGE", "STATE", "VERSION", "LOCK", "CONTAINS", "SIZE", "BUILT"):
         table.add_column(heading, justify="right" if heading == "SIZE" else "left", no_wrap=True)
     for one in found:
         table.add_row(
             one.image.name,
-            Text(one.state.value, _STYLE[one.state]),
+            Text(_state(one), _STYLE[one.state]),
             one.version or "-",
             (one.lock_digest or "-")[:_SHOWN_DIGITS],
+            _contents(one),
             "-" if one.bytes is None else size(one.bytes),
             age(one.created),
         )
     return table
+
+
+def _state(one: ImageStanding) -> str:
+    return f"{one.state.value}: {', '.join(one.stale)}" if one.stale else one.state.value
+
+
+def _contents(one: ImageStanding) -> str:
+    """What there is in an image that another build of it may lack: `torch cpu; box2d mujoco`."""
+    torch, bundles = one.contents.get("torch"), one.contents.get("bundles")
+    return (
+        "; ".join(part for part in (f"torch {torch}" if torch else "", bundles or "") if part)
+        or "-"
+    )

@@ -5,9 +5,11 @@ again: keys are made once and kept.
 """
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
+from mosaic_contracts import VERSION
 from mosaic_contracts.launch import DOORS_DIR
 from mosaic_servicekit.broker import init_broker
 from mosaic_servicekit.credentials import creds_path, write_secret
@@ -43,6 +45,18 @@ def provision(home: Path, host: str) -> None:
         write_secret(home / "secrets" / name / f"{name}.creds", source.read_text())
 
 
+def _owner_words(home: Path, refused: str) -> str:
+    """Why the volume cannot be written, and how it can be."""
+    has, uid, gid = home.stat(), os.getuid(), os.getgid()
+    volume = os.environ.get("MOSAIC_ENGINE_VOLUME", "VOLUME")
+    return (
+        f"{refused} cannot be written: {home} belongs to uid {has.st_uid}, and the services run as uid {uid}. "
+        f"For a new volume set MOSAIC_UID={uid} and MOSAIC_GID={gid} (in .env) and build the images again. "
+        f"To give this volume to that uid: docker run --rm --user 0 --entrypoint chown -v {volume}:{home} "
+        f"mosaic/scheduler:{VERSION} -R {uid}:{gid} {home}"
+    )
+
+
 def main() -> int:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m mosaic_servicekit.provision")
@@ -52,10 +66,7 @@ def main() -> int:
     try:
         provision(home, host)
     except PermissionError as error:
-        sys.stderr.write(
-            f"{error.filename} cannot be written: the volume belongs to somebody else. "
-            "It must be writable for uid 10001.\n"
-        )
+        sys.stderr.write(f"{_owner_words(home, str(error.filename))}\n")
         return 1
     except CredentialsInvalid as error:
         sys.stderr.write(f"{error}\n")
