@@ -46,8 +46,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "dockerfile": "services/thing/Dockerfile",
         "args": {"VERSION": "${MOSAIC_VERSION:-0}"},
     }
-    services = {"thing": {"image": tag, "build": build, "profiles": ["build"]}}
-    (tmp_path / "compose.yaml").write_text(json.dumps({"services": services}))
+    thing = {"image": tag, "build": build, "profiles": ["build"], "networks": ["inside"]}
+    project = {"services": {"thing": thing}, "networks": {"inside": {}}}
+    (tmp_path / "compose.yaml").write_text(json.dumps(project))
     room = tmp_path / "services" / "thing"
     room.mkdir(parents=True)
     (room / "Dockerfile").write_text(DOCKERFILE)

@@ -86,7 +86,8 @@ def build_image(
     """
     build = config["services"][service]["build"]
     labelled = {**build, "labels": {**(build.get("labels") or {}), **labels}}
-    services = {service: {**config["services"][service], "build": labelled}}
+    # The whole project: a service refers to networks and volumes.
+    services = {**config["services"], service: {**config["services"][service], "build": labelled}}
     argv = ["docker", "compose", "--project-directory", str(root), "-f", "-"]
     argv += ["--profile", "build", "build", "--build-arg", f"LOCK_DIGEST={lock_digest}", service]
     try:
@@ -94,7 +95,7 @@ def build_image(
             argv,
             cwd=root,
             env=_environ(),
-            input=json.dumps({"name": config["name"], "services": services}).encode(),
+            input=json.dumps({**config, "services": services}).encode(),
             stdout=_STDERR,
             check=False,
         )
