@@ -110,7 +110,7 @@ class SpecOptions:
         typer.Option(
             "--consent",
             metavar="DIGEST",
-            help="You agree to the needs that `./mosaic preflight` told under this digest.",
+            help="Digest from `./mosaic preflight`: you agree to the needs that it listed.",
         ),
     ] = None
     field: Annotated[

@@ -252,7 +252,7 @@ WORDS: dict[str, Words] = {
         arguments=("run",),
     ),
     "download": Words(
-        "Fetch a file of a run. A connection that breaks on the way is taken up again where it broke.",
+        "Fetch a file of a run. An interrupted download resumes where it stopped.",
         options={
             "--output": "any",
             "-o": "any",
@@ -430,7 +430,7 @@ WORDS: dict[str, Words] = {
         endless=True,
     ),
     "restore": Words(
-        "Bring back runs that were put away. `./mosaic ps --deleted` lists them.",
+        "Restore deleted runs. `./mosaic ps --deleted` lists them.",
         options={
             "--json": "",
             "--url": "any",

@@ -94,7 +94,7 @@ def test_what_is_no_translation_is_told(qapp: QApplication, tmp_path: Path) -> N
     folder = tmp_path / languages.FOLDER
     folder.mkdir()
     (folder / "de.mo").write_bytes(b"no translation at all")
-    assert "de.mo is no translation" in languages.speak(
+    assert "de.mo is not a translation" in languages.speak(
         qapp, "de", languages.find_languages(tmp_path)
     )
     assert tr("Stop") == "Stop"

@@ -95,7 +95,9 @@ def spoken(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iter
     client.hardware.take(made.tell(machine()))
     client.launch.preflight_wanted.connect(lambda spec: client.launch.take_report(spec, REPORT))
     made.tell(REPORT)
-    made.tell([policy.value for policy in RestartPolicy])  # words of a spec, the same on the command line
+    made.tell(
+        [policy.value for policy in RestartPolicy]
+    )  # words of a spec, the same on the command line
     client.launch.take_catalogue(WorkerEntries(workers=made.tell(workers())))
     client.agents.set_mode(Mode.AGENT)
     client.table.consume(client.store.replace_runs(made.tell(runs())))

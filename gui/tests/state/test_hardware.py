@@ -87,7 +87,7 @@ def test_a_run_has_its_own_figures() -> None:
     hidden = {"gpus": [{"uuid": "GPU-a"}]}
     mine = named(log(machine_sample(runs=[use | hidden], gpus=[A100])).of_run(known))
     assert mine["GPU 0"].value == "41 %"
-    assert "does not tell" in mine["GPU 0"].hint
+    assert "does not report" in mine["GPU 0"].hint
     lost = named(log(machine_sample(runs=[use | held])).of_run(known))
     assert "GPU-a cannot be read" in lost["GPU"].hint
 

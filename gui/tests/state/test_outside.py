@@ -69,7 +69,7 @@ def test_a_run_that_is_not_tracked_says_so() -> None:
 def test_a_tracked_run_has_a_page_once_it_told_it() -> None:
     """Before that it is waited for, or was in vain."""
     spec = {"parameters": {"track": True}}
-    assert "not told yet" in tracker(run(0, spec=spec), *tracking(), None).obstacle
+    assert "not known yet" in tracker(run(0, spec=spec), *tracking(), None).obstacle
     ended = run(0, RunState.FAILED, spec=spec)
     assert "ended before" in tracker(ended, *tracking(), None).obstacle
     told = TrackedRun(tracker="wandb", mode="online", url="https://wandb.ai/a/b/runs/c")

@@ -5,11 +5,11 @@ import pytest
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.states import RunState
 
-FINAL = {"succeeded", "failed", "crashed", "cancelled", "timed_out"}
+FINAL = {"succeeded", "failed", "crashed", "cancelled", "timed_out", "interrupted"}
 TABLE = {
     "queued": {"starting", "cancelled", "failed"},
     "starting": {"running", "stopping", "queued", *FINAL},
-    "running": {"stopping", *FINAL},
+    "running": {"stopping", "queued", *FINAL},
     "stopping": FINAL,
     **{state: set[str]() for state in FINAL},
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mosaic_contracts import events, wire
@@ -214,6 +214,8 @@ def test_poison_is_refused(data: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
+@example(b"\x97\x01\xa1\xff")  # a text that is not UTF-8: msgspec raises UnicodeDecodeError
+@example(b"\x95\x04\x01\x00\xa1\xff")
 def test_noise_is_refused(data: bytes) -> None:
     """Random bytes raise nothing but BatchInvalid."""
     with pytest.raises(BatchInvalid):

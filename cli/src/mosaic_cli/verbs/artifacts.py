@@ -63,7 +63,7 @@ def download(
     ] = None,
     json: option.Json = False,
 ) -> None:
-    """Fetch a file of a run. A connection that breaks on the way is taken up again where it broke."""
+    """Fetch a file of a run. An interrupted download resumes where it stopped."""
     target = output or Path()
     if target.is_dir():
         target /= path.rpartition("/")[2]
@@ -91,7 +91,7 @@ def link(
 ) -> None:
     """Print an address of a file that a browser or player opens without the token, for a while.
 
-    Whoever has the address can fetch the file until then, and nothing else.
+    Anyone who has the address can fetch this file until then, and nothing else.
     """
     ttl_s = parse_duration(last)
     with open_client() as client:

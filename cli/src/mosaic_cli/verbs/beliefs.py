@@ -136,7 +136,7 @@ def _print(
     out.print(table)
     if first.agent is None and not any(look.beliefs for look in looks):
         say(
-            "This run tells no beliefs: its algorithm has no agent that plans. What it chose stands above."
+            "This run records no beliefs: its algorithm has no agent that plans. Its actions are listed above."
         )
     _print_policy(config, first)
 

@@ -37,7 +37,7 @@ def rm(
 
 
 def restore(runs: option.Runs, json: option.Json = False) -> None:
-    """Bring back runs that were put away. `./mosaic ps --deleted` lists them."""
+    """Restore deleted runs. `./mosaic ps --deleted` lists them."""
     with open_stack() as stack:
         ids = [find_run(stack, run, Among.PUT_AWAY).run_id for run in runs]
         views = [reading.restore(stack, run_id) for run_id in ids]

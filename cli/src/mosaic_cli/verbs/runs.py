@@ -89,7 +89,7 @@ class Filters:
         str | None, typer.Option(metavar="RUN", help="Only those made from this run.")
     ] = None
     deleted: Annotated[
-        bool, typer.Option("--deleted", help="Those that were put away, instead of the others.")
+        bool, typer.Option("--deleted", help="List deleted runs instead of the others.")
     ] = False
 
     def chosen(self, stack: StackConnection) -> dict[str, QueryValue]:
@@ -159,7 +159,7 @@ def show(run: option.Run, json: option.Json = False) -> None:
     if view.unresponsive:
         say("Its trainer does not move at the moment.")
     if view.deleted_at:
-        say(f"It is put away; `./mosaic restore {view.run_id}` brings it back.")
+        say(f"It is deleted; `./mosaic restore {view.run_id}` brings it back.")
     for note in view.notes:
         say(f"Note: {note}")
     print_summary(out, view, artifacts, Layout.of_environment().home)

@@ -78,7 +78,7 @@ def down(
     """Take the stack down. Live runs go on by themselves unless --stop-runs is given.
 
     With --stop-runs the exit code is 6 when a run did not end in time and goes on. Where no stack is up, runs that go
-    on are asked to stop, too; what they have told is kept for the next stack.
+    on are asked to stop, too; their events are kept for the next stack.
 
     Where MOSAIC_URL names a stack, --stop-runs stops the runs of that one, which goes on itself.
     """

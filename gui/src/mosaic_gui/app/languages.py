@@ -58,7 +58,7 @@ def speak(app: QCoreApplication, wanted: str, found: Mapping[str, Path]) -> str:
     except (OSError, ValueError) as error:
         language.use(language.NONE)
         return tr(
-            "{file} is no translation: {why}. `./mosaic words` makes it anew.",
+            "{file} is not a translation: {why}. `./mosaic words` writes it again.",
             file=found[code],
             why=error,
         )

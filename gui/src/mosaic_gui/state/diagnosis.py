@@ -63,7 +63,7 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
             tr("The stack of this machine is not running")
             if is_local
             else tr("Nothing listens at {host}", host=host),
-            tr("Start it; runs that outlived it are taken up again.")
+            tr("Start it; it reattaches to runs that are still alive.")
             if is_local
             else tr(
                 "Start the stack there (./mosaic up -d) and see that the port is its own (./mosaic status). Through a "
@@ -77,7 +77,7 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
         Trouble.SILENT: (
             tr("{host} does not answer", host=host),
             tr(
-                "A firewall may be in between: use an SSH tunnel (docs/remote.md), or ask whoever runs that machine."
+                "A firewall may be in between: use an SSH tunnel (docs/remote.md), or ask that machine's administrator."
             ),
         ),
         Trouble.NOT_BELIEVED: (

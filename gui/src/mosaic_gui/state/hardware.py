@@ -107,7 +107,7 @@ class MachineLog:
             return []
         use = self._use(self.newest, run.run_id)
         if use is None:
-            hint = tr("The machine has not told of this run's processes yet.")
+            hint = tr("This run's processes have not been measured yet.")
             return [
                 Meter(tr("CPU"), wording.NOTHING, hint),
                 Meter(tr("RAM"), wording.NOTHING, hint),
@@ -165,10 +165,10 @@ class MachineLog:
                     )
                 )
                 continue
-            hint = [_gpu_line(gpu), tr("The percentage is of the whole GPU, whoever uses it.")]
+            hint = [_gpu_line(gpu), tr("The percentage is of the whole GPU, used by any process.")]
             memory = ""
             if held.memory_bytes is None:
-                hint.append(tr("The driver does not tell what this run's processes hold of it."))
+                hint.append(tr("The driver does not report the memory of this run's processes."))
             else:
                 memory = wording.bytes_text(held.memory_bytes)
             found.append(self._gpu_meter(gpu, memory, "\n".join(hint)))

@@ -48,7 +48,7 @@ def read_number(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError(tr("too large"))
     if exact and not value:
-        raise ValueError(tr("too small to be told from 0"))
+        raise ValueError(tr("too small to differ from 0"))
     return value
 
 

@@ -36,8 +36,8 @@ def tensorboard(
         return Outside(obstacle=tr("Choose runs."))
     if not has_files:
         words = tr_n(
-            "This run was told to write no TensorBoard files; its curves are here.",
-            "These runs were told to write no TensorBoard files; their curves are here.",
+            "This run writes no TensorBoard files by its settings; its curves are here.",
+            "These runs write no TensorBoard files by their settings; their curves are here.",
             len(run_ids),
         )
         return Outside(obstacle=words)
@@ -79,7 +79,7 @@ def tracker(
             obstacle=tr("The run ended before W&B had a page of it; its log may say why.")
         )
     return Outside(
-        obstacle=tr("The run has not told yet where it is at W&B; it does once W&B answers it.")
+        obstacle=tr("The run's W&B address is not known yet; it is once W&B answers the run.")
     )
 
 

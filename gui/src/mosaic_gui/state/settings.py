@@ -36,7 +36,7 @@ class Settings(BaseModel):
         mark("Look"),
         mark("Language"),
         mark(
-            "Of this window, from its next start. What a worker or the stack says stays as it is."
+            "Language of this window, from its next start. Texts of workers and of the stack are not translated."
         ),
     )
     notice_s: Annotated[int, Field(ge=3, le=120)] = _setting(
@@ -49,7 +49,7 @@ class Settings(BaseModel):
         0.9,
         mark("Curves"),
         mark("Smoothing"),
-        mark("Of curves at first; 0 shows them as they are."),
+        mark("Smoothing of curves when they are opened; 0 shows them as they are."),
     )
     axis: XAxis = _setting(
         XAxis.STEP, mark("Curves"), mark("Axis"), mark("What curves are drawn against at first.")

@@ -166,9 +166,9 @@ class MindPanel(QWidget):
         model = self._model
         values, grid = model.values, model.grid
         if values is None:
-            self._under.set_whole(tr("No values were told before this step."))
+            self._under.set_whole(tr("No values were recorded before this step."))
             return
-        words = [tr("Values as told at the run's step {n}", n=wording.count(values.step))]
+        words = [tr("Values recorded at the run's step {n}", n=wording.count(values.step))]
         if values.epsilon is not None:
             words.append(tr("epsilon {value}", value=wording.number(values.epsilon, 3)))
         if grid is not None and grid.states_per_cell > 1:

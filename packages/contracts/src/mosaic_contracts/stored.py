@@ -35,5 +35,5 @@ def decode_page(body: bytes) -> BatchPage:
     """
     try:
         return _decode(body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(str(error)) from error

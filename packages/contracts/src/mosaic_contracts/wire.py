@@ -255,7 +255,7 @@ def decode_record(data: bytes | memoryview) -> Record:
     """
     try:
         return _record_decoder.decode(data)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BatchInvalid(str(error)) from error
     except RecursionError as error:
         raise BatchInvalid("a record is nested too deeply") from error
@@ -298,7 +298,7 @@ def decode_batch(data: bytes) -> Batch:
     """
     try:
         batch = _batch_decoder.decode(data)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BatchInvalid(str(error)) from error
     except RecursionError as error:
         raise BatchInvalid("a record is nested too deeply") from error

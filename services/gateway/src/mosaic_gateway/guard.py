@@ -30,12 +30,12 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 NO_TOKEN = Problem(
     code=ProblemCode.UNAUTHORIZED,
     title="A token is needed",
-    detail="Send `Authorization: Bearer <token>`; it stands in secrets/gateway.token of the data root.",
+    detail="Send `Authorization: Bearer <token>`; it is in secrets/gateway.token of the data root.",
 )
 WRONG_TOKEN = Problem(
     code=ProblemCode.UNAUTHORIZED,
     title="The token is not that of this stack",
-    detail="Copy it again: it stands in secrets/gateway.token of the stack's data root.",
+    detail="Copy it again: it is in secrets/gateway.token of the stack's data root.",
 )
 
 

@@ -141,6 +141,6 @@ class UnexpectedErrors:
                 problem = Problem(
                     code=ProblemCode.INTERNAL,
                     title="The gateway failed on this request",
-                    detail="The cause stands in the gateway's log; the other requests go on.",
+                    detail="The cause is in the gateway's log; the other requests go on.",
                 )
                 await problem_response(problem)(scope, receive, send)

@@ -40,7 +40,7 @@ class RunFilter(TypedDict, total=False):
     parent: str
     """Run id."""
     deleted: bool
-    """Those that were put away, instead of the others."""
+    """List deleted runs instead of the others."""
     sort: SortKey
     """Runs without a value, or with NaN, come last in both orders."""
     order: Literal["asc", "desc"]

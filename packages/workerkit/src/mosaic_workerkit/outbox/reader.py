@@ -50,7 +50,7 @@ class Region(NamedTuple):
         """
         try:
             return [bytes(raw) for raw in _raws.decode(_array32(self.n) + self.records)]
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise OutboxCorrupted(
                 f"seq {self.seq0} to {self.seq0 + self.n - 1} are damaged: {error}"
             ) from error

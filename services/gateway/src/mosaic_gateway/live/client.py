@@ -182,7 +182,7 @@ class Client:
         problem = Problem(
             code=ProblemCode.INTERNAL,
             title="The gateway failed on this subscription",
-            detail="The cause stands in the gateway's log. Subscribe again from your cursor.",
+            detail="The cause is in the gateway's log. Subscribe again from your cursor.",
         )
         self.tell(problem, run_id)
 

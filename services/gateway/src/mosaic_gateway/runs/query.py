@@ -60,7 +60,7 @@ class RunQuery(UserModel):
     """Part of name, id, note or tag, whatever its case."""
     parent: RunIdField | None = None
     deleted: bool = False
-    """Those that were put away, instead of the others."""
+    """List deleted runs instead of the others."""
     sort: SortKey = SortKey.CREATED
     order: Order = Order.DESCENDING
     """Missing values and NaN come last in both."""
