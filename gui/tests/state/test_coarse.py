@@ -4,9 +4,11 @@ from tests.specimen import metrics
 
 from mosaic_contracts.curve_set import BUCKET_COLUMNS, POINT_COLUMNS, DrawnCurve
 from mosaic_gui.state import series as series_module
-from mosaic_gui.state.coarse import coarse_of
+from mosaic_gui.state.axis import XAxis
+from mosaic_gui.state.coarse import begins_of, coarse_of
 from mosaic_gui.state.curves import RunCurves
 from mosaic_gui.state.series import Series
+from mosaic_gui.viewmodels.curve_lines import curve_of, too_coarse
 
 NAME = "losses/a"
 
@@ -26,6 +28,112 @@ def reduced(values: np.ndarray, size: int, first: int = 0) -> DrawnCurve:
     table = np.array(rows, dtype="<f8")
     columns = {name: table[:, n].tobytes() for n, name in enumerate(BUCKET_COLUMNS)}
     return DrawnCurve(name=NAME, points=len(values), reduced=True, columns=columns)
+
+
+def of_passes(*passes: DrawnCurve) -> DrawnCurve:
+    """Curves as the passes of one, each after the one before in time."""
+    tables = [
+        {name: np.frombuffer(data, "<f8").copy() for name, data in one.columns.items()}
+        for one in passes
+    ]
+    begins, t = [0], 0.0
+    for table in tables:
+        begins.append(begins[-1] + len(table["n"]))
+        for name in ("t0", "t1"):
+            table[name] += t
+        t += 50_000
+    return DrawnCurve(
+        name=NAME,
+        points=sum(one.points for one in passes),
+        reduced=True,
+        passes=begins[:-1],
+        columns={
+            name: np.concatenate([table[name] for table in tables]).tobytes()
+            for name in BUCKET_COLUMNS
+        },
+    )
+
+
+def test_passes_that_the_store_found_are_drawn_as_such() -> None:
+    """A pass that went back by less than a bucket is a line of its own, from its own first step."""
+    first, second = np.zeros(12_000), np.ones(12_000)
+    curves = RunCurves()
+    curves.begin(of_passes(reduced(first, 100), reduced(second, 100, 11_990)), "1.worker.9")
+    parts = curves.parts_of(NAME, XAxis.STEP)
+    values = curves.series[NAME].values
+    assert [(part.x[0], part.x[-1]) for part in parts] == [(0, 11_999), (11_990, 23_989)]
+    assert [set(values[part.places]) for part in parts] == [{0.0}, {1.0}]
+    curves.take(metrics(10, NAME, [1.0]))
+    assert len(curves.parts_of(NAME, XAxis.STEP)[-1].x) == len(parts[-1].x) + 1
+
+
+def test_each_pass_gets_finer_where_it_is_looked_at() -> None:
+    """A stretch is refined in each pass that has it, in another stretch only the pass that is there."""
+    first, second = np.sin(np.arange(20_000) / 300), np.cos(np.arange(20_000) / 300)
+    whole = of_passes(reduced(first, 50), reduced(second, 50, 15_000))
+    curves = RunCurves()
+    curves.begin(whole, "1.worker.9")
+    series = curves.series[NAME]
+    curve = curve_of(curves, NAME, XAxis.STEP, 0.9, log_scale=False)
+    assert curve is not None
+    assert too_coarse(curve, 16_000, 16_400, 400) == pytest.approx((16_000, 16_400), abs=100)
+    before = len(curve.smoothed)
+    finer = of_passes(
+        reduced(first[16_000:16_400], 1, 16_000), reduced(second[1_000:1_400], 1, 16_000)
+    )
+    series.refine(coarse_of(finer), begins_of(finer))
+    for values, part, offset in zip(
+        (first, second), curves.parts_of(NAME, XAxis.STEP), (0, 15_000), strict=True
+    ):
+        seen = slice(*np.searchsorted(part.x, (16_000, 16_399)))
+        assert part.x[seen].tolist() == list(range(16_000, 16_399))
+        expected = values[16_000 - offset : 16_399 - offset]
+        assert series.values[part.places][seen] == pytest.approx(expected)
+    refined = curve_of(curves, NAME, XAxis.STEP, 0.9, log_scale=False)
+    assert refined is not None
+    assert len(refined.smoothed) == len(series) > before
+
+
+def test_a_stretch_of_one_pass_leaves_the_other() -> None:
+    """Where the answer has no row of a pass, that pass keeps its points, the newest point among them."""
+    first, second = np.zeros(20_000), np.ones(20_000)
+    series = Series()
+    whole = of_passes(reduced(first, 50), reduced(second, 50, 15_000))
+    series.begin(coarse_of(whole), begins_of(whole))
+    size = len(series)
+    finer = reduced(first[1_000:1_100], 1, 1_000).model_copy(update={"passes": [0, 100]})
+    series.refine(coarse_of(finer), begins_of(finer))
+    old, new = (series.values[: series.begins[1]], series.values[series.begins[1] :])
+    assert (set(old), set(new)) == ({0.0}, {1.0})
+    assert len(series) > size
+    assert series.steps[series.begins[1]] == 15_000
+
+
+def test_what_is_read_anew_ends_where_live_points_begin() -> None:
+    """An answer that reaches beyond the joint brings no point that is here already."""
+    values = np.sin(np.arange(21_000) / 300)
+    series = Series()
+    series.begin(coarse_of(reduced(values[:20_000], 50)))
+    live = np.arange(20_000.0, 21_000)
+    series.extend(live, live, values[20_000:])
+    series.refine(coarse_of(reduced(values[19_800:20_200], 1, 19_800)))
+    assert series.is_rising
+    assert series.steps[-1_100:-1_000].tolist() == list(range(19_900, 20_000))
+
+
+def test_passes_stay_apart_while_a_series_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it goes on, each pass has its own steps."""
+    monkeypatch.setattr(series_module, "MOST_RAW", 4_000)
+    curves = RunCurves()
+    whole = of_passes(reduced(np.zeros(20_000), 20), reduced(np.ones(20_000), 20, 19_990))
+    curves.begin(whole, "1.worker.9")
+    series = curves.series[NAME]
+    for n in range(39_990, 60_000, 500):
+        series.extend(np.arange(n, n + 500.0), np.arange(n, n + 500.0), np.ones(500))
+    one, two = curves.parts_of(NAME, XAxis.STEP)
+    assert one.x[-1] == pytest.approx(20_000, abs=500)
+    assert two.x[0] == pytest.approx(19_990, abs=500)
+    assert two.x[-1] > 59_000
 
 
 def test_buckets_keep_spikes_gaps_and_the_newest_value() -> None:

@@ -57,11 +57,14 @@ class Refining(QObject):
             reply.done.connect(partial(self._on_curves, session))
 
     def _on_curves(self, session: Session, found: CurveSet) -> None:
-        from mosaic_gui.state.coarse import coarse_of  # numpy, which the window opens without
+        from mosaic_gui.state.coarse import (
+            begins_of,
+            coarse_of,
+        )  # numpy, which the window opens without
 
         followed = session.store.followed.get(found.run_id)
         for curve in found.curves:
             series = followed.curves.series.get(curve.name) if followed else None
             if series is not None and curve.reduced and session is self.session:
-                series.refine(coarse_of(curve))
+                series.refine(coarse_of(curve), begins_of(curve))
                 session.note(Changes(curves=frozenset({found.run_id})))

@@ -26,7 +26,7 @@ class Coarse:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def part(self, places: slice) -> "Coarse":
+    def part(self, places: slice | NDArray[np.bool_]) -> "Coarse":
         """Some of its points."""
         return Coarse(*(column[places] for column in self.columns))
 
@@ -61,13 +61,12 @@ def coarse_of(curve: DrawnCurve) -> Coarse:
     """
     table = columns_of(curve)
     finite = table["n"] - table["odd"]
-    some, many = finite > 0, finite > 1
+    many = finite > 1
     step0 = np.full_like(table["step0"], np.nan) if curve.stepless else table["step0"]
     step1 = np.full_like(table["step1"], np.nan) if curve.stepless else table["step1"]
     nothing = np.full_like(finite, np.nan)
     share = finite / (1.0 + many)
-    # three places a bucket, of which those that it needs are kept
-    kept = np.stack([some, many, table["odd"] > 0], axis=1)
+    kept = _kept(table)
     rows = (
         (step0, step1, step1),
         (table["t0"], table["t1"], table["t1"]),
@@ -77,6 +76,22 @@ def coarse_of(curve: DrawnCurve) -> Coarse:
     )
     found = Coarse(*(np.stack(row, axis=1)[kept] for row in rows))
     return joined([found, _end(table, curve.stepless)]) if len(found) else found
+
+
+def begins_of(curve: DrawnCurve) -> list[int]:
+    """The first point of each pass over the steps, among those of `coarse_of`.
+
+    Raises:
+        ValueError: see `columns_of`; or the rows are none of the curve.
+    """
+    table = columns_of(curve)
+    places = np.append(0, np.cumsum(_kept(table).sum(axis=1)))
+    places[-1] += len(places) > 1  # the newest point itself is of the last pass that has a row
+    rows = curve.passes or [0]
+    if rows != sorted(rows) or rows[0] != 0 or rows[-1] >= len(places):
+        raise ValueError(f"the passes of {curve.name} do not begin at its rows: {rows}")
+    found: list[int] = places[rows].tolist()
+    return found
 
 
 def thinned(points: Coarse) -> tuple[Coarse, NDArray[np.intp]]:
@@ -143,6 +158,12 @@ def _finest(weights: Floats) -> int:
 
 _WORTHWHILE = 8
 """Less than this share of the points is not thinned alone."""
+
+
+def _kept(table: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    """Which of the three places of each bucket have a point: lowest, highest, gap."""
+    finite = table["n"] - table["odd"]
+    return np.stack([finite > 0, finite > 1, table["odd"] > 0], axis=1)
 
 
 def _end(table: Mapping[str, Floats], stepless: bool) -> Coarse:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mosaic_contracts.cursor import Cursor, parse_cursor
 from mosaic_contracts.curve_set import EPISODE_LENGTH, EPISODE_RETURN, DrawnCurve
 from mosaic_gui.state.axis import XAxis
-from mosaic_gui.state.coarse import coarse_of, columns_of
+from mosaic_gui.state.coarse import begins_of, coarse_of, columns_of
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.passes import Part, split
 from mosaic_gui.state.series import Series
@@ -63,7 +63,7 @@ class RunCurves:
         table = columns_of(curve)
         series = Series()
         if curve.reduced:
-            series.begin(coarse_of(curve))
+            series.begin(coarse_of(curve), begins_of(curve))
         else:
             series.extend(table["step"], table["t"], table["value"])
         if len(series):
@@ -79,7 +79,7 @@ class RunCurves:
             return [Part(x, slice(0, len(x)))]
         if not np.isfinite(series.steps).any():
             return [Part(np.maximum.accumulate(x), slice(0, len(x)))]
-        return split(x)
+        return split(x, series.begins)
 
     def x_of(self, name: str, axis: XAxis) -> Floats:
         """The points' places on an axis, in the order in which they were reported."""

@@ -3,6 +3,7 @@
 Each pass is drawn at its own steps. A worker that reports a point late makes no pass of its own.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +26,20 @@ class Part:
     """Where they are in the series, in this order."""
 
 
-def find_passes(steps: Floats) -> list[int]:
-    """Where each pass begins. `steps` are finite, in the order in which they were reported."""
+def find_passes(steps: Floats, known: Sequence[int] = (0,)) -> list[int]:
+    """Where each pass begins. `steps` are finite, in the order in which they were reported.
+
+    `known`: where passes begin that the stack has found; coarse steps do not show each of them.
+    """
+    ends = [*known[1:], len(steps)]
+    return [
+        known_begin + begin
+        for known_begin, end in zip(known, ends, strict=True)
+        for begin in _find_passes(steps[known_begin:end])
+    ]
+
+
+def _find_passes(steps: Floats) -> list[int]:
     begins, high, looked_at = [0], -np.inf, 0
     falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     for fall in falls.tolist():
@@ -38,9 +51,9 @@ def find_passes(steps: Floats) -> list[int]:
     return begins
 
 
-def split(steps: Floats) -> list[Part]:
+def split(steps: Floats, known: Sequence[int] = (0,)) -> list[Part]:
     """The passes of a series, the newest last; within one, points are in the order of their steps."""
-    begins = find_passes(steps)
+    begins = find_passes(steps, known)
     return [
         _part(steps, begin, end)
         for begin, end in zip(begins, [*begins[1:], len(steps)], strict=True)

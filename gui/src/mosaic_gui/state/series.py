@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mosaic_gui.state.coarse import Coarse, evened, joined
+from mosaic_gui.state.passes import find_passes
 from mosaic_gui.state.smoothing import Smoother
 
 Floats = NDArray[np.float64]
@@ -35,8 +36,10 @@ class Series:
         self._new: tuple[list[float | None], list[float], list[float]] = ([], [], [])
         self._coarse = _NONE
         """Of the first points: what each stands for."""
-        self._unrefined: Coarse | None = None
-        """The coarse part as it was before a stretch of it was refined."""
+        self._begins: list[int] = [0]
+        """The first coarse point of each pass over the steps."""
+        self._unrefined: tuple[Coarse, list[int]] | None = None
+        """The coarse part and its passes as they were before a stretch was refined."""
         self._is_rising = True
         self._smoother: Smoother | None = None
         self._smoothed = np.empty(0)
@@ -70,23 +73,33 @@ class Series:
         return self._is_rising
 
     @property
+    def begins(self) -> list[int]:
+        """The first points of the passes over the steps that the coarse part has."""
+        self._take_new()
+        return self._begins
+
+    @property
     def thinned(self) -> bool:
         """Not every point of it is here."""
         self._take_new()
         return len(self._coarse) > 0
 
     def too_coarse(self, part: slice, wanted: int) -> tuple[int, int] | None:
-        """First and last step of a part with fewer than `wanted` points of which the stack knows more."""
+        """Lowest and highest step of a part with fewer than `wanted` points of which the stack knows more."""
         seen = slice(part.start, min(part.stop, len(self._coarse)))
-        if not 0 < seen.stop - seen.start < wanted or not self.is_rising:
+        if not 0 < seen.stop - seen.start < wanted or self._coarse.weights[seen].max() <= 1:
             return None
-        if self._coarse.weights[seen].max() <= 1:
+        steps = self.steps[seen]
+        if not np.isfinite(steps).all():
             return None
-        return int(self.steps[seen][0]), int(self.steps[seen][-1])
+        return int(steps.min()), int(steps.max())
 
-    def begin(self, coarse: Coarse) -> None:
-        """Start from what another has made of the points so far; there are none yet."""
-        self._replace_coarse(coarse)
+    def begin(self, coarse: Coarse, begins: Sequence[int] = (0,)) -> None:
+        """Start from what another has made of the points so far; there are none yet.
+
+        `begins`: the first point of each pass over the steps.
+        """
+        self._replace_coarse(coarse, begins)
 
     def append(self, step: float | None, t: float, value: float) -> None:
         """Append one point. A step that is None or NaN is none."""
@@ -122,16 +135,26 @@ class Series:
         if self._size > MOST_RAW:
             self._thin()
 
-    def refine(self, finer: Coarse) -> None:
-        """Put a finer stretch in its place among the coarse points; the one before becomes coarse again."""
+    def refine(self, finer: Coarse, begins: Sequence[int] = (0,)) -> None:
+        """Put a finer stretch in its place among the coarse points; the one before becomes coarse again.
+
+        `begins`: the first point of each pass; a pass without any has that of the next one.
+        """
         self._take_new()
-        base = self._coarse if self._unrefined is None else self._unrefined
-        if not len(finer) or not self.is_rising:
+        base, known = self._unrefined or (self._coarse, self._begins)
+        if not len(finer) or not np.isfinite(base.steps).all():
             return
-        begin = int(np.searchsorted(base.steps, finer.steps[0], side="left"))
-        end = int(np.searchsorted(base.steps, finer.steps[-1], side="right"))
-        self._replace_coarse(joined([base.part(slice(begin)), finer, base.part(slice(end, None))]))
-        self._unrefined = base
+        of_base = find_passes(base.steps, known)
+        if len(begins) < len(of_base):
+            return  # the stack does not tell apart what is told apart here, so nobody knows where it belongs
+        old, new = _apart(base, of_base), _apart(finer, begins)[: len(of_base)]
+        behind = self.steps[len(self._coarse) :]
+        if len(behind) and behind[0] >= base.steps[-1]:
+            new[-1] = new[-1].part(new[-1].steps < behind[0])  # those points are here as they are
+        passes = [_refined(*pair) for pair in zip(old, new, strict=True)]
+        sizes = [len(one) for one in passes]
+        self._replace_coarse(joined(passes), [0, *np.cumsum(sizes[:-1]).tolist()])
+        self._unrefined = (base, known)
 
     def smoothed(self, factor: float) -> Floats:
         """The values smoothed over all points; only what is new is computed."""
@@ -190,7 +213,7 @@ class Series:
         grown[:, : self._size] = self._data[:, : self._size]
         self._data = grown
 
-    def _replace_coarse(self, coarse: Coarse) -> None:
+    def _replace_coarse(self, coarse: Coarse, begins: Sequence[int]) -> None:
         """Other points in the place of the coarse ones; those behind them stay."""
         raw = self._data[:, len(self._coarse) : self._size].copy()
         size = len(coarse) + raw.shape[1]
@@ -198,14 +221,14 @@ class Series:
         self._data[:, : len(coarse)] = coarse.columns[:3]
         self._data[:, len(coarse) : size] = raw
         self._size = size
-        self._coarse, self._unrefined = coarse, None
+        self._coarse, self._begins, self._unrefined = coarse, list(begins), None
         self._is_rising = self._goes_on_rising(slice(0, size))
-        self._smoother = None
+        self._smoother = self._apart = None
 
     def _thin(self) -> None:
         """Thin what is old. What is smooth already stays so: it is picked from, not smoothed again."""
         if self._unrefined is not None:
-            self._replace_coarse(self._unrefined)
+            self._replace_coarse(*self._unrefined)
         first = len(self._coarse)
         end = max(first, self._size - MOST_RAW // 4)
         fresh = slice(first, end)
@@ -219,3 +242,22 @@ class Series:
         self._data[:, : len(kept)] = self._data[:, kept]
         self._size = len(kept)
         self._coarse = fewer
+        self._begins = np.unique(np.searchsorted(picks, self._begins)).tolist()
+        self._apart = None
+
+
+def _apart(points: Coarse, begins: Sequence[int]) -> list[Coarse]:
+    """The points of each pass."""
+    ends = [*begins[1:], len(points)]
+    return [points.part(slice(*places)) for places in zip(begins, ends, strict=True)]
+
+
+def _refined(base: Coarse, finer: Coarse) -> Coarse:
+    """One pass with a finer stretch in its place, if that is one of the same pass and there is one place for it."""
+    if not len(finer) or not len(base) or (base.steps[1:] < base.steps[:-1]).any():
+        return base
+    if finer.t[-1] < base.t[0] or finer.t[0] > base.t[-1]:
+        return base
+    begin = int(np.searchsorted(base.steps, finer.steps[0], side="left"))
+    end = int(np.searchsorted(base.steps, finer.steps[-1], side="right"))
+    return joined([base.part(slice(begin)), finer, base.part(slice(end, None))])

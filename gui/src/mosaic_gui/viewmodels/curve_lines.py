@@ -93,9 +93,20 @@ def older_lines(curve: Curve, low: float, high: float, buckets: int) -> Lines | 
 
 def too_coarse(curve: Curve, low: float, high: float, buckets: int) -> tuple[int, int] | None:
     """First and last step of a stretch of which the stack knows more points; None where it does not."""
-    if len(curve.parts) > 1:
+    share = max(LEAST_OLDER_BUCKETS, buckets // max(1, len(curve.parts) - 1))
+    found = []
+    for part in curve.parts:
+        places = part.places
+        if not isinstance(places, slice):
+            continue  # points that came late lie among coarse ones: no stretch of the series is this one
+        seen = visible(part.x, low, high)
+        wanted = buckets if part is curve.parts[-1] else min(buckets, share)
+        stretch = slice(places.start + seen.start, places.start + seen.stop)
+        if (steps := curve.series.too_coarse(stretch, wanted)) is not None:
+            found.append(steps)
+    if not found:
         return None
-    return curve.series.too_coarse(visible(curve.parts[0].x, low, high), buckets)
+    return min(first for first, _ in found), max(last for _, last in found)
 
 
 def mean_of(curves: Sequence[Curve], low: float, high: float, places: int) -> Band | None:

@@ -5,6 +5,8 @@ which a client takes over as they are. It is read in one transaction, so that a 
 exactly where the curves end.
 """
 
+from pydantic import Field
+
 from mosaic_contracts.models import PeerModel
 
 EPISODE_RETURN = "episode/return"
@@ -33,6 +35,10 @@ class DrawnCurve(PeerModel):
     reduced: bool
     stepless: bool = False
     """Of a reduced one: steps are positions, for its points have none."""
+    passes: list[int] = Field(default_factory=list)
+    """Of a reduced one whose steps go back: the first row of each pass over the steps, for all passes of the whole
+    curve. Rows are then by pass and step. A pass without a row in the asked range has the number of the next one.
+    Empty: one pass, or more of them than 64 or than half of the buckets."""
     columns: dict[str, bytes]
     """POINT_COLUMNS, or BUCKET_COLUMNS where it is reduced."""
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 import struct
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from mosaic_store.series import read_tails
 
 MAX_BUCKETS = 10_000
 MAX_LAST = 100_000
+EVERY_STEP = (NO_STEP + 1, 2**63 - 1)
 
 
 class Series(NamedTuple):
@@ -30,6 +32,42 @@ class Series(NamedTuple):
     id: int
     attempt: int
     points: int
+
+
+class Stored(NamedTuple):
+    """What is read of a series before any of its chunks is unpacked."""
+
+    series: Series
+    seq_min: npt.NDArray[np.int64]
+    """Of each chunk."""
+    seq_max: npt.NDArray[np.int64]
+    begins: npt.NDArray[np.int64]
+    """Position of each chunk's first point, and of the first point in no chunk."""
+    sizes: npt.NDArray[np.intp]
+    """Groups of each chunk."""
+    groups: Groups
+    """Of all chunks."""
+    tails: Columns
+    """Points in no chunk."""
+    unpacked: dict[int, Columns]
+    """Points of chunks that were read, by the chunk's number."""
+
+    @property
+    def starts(self) -> npt.NDArray[np.intp]:
+        """Where each chunk begins among the groups."""
+        starts: npt.NDArray[np.intp] = np.cumsum(self.sizes) - self.sizes
+        return starts
+
+    def spans(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Lowest and highest step of each chunk; there is at least one."""
+        low = np.minimum.reduceat(self.groups["step_min"], self.starts)
+        return low, np.maximum.reduceat(self.groups["step_max"], self.starts)
+
+    def chunk(self, db: sqlite3.Connection, number: int) -> Columns:
+        """Points of a chunk; it is unpacked once."""
+        if number not in self.unpacked:
+            self.unpacked[number] = read_chunk(db, self.series.id, int(self.seq_min[number]))
+        return self.unpacked[number]
 
 
 def read_metric_names(db: sqlite3.Connection, run_id: str) -> list[MetricName]:
@@ -93,8 +131,8 @@ def read_buckets(
     Raises:
         MetricUnknown: no point of it.
     """
-    series = find_series(db, run_id, name)
-    groups, starts = read_steps_groups(db, series, buckets, (from_step, to_step))
+    stored = [load(db, one) for one in find_series(db, run_id, name)]
+    groups, starts = read_steps_groups(db, stored, buckets, (from_step, to_step))
     # one validation of the whole is five times as fast as making 2,000 models
     return Curve.model_validate(
         {
@@ -108,17 +146,14 @@ def read_buckets(
 
 def read_steps_groups(
     db: sqlite3.Connection,
-    series: list[Series],
+    stored: Sequence[Stored],
     buckets: int,
     limits: tuple[int | None, int | None],
 ) -> tuple[Groups, npt.NDArray[np.intp]]:
     """Groups of points between two steps, by step, and where each bucket of equal width begins among them."""
-    bounds = (
-        NO_STEP + 1 if limits[0] is None else limits[0],
-        2**63 - 1 if limits[1] is None else limits[1],
-    )
-    fine = sum(one.points for one in series) <= buckets * GROUP_POINTS
-    parts = [_series_groups(db, one.id, bounds, fine) for one in series]
+    bounds = bounds_of(limits)
+    fine = are_few(stored, buckets)
+    parts = [_series_groups(db, one, bounds, fine) for one in stored]
     groups = parts[0] if len(parts) == 1 else np.concatenate(parts)
     step = groups["step_min"]
     if not len(step):
@@ -129,6 +164,17 @@ def read_steps_groups(
     low, high = int(step[0]), int(step[-1])
     width = max(1, -(-(high - low + 1) // buckets))
     return groups, np.flatnonzero(np.diff((step - low) // width, prepend=-1))
+
+
+def bounds_of(limits: tuple[int | None, int | None]) -> tuple[int, int]:
+    """First and last step of a range; None is no limit."""
+    low, high = limits
+    return EVERY_STEP[0] if low is None else low, EVERY_STEP[1] if high is None else high
+
+
+def are_few(stored: Sequence[Stored], buckets: int) -> bool:
+    """Whether buckets would be no wider than groups: single points are read instead."""
+    return sum(one.series.points for one in stored) <= buckets * GROUP_POINTS
 
 
 def find_series(db: sqlite3.Connection, run_id: str, name: str) -> list[Series]:
@@ -166,36 +212,48 @@ def read_chunk(db: sqlite3.Connection, series: int, seq_min: int) -> Columns:
     return unpack_columns(body)
 
 
+def load(db: sqlite3.Connection, series: Series) -> Stored:
+    """Summaries of all chunks of a series, and the points behind them."""
+    rows = db.execute(
+        "SELECT seq_min, seq_max, n, groups FROM chunk WHERE series=? ORDER BY seq_min",
+        (series.id,),
+    ).fetchall()
+    blobs = [blob for *_, blob in rows]
+    return Stored(
+        series,
+        np.array([row[0] for row in rows], np.int64),
+        np.array([row[1] for row in rows], np.int64),
+        np.cumsum([0, *(row[2] for row in rows)]),
+        np.array([len(blob) // GROUP.itemsize for blob in blobs], np.intp),
+        np.frombuffer(b"".join(blobs), GROUP),
+        read_tails(db, series.id),
+        {},
+    )
+
+
 def _series_groups(
-    db: sqlite3.Connection, series: int, bounds: tuple[int, int], fine: bool
+    db: sqlite3.Connection, stored: Stored, bounds: tuple[int, int], fine: bool
 ) -> Groups:
     """Groups of a series that lie in the bounds; single points where `fine` or where a group would blur."""
-    rows = db.execute(
-        "SELECT seq_min, n, groups FROM chunk WHERE series=? ORDER BY seq_min", (series,)
-    ).fetchall()
-    tails = read_tails(db, series)
-    positions = np.cumsum([0, *(n for _, n, _ in rows)])
-    if not rows:
-        return _as_groups(tails, np.arange(len(tails)), bounds)
-    groups = np.frombuffer(b"".join(blob for _, _, blob in rows), GROUP)
-    sizes = np.array([len(blob) // GROUP.itemsize for _, _, blob in rows])
-    starts = np.cumsum(sizes) - sizes
-    low = np.minimum.reduceat(groups["step_min"], starts)
-    high = np.maximum.reduceat(groups["step_max"], starts)
+    tails, groups = stored.tails, stored.groups
+    if not len(stored.seq_min):
+        return as_groups(tails, np.arange(len(tails)), bounds)
+    low, high = stored.spans()
     apart = (low != NO_STEP) & ((high < bounds[0]) | (low > bounds[1]))
     # summaries stand for their points when all steps exist, ascend within a group, and lie in the bounds
     usable = (low != NO_STEP) & (low >= bounds[0]) & (high <= bounds[1]) & (not fine)
-    usable &= np.logical_and.reduceat(groups["ascending"] != 0, starts)
+    usable &= np.logical_and.reduceat(groups["ascending"] != 0, stored.starts)
     # all points at once: chunk by chunk would cost twice as much
     near = np.flatnonzero(~usable & ~apart).tolist()
-    columns = [*(read_chunk(db, series, rows[index][0]) for index in near), tails]
-    begins = [*positions[near].tolist(), int(positions[-1])]
+    columns = [*(stored.chunk(db, index) for index in near), tails]
+    begins = [*stored.begins[near].tolist(), int(stored.begins[-1])]
     places = [np.arange(p, p + len(c)) for p, c in zip(begins, columns, strict=True)]
-    single = _as_groups(np.concatenate(columns), np.concatenate(places), bounds)
-    return np.concatenate([groups[np.repeat(usable, sizes)], single]) if usable.any() else single
+    single = as_groups(np.concatenate(columns), np.concatenate(places), bounds)
+    whole = np.repeat(usable, stored.sizes)
+    return np.concatenate([groups[whole], single]) if usable.any() else single
 
 
-def _as_groups(columns: Columns, places: npt.NDArray[np.int64], bounds: tuple[int, int]) -> Groups:
+def as_groups(columns: Columns, places: npt.NDArray[np.int64], bounds: tuple[int, int]) -> Groups:
     """Every point a group of its own; `places` are their positions in the series."""
     step = columns["step"].copy()
     stepless = step == NO_STEP

@@ -16,9 +16,17 @@ from mosaic_contracts.curve_set import (
     CurveSet,
     DrawnCurve,
 )
-from mosaic_store.curve import Series, find_series, last_columns, read_chunk, read_steps_groups
+from mosaic_store.curve import (
+    Series,
+    find_series,
+    last_columns,
+    load,
+    read_chunk,
+    read_steps_groups,
+)
 from mosaic_store.episode_curve import read_episode_curve
 from mosaic_store.errors import MetricUnknown
+from mosaic_store.passes import Numbering, read_passes
 from mosaic_store.points import NO_STEP, Columns, Groups
 from mosaic_store.series import read_tails
 
@@ -92,14 +100,27 @@ def _whole(db: sqlite3.Connection, name: str, series: list[Series]) -> DrawnCurv
 def _reduced(
     db: sqlite3.Connection, name: str, series: list[Series], buckets: int, bounds: Bounds
 ) -> DrawnCurve:
-    groups, starts = read_steps_groups(db, series, buckets, bounds)
-    step0, step1, n, low, high, mean, last, odd = _merged(groups, starts)
-    known_steps, known_t, stepless = _clock(db, series)
-    times = [np.interp(step, known_steps, known_t) for step in (step0, step1)]
-    found = (step0, step1, *times, n, low, high, mean, last, odd)
+    stored = [load(db, one) for one in series]
+    begins: list[int] = []
+    passes = read_passes(db, stored, buckets, bounds)
+    if passes is None:
+        groups, starts = read_steps_groups(db, stored, buckets, bounds)
+        numbers = [Numbering(0, np.empty(0, np.int64))] * len(series)
+    else:
+        groups, starts, begins, numbers = passes
+    merged = _merged(groups, starts)
+    clocks, stepless = _clocks(db, series, numbers)
+    times = _times(clocks, begins, merged[0], merged[1])
+    found = (*merged[:2], *times, *merged[2:])
     packed = {key: pack_floats(part) for key, part in zip(BUCKET_COLUMNS, found, strict=True)}
-    count = int(groups["n"].sum())
-    return DrawnCurve(name=name, points=count, reduced=True, stepless=stepless, columns=packed)
+    return DrawnCurve(
+        name=name,
+        points=int(groups["n"].sum()),
+        reduced=True,
+        stepless=stepless,
+        passes=begins,
+        columns=packed,
+    )
 
 
 def _merged(groups: Groups, starts: npt.NDArray[np.intp]) -> tuple[npt.NDArray[Any], ...]:
@@ -125,29 +146,53 @@ def _merged(groups: Groups, starts: npt.NDArray[np.intp]) -> tuple[npt.NDArray[A
     )
 
 
-def _clock(db: sqlite3.Connection, series: list[Series]) -> tuple[Floats, Floats, bool]:
-    """Steps (or positions, where points have none) and seconds of some points, both ascending."""
-    steps, times, stepless = [], [], False
-    for one in series:
-        columns, places = _sampled(db, one)
+def _clocks(
+    db: sqlite3.Connection, series: list[Series], numbers: list[Numbering]
+) -> tuple[list[tuple[Floats, Floats]], bool]:
+    """Of each pass steps (or positions, where points have none) and seconds of some points, both ascending."""
+    steps, times, owners, stepless = [], [], [], False
+    for one, numbering in zip(series, numbers, strict=True):
+        columns, places = _sampled(db, one, numbering)
         step = columns["step"].astype(np.float64)
         without = columns["step"] == NO_STEP
         step[without] = places[without]
         stepless = stepless or bool(without.any())
         steps.append(step)
         times.append(columns["t_us"] / 1e6)
-    step, t = np.concatenate(steps), np.concatenate(times)
-    order = np.argsort(step, kind="stable")
-    return step[order], np.maximum.accumulate(t[order]), stepless
+        owners.append(numbering.of(columns["seq"]))
+    step, t, owner = np.concatenate(steps), np.concatenate(times), np.concatenate(owners)
+    order = np.lexsort((step, owner))
+    step, t, owner = step[order], t[order], owner[order]
+    edges = np.flatnonzero(np.diff(owner)) + 1
+    parts = zip(np.split(step, edges), np.split(t, edges), strict=True)
+    return [(part, np.maximum.accumulate(seconds)) for part, seconds in parts], stepless
 
 
-def _sampled(db: sqlite3.Connection, one: Series) -> tuple[Columns, npt.NDArray[np.int64]]:
-    """Points of chunks spread over a series, and of its tails, with their positions."""
+def _times(
+    clocks: list[tuple[Floats, Floats]], begins: list[int], *steps: npt.NDArray[Any]
+) -> list[Floats]:
+    """Seconds of steps, each pass by its own clock."""
+    ends = [*begins[1:], len(steps[0])]
+    parts = [slice(*ends_of) for ends_of in zip(begins or [0], ends, strict=True)]
+    return [
+        np.concatenate(
+            [np.interp(step[part], *clock) for part, clock in zip(parts, clocks, strict=True)]
+        )
+        for step in steps
+    ]
+
+
+def _sampled(
+    db: sqlite3.Connection, one: Series, numbering: Numbering
+) -> tuple[Columns, npt.NDArray[np.int64]]:
+    """Points of chunks spread over a series, around the beginning of each pass, and of its tails, with positions."""
     rows = db.execute("SELECT seq_min, n FROM chunk WHERE series=? ORDER BY seq_min", (one.id,))
     chunks = rows.fetchall()
     begins = np.cumsum([0, *(n for _, n in chunks)])
     spread = np.linspace(0, len(chunks) - 1, _CLOCK_CHUNKS).astype(int) if chunks else ()
-    chosen = [int(place) for place in np.unique(spread)]
+    around = np.searchsorted([seq for seq, _ in chunks], numbering.seqs, side="right")
+    wanted = {*spread, *(around - 1), *(around - 2)}
+    chosen = sorted(int(place) for place in wanted if place >= 0)
     columns = [*(read_chunk(db, one.id, chunks[i][0]) for i in chosen), read_tails(db, one.id)]
     first = [*(int(begins[i]) for i in chosen), int(begins[-1])]
     places = [np.arange(p, p + len(c)) for p, c in zip(first, columns, strict=True)]

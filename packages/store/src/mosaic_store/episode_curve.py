@@ -6,6 +6,7 @@ has to be sorted. Half a million episodes take a quarter of the time that groupi
 
 import math
 import sqlite3
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from mosaic_contracts.curve_set import (
 )
 
 Bounds = tuple[int | None, int | None]
+Lane = tuple[int, int, int, int]
 _ENDED = "run=? AND end_seq IS NOT NULL AND global_step BETWEEN ? AND ?"
 _EVERY = (-(2**63), 2**63 - 1)
 _RANGE = f"""
@@ -33,6 +35,13 @@ _FINITE = "CASE WHEN {value} - {value} = 0 THEN {value} END"
 _POINTS = (
     f"SELECT global_step, end_us, {{value}} FROM episode WHERE {_ENDED} ORDER BY attempt, end_seq"  # noqa: S608
 )
+_SPAN = (
+    "SELECT global_step FROM episode WHERE run=? AND attempt=? AND env=? AND end_seq IS NOT NULL"
+    " ORDER BY episode ASC LIMIT 1",
+    "SELECT global_step FROM episode WHERE run=? AND attempt=? AND env=? AND end_seq IS NOT NULL"
+    " ORDER BY episode DESC LIMIT 1",
+)
+"""First and last step at which an episode of an environment ended."""
 _NEWEST = """
 SELECT {value} FROM (SELECT * FROM episode WHERE run=? ORDER BY attempt DESC, start_seq DESC LIMIT 1000)
 WHERE end_seq IS NOT NULL ORDER BY attempt DESC, end_seq DESC LIMIT 1
@@ -53,16 +62,20 @@ def read_episode_curve(
         found = db.execute(_POINTS.format(value=value), (row[0], *limits)).fetchall()
         columns = _columns(found, POINT_COLUMNS, scaled=(1,))
         return DrawnCurve(name=name, points=len(found), reduced=False, columns=columns)
-    query, rows = _RANGE.format(value=value), []
+    query = _RANGE.format(value=value)
+    numbered: list[tuple[int, list[Any]]] = []
     careful = _RANGE.format(value=_FINITE.format(value=value))
-    for place in _ranges(db, row[0], buckets):
+    lanes = _lanes(db, row[0])
+    numbers = _number_attempts(db, row[0], lanes)
+    for place in _ranges(lanes, buckets):
         (made,) = db.execute(query, (row[0], *limits, *place))
         if made[4] > made[9] and (made[7] is None or not math.isfinite(made[7])):
             # an infinity among them: rare, and looking for it at each costs three times as much
             (made,) = db.execute(careful, (row[0], *limits, *place))
         if made[4]:
-            rows.append(list(made))
-    rows.sort(key=lambda one: one[0])
+            numbered.append((numbers[place[0]], list(made)))
+    numbered.sort(key=lambda one: (one[0], one[1][0]))
+    rows = [one for _, one in numbered]
     for one in rows:
         if one[7] is not None and not math.isfinite(one[7]):
             one[7] = one[5] / 2 + one[6] / 2  # the sum of finite numbers was none
@@ -70,14 +83,18 @@ def read_episode_curve(
     if rows and bounds[1] is None:
         # of all episodes it is, and that is the one that is shown
         (rows[-1][8],) = db.execute(_NEWEST.format(value=value), (row[0],)).fetchone() or (None,)
-    count = sum(one[4] for one in rows)
-    columns = _columns(rows, BUCKET_COLUMNS, scaled=(2, 3))
-    return DrawnCurve(name=name, points=count, reduced=True, columns=columns)
+    return DrawnCurve(
+        name=name,
+        points=sum(one[4] for one in rows),
+        reduced=True,
+        passes=_begins([number for number, _ in numbered], max(numbers.values())),
+        columns=_columns(rows, BUCKET_COLUMNS, scaled=(2, 3)),
+    )
 
 
-def _ranges(db: sqlite3.Connection, run: int, buckets: int) -> list[tuple[int, int, int, int]]:
-    """Attempt, environment, first and last number of the episodes of each bucket."""
-    lanes: list[tuple[int, int, int, int]] = []
+def _lanes(db: sqlite3.Connection, run: int) -> list[Lane]:
+    """Attempt, environment, first and last number of all episodes."""
+    lanes: list[Lane] = []
     place = (-1, -1)
     while True:
         # from one environment to the next by the index: their number is small, that of their episodes is not
@@ -87,12 +104,36 @@ def _ranges(db: sqlite3.Connection, run: int, buckets: int) -> list[tuple[int, i
             (run, *place),
         ).fetchone()
         if found is None:
-            break
+            return lanes
         place = found[:2]
         last = db.execute(
             "SELECT max(episode) FROM episode WHERE run=? AND attempt=? AND env=?", (run, *place)
         ).fetchone()[0]
         lanes.append((*place, found[2], last))
+
+
+def _number_attempts(db: sqlite3.Connection, run: int, lanes: Sequence[Lane]) -> dict[int, int]:
+    """The pass that each attempt is in: it begins one when its first episode ends below a step reached before."""
+    spans: dict[int, tuple[int, int]] = {}
+    for attempt, env, *_ in lanes:
+        ends = [db.execute(query, (run, attempt, env)).fetchone() for query in _SPAN]
+        if None not in ends:
+            (low,), (high,) = ends
+            before = spans.get(attempt, (low, high))
+            spans[attempt] = (min(low, before[0]), max(high, before[1]))
+    numbers = dict.fromkeys((attempt for attempt, *_ in lanes), 0)
+    number, reached = 0, _EVERY[0]
+    for attempt in numbers:
+        low, high = spans.get(attempt, (reached, reached))
+        if low < reached:
+            number, reached = number + 1, high
+        reached = max(reached, high)
+        numbers[attempt] = number
+    return numbers
+
+
+def _ranges(lanes: Sequence[Lane], buckets: int) -> list[Lane]:
+    """Attempt, environment, first and last number of the episodes of each bucket."""
     ranges = []
     share = max(1, buckets // max(1, len(lanes)))
     for attempt, env, first, last in lanes:
@@ -100,6 +141,11 @@ def _ranges(db: sqlite3.Connection, run: int, buckets: int) -> list[tuple[int, i
         for low in range(first, last + 1, width):
             ranges.append((attempt, env, low, low + width - 1))
     return ranges
+
+
+def _begins(numbers: Sequence[int], last: int) -> list[int]:
+    """The first row of each pass, by the ascending numbers of the rows; none where there is one pass."""
+    return [bisect_left(numbers, number) for number in range(last + 1)] if last else []
 
 
 def _columns(
