@@ -22,7 +22,7 @@ class FakeApi(QObject):
         self.replies: list[Reply] = []
 
     def __getattr__(self, name: str) -> Callable[..., Reply]:
-        def ask(*args: Any) -> Reply:
+        def ask(*args: Any, **_options: Any) -> Reply:
             self.asked.append((name, args))
             self.replies.append(Reply(self))
             return self.replies[-1]

@@ -102,6 +102,15 @@ def use_runs(client: Client) -> None:
     page.table.setColumnHidden(10, False)
 
 
+def use_trash(client: Client) -> None:
+    """Deleted runs, of which two are chosen."""
+    client.window.show_page(RUNS)
+    client.window.runs.show_trash(True)
+    old = run(0).created_at
+    client.trash_runs.take([run(n, RunState.FAILED, deleted_at=old) for n in range(40)])
+    client.window.runs.trash.table.selectRow(5)
+
+
 def watch_run(client: Client) -> None:
     """A run with an agent's mind, curves, output, episodes and files."""
     client.window.show_page(WATCH)
@@ -241,6 +250,7 @@ def use_connection(client: Client) -> None:
 
 USES: dict[str, Callable[[Client], None]] = {
     "runs": use_runs,
+    "trash": use_trash,
     "log": use_log,
     "files": use_side("files"),
     "episodes": use_side("episodes"),
@@ -346,6 +356,7 @@ def changed(before: list[tuple[object, dict[str, Any]]], after: Any) -> list[str
 
 def picture(client: Client) -> QImage:
     """The window as it is seen."""
+    client.window.activateWindow()
     client.window.watch.charts.redraw()
     QApplication.processEvents()
     image = client.window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)

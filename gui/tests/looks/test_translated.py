@@ -62,7 +62,7 @@ class Spoken:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.told: list[object] = [URL, str(client.home), NAMES, METRICS, CONFIG, TOLD, STEPS]
-        self.tell(client._languages, "OMP_NUM_THREADS=1", '"total_steps": 500')
+        self.tell(client._languages, "OMP_NUM_THREADS=1", '"total_steps": 500', list(RestartPolicy))
 
     def tell(self, *data: Any) -> Any:
         """Data that may be shown as it is; the first of it."""
@@ -191,6 +191,22 @@ def show_runs(spoken: Spoken) -> None:
     """The list with runs that are chosen."""
     spoken.client.window.show_page(RUNS)
     spoken.client.window.runs.select_run(run_id(LIVE))
+
+
+def show_trash(spoken: Spoken) -> None:
+    """Deleted runs."""
+    window = spoken.client.window
+    window.show_page(RUNS)
+    deleted = [run(n, RunState.FAILED, deleted_at=run(0).created_at) for n in range(3)]
+    window.runs.show_trash(True)
+    spoken.client.trash_runs.take(spoken.tell(deleted))
+
+
+def show_empty_trash(spoken: Spoken) -> None:
+    """No deleted runs."""
+    spoken.client.window.show_page(RUNS)
+    spoken.client.window.runs.show_trash(True)
+    spoken.client.trash_runs.take([])
 
 
 def show_groups(spoken: Spoken) -> None:
@@ -329,6 +345,8 @@ def show_trouble(spoken: Spoken) -> None:
 
 
 VIEWS: tuple[Callable[[Spoken], None], ...] = (
+    show_trash,
+    show_empty_trash,
     show_runs,
     show_groups,
     show_watched,

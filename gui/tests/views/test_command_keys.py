@@ -17,7 +17,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
-from tests.looks.test_theme_switch import use_beliefs, use_log, use_side
+from tests.looks.test_theme_switch import use_beliefs, use_log, use_side, use_trash
 from tests.specimen import report, run, run_id, summary, worker
 
 from mosaic_contracts.runs import ArtifactRow
@@ -70,6 +70,7 @@ def show_train(client: Client) -> None:
 
 PAGES: dict[str, tuple[str, Callable[[Client], None]]] = {
     "runs": (RUNS, lambda client: client.window.show_page(RUNS)),
+    "trash": (RUNS, use_trash),
     "train": (TRAIN, show_train),
     "dry run": (TRAIN, lambda client: client.window.train.preflight.show_view("plan")),
     "about": (TRAIN, lambda client: client.window.train.preflight.show_view("about")),
@@ -82,12 +83,24 @@ PAGES: dict[str, tuple[str, Callable[[Client], None]]] = {
     "connection": (CONNECTION, lambda client: client.window.show_connection()),
 }
 KEYS_OF_PAGE = {
-    RUNS: ("Return", "Ctrl+G", "Ctrl+.", "Ctrl+D", "Ctrl+T", "Ctrl+E", "Del"),
+    RUNS: (
+        "Return",
+        "Ctrl+G",
+        "Ctrl+.",
+        "Ctrl+D",
+        "Ctrl+T",
+        "Ctrl+E",
+        "Del",
+        "Ctrl+Z",
+        "Ctrl+Shift+Del",
+    ),
     TRAIN: ("Ctrl+Return", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+L"),
     TRAINED: ("Ctrl+Return",),
     WATCH: ("F", "Ctrl+."),
 }
 """Keys that are documented for one page; all others are for every page."""
+KEYS_OF_TRASH = ("Return", "Ctrl+Z", "Ctrl+Shift+Del")
+"""Nothing is done to runs that are not seen."""
 
 
 @pytest.fixture
@@ -182,13 +195,16 @@ def test_every_documented_key_works_wherever_the_focus_is(
     if page == TRAIN:
         show_train(client)
     use(client)
-    client.window.runs.table.select_run(run_id(71))
+    client.window.runs.table.selectAll()
+    client.window.runs.copy_action.setEnabled(True)
+    client.window.runs.note_action.setEnabled(True)
+    client.window.notices.say("1 run deleted", "Undo", lambda: None)
     for _ in range(3):
         QApplication.processEvents()
     client.launch._settle.stop()
     greedy = Greedy()
     others = {keys for keys_of in KEYS_OF_PAGE.values() for keys in keys_of}
-    mine = set(KEYS_OF_PAGE.get(page, ()))
+    mine = set(KEYS_OF_TRASH if name == "trash" else KEYS_OF_PAGE.get(page, ()))
     everywhere = [keys for keys in documented() if keys not in others and keys not in OF_A_WIDGET]
     given = record(client)
     wrong = []
@@ -206,8 +222,6 @@ def test_every_documented_key_works_wherever_the_focus_is(
             focused.setFocus()
         for keys in [*everywhere, *sorted(mine)]:
             if keys in TYPED and _takes_text(widget):
-                continue
-            if keys == "Del" and page == RUNS and not client.window.runs.delete_action.isEnabled():
                 continue
             given.clear()
             qtbot.keySequence(QApplication.focusWidget(), keys)

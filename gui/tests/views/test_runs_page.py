@@ -13,6 +13,7 @@ from mosaic_contracts.states import RunState
 from mosaic_gui.state.store import Store
 from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_rows import ROW_HEIGHT
@@ -58,7 +59,7 @@ def shown(qtbot: QtBot) -> Shown:
     """The page without runs."""
     store = Store()
     model = RunTableModel(store)
-    page = RunsPage(model, RunFilterModel(model, model), WatchModel(store))
+    page = RunsPage(model, RunFilterModel(model, model), WatchModel(store), TrashModel())
     model.setParent(page)
     qtbot.addWidget(page)
     page.resize(1100, 700)

@@ -27,6 +27,7 @@ from mosaic_gui.app.scheme import tokens_for
 from mosaic_gui.app.session import Session
 from mosaic_gui.app.stack_start import StackStart
 from mosaic_gui.app.staging import Staging
+from mosaic_gui.app.trash import Trash
 from mosaic_gui.app.watching import Watching
 from mosaic_gui.errors import GuiError, StackUnknown
 from mosaic_gui.net.location import Location, local_stack, named_stack
@@ -50,6 +51,7 @@ from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.trained import TrainedModel
+from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.connection_page import ConnectionPage
 from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH, MainWindow
@@ -97,6 +99,7 @@ class Client(QObject):
         self.stage = StageModel(self.store, self.watch, self)
         self.mind = MindModel(self.store, self.watch, self)
         self.trained = TrainedModel(self.store, self.agents, self)
+        self.trash_runs = TrashModel(self)
         self.feed = LogFeed(self)
         self.session: Session | None = None
         self._is_closed = False
@@ -116,6 +119,7 @@ class Client(QObject):
         self.staging = Staging(self.stage, self.watch, self)
         self.launch.catalogue_changed.connect(self._on_catalogue)
         self.mind.place_changed.connect(self._on_mind_place)
+        self.trash = Trash(self.trash_runs, self)
         self.refining = Refining(self)
         self.watch.finer_wanted.connect(self.refining.want)
         self.acts = RunActs(self._say, self)
@@ -133,6 +137,7 @@ class Client(QObject):
         self.launching.said.connect(self._say)
         self.launching.stack_read.connect(self._on_stack)
         self.acts.made.connect(self._on_made)
+        self.trash_runs.restore_wanted.connect(self.acts.restore)
         self.trained.play_wanted.connect(self.acts.play)
         self.trained.checkpoints_wanted.connect(self._on_checkpoints_wanted)
         self.memory.give(self.agents, self.launch, self.trained)
@@ -195,6 +200,7 @@ class Client(QObject):
             self.staging,
             self.acts,
             self.fetching,
+            self.trash,
         ):
             part.session = session
         self.session = session
@@ -345,10 +351,12 @@ class Client(QObject):
         start = ConnectionPage(
             self.connection, self.stack_start.is_possible, self.memory.memory.stacks
         )
-        runs = RunsPage(self.table, self.shown_runs, self.watch)
+        runs = RunsPage(self.table, self.shown_runs, self.watch, self.trash_runs)
         runs.set_read(self.list_read)
         window = MainWindow(self.connection, self.hardware, self.agents, start, runs, self)
         window.notices.stay_s = self.memory.settings.notice_s
+        window.notices.act_changed.connect(lambda: runs.undo.setEnabled(window.notices.can_act))
+        runs.undo_wanted.connect(window.notices.act)
         start.start_wanted.connect(self._on_start_wanted)
         start.retry_wanted.connect(self._on_retry_wanted)
         start.connect_wanted.connect(self._on_connect_wanted)
@@ -376,7 +384,7 @@ class Client(QObject):
         self.staging.stop()
         self.refining.stop()
         self.fetching.stop()
-        for part in (self.launching, self.refining, self.acts, self.fetching):
+        for part in (self.launching, self.refining, self.acts, self.fetching, self.trash):
             part.session = None
         if session is not None:
             session.close()
@@ -391,6 +399,7 @@ class Client(QObject):
         self.minding.consume(changes)
         self.staging.consume(changes)
         self.trained.consume(changes)
+        self.trash_runs.consume(changes)
         for problem in changes.problems:
             self._say(f"{problem.title.rstrip('.')}. {problem.detail}".strip())
 
@@ -424,6 +433,7 @@ class Client(QObject):
 
     def _on_second(self) -> None:
         self.table.pass_time()
+        self.trash_runs.pass_time()
         self.hardware.pass_time()
         self.connection.take_behind(self.store.behind_s)
         if self.watch.run_id and self.window.page == WATCH:

@@ -57,7 +57,9 @@ class RunActs(QObject):
         """Bring deleted runs back."""
         if self.session is not None:
             for run_id in run_ids:
-                self._heed(self.session.api.restore_run(run_id))
+                reply = self.session.api.restore_run(run_id)
+                reply.done.connect(self._on_restored)
+                reply.failed.connect(self._on_failed)
 
     def add_tags(self, run_ids: Sequence[str], tags: Sequence[str]) -> None:
         """Give each run these tags beside its own."""
@@ -104,6 +106,10 @@ class RunActs(QObject):
     def _on_run(self, run: RunView) -> None:
         if self.session is not None:
             self.session.note(self.session.store.take_runs([run]))
+
+    def _on_restored(self, run: RunView) -> None:
+        self._on_run(run)
+        self._say(tr("Restored: {run}", run=run.name), "", None)
 
     def _on_made(self, run: RunView) -> None:
         self._on_run(run)

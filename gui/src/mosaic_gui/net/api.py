@@ -90,9 +90,11 @@ class ApiClient(QObject):
         """MachineHistory with so many newest samples, or as many as there are."""
         return self._get(f"/machine?last={last}", _model(MachineHistory))
 
-    def runs(self, cursor: str | None = None, limit: int = 200) -> Reply:
-        """RunPage, newest first."""
+    def runs(self, cursor: str | None = None, limit: int = 200, *, deleted: bool = False) -> Reply:
+        """RunPage, newest first; `deleted`: runs that can be restored, instead of the others."""
         query = {"limit": str(limit), **({"cursor": cursor} if cursor else {})}
+        if deleted:
+            query["deleted"] = "true"
         return self._get(f"/runs?{urlencode(query)}", _model(RunPage))
 
     def run(self, run_id: str) -> Reply:

@@ -67,4 +67,4 @@ def keys_of(actions: Iterable[QAction], page: QWidget | None) -> list[QKeySequen
 
 def _is_in_sight(shortcut: QShortcut) -> bool:
     owner = shortcut.parent()
-    return isinstance(owner, QWidget) and owner.isVisible()
+    return isinstance(owner, QWidget) and owner.isVisible() and shortcut.isEnabled()

@@ -206,6 +206,8 @@ class MainWindow(QMainWindow):
         elif self.page == CONNECTION:
             if self._connection.shows_data:
                 self.show_page(self._page)
+        elif self._page == RUNS and self.runs.shows_trash:
+            self.runs.show_trash(False)
         elif self._page != RUNS:
             self.show_page(self._before if self._before != self._page else RUNS)
             self._before = RUNS
@@ -225,7 +227,9 @@ class MainWindow(QMainWindow):
         super().closeEvent(event)
 
     def _page_actions(self) -> list[QAction]:
-        return self.runs.actions() if self.page == RUNS else []
+        if self.page != RUNS:
+            return []
+        return self.runs.trash.actions() if self.runs.shows_trash else self.runs.actions()
 
     def _keys(self) -> list[QKeySequence]:
         """Keys of all that can be done now."""
@@ -294,6 +298,7 @@ class MainWindow(QMainWindow):
             self.train.form.bar.search.setFocus()
         elif self.page != WATCH or not self.watch.search_log():
             self.show_page(RUNS)
+            self.runs.show_trash(False)
             self.runs.search.setFocus()
 
     def _open_layouts(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PyQt6.QtCore import QTimer
+from PyQt6.QtCore import QTimer, pyqtSignal
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy
 
 from mosaic_gui.state.language import tr
@@ -18,6 +18,9 @@ STAY_S = 12
 
 class NoticeBar(QFrame):
     """One notice at a time; a new one takes the place of the old."""
+
+    act_changed = pyqtSignal()
+    """There is something to take back, or no longer."""
 
     def __init__(self, model: ConnectionModel, hardware: HardwareModel) -> None:
         super().__init__()
@@ -60,6 +63,16 @@ class NoticeBar(QFrame):
         self._act.setVisible(bool(act))
         self._then = then
         self._gone.start(self.stay_s * 1_000)
+        self.act_changed.emit()
+
+    @property
+    def can_act(self) -> bool:
+        """The notice has a button."""
+        return self._then is not None
+
+    def act(self) -> None:
+        """What its button does."""
+        self._on_act()
 
     def clear(self) -> None:
         """Nothing to say."""
@@ -67,6 +80,7 @@ class NoticeBar(QFrame):
         self._notice.set_whole("")
         self._act.setVisible(False)
         self._then = None
+        self.act_changed.emit()
 
     def _on_act(self) -> None:
         then = self._then

@@ -17,12 +17,14 @@ from mosaic_contracts.states import RunState
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.note_popup import NotePopup
 from mosaic_gui.views.run_list import RunList
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import button, frame, label
+from mosaic_gui.views.trash_panel import TrashPanel
 from mosaic_gui.views.word_popup import WordPopup
 
 _LIVE = frozenset(state for state in RunState if not state.is_final)
@@ -50,8 +52,12 @@ class RunsPage(QWidget):
     """Run id, and the whole new note."""
     copy_wanted = pyqtSignal(str)
     train_wanted = pyqtSignal()
+    undo_wanted = pyqtSignal()
+    """The last deletion is to be taken back."""
 
-    def __init__(self, model: RunTableModel, shown: RunFilterModel, watch: WatchModel) -> None:
+    def __init__(
+        self, model: RunTableModel, shown: RunFilterModel, watch: WatchModel, trash: TrashModel
+    ) -> None:
         """`watch` knows where runs can be looked at outside the window."""
         super().__init__()
         self.watch = watch
@@ -85,11 +91,22 @@ class RunsPage(QWidget):
         self.grouping.toggled.connect(self.table.set_grouped)
         self._commands: list[QAction] = []
         self._make_actions()
+        self.undo = named_shortcut(
+            self, "Ctrl+Z", tr("Take the deletion back"), self.undo_wanted.emit
+        )
+        self.undo.setEnabled(False)
         self._stack = QStackedWidget()
+        self.trash = TrashPanel(trash)
+        self.trash_button = button("", "toggle", "runs.trash")
+        self.trash_button.setIcon(icon("trash", "muted", "accent"))
+        self.trash_button.setCheckable(True)
+        self.trash_button.setAccessibleName(tr("Trash"))
+        self.trash_button.setToolTip(tr("Deleted runs, to restore them (Ctrl+Shift+Del)"))
+        named_shortcut(self, "Ctrl+Shift+Del", tr("Trash"), self.trash_button.toggle)
         self._is_read = True
         self._rows, self._none = self._filled(), self._empty()
         self._unmatched, self._unread = self._none_found(), self._reading()
-        for part in (self._rows, self._none, self._unmatched, self._unread):
+        for part in (self._rows, self._none, self._unmatched, self._unread, self.trash):
             self._stack.addWidget(part)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
@@ -106,6 +123,26 @@ class RunsPage(QWidget):
         runs = (self._model.run_at(row) for row in found if row is not None)
         return [run for run in runs if run is not None]
 
+    @property
+    def shows_trash(self) -> bool:
+        """The deleted runs are there instead of the others."""
+        return self.trash_button.isChecked()
+
+    def show_trash(self, shown: bool) -> None:
+        """Deleted runs, or the others; keys go to those that are seen."""
+        self.trash_button.setChecked(shown)
+        self._title.setText(tr("Trash") if shown else tr("Runs"))
+        self._give_keys()
+        self._on_rows()
+        if not shown:
+            self.table.setFocus()
+
+    def _give_keys(self) -> None:
+        for action in self._commands:
+            self.removeAction(action)
+        if self.isVisible() and not self.shows_trash:
+            self.addActions(self._commands)
+
     def set_read(self, is_read: bool) -> None:
         """Whether the stack's list is here: before that nobody can say that nothing has run."""
         if is_read is not self._is_read:
@@ -121,12 +158,14 @@ class RunsPage(QWidget):
         self.train.setIcon(icon("train", "on_accent"))
         row = QHBoxLayout()
         row.setSpacing(10)
-        row.addWidget(label(tr("Runs"), "title"))
+        self._title = label(tr("Runs"), "title")
+        row.addWidget(self._title)
         row.addWidget(self._count)
         row.addStretch(1)
         row.addWidget(self.search)
         row.addWidget(self.groups)
         row.addWidget(self.grouping)
+        row.addWidget(self.trash_button)
         row.addWidget(self.train)
         return row
 
@@ -233,17 +272,18 @@ class RunsPage(QWidget):
     def showEvent(self, event: QShowEvent | None) -> None:
         """While the page is shown its keys work wherever the focus is."""
         super().showEvent(event)
-        self.addActions(self._commands)
+        self._give_keys()
 
     def hideEvent(self, event: QHideEvent | None) -> None:
         """Qt would go on to heed the keys of actions of a hidden page."""
         super().hideEvent(event)
-        for action in self._commands:
-            self.removeAction(action)
+        self._give_keys()
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._shown.set_words)
         self.groups.chosen.connect(lambda key: self._shown.set_states(_GROUPS[key]))
+        self.trash_button.toggled.connect(self.show_trash)
+        self.trash.closed.connect(lambda: self.show_trash(False))
         self.train.clicked.connect(self.train_wanted)
         self.first.clicked.connect(self.train_wanted)
         self.table.activated_by_click.connect(self._open)
@@ -264,10 +304,11 @@ class RunsPage(QWidget):
             else tr_n("{shown} of {n} run", "{shown} of {n} runs", total, shown=shown)
         )
         without = self._unmatched if total else self._none if self._is_read else self._unread
-        self._stack.setCurrentWidget(self._rows if shown else without)
+        is_list = not self.shows_trash
+        self._stack.setCurrentWidget((self._rows if shown else without) if is_list else self.trash)
         # without a run there is one thing to do, and it is in the middle
         for part in (self._count, self.search, self.groups, self.grouping, self.train):
-            part.setVisible(total > 0)
+            part.setVisible(total > 0 and is_list)
         self._on_selection()
 
     def _on_data(self, first: QModelIndex, last: QModelIndex) -> None:
