@@ -101,6 +101,7 @@ class Peers:
         """Requests to the scheduler that change or select something, as they came."""
         self.secrets: dict[str, str] = {}
         self.by_key: dict[str, RunRecord] = {}
+        self.broker_ahead_s: float | None = None
 
     async def serve(self) -> None:
         """Answer the verbs that the gateway uses."""
@@ -237,7 +238,14 @@ class Peers:
         return WorkerEntries(workers=[WorkerEntry(manifest=manifest, ready=False)])
 
     async def _status(self) -> SchedulerStatus:
-        return SchedulerStatus(version="0", cpu_limit=2, cpu_in_use=0, queued=0, live=0)
+        return SchedulerStatus(
+            version="0",
+            cpu_limit=2,
+            cpu_in_use=0,
+            queued=0,
+            live=0,
+            broker_ahead_s=self.broker_ahead_s,
+        )
 
     async def _recorder_status(self) -> RecorderStatus:
         return RecorderStatus(version="0", cursor=0, stream_last=0, lag=0, accepting=True)

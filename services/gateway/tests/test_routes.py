@@ -277,6 +277,17 @@ async def test_a_whole_stack_is_ready(gateway: Any, peers: Any) -> None:
         assert (await http.get("/readyz")).status_code == 200
 
 
+async def test_a_broker_with_another_time_is_named(gateway: Any, peers: Any) -> None:
+    """The stack's findings name both clocks and the difference; runs can still be started, so it stays ready."""
+    peers.broker_ahead_s = 2400.0
+    stack = strictly(await gateway.get("/stack"))
+    (finding,) = stack["findings"]
+    assert finding.startswith("The broker's clock is 40 min ahead of the scheduler's.")
+    assert stack["ready"]
+    peers.broker_ahead_s = -0.5
+    assert strictly(await gateway.get("/stack"))["findings"] == []
+
+
 async def test_the_published_schema_is_whole(gateway: Any) -> None:
     """The OpenAPI document lists the routes with their models, and no page is offered that loads foreign scripts."""
     schema = strictly(await gateway.get("/openapi.json"))

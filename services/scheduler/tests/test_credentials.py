@@ -22,6 +22,8 @@ from mosaic_scheduler.credentials.renewal import CredentialRenewal
 from mosaic_scheduler.placement.protocol import PlacedRef
 from mosaic_servicekit.account import REVOKED_FILE
 from mosaic_servicekit.broker import init_broker
+from mosaic_servicekit.broker_clock import BrokerClock
+from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.credentials import RENEW_AFTER_S, RunSigner
 from mosaic_servicekit.creds_file import CredsFile
 from mosaic_servicekit.ulid import RunIdSource
@@ -142,10 +144,16 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def renewal(tmp_path: Path, clock: Clock) -> CredentialRenewal:
+def broker_clock() -> BrokerClock:
+    """The difference to a broker's clock, set by hand: the bus is never started."""
+    return BrokerClock(Bus("nats://127.0.0.1:1", "scheduler"))
+
+
+@pytest.fixture
+def renewal(tmp_path: Path, clock: Clock, broker_clock: BrokerClock) -> CredentialRenewal:
     """The renewal of one run below `tmp_path`, which has its first credentials."""
     init_broker(tmp_path, 1, 2)
-    made = CredentialRenewal(RunSigner.load(tmp_path), lambda _ref: tmp_path, clock)
+    made = CredentialRenewal(RunSigner.load(tmp_path), lambda _ref: tmp_path, broker_clock, clock)
     (tmp_path / "control").mkdir()
     made.renew(REF)
     assert made.look(REF) is None
@@ -194,6 +202,69 @@ def test_stubborn_refusals_are_answered_less_and_less_often(
     assert written == [0, 6, 22, 83, 144]
     (tmp_path / SHIPPER_STATE_FILE).unlink()
     assert renewal.look(REF) is None
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "is_the_cause"),
+    [(None, False), (-7200.0, False), (600.0, False), (2400.0, True), (7200.0, True)],
+)
+def test_a_refusal_is_put_down_to_the_clocks_only_where_they_explain_it(
+    renewal: CredentialRenewal,
+    clock: Clock,
+    broker_clock: BrokerClock,
+    tmp_path: Path,
+    ahead_s: float | None,
+    is_the_cause: bool,
+) -> None:
+    """Below 40 min ahead, and behind, credentials are renewed before they expire, so the advice concerns the keys."""
+    broker_clock.ahead_s = ahead_s
+    refuse(tmp_path)
+    for second in range(20):
+        clock.now = 2000.0 + second
+        note = renewal.look(REF)
+    assert note is not None
+    assert ("The broker's clock is" in note) == is_the_cause, note
+    assert ("start the stack again" in note) != is_the_cause, note
+
+
+SLOW_CLOCK = """
+import time
+
+wall = time.time
+time.time = lambda: wall() - 7200
+"""
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(90)
+async def test_a_broker_two_hours_ahead_is_named_on_the_run_and_loses_nothing(
+    stack: Stack, tmp_path: Path
+) -> None:
+    """The run's note names both clocks and the difference; with the right time all that it wrote is recorded.
+
+    The scheduler's clock is the one that is moved: a Go program takes its time from the kernel, where it cannot be.
+    """
+    (tmp_path / "sitecustomize.py").write_text(SLOW_CLOCK)
+    await stack.kill_scheduler()
+    right = dict(stack.environment)
+    stack.environment["PYTHONPATH"] = str(tmp_path)
+    await stack.start_scheduler()
+    run = await stack.submit(parameters={"rate": 200.0, "events": 400})
+    (note,) = await told_notes(stack, run.run_id)
+    assert "The broker's clock is 2 h ahead of the scheduler's." in note
+    assert "NTP" in note
+    assert "start the stack again" not in note
+    told = (await stack.status()).broker_ahead_s
+    assert told is not None
+    assert abs(told - 7200) < 30
+    await stack.kill_scheduler()
+    stack.environment = right
+    await stack.start_scheduler()
+    ended = await stack.wait_end(run.run_id)
+    assert ended.state is RunState.SUCCEEDED, ended.end
+    await stack.wait(run.run_id, lambda record: not record.telemetry_pending)
+    worker = stack.recorder.of(run.run_id, "worker")
+    assert [event["seq"] for event in worker] == list(range(1, 404))
 
 
 def test_a_word_of_another_attempt_or_none_that_can_be_read_counts_for_nothing(

@@ -190,6 +190,8 @@ class SchedulerStatus(PeerModel):
     unpublished: int = 0
     """Supervisor events that are not in the store yet."""
     proxies: StackProxies = Field(default_factory=StackProxies)
+    broker_ahead_s: float | None = None
+    """How far the broker's clock is ahead of the scheduler's, negative where it is behind; None: not measured yet."""
 
 
 class CommittedRequest(PeerModel):

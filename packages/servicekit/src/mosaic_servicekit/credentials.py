@@ -20,6 +20,8 @@ RUN_LIFETIME_S = 3600.0
 RENEW_AFTER_S = 1200.0
 """A third of the lifetime: two renewals may fail before a run loses its connection."""
 SIGNER_FILE = f"{BROKER_SECRETS}/run_signer.json"
+USER_INFO = "$SYS.REQ.USER.INFO"
+"""The broker answers with its own time and what the asking user may do."""
 
 # A name that passes for a run id, so that patterns are built by `subjects` and nowhere else.
 _ANY = "0" * 26
@@ -127,6 +129,7 @@ def _scheduler() -> tuple[list[str], list[str]]:
         subjects.RUN_CHANGED,
         subjects.service_all("recorder"),
         subjects.service("scheduler", "status"),  # its own health check
+        USER_INFO,
         *_named([subjects.control(_ANY)], "*"),
     ]
     subscribe = [

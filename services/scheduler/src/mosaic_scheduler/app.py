@@ -69,6 +69,7 @@ from mosaic_scheduler.xmpp.accounts import RunAccounts
 from mosaic_scheduler.xmpp.delivery import XmppLogin
 from mosaic_scheduler.xmpp.ledger import AccountLedger
 from mosaic_scheduler.xmpp.need import agents_of
+from mosaic_servicekit.broker_clock import BrokerClock
 from mosaic_servicekit.bus import Bus, Verb
 from mosaic_servicekit.credentials import RUN_LIFETIME_S, RunSigner
 from mosaic_servicekit.lifecycle import Service
@@ -89,6 +90,7 @@ class SchedulerApp:
         # Without credentials of its own the scheduler is on a broker that asks for none (tests).
         self._signer = RunSigner.load(settings.home) if settings.creds is not None else None
         self._bus = Bus(settings.url, "scheduler", settings.creds)
+        self._broker_clock = BrokerClock(self._bus)
         self._database = Database(settings.home / SCHEDULER_DB)
         self._store = RunStore(self._database)
         self._placement: ProcessPlacement | DockerPlacement
@@ -141,7 +143,9 @@ class SchedulerApp:
             announce=self._announcer.announce,
             withdraw=self._withdraw,
         )
-        self._credentials = CredentialRenewal(self._signer, self._placement.folder)
+        self._credentials = CredentialRenewal(
+            self._signer, self._placement.folder, self._broker_clock
+        )
         self._progress = ProgressAnnouncer(
             self._store, self._views, self._announcer, self._credentials, self._heartbeats
         )
@@ -179,7 +183,12 @@ class SchedulerApp:
         self._placement.on_change(self._reconciler.wake.set)
         self._purge = RunPurge(self._database, self._bus, settings.home, self._silence)
         self._service = SchedulerService(
-            settings, self._database, self._store, self._reconciler, self._views
+            settings,
+            self._database,
+            self._store,
+            self._reconciler,
+            self._views,
+            self._broker_clock,
         )
         self._catalogue = WorkerCatalogue(self._registry, self._probe)
         self._submission = RunSubmission(
@@ -241,6 +250,7 @@ class SchedulerApp:
             "gpus": self._gpu_watch.run,
             "xmpp": self._accounts.run,
             "progress": self._progress.run,
+            "broker_clock": self._broker_clock.run,
             "revocation": self._revocation.run,
             "losses": self._listener.watch_losses,
             "warm_up": self._warm_up,
@@ -356,7 +366,8 @@ class SchedulerApp:
     def _say_drained(self, ref: PlacedRef, done: bool) -> None:
         refusal = None if done else self._credentials.refusal(ref)
         # It was renewed just before.
-        note = None if refusal is None else refusal_note(refusal, renewals=2)
+        ahead_s = self._broker_clock.ahead_s
+        note = None if refusal is None else refusal_note(refusal, renewals=2, ahead_s=ahead_s)
         self._views.set_refusal(ref.run_id, note)
 
     async def _shipped_lately(self) -> list[str]:

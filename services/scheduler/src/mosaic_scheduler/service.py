@@ -19,6 +19,7 @@ from mosaic_scheduler.runs.selection import selection
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.settings import SchedulerSettings
+from mosaic_servicekit.broker_clock import BrokerClock
 from mosaic_servicekit.bus import Verb
 
 _STOP_TRIES = 5
@@ -36,12 +37,14 @@ class SchedulerService:
         store: RunStore,
         reconciler: Reconciler,
         views: RunViews,
+        broker_clock: BrokerClock,
     ) -> None:
         self._settings = settings
         self._database = database
         self._store = store
         self._reconciler = reconciler
         self._views = views
+        self._broker_clock = broker_clock
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -87,4 +90,5 @@ class SchedulerService:
             live=load.live,
             unpublished=await self._database.call(outbox.count),
             proxies=self._settings.proxies.told(),
+            broker_ahead_s=self._broker_clock.ahead_s,
         )

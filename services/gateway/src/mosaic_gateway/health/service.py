@@ -14,6 +14,7 @@ from mosaic_contracts.states import RunState
 from mosaic_gateway.history import History
 from mosaic_gateway.peers import Recorder, Scheduler
 from mosaic_gateway.runs.service import has_lost_telemetry
+from mosaic_servicekit.broker_clock import clock_text
 from mosaic_servicekit.bus import Bus
 
 _LOOKED_AT = 50
@@ -41,12 +42,16 @@ class Health:
 
     async def stack(self) -> StackStatus:
         """`status`, and what is worth knowing although new runs can be started and recorded."""
-        status, lost = await asyncio.gather(self.status(), self._lost_findings())
-        status.findings += lost
+        (status, scheduler), lost = await asyncio.gather(self._look(), self._lost_findings())
+        clocks = clock_text(scheduler.broker_ahead_s) if scheduler is not None else None
+        status.findings += [*([clocks] if clocks is not None else []), *lost]
         return status
 
     async def status(self) -> StackStatus:
         """Ask all parts at once; takes two seconds at most."""
+        return (await self._look())[0]
+
+    async def _look(self) -> tuple[StackStatus, SchedulerStatus | None]:
         scheduler, recorder, store = await asyncio.gather(
             self._ask_scheduler(), self._ask_recorder(), self._store_findings()
         )
@@ -60,7 +65,7 @@ class Health:
                 *store,
                 *self._disk_findings(),
             ]
-        return StackStatus(
+        status = StackStatus(
             version=mosaic_gateway.VERSION,
             ready=not findings,
             broker=broker,
@@ -69,6 +74,7 @@ class Health:
             findings=findings,
             proxies=scheduler[0].proxies if scheduler[0] is not None else StackProxies(),
         )
+        return status, scheduler[0]
 
     async def _ask_scheduler(self) -> tuple[SchedulerStatus | None, list[str]]:
         try:

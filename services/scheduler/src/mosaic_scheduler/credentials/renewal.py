@@ -9,6 +9,7 @@ from mosaic_contracts import launch
 from mosaic_contracts.launch import ShipperState
 from mosaic_scheduler.placement.protocol import PlacedRef
 from mosaic_scheduler.placement.run_folder import RunFolder
+from mosaic_servicekit.broker_clock import BrokerClock, clock_text, explains_refusal
 from mosaic_servicekit.credentials import RENEW_AFTER_S, RUN_LIFETIME_S, RunSigner
 from mosaic_servicekit.logging import get_log
 
@@ -38,10 +39,12 @@ class CredentialRenewal:
         self,
         signer: RunSigner | None,
         folder: Callable[[PlacedRef], Path],
+        broker_clock: BrokerClock,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._signer = signer
         self._folder = folder
+        self._broker_clock = broker_clock
         self._now = now
         self._kept: dict[str, _Kept] = {}
 
@@ -65,7 +68,9 @@ class CredentialRenewal:
             kept.renewals = 0
         if self._is_due(kept, refusal):
             self._renew_kept(ref, kept, refusal)
-        return None if refusal is None else refusal_note(refusal, kept.renewals)
+        if refusal is None:
+            return None
+        return refusal_note(refusal, kept.renewals, self._broker_clock.ahead_s)
 
     def refusal(self, ref: PlacedRef) -> ShipperState | None:
         """What the shipper says of a broker that refuses it."""
@@ -103,10 +108,12 @@ class CredentialRenewal:
             get_log().warning("credentials.not_renewed", run_id=ref.run_id, error=str(error))
 
 
-def refusal_note(refusal: ShipperState, renewals: int) -> str:
-    """In words, for the run's notes."""
+def refusal_note(refusal: ShipperState, renewals: int, ahead_s: float | None) -> str:
+    """In words, for the run's notes. `ahead_s`: how far the broker's clock is ahead of ours."""
     said = f"the broker refuses this run's credentials ({refusal.refused})"
     kept = "what it records waits in its outbox"
+    if explains_refusal(ahead_s):
+        return f"{said}; {kept}. {clock_text(ahead_s)}"
     if renewals < _STUBBORN:
         return f"{said}; they are being renewed, and {kept}"
     return f"{said}, new ones too: start the stack again, which gives the broker this stack's keys; {kept}"
