@@ -17,6 +17,7 @@ from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.form_section import FormSection
 from mosaic_gui.views.origin_strip import OriginStrip
 from mosaic_gui.views.picker import Picker
+from mosaic_gui.views.preflight_panel import FADED
 from mosaic_gui.views.train_page import TrainPage
 
 LEFT = Qt.MouseButton.LeftButton
@@ -200,6 +201,56 @@ def test_a_dry_run_that_was_looked_at_is_kept(qtbot: QtBot, shown: Shown) -> Non
     shown.model.take_launched()
     qtbot.mouseClick(shown.button("preflight.launch"), LEFT)
     assert wanted[1][0]["note"] == "first try"
+
+
+def test_checklist_stays_while_a_change_is_checked(qtbot: QtBot, shown: Shown) -> None:
+    """What was found before is faded and named as such until the answer to the change."""
+    panel = shown.page.preflight
+    shown.model.check_again()
+    shown.settle(qtbot, "warning")
+
+    def seen() -> tuple[list[str], str, float]:
+        texts = [one.text() for one in panel._area.findChildren(QLabel) if one.text()]
+        words = panel.outdated.text() if panel.outdated.isVisible() else ""
+        return texts, words, panel._fade.opacity()
+
+    before = seen()
+    assert before[1:] == ("", 1.0)
+    assert "Device" in before[0]
+    gamma = shown.field("parameters.gamma")
+    gamma.clear()
+    qtbot.keyClicks(gamma, "0.5")
+    assert seen() == (before[0], "Checking the change …", FADED)
+    assert not shown.button("preflight.launch").isEnabled()
+    qtbot.keyClicks(gamma, "x")
+    words = "Before the last change. It is checked again when the form is right."
+    assert seen() == (before[0], words, FADED)
+    assert not shown.button("preflight.launch").isEnabled()
+    qtbot.keyClick(gamma, Qt.Key.Key_Backspace)
+    shown.settle(qtbot)
+    assert seen()[1:] == ("", 1.0)
+    assert shown.button("preflight.launch").isEnabled()
+
+
+def test_first_check_says_that_it_checks(qtbot: QtBot) -> None:
+    """Before the first answer nothing says that the form is wrong."""
+    made = Shown()
+    qtbot.addWidget(made.page)
+    made.model.take_catalogue(WorkerEntries(workers=[worker()]))
+    texts = [one.text() for one in made.page.preflight._area.findChildren(QLabel)]
+    assert texts == ["Checking what the run needs …"]
+    made.model._settle.stop()
+
+
+def test_outdated_consent_is_not_asked_for(qtbot: QtBot, shown: Shown) -> None:
+    """While the form is wrong nobody can agree to what an earlier form needed."""
+    shown.model.check_again()
+    shown.settle(qtbot, needs=["internet access to example.org"])
+    assert shown.button("preflight.agree").isVisible()
+    qtbot.keyClicks(shown.field("parameters.gamma"), "x")
+    assert not shown.button("preflight.agree").isVisible()
+    shown.model.launch()
+    assert not shown.model.launching
 
 
 def test_consent_is_asked_for_beside_the_button(qtbot: QtBot, shown: Shown) -> None:

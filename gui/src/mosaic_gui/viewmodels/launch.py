@@ -123,15 +123,22 @@ class LaunchModel(DraftModel):
         return self._settle.isActive() or self._asked is not None
 
     @property
+    def is_outdated(self) -> bool:
+        """The checklist is of the form as it was before the last change."""
+        return (
+            self.report is not None and not self._is_again and bool(self.faults or self.is_checking)
+        )
+
+    @property
     def needs(self) -> list[str]:
         """What takes the user's consent and has not got it."""
-        report = self.report
+        report = self.report if not self.faults else None
         return report.needs if report and report.digest != self._agreed else []
 
     @property
     def agreed(self) -> list[str]:
         """What it needs and has the user's consent for, now or from an earlier run."""
-        return self.report.needs if self.report and not self.needs else []
+        return self.report.needs if self.report and not self.needs and not self.faults else []
 
     @property
     def obstacle(self) -> str:
@@ -260,7 +267,7 @@ class LaunchModel(DraftModel):
         self._agreed, self.draft.consent = "", None
         if self.faults:
             self._settle.stop()
-            self._asked, self.report = None, None
+            self._asked = None  # what the stack said last stays, as what it is: out of date
         else:
             self._settle.start()
         self.checked.emit()

@@ -54,7 +54,7 @@ class PlanView(QWidget):
     def refresh(self) -> None:
         """The plan as it is now."""
         report = self._model.report
-        has_plan = report is not None and bool(report.plan)
+        has_plan = report is not None and bool(report.plan) and not self._model.faults
         self.copy.setEnabled(has_plan)
         if not self._is_shown:
             return

@@ -5,6 +5,7 @@ import re
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import (
     QFrame,
+    QGraphicsOpacityEffect,
     QHBoxLayout,
     QScrollArea,
     QStackedWidget,
@@ -21,6 +22,8 @@ from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import IconLabel, button, frame, inside_of_scroll, label, show_told
 
 WIDTH, MARGIN = 312, 12
+FADED = 0.45
+"""Opacity of what was found before the last change."""
 LINES, PLAN, ABOUT = "lines", "plan", "about"
 _TONES = {"ok": "ok", "warning": "warn", "blocking": "bad"}
 _LEVELS = {"ok": mark("Fine"), "warning": mark("Warning"), "blocking": mark("In the way")}
@@ -41,6 +44,8 @@ class PreflightPanel(QFrame):
             ABOUT: tr("About"),
         }
         self.views = Segments(choices, "preflight.view")
+        self.outdated = label("", "small", wraps=True)
+        self.outdated.setObjectName("preflight.outdated")
         self._area = QScrollArea()
         self._area.setAccessibleName(tr("Checks before the launch"))
         self._area.setWidgetResizable(True)
@@ -49,7 +54,14 @@ class PreflightPanel(QFrame):
         self.plan = PlanView(model)
         self.about = Documentation()
         self._stack = QStackedWidget()
-        for part in (self._area, self.plan, self.about):
+        checks = QWidget()
+        column = QVBoxLayout(checks)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        self.outdated.setContentsMargins(14, 4, 10, 2)
+        column.addWidget(self.outdated)
+        column.addWidget(self._area, 1)
+        for part in (checks, self.plan, self.about):
             self._stack.addWidget(part)
         self.launch = button(tr("Launch"), "primary", "preflight.launch")
         self.launch.setToolTip(tr("Start the run (Ctrl+Return)"))
@@ -95,6 +107,19 @@ class PreflightPanel(QFrame):
         )
         self.plan.refresh()
         self._fill_lines()
+        self._say_outdated()
+
+    def _say_outdated(self) -> None:
+        """What was found stays readable while a change is checked, and cannot be taken for the answer."""
+        model = self._model
+        is_outdated = model.is_outdated
+        if is_outdated and model.faults:
+            words = tr("Before the last change. It is checked again when the form is right.")
+        else:
+            words = tr("Checking the change …") if is_outdated else ""
+        self.outdated.setText(words)
+        self.outdated.setVisible(is_outdated)
+        self._fade.setOpacity(FADED if is_outdated else 1.0)
 
     def _show_about(self) -> None:
         draft = self._model.draft
@@ -105,7 +130,7 @@ class PreflightPanel(QFrame):
 
     def _fill_lines(self) -> None:
         lines = sorted(self._model.lines, key=lambda line: _ORDER[line.level])
-        words = self._model.refusal or tr("What the run needs is checked when the form is right.")
+        words = self._model.refusal or self._why_no_lines()
         shown = (*(line.model_dump_json() for line in lines), "" if lines else words)
         if shown == self._drawn:
             return  # typing asks for this with every key
@@ -119,7 +144,15 @@ class PreflightPanel(QFrame):
         if not lines:
             layout.addWidget(label(words, "muted", wraps=True))
         layout.addStretch(1)
+        self._fade = QGraphicsOpacityEffect(inside)
+        self._fade.setOpacity(1.0)
+        inside.setGraphicsEffect(self._fade)
         self._area.setWidget(inside)
+
+    def _why_no_lines(self) -> str:
+        if self._model.faults:
+            return tr("What the run needs is checked when the form is right.")
+        return tr("Checking what the run needs …")
 
     def _lay_out(self) -> None:
         self._consent = frame("note_warn")
