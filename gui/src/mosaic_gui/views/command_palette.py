@@ -1,12 +1,13 @@
 """Every command by a few letters of its name, with its keys (Ctrl+K, F1 or ?)."""
 
-from PyQt6.QtCore import QModelIndex, QSize, Qt
+from PyQt6.QtCore import QModelIndex, QPoint, QSize, Qt
 from PyQt6.QtGui import QColor, QPainter, QStandardItem
 from PyQt6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.views.command import Command
+from mosaic_gui.views.placing import open_popup
 from mosaic_gui.views.search_popup import SearchPopup
 
 WIDTH, HEIGHT = 520, 420
@@ -34,8 +35,8 @@ class CommandPalette(SearchPopup):
     def open_over(self, window: QWidget) -> None:
         """Open in the upper middle of a window."""
         place = window.mapToGlobal(window.rect().center())
-        self.move(place.x() - WIDTH // 2, window.mapToGlobal(window.rect().topLeft()).y() + 80)
-        self.show()
+        top = window.mapToGlobal(window.rect().topLeft()).y() + 80
+        open_popup(self, QPoint(place.x() - WIDTH // 2, top))
         self.field.setFocus()
 
     def _add(self, command: Command) -> None:

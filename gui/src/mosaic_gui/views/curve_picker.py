@@ -6,6 +6,7 @@ from PyQt6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout
 
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.viewmodels.curves import CurveModel
+from mosaic_gui.views.placing import open_popup
 from mosaic_gui.views.text import frame
 
 WIDTH, MOST_HEIGHT, ROW = 320, 380, 26
@@ -48,8 +49,7 @@ class CurvePicker(QWidget):
 
     def open_at(self, place: QPoint) -> None:
         """Open with its right upper corner there, the field ready to type in."""
-        self.move(place - QPoint(self.width(), 0))
-        self.show()
+        open_popup(self, place - QPoint(self.width(), 0))
         self.field.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent | None) -> None:

@@ -5,6 +5,7 @@ from PyQt6.QtGui import QKeySequence, QShortcut, QTextCursor
 from PyQt6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from mosaic_gui.state.language import tr
+from mosaic_gui.views.placing import open_popup
 from mosaic_gui.views.text import button, frame, label
 
 WIDTH, HEIGHT = 360, 130
@@ -43,9 +44,7 @@ class NotePopup(QWidget):
 
     def show_at(self, place: QPoint) -> None:
         """Open with the cursor behind what is there."""
-        self.adjustSize()
-        self.move(place.x() - max(0, self.width() - 120), place.y())
-        self.show()
+        open_popup(self, place)
         self.field.setFocus()
         self.field.moveCursor(QTextCursor.MoveOperation.End)
 

@@ -6,6 +6,7 @@ from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, 
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.outside import Outside
 from mosaic_gui.viewmodels.watch import WatchModel
+from mosaic_gui.views.placing import open_popup
 from mosaic_gui.views.text import button, frame, label
 
 
@@ -74,5 +75,4 @@ class OfflineSummary(QWidget):
     def show_at(self, place: QPoint) -> None:
         """Open with its right upper corner there."""
         self.adjustSize()
-        self.move(place.x() - self.width(), place.y())
-        self.show()
+        open_popup(self, place - QPoint(self.width(), 0))

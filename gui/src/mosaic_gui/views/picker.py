@@ -8,6 +8,7 @@ from PyQt6.QtGui import QStandardItem
 from PyQt6.QtWidgets import QWidget
 
 from mosaic_gui.state.language import tr
+from mosaic_gui.views.placing import open_popup
 from mosaic_gui.views.search_popup import SearchPopup
 from mosaic_gui.views.text import label
 
@@ -55,14 +56,7 @@ class Picker(SearchPopup):
 
     def open_at(self, place: QPoint) -> None:
         """Open with the field ready to type in; whole, also near the edge of the screen."""
-        screen = self.screen()
-        if screen is not None:
-            area = screen.availableGeometry()
-            x = min(place.x(), area.right() - self.width())
-            y = min(place.y(), area.bottom() - self.height())
-            place = QPoint(max(area.left(), x), max(area.top(), y))
-        self.move(place)
-        self.show()
+        open_popup(self, place)
         self.field.setFocus()
 
     def _choose(self, index: QModelIndex) -> None:

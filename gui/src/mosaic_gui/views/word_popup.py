@@ -3,6 +3,7 @@
 from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
+from mosaic_gui.views.placing import open_popup
 from mosaic_gui.views.text import button, frame, label
 
 
@@ -36,8 +37,7 @@ class WordPopup(QWidget):
 
     def show_at(self, place: QPoint) -> None:
         """Open with the field ready to type in."""
-        self.move(place)
-        self.show()
+        open_popup(self, place)
         self.field.setFocus()
 
     def _give(self) -> None:
