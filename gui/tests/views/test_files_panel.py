@@ -92,7 +92,9 @@ def test_an_algorithm_that_cannot_says_so(qtbot: QtBot) -> None:
     assert "PPO can begin with a checkpoint" in shown.button("train_on").toolTip()
     assert "PPO can act without learning" in shown.button("play").toolTip()
     assert not shown.button("play").isEnabled()
+    assert not shown.button("play").isVisible()
     shown.model.take_workers([able(play=True)])
+    assert shown.button("play").isVisible()
     assert shown.button("play").isEnabled()
 
 

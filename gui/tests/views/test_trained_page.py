@@ -110,6 +110,24 @@ def test_an_agent_that_cannot_act_says_so(shown: Shown) -> None:
     assert "can act without learning" in shown.page._why.text()
 
 
+def test_no_button_promises_what_the_worker_does_not_offer(shown: Shown) -> None:
+    """Of an agent that cannot act without learning there is no Play, no pace, and no word that it acts again."""
+    page = shown.page
+    shown.launch.take_catalogue(WorkerEntries(workers=[able(False)]))
+    assert "act again" not in page._hero_words.text()
+    shown.take(trained(0))
+    shown.model.take_checkpoints(run_id(0), files("checkpoints/a.pt"))
+    assert not page.play.isVisible()
+    assert not page.pace.isVisible()
+    assert not any(shortcut.isEnabled() for shortcut in page._play_keys)
+    assert shown.button("trained.watch").isVisible()
+    shown.launch.take_catalogue(WorkerEntries(workers=[able(True)]))
+    shown.page.refresh()
+    assert page.play.isVisible()
+    assert page.pace.isVisible()
+    assert all(shortcut.isEnabled() for shortcut in page._play_keys)
+
+
 def test_an_agent_without_runs_leads_to_training(qtbot: QtBot, shown: Shown) -> None:
     """No empty table: what is missing, and the way to it."""
     wanted = QSignalSpy(shown.page.train_wanted)

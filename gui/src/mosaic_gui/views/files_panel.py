@@ -87,6 +87,8 @@ class FilesPanel(QWidget):
             start_obstacle(file, algorithm),
             tr("Open the form with this run's values, to begin with this checkpoint"),
         )
+        # what the worker does not offer is not promised by a button
+        self.play.setVisible(algorithm is None or algorithm.play)
         _allow(
             self.play,
             play_obstacle(file, algorithm),
@@ -105,7 +107,8 @@ class FilesPanel(QWidget):
         """Where there is little room its picture alone says what the first button does."""
         self.save.setText(tr("Download"))
         acts = (self.save, self.save_as, self.copy, self.train_on, self.play)
-        needed = sum(made.sizeHint().width() + SPACING for made in acts) + 2 * MARGIN
+        shown = [made for made in acts if not made.isHidden()]
+        needed = sum(made.sizeHint().width() + SPACING for made in shown) + 2 * MARGIN
         if needed > self.width():
             self.save.setText("")
 

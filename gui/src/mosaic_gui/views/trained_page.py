@@ -74,6 +74,11 @@ class TrainedPage(QWidget):
         self._parts.setCurrentIndex(0 if model.runs else 1)
         name = agent.title if agent else tr("an agent")
         self._hero.setText(tr("{agent} has not been trained here yet", agent=name))
+        self._hero_words.setText(
+            tr("A finished run that left a checkpoint appears here and can act again.")
+            if agent is not None and agent.plays
+            else tr("A finished run that left a checkpoint appears here.")
+        )
         row = next((n for n, run in enumerate(model.runs) if run.run_id == model.run_id), None)
         if row is not None:
             self.table.mark(row)
@@ -112,8 +117,10 @@ class TrainedPage(QWidget):
         self.play = button(tr("Play"), "primary", "trained.play")
         self.play.setIcon(icon("watch", "on_accent"))
         self.play.clicked.connect(self._play)
-        for keys, text in (("Ctrl+Return", tr("Play")), ("Ctrl+Enter", "")):
+        self._play_keys = [
             named_shortcut(self, keys, text, self.play.click)
+            for keys, text in (("Ctrl+Return", tr("Play")), ("Ctrl+Enter", ""))
+        ]
         watch = button(tr("Watch its training"), "", "trained.watch")
         watch.clicked.connect(lambda: self.watch_wanted.emit(self._model.run_id))
         side = frame("panel")
@@ -121,8 +128,13 @@ class TrainedPage(QWidget):
         layout = QVBoxLayout(side)
         layout.setContentsMargins(16, 14, 16, 14)
         layout.setSpacing(10)
-        layout.addWidget(label(tr("How it acts"), "heading"))
-        layout.addLayout(fields)
+        self._how = QWidget()
+        how = QVBoxLayout(self._how)
+        how.setContentsMargins(0, 0, 0, 0)
+        how.setSpacing(10)
+        how.addWidget(label(tr("How it acts"), "heading"))
+        how.addLayout(fields)
+        layout.addWidget(self._how)
         layout.addStretch(1)
         layout.addWidget(self._why)
         layout.addWidget(watch)
@@ -133,14 +145,11 @@ class TrainedPage(QWidget):
         panel = frame("panel")
         layout = QVBoxLayout(panel)
         self._hero = label("", "hero")
-        words = label(
-            tr("A finished run that left a checkpoint appears here and can act again."),
-            "muted",
-        )
+        self._hero_words = label("", "muted")
         train = button(tr("Train new"), "primary", "trained.train")
         train.clicked.connect(self.train_wanted)
         layout.addStretch(2)
-        for part in (self._hero, words):
+        for part in (self._hero, self._hero_words):
             layout.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addSpacing(10)
         layout.addWidget(train, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -166,7 +175,14 @@ class TrainedPage(QWidget):
     def _explain(self) -> None:
         why = self._model.obstacle or self._fault
         self._why.setText(why)
+        agent = self._model.agents.agent
+        # what the worker does not offer is neither promised nor in the way
+        can_ever = agent is None or agent.plays
+        self._how.setVisible(can_ever)
+        self.play.setVisible(can_ever)
         self.play.setEnabled(not why)
+        for shortcut in self._play_keys:
+            shortcut.setEnabled(not why)
         self.play.setToolTip(why or tr("A run that acts and learns nothing (Ctrl+Return)"))
 
     @property
