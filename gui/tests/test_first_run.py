@@ -78,9 +78,11 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: Client, tmp_path: Path) -> 
     click(qtbot, client, "preflight.launch")
     qtbot.waitUntil(lambda: client.window.page == WATCH, timeout=WAIT_MS)
     run_id = client.watch.run_id
-    note = client.store.runs[run_id].note
-    assert "mosaic_worker_cleanrl train" in note.replace("\\\n  ", "")
-    assert "# Network\nwhatever this machine reaches" in note
+    qtbot.waitUntil(lambda: bool(client.store.runs[run_id].dry_run), timeout=WAIT_MS)
+    plan = client.store.runs[run_id].dry_run
+    assert "mosaic_worker_cleanrl train" in plan.replace("\\\n  ", "")
+    assert "# Network\nwhatever this machine reaches" in plan
+    assert client.store.runs[run_id].note == ""
     followed = client.store.followed[run_id]
 
     def points() -> int:

@@ -4,11 +4,12 @@ from typing import cast
 
 from pytestqt.qtbot import QtBot
 from tests.app.test_run_acts import FakeSession
-from tests.specimen import worker
+from tests.specimen import run, run_id, worker
 
 from mosaic_contracts.services import WorkerEntries
 from mosaic_gui.app.launching import Launching
 from mosaic_gui.app.session import Session
+from mosaic_gui.state.run_row import matches
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.launch import LaunchModel
 
@@ -35,4 +36,26 @@ def test_a_worker_that_becomes_ready_is_ready_in_the_window(qtbot: QtBot) -> Non
     assert taken == [False, True]
     assert not launching._look_again.isActive()
     launching.stop()
+    model.deleteLater()
+
+
+def test_plan_that_was_looked_at_is_kept_beside_the_note() -> None:
+    """It goes to the run once the run exists; neither search nor a copy finds it."""
+    model = LaunchModel(None, Store())
+    launching = Launching(model)
+    session = FakeSession()
+    launching.session = cast(Session, session)
+    model.kept_plan = "# Command\npython -m x"
+    launching._on_launch_wanted({"worker": "cleanrl", "note": "mine"})
+    session.api.replies[-1].done.emit(run(0, note="mine"))
+    assert session.api.asked[-1] == ("patch_run", (run_id(0), {"dry_run": model.kept_plan}))
+    session.api.replies[-1].done.emit(run(0, note="mine", dry_run=model.kept_plan))
+    kept = session.store.runs[run_id(0)]
+    assert (kept.note, kept.dry_run) == ("mine", model.kept_plan)
+    assert not matches(kept, "python")
+    assert "dry_run" not in kept.spec.model_dump()
+    model.kept_plan = ""
+    launching._on_launch_wanted({"worker": "cleanrl"})
+    session.api.replies[-1].done.emit(run(1))
+    assert [name for name, _ in session.api.asked] == ["submit", "patch_run", "submit"]
     model.deleteLater()

@@ -2,8 +2,8 @@ import shlex
 
 from tests.specimen import report
 
-from mosaic_contracts.spec import RunSpec
-from mosaic_gui.state.dry_run import MOST_NOTE, noted, plan_sections, shell_lines
+from mosaic_contracts.changes import RunPatch
+from mosaic_gui.state.dry_run import MOST_KEPT, kept_text, plan_sections, shell_lines
 
 
 def test_a_plan_is_told_in_full() -> None:
@@ -30,12 +30,11 @@ def test_a_command_can_be_pasted() -> None:
     assert shlex.split(shell_lines(argv).replace("\\\n", "")) == argv
 
 
-def test_a_note_takes_what_fits() -> None:
-    """The user's own words come first and whole; a plan that is too long is cut, and the spec is still valid."""
+def test_plan_that_is_too_long_is_cut() -> None:
+    """What is kept with a run begins with the command, and the stack takes it."""
     long = report(plan={"argv": ["x"], "all": ["y" * 100] * 400})
-    note = noted("mine", long)
-    assert note.startswith("mine\n\nDry run")
-    assert len(note) <= MOST_NOTE
-    assert note.endswith("(cut)")
-    spec = {"worker": "w", "algorithm": "a", "environment": "e", "note": note}
-    assert RunSpec.model_validate(spec).note == note
+    text = kept_text(long)
+    assert text.startswith("# Command\n")
+    assert len(text) <= MOST_KEPT
+    assert text.endswith("(cut)")
+    assert RunPatch(dry_run=text).dry_run == text

@@ -8,7 +8,7 @@ from tests.specimen import report, run, run_id
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import Client
 from mosaic_gui.state.connection import Connection, Link
-from mosaic_gui.state.dry_run import noted
+from mosaic_gui.state.dry_run import kept_text
 from mosaic_gui.state.family import MOST_CHILDREN, family
 from mosaic_gui.views.main_window import WATCH
 
@@ -69,16 +69,32 @@ def test_of_many_children_the_newest_are_named() -> None:
     assert found.more == 100 - MOST_CHILDREN
 
 
-def test_a_dry_run_is_read_in_the_details(client: Client) -> None:
-    """The plan that was looked at stands in the note; all of it can be read, beneath the user's own words."""
-    note = noted("try it", report())
+def test_a_note_of_several_lines_is_read_in_the_details(client: Client) -> None:
+    """All of the user's own words can be read beside the table, which has their first line."""
+    note = "try it\nwith more steps\n\nand again"
     assert not client.window.watch.details.note.isVisible()
     spec = {"parent": run_id(0)}
     client.watch.consume(client.store.take_runs([run(1, revision=2, spec=spec, note=note)]))
     shown = client.window.watch.details.note
     assert shown.isVisible()
     assert shown.toPlainText() == note
-    assert "mosaic_worker_cleanrl train" in shown.toPlainText().replace("\\\n  ", "")
     rows = client.watch.details
     texts = {rows._rows[n][0]: rows._rows[n][1] for n in range(rows.rowCount())}
     assert texts["Your note"] == "try it"
+
+
+def test_a_dry_run_has_a_section_of_its_own(client: Client) -> None:
+    """The plan that was looked at is a tab, whole and apart from the note; a run without one has no such tab."""
+    watch = client.window.watch
+    at = watch.tabs.indexOf(watch.plan)
+    assert not watch.tabs.isTabVisible(at)
+    plan = kept_text(report())
+    client.watch.consume(client.store.take_runs([run(1, revision=2, note="try it", dry_run=plan)]))
+    assert watch.tabs.isTabVisible(at)
+    watch.tabs.setCurrentWidget(watch.plan)
+    assert watch.plan.isVisible()
+    assert watch.plan.toPlainText() == plan
+    assert "mosaic_worker_cleanrl train" in plan.replace("\\\n  ", "")
+    assert watch.details.note.toPlainText() == "try it"
+    details = [str(client.watch.details._rows[n]) for n in range(client.watch.details.rowCount())]
+    assert not any("mosaic_worker_cleanrl" in row for row in details)

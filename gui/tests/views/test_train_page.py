@@ -188,19 +188,24 @@ def test_the_dry_run_shows_the_exact_plan(qtbot: QtBot, shown: Shown) -> None:
 
 
 def test_a_dry_run_that_was_looked_at_is_kept(qtbot: QtBot, shown: Shown) -> None:
-    """The plan goes into the run's note beneath the user's own words; without a look, or unticked, it does not."""
+    """The plan is kept with the run and is no part of the note; without a look, or unticked, it is not kept."""
     wanted = QSignalSpy(shown.model.launch_wanted)
     qtbot.keyClicks(shown.field("run.note"), "first try")
     shown.settle(qtbot)
     qtbot.mouseClick(shown.button("preflight.view.plan"), LEFT)
     qtbot.mouseClick(shown.button("preflight.launch"), LEFT)
-    note = wanted[0][0]["note"]
-    assert note.startswith("first try\n\nDry run before the launch\n# Command\n")
-    assert "# Network" in note
+    assert wanted[0][0]["note"] == "first try"
+    assert shown.model.kept_plan.startswith("# Command\n")
+    assert "# Network" in shown.model.kept_plan
     qtbot.mouseClick(shown.button("preflight.view.lines"), LEFT)
     shown.model.take_launched()
     qtbot.mouseClick(shown.button("preflight.launch"), LEFT)
-    assert wanted[1][0]["note"] == "first try"
+    assert (wanted[1][0]["note"], shown.model.kept_plan) == ("first try", "")
+    qtbot.mouseClick(shown.button("preflight.view.plan"), LEFT)
+    shown.page.preflight.plan.keep.setChecked(False)
+    shown.model.take_launched()
+    qtbot.mouseClick(shown.button("preflight.launch"), LEFT)
+    assert shown.model.kept_plan == ""
 
 
 def test_checklist_stays_while_a_change_is_checked(qtbot: QtBot, shown: Shown) -> None:

@@ -97,6 +97,19 @@ async def test_name_tags_and_note_change_while_a_run_lives(stack: Stack) -> None
     assert (await refusal(stack, "patch", unknown)).problem.code == ProblemCode.RUN_UNKNOWN
 
 
+async def test_plan_that_was_looked_at_is_neither_searched_nor_cloned(stack: Stack) -> None:
+    """`dry_run` stays with its run: no search finds the run by it, and a clone begins without one."""
+    run = await stack.submit(hold=True, note="mine")
+    patch = PatchRequest(run_id=run.run_id, patch={"dry_run": "# Command\nunheard-of"})
+    changed = await stack.ask("patch", patch)
+    assert (changed.note, changed.dry_run) == ("mine", "# Command\nunheard-of")
+    assert await listed(stack, text="unheard-of") == []
+    assert await listed(stack, text="mine") == [run.run_id]
+    order = CloneOrder(run_id=run.run_id, clone={"overrides": {"hold": True}})
+    clone = await stack.ask("clone", order)
+    assert clone.dry_run == ""
+
+
 async def test_lists_show_what_is_asked_for(stack: Stack) -> None:
     """Each filter narrows by itself and with others; brief gives all ids at once, newest first."""
     one = await stack.submit(hold=True, tags=["red", "big"], name="Älter")

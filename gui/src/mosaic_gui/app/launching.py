@@ -117,14 +117,21 @@ class Launching(QObject):
         if self.session is None:
             return
         reply = self.session.api.submit(spec)
-        reply.done.connect(self._on_launched)
+        reply.done.connect(partial(self._on_launched, self._model.kept_plan))
         reply.failed.connect(partial(self._on_refused, spec))
 
-    def _on_launched(self, run: RunView) -> None:
+    def _on_launched(self, plan: str, run: RunView) -> None:
         self._model.take_launched()
+        self._take(run)
+        if plan and self.session is not None:
+            reply = self.session.api.patch_run(run.run_id, {"dry_run": plan})
+            reply.done.connect(self._take)
+            reply.failed.connect(lambda problem: self.said.emit(problem.message))
+        self.launched.emit(run)
+
+    def _take(self, run: RunView) -> None:
         if self.session is not None:
             self.session.note(self.session.store.take_runs([run]))
-        self.launched.emit(run)
 
     def _on_refused(self, spec: dict[str, Any], problem: ApiProblem) -> None:
         away = ""

@@ -1,4 +1,4 @@
-"""A preflight's plan as a person reads it, and as it is kept in a run's note."""
+"""A preflight's plan as a person reads it, and as it is kept with a run."""
 
 import json
 import shlex
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_gui.state.language import tr
 
-MOST_NOTE = 16_384
-"""Characters that a run's note takes."""
+MOST_KEPT = 16_384
+"""Characters of a plan that the stack keeps with a run."""
 
 
 def plan_sections(report: PreflightReport) -> list[tuple[str, str]]:
@@ -42,12 +42,11 @@ def plan_text(report: PreflightReport) -> str:
     return "\n\n".join(f"# {title}\n{text}" for title, text in plan_sections(report))
 
 
-def noted(note: str, report: PreflightReport) -> str:
-    """A note with the plan beneath the user's own words; what does not fit is left out, and said to be."""
-    text = tr("Dry run before the launch") + f"\n{plan_text(report)}"
-    whole = f"{note}\n\n{text}" if note else text
+def kept_text(report: PreflightReport) -> str:
+    """All of it as it is kept with a run; what does not fit is left out, and said to be."""
+    whole = plan_text(report)
     cut = "\n" + tr("… (cut)")
-    return whole if len(whole) <= MOST_NOTE else whole[: MOST_NOTE - len(cut)] + cut
+    return whole if len(whole) <= MOST_KEPT else whole[: MOST_KEPT - len(cut)] + cut
 
 
 def shell_lines(argv: list[str]) -> str:

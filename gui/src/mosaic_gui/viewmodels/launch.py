@@ -10,7 +10,7 @@ from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackProxies
 from mosaic_contracts.tracking import PROXY_ROLES, TrackingRole
-from mosaic_gui.state.dry_run import noted
+from mosaic_gui.state.dry_run import kept_text
 from mosaic_gui.state.form_field import FormField
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.limits import standing
@@ -49,8 +49,10 @@ class LaunchModel(DraftModel):
         """Why the last launch or preflight came to nothing."""
         self.launching = False
         self.keeps_plan = True
-        """The plan that was looked at goes into the run's note."""
+        """The plan that was looked at is kept with the run."""
         self.plan_seen = False
+        self.kept_plan = ""
+        """What is kept with the run that is being launched."""
         self.secrets: frozenset[str] = frozenset()
         """Names of the secrets that the stack keeps."""
         self.keyring_words, self.keyring_asked = "", False
@@ -201,8 +203,8 @@ class LaunchModel(DraftModel):
         if self.draft is None or self.obstacle:
             return
         spec = self.draft.spec()
-        if self.keeps_plan and self.plan_seen and self.report is not None:
-            spec["note"] = noted(str(spec.get("note", "")), self.report)
+        looked_at = self.keeps_plan and self.plan_seen and self.report is not None
+        self.kept_plan = kept_text(self.report) if looked_at and self.report is not None else ""
         self.launching = True
         self.checked.emit()
         self.launch_wanted.emit(spec)

@@ -28,7 +28,7 @@ class PlanView(QWidget):
         self.text.setTabChangesFocus(True)
         if (document := self.text.document()) is not None:
             document.setDocumentMargin(12)
-        self.keep = QCheckBox(tr("Keep it in the run's note"))
+        self.keep = QCheckBox(tr("Keep it with the run"))
         self.keep.setObjectName("plan.keep")
         self.keep.setChecked(model.keeps_plan)
         self.copy = button(tr("Copy"), "quiet", "plan.copy")

@@ -5,6 +5,7 @@ from PyQt6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
+    QPlainTextEdit,
     QStackedWidget,
     QTableView,
     QTabWidget,
@@ -15,6 +16,7 @@ from PyQt6.QtWidgets import (
 from mosaic_gui.plots.chart_grid import ChartGrid
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
+from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
@@ -170,9 +172,27 @@ class WatchPage(QWidget):
         self.log.set_state(has_run=run is not None, ended=not live)
         self._fill_facts()
         self._show_sample()
+        self._show_plan()
         self._show_machine()
         self._show_card()
         self._show_charts()
+
+    def _make_plan(self) -> QPlainTextEdit:
+        self.plan = QPlainTextEdit()
+        self.plan.setObjectName("side.dry_run")
+        self.plan.setAccessibleName(tr("What was looked at before the launch"))
+        self.plan.setReadOnly(True)
+        self.plan.setTabChangesFocus(True)
+        self.plan.setFont(mono_font(11))
+        return self.plan
+
+    def _show_plan(self) -> None:
+        """There is a tab for the plan that was looked at before the launch."""
+        run = self._model.run
+        text = run.dry_run if run is not None else ""
+        if text != self.plan.toPlainText():
+            self.plan.setPlainText(text)
+        self.tabs.setTabVisible(self.tabs.indexOf(self.plan), bool(text))
 
     def _show_sample(self) -> None:
         """The tab of episodes says how many of them there are to see."""
@@ -283,6 +303,7 @@ class WatchPage(QWidget):
         self.tabs.addTab(self.details, tr("Details"))
         self.tabs.addTab(self._episodes, tr("Episodes"))
         self.tabs.addTab(self.files, tr("Files"))
+        self.tabs.addTab(self._make_plan(), tr("Dry run"))
         _hand_focus_to_bar(self.tabs, tr("About the run"))
         layout = QVBoxLayout(side)
         layout.setContentsMargins(1, 1, 1, 1)

@@ -16,6 +16,8 @@ class RunPatch(UserModel):
     tags: Tags | None = None
     """The whole new list."""
     note: Note | None = None
+    dry_run: Note | None = None
+    """See `RunRecord.dry_run`."""
 
 
 class QueuePatch(UserModel):

@@ -98,6 +98,8 @@ class RunRecord(PeerModel):
     tags: list[str] = Field(default_factory=list)
     note: str = ""
     """The user's own words."""
+    dry_run: str = ""
+    """The plan that the user looked at before the launch, as text. It is neither searched nor cloned."""
     priority: int = 0
     held: bool = False
     """Waits in the queue until it is released."""
