@@ -151,7 +151,7 @@ def test_no_control_character_reaches_a_terminal(
     line: tuple[str, ...], hostile: Answers, mosaic: Mosaic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names, tags, notes, parameters, findings and errors are shown without them, on stdout and on stderr."""
-    monkeypatch.setattr("mosaic_cli.verbs.images.checkout_images", lambda _: [])
+    monkeypatch.setattr("mosaic_cli.verbs.images.checkout_images", lambda *_: [])
     _, *said = mosaic(*line)
     assert all(NO_TERMINAL.search(talk) is None for talk in said)
     assert "cannot read" not in said[1], "the double answers as a gateway does"

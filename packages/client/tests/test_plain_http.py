@@ -1,5 +1,6 @@
 """Plain HTTP to a stack on this machine, against real servers."""
 
+import select
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -174,6 +175,9 @@ def test_a_connection_that_the_server_closed_meanwhile_is_not_used() -> None:
         StackConnection(location) as stack,
     ):
         assert stack.send(Call("GET", "/x", text)) == "ok"
+        assert isinstance(stack._http, PlainHttp)
+        (idle,) = stack._http._idle
+        assert select.select([idle.sock], [], [], 10)[0], "the server closes it"
         assert stack.send(Call("POST", "/x", text)) == "ok"
 
 
