@@ -91,10 +91,9 @@ class Switch(gymnasium.Wrapper[Any, Any, Any, Any]):
     def turn(self, name: str) -> None:
         """Go over to another level in the middle of an episode, which counts as begun."""
         self.env = self.ways[name]
-        if isinstance(self.env, CountedEnvironment):
-            self.env._is_open = True
-        if isinstance(self.env, RecordedEnvironment):
-            self.env._keeps = True
+        if isinstance(self.env, CountedEnvironment | RecordedEnvironment):
+            self.env.counter.is_open = True
+            self.env.counter.records = isinstance(self.env, RecordedEnvironment)
 
 
 class Switchboard:

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.run_folder import RUN_ID, make_run_folder
+from tests.run_folder import MIB, RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import (
+    MAX_EVENT_BYTES,
+    THINNED,
     Artifact,
     BatchHead,
     Checkpoint,
@@ -33,11 +35,11 @@ from mosaic_contracts.wire import (
 )
 from mosaic_workerkit.artifacts import read_manifest
 from mosaic_workerkit.errors import ArtifactPathRefused, ContractViolation, RunFolderInvalid
-from mosaic_workerkit.outbox import OutboxReader, outbox_dir
+from mosaic_workerkit.outbox import CommittedMark, OutboxReader, outbox_dir
 from mosaic_workerkit.progress import read_progress
 from mosaic_workerkit.shipper.pulse import worker_notes
 from mosaic_workerkit.stephash import step_hash
-from mosaic_workerkit.telemetry import Telemetry
+from mosaic_workerkit.telemetry import NO_EPISODE, PATIENCE_STEPS, PlainStep, Telemetry
 
 HASH = b"12345678"
 
@@ -53,8 +55,9 @@ def telemetry(folder: Path) -> Iterator[Telemetry]:
         yield opened
 
 
-def written(folder: Path) -> list[Record]:
+def written(folder: Path, first: int = 1) -> list[Record]:
     reader = OutboxReader(outbox_dir(folder, 1))
+    reader.seek(first)
     records: list[Record] = []
     while region := reader.read():
         head = BatchHead(RUN_ID, 1, "worker", region.seq0, region.n)
@@ -384,3 +387,158 @@ def test_a_link_inside_the_run_names_its_file(folder: Path, telemetry: Telemetry
     (folder / "latest.bin").symlink_to("step-1.bin")
     telemetry.checkpoint("latest.bin", 1, "periodic")
     assert [entry["path"] for entry in read_manifest(folder)] == ["step-1.bin"]
+
+
+def test_steps_without_an_episodes_end_are_noted(folder: Path, telemetry: Telemetry) -> None:
+    """After 50,000 recorded steps without one episode's end a note says so, until one ends."""
+    telemetry.config({})
+    for step in range(1, PATIENCE_STEPS + 2_000):
+        if step < 1_000:
+            telemetry.metric("loss", step, 0.5)  # counts for nothing
+        telemetry.step(0, 0, step, 0, 0.0, 0, HASH)
+        if step == PATIENCE_STEPS - 1:
+            assert worker_notes(folder) == []
+    (note,) = worker_notes(folder)
+    assert note.startswith("No episode has ended in more than 50,000 recorded steps")
+    assert "has no time limit" in note
+    (log,) = [record for record in written(folder) if isinstance(record, Log)]
+    assert (log.level, log.message) == ("warning", note)
+    telemetry.episode(0, 0, 51_999, 0.0, 1, 1.0, 51_999)
+    assert worker_notes(folder) == []
+
+
+def test_plain_steps_without_an_episodes_end_are_noted(folder: Path, telemetry: Telemetry) -> None:
+    """The short way of a step counts too, and a worker's own note on the matter stands."""
+    telemetry.config({})
+    for step in range(1, PATIENCE_STEPS + 2_000):
+        telemetry.plain_steps([(0, 0, step, 0, 0.0, 0, b"")], has_observations=False)
+    assert worker_notes(folder)[0].startswith("No episode has ended in more than 50,000")
+    with Telemetry.open(make_run_folder(folder.parent / "other")) as other:
+        other.config({})
+        other.note(NO_EPISODE, "of a known cause")
+        for step in range(1, PATIENCE_STEPS + 2_000):
+            other.plain_steps([(0, 0, step, 0, 0.0, 0, b"")], has_observations=False)
+        assert worker_notes(folder.parent / "other") == ["of a known cause"]
+
+
+def test_steps_with_episodes_are_not_noted(folder: Path, telemetry: Telemetry) -> None:
+    """Where an episode has ended there is no note, however many steps follow."""
+    telemetry.config({})
+    telemetry.episode(0, 0, 1, 0.0, 1, 1.0, 1)
+    for step in range(1, PATIENCE_STEPS + 2_000):
+        telemetry.step(0, 1, step, 0, 0.0, 0, HASH)
+    assert worker_notes(folder) == []
+
+
+@pytest.mark.parametrize("count", [1, 4, 7, 999, 1000, 1001])
+@pytest.mark.parametrize("has_observations", [True, False])
+@pytest.mark.parametrize("size", [0, 5_000, MAX_EVENT_BYTES + 1])
+def test_plain_steps_are_the_same_events(
+    folder: Path, telemetry: Telemetry, count: int, has_observations: bool, size: int
+) -> None:
+    """`plain_steps` writes what as many calls of `step` write: for all rewards, flags and sizes, across cuts."""
+    telemetry.config({})
+    rewards = [1.0, 1.0, -0.0, 0.0, math.inf, 1e-300, 1.0]
+    plain: list[PlainStep] = []
+    for number in range(2_500):
+        flags = number % 4 if number % 7 == 0 else 0
+        seen = number.to_bytes(4, "little") + bytes(0 if number % 500 else size)
+        plain.append((1, 2, number, number % 3, rewards[number % 7], flags, seen))
+    for start in range(0, len(plain), count):
+        telemetry.plain_steps(plain[start : start + count], has_observations=has_observations)
+    for env, episode, step, action, reward, flags, seen in plain:
+        digest = step_hash(np.frombuffer(seen, np.uint8), reward, flags)
+        shown = seen if has_observations else None
+        telemetry.step(env, episode, step, action, reward, flags, digest, 0, shown)
+    steps = [record for record in written(folder) if isinstance(record, Step)]
+    assert len(steps) == 2 * len(plain)
+    for fast, usual in zip(steps[: len(plain)], steps[len(plain) :], strict=True):
+        assert (fast.seq < usual.seq, fast.dt <= usual.dt) == (True, True)
+        usual.seq, usual.dt = fast.seq, fast.dt
+        assert fast == usual
+
+
+def test_plain_steps_keep_the_contract(folder: Path, telemetry: Telemetry) -> None:
+    """`plain_steps` is refused before the config, after the end and after closing, as `step` is."""
+    steps: list[PlainStep] = [(0, 0, 1, 0, 0.0, 0, b"")]
+    with pytest.raises(ContractViolation, match="call config"):
+        telemetry.plain_steps(steps, has_observations=False)
+    telemetry.config({})
+    with pytest.raises(ContractViolation, match="plain values"):
+        telemetry.plain_steps([(0, 0, 1, object(), 0.0, 0, b"")], has_observations=False)
+    telemetry.lifecycle("done")
+    with pytest.raises(ContractViolation, match="terminal"):
+        telemetry.plain_steps(steps, has_observations=False)
+    telemetry.close()
+    with pytest.raises(ContractViolation):
+        telemetry.plain_steps(steps, has_observations=False)
+    assert len(written(folder)) == 2
+
+
+def test_plain_steps_thin_and_resume(tmp_path: Path) -> None:
+    """At a full outbox under policy `thin` plain steps are dropped and counted, and go on when there is room."""
+    folder = make_run_folder(tmp_path / "run", outbox_bytes=17 * MIB, when_outbox_full="thin")
+    with Telemetry.open(folder) as telemetry:
+        telemetry.config({})
+        steps: list[PlainStep] = [(0, 0, 1, 0, 0.0, 0, bytes(100_000))] * 4
+        for _ in range(60):
+            telemetry.plain_steps(steps, has_observations=True)
+        kept = telemetry.next_seq - 2
+        assert 0 < kept < 240
+        CommittedMark(outbox_dir(folder, 1)).move(telemetry.next_seq - 1)
+        while telemetry.next_seq == kept + 2:
+            telemetry.plain_steps(steps, has_observations=True)
+        later = written(folder, kept + 2)
+        (thinned,) = [record for record in later if isinstance(record, Extra)]
+        assert thinned.type == THINNED
+        assert thinned.data["steps"] >= 240 - kept
+        assert [type(record) for record in later].count(Step) == 4
+
+
+@pytest.mark.parametrize(
+    "observation",
+    [
+        np.zeros((900, 900, 3), np.uint8),
+        np.zeros(MAX_EVENT_BYTES, np.uint8),
+        [0.5] * 300_000,
+        "x" * 3_000_000,
+        {"camera": np.zeros((900, 900, 3), np.uint8), "at": 3},
+    ],
+    ids=["picture", "at the limit", "list", "text", "dict"],
+)
+def test_a_step_that_is_too_large_is_kept_without_its_observation(
+    folder: Path, telemetry: Telemetry, observation: Any
+) -> None:
+    """An observation larger than an event costs itself alone: it is named once, counted, and the run goes on."""
+    telemetry.config({})
+    telemetry.episode_start(0, 0, {"way": "seed", "seed": 1}, HASH, observation)
+    for step in range(1, 4):
+        telemetry.step(0, 0, step, 7, 0.5, 0, HASH, observation=observation)
+    telemetry.step(0, 0, 4, 7, 0.5, 1, HASH, observation=b"small")
+    (note,) = worker_notes(folder)
+    assert note.startswith("An event is too large: the start of episode 0 is kept without its")
+    telemetry.lifecycle("done")
+    records = written(folder)
+    assert [record.seq for record in records] == list(range(1, len(records) + 1))
+    (start,) = [record for record in records if isinstance(record, EpisodeStart)]
+    assert (start.reset, start.observation) == ({"way": "seed", "seed": 1}, None)
+    steps = [record for record in records if isinstance(record, Step)]
+    assert [step.step for step in steps] == [1, 2, 3, 4]
+    assert [step.observation for step in steps] == [None, None, None, b"small"]
+    assert {(step.action, step.reward, step.hash) for step in steps} == {(7, 0.5, HASH)}
+    first, last = [record for record in records if isinstance(record, Log)]
+    assert str(MAX_EVENT_BYTES) in first.message
+    assert last.message.startswith("4 events were too large")
+    assert isinstance(records[-1], Lifecycle)
+
+
+def test_a_step_with_a_huge_action_is_kept_too(folder: Path, telemetry: Telemetry) -> None:
+    """An action that is too large is left out as well, and the report says so; one such step is told once."""
+    telemetry.config({})
+    telemetry.step(0, 0, 1, bytes(3_000_000), 0.5, 1, HASH, observation=bytes(9))
+    telemetry.close()
+    _, step, log = written(folder)
+    assert isinstance(step, Step)
+    assert (step.action, step.observation, step.reward) == (None, None, 0.5)
+    assert isinstance(log, Log)
+    assert "without its action and observation" in log.message

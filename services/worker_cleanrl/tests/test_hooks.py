@@ -11,6 +11,7 @@ from tests.scripts.odd import add_odd_script
 
 from mosaic_worker_cleanrl.errors import HookNotInstalled
 from mosaic_worker_cleanrl.launch.patch import replaced
+from mosaic_workerkit.shipper.pulse import worker_notes
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -48,6 +49,40 @@ def test_a_run_without_episodes_warns(tmp_path: Path, make_spec: Any) -> None:
     assert len(warnings) == 1
     assert "Not one episode has ended in 20000 steps" in warnings[0]["message"]
     assert of_type(finished.events, "checkpoint")[-1]["step"] == 25000
+
+
+@pytest.mark.parametrize("level", ["metrics", "episodes", "replay"])
+@pytest.mark.parametrize(
+    ("environment", "steps", "cause"),
+    [
+        ("Endless-v0", 20_000, "Endless-v0 has no time limit"),
+        ("Long-v0", 50_000, "an episode of Long-v0 may have 108,000 steps"),
+    ],
+)
+def test_a_run_without_episodes_is_noted_with_the_likely_cause(
+    tmp_path: Path, make_spec: Any, level: str, environment: str, steps: int, cause: str
+) -> None:
+    """After 50,000 steps at the latest the run shows a note on why no episode may have ended, at every level."""
+    spec = make_spec(algorithm="odd", environment=environment, steps=steps + 1_000, record=level)
+    finished = run(tmp_path / "run", spec, add_odd_script)
+    assert finished.code == 0, finished.stderr
+    (note,) = worker_notes(finished.folder)
+    assert note.startswith(f"Not one episode has ended in {steps} steps")
+    assert cause in note
+    warnings = [e for e in of_type(finished.events, "log") if e["level"] == "warning"]
+    assert [warning["message"] for warning in warnings] == [note]
+
+
+@pytest.mark.parametrize("level", ["metrics", "episodes", "replay"])
+def test_the_note_is_taken_back_when_an_episode_ends(
+    tmp_path: Path, make_spec: Any, level: str
+) -> None:
+    """Once an episode has ended nothing says any more that none has."""
+    spec = make_spec(algorithm="odd", environment="Late-v0", steps=30_000, record=level)
+    finished = run(tmp_path / "run", spec, add_odd_script)
+    assert finished.code == 0, finished.stderr
+    assert any(e["level"] == "warning" for e in of_type(finished.events, "log"))
+    assert worker_notes(finished.folder) == []
 
 
 def test_a_missing_place_to_listen_is_an_error() -> None:

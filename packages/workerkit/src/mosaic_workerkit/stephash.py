@@ -9,7 +9,10 @@ import numpy as np
 from mosaic_workerkit.plain import raw_bytes
 
 HASH_BYTES = 8
-_outcome = struct.Struct("<dB").pack
+pack_outcome = struct.Struct("<dB").pack
+"""Reward and flags as the hash has them."""
+new_hasher = blake2b(digest_size=HASH_BYTES).copy
+"""Make a hasher: a copy of an empty one takes half the time of a new one."""
 _int64 = struct.Struct("<q").pack
 
 
@@ -26,7 +29,9 @@ def step_hash(observation: Any, reward: float = 0.0, flags: int = 0) -> bytes:
         data = observation.tobytes() if observation.dtype.isnative else raw_bytes(observation)
     else:
         data = _observation_bytes(observation)
-    return blake2b(data + _outcome(reward, flags), digest_size=HASH_BYTES).digest()
+    hasher = new_hasher()
+    hasher.update(data + pack_outcome(reward, flags))
+    return hasher.digest()
 
 
 def _observation_bytes(observation: Any) -> bytes:

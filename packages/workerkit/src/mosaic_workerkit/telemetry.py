@@ -30,11 +30,11 @@ from mosaic_contracts.wire import (
     Episode,
     EpisodeStart,
     Extra,
+    Kind,
     Lifecycle,
     Log,
     Metric,
     Record,
-    Step,
     decode_record,
 )
 from mosaic_workerkit.artifacts import (
@@ -43,21 +43,39 @@ from mosaic_workerkit.artifacts import (
     inside_run,
     measure,
 )
-from mosaic_workerkit.errors import ArtifactPathRefused, ContractViolation, RunFolderInvalid
+from mosaic_workerkit.errors import (
+    ArtifactPathRefused,
+    ContractViolation,
+    EventTooLarge,
+    RunFolderInvalid,
+)
 from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
 from mosaic_workerkit.own_files import SETTLE_S
 from mosaic_workerkit.plain import act_value, plain_hook
 from mosaic_workerkit.progress import ProgressWriter
+from mosaic_workerkit.stephash import new_hasher, pack_outcome, step_hash
 
 TERMINAL_PHASES = frozenset({"done", "stopped", "error"})
 LOG_LEVELS = frozenset({"debug", "info", "warning", "error"})
 MAX_LOG_CHARS = 16 * 1024
 MAX_NOTE_CHARS = 500
+PATIENCE_STEPS = 50_000
+"""More recorded steps without the end of one episode are worth a note."""
+NO_EPISODE = "no-episode"
+"""Name of that note; a worker that knows the cause sets it itself."""
+_NEVER = 2**63
+_REDUCED = "event-too-large"
+"""Name of the note on events that are kept without a part."""
 _EXTRA_TYPE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 
 _POLICY = int(Actor.POLICY)
 """Plain, for `step` takes what is no exact int the long way."""
+_STEP = int(Kind.STEP)
+PlainStep = tuple[int, int, int, Any, float, int, bytes]
+"""See `Telemetry.plain_steps`."""
+_StepFields = tuple[int, int, int, Any, float, int, bytes, int, Any]
+"""Of a `Step`: env, episode, step, action, reward, flags, hash, actor, observation."""
 
 _decode = msgspec.msgpack.decode
 _encode = msgspec.msgpack.Encoder(enc_hook=plain_hook).encode
@@ -94,6 +112,12 @@ class Telemetry:
         self.ended: str | None = None
         """Phase of the terminal lifecycle once it is written."""
         self._may_step = False
+        self._steps = 0
+        """Recorded steps."""
+        self._patience = PATIENCE_STEPS if spec.record.has_episodes else _NEVER
+        """After more steps than that it is noted that no episode has ended."""
+        self._reduced = 0
+        """Events that were kept without what made them too large."""
 
     @classmethod
     def open(cls, run_dir: str | Path) -> Self:
@@ -127,12 +151,9 @@ class Telemetry:
         """One environment step: `step` from 1 within `episode` (from 0) of sub-environment `env`.
 
         Arrays become raw little-endian bytes; `encode_value` puts values into the form of their space. This is
-        the one event that policy `thin` may drop, counted.
+        the one event that policy `thin` may drop, counted. A step that is larger than an event may be is kept
+        without its observation; the first one is reported, all are counted.
         """
-        outbox = self._outbox
-        if outbox.thinned and not self._resume():
-            outbox.thinned += 1
-            return
         if not self._may_step:
             self._refuse("step")
         if not (
@@ -153,14 +174,48 @@ class Telemetry:
             raise ContractViolation(
                 "a step's hash is 8 bytes: use step_hash(observation, reward, flags)"
             )
-        dt = (_monotonic_ns() - self._t0_ns) // 1000
-        record = Step(
-            outbox.next_seq, dt, env, episode, step, action, reward, flags, hash, actor, observation
+        self._write_step(
+            (env, episode, step, action, reward, flags, hash, actor, observation),
         )
+
+    def plain_steps(self, steps: Sequence[PlainStep], *, has_observations: bool) -> None:
+        """Write what `step` writes, for the steps of a vector environment at once, whose values are plain already.
+
+        All are durable when it returns, in the order given, in half the time of as many calls.
+
+        Args:
+            steps: env, episode, step, action (as the wire has it), reward (an exact `float`), flags, and the bytes of
+                the observation, of which the hash is made as `step_hash` makes it.
+            has_observations: whether the bytes are recorded too.
+        """
+        if not self._may_step:
+            self._refuse("step")
+        outbox = self._outbox
+        seq = outbox.next_seq
+        dt = (_monotonic_ns() - self._t0_ns) // 1000
+        known: float | None = None
+        records = []
         try:
-            self._append(_encode(record), may_drop=True)
+            for env, episode, step, action, reward, flags, seen in steps:
+                if reward is not known or flags:  # most rewards of a vector step are one object
+                    outcome = pack_outcome(reward, flags)
+                    known = None if flags else reward
+                hasher = new_hasher()
+                hasher.update(seen + outcome)
+                hash = hasher.digest()
+                shown = seen if has_observations else None
+                # A tuple has the bytes of a `Step` and is made in half the time.
+                fields = (_STEP, seq, dt, env, episode, step, action, reward, flags, hash, 0, shown)
+                records.append(_encode(fields))
+                seq += 1
         except TypeError as error:
-            raise ContractViolation(f"step: {error}; give plain values or arrays") from error
+            raise ContractViolation(f"step: {error}; give plain values") from error
+        if self._mask is not None or outbox.thinned or not outbox.append_all(records):
+            self._write_each(steps, has_observations)
+            return
+        self._steps = done = self._steps + len(records)
+        if done > self._patience:
+            self._report_no_episode()
 
     def metric(self, name: str, step: int | None, value: float) -> None:
         """One scalar; NaN and infinities are kept as they are."""
@@ -194,9 +249,19 @@ class Telemetry:
         """A reset; `reset` says how to rebuild it, `hash` is `step_hash(observation)`."""
         self._ready("episode_start")
         seen = None if observation is None else act_value(observation)
-        self._fact(
-            EpisodeStart(self.next_seq, self._dt(), int(env), int(episode), dict(reset), hash, seen)
+        start = EpisodeStart(
+            self.next_seq, self._dt(), int(env), int(episode), dict(reset), hash, seen
         )
+        try:
+            self._fact(start)
+        except EventTooLarge as error:
+            if seen is None:
+                raise
+            start.observation = None
+            self._fact(start)
+            self._report_reduced(
+                f"the start of episode {start.episode}", "its observation", str(error)
+            )
 
     def episode(
         self,
@@ -223,6 +288,10 @@ class Telemetry:
             float(duration_s),
             int(global_step),
         )
+        if self._patience != _NEVER:
+            self._patience = _NEVER
+            if NO_EPISODE in self._notes:
+                self.note(NO_EPISODE, None)
         # plain numbers only: nothing in it could be refused later, so it is not read back, which would double its cost
         self._append(_encode(record))
 
@@ -252,6 +321,8 @@ class Telemetry:
             self._ready("lifecycle")
         elif self.ended:
             self._refuse("lifecycle")
+        if phase in TERMINAL_PHASES:
+            self._count_reduced()
         self._fact(Lifecycle(self.next_seq, self._dt(), phase, dict(data or {})))
         if phase in TERMINAL_PHASES:
             self.ended = phase
@@ -365,6 +436,7 @@ class Telemetry:
         """Let go of the outbox. Counts of thinned steps that were not told yet are told."""
         if self._outbox.thinned and not self.ended:
             self._tell_thinned()
+        self._count_reduced()
         self._may_step = False
         self._outbox.close()
         self._progress.close()
@@ -390,6 +462,74 @@ class Telemetry:
             return False
         self._tell_thinned()
         return True
+
+    def _write_step(self, fields: _StepFields) -> None:
+        if self._outbox.thinned and not self._resume():
+            self._outbox.thinned += 1
+            return
+        try:
+            self._append_step(fields)
+        except EventTooLarge as error:
+            self._append_reduced(fields, error)
+        self._steps += 1
+        if self._steps > self._patience:
+            self._report_no_episode()
+
+    def _write_each(self, steps: Sequence[PlainStep], has_observations: bool) -> None:
+        for env, episode, step, action, reward, flags, seen in steps:
+            digest = step_hash(seen, reward, flags)
+            shown = seen if has_observations else None
+            self._write_step((env, episode, step, action, reward, flags, digest, _POLICY, shown))
+
+    def _append_step(self, fields: _StepFields) -> None:
+        try:
+            data = _encode((_STEP, self.next_seq, self._dt(), *fields))
+        except TypeError as error:
+            raise ContractViolation(f"step: {error}; give plain values or arrays") from error
+        self._append(data, may_drop=True)
+
+    def _append_reduced(self, fields: _StepFields, error: EventTooLarge) -> None:
+        """Keep of a step what fits: first without its observation, then without its action too."""
+        env, episode, step, action, reward, flags, hash, actor, _observation = fields
+        for without, kept in (("its observation", action), ("its action and observation", None)):
+            try:
+                self._append_step((env, episode, step, kept, reward, flags, hash, actor, None))
+            except EventTooLarge:
+                continue
+            self._report_reduced(f"step {step} of episode {episode}", without, str(error))
+            return
+        raise error
+
+    def _report_no_episode(self) -> None:
+        """Report once that episodes do not end, or are not reported; a worker's own note on it stands."""
+        self._patience = _NEVER - 1
+        if NO_EPISODE in self._notes:
+            return
+        words = (
+            f"No episode has ended in more than {PATIENCE_STEPS:,} recorded steps, so no return is shown. Likely "
+            "causes: the environment has no time limit and is never solved, or the worker does not report the ends of "
+            "episodes (`episode`)."
+        )
+        self.note(NO_EPISODE, words)
+        self.log("warning", words, {"steps": self._steps})
+
+    def _report_reduced(self, what: str, without: str, why: str) -> None:
+        self._reduced += 1
+        if self._reduced > 1:
+            return
+        words = f"An event is too large: {what} is kept without {without}"
+        self.note(_REDUCED, f"{words}. Others like it are kept so too, and counted.")
+        self.log("warning", f"{words} ({why}). Others like it are counted.", {"count": 1})
+
+    def _count_reduced(self) -> None:
+        """Log how many events there were in all, unless the first report has said it."""
+        if self._reduced > 1 and self._may_step:
+            count, self._reduced = self._reduced, 0
+            self.log(
+                "warning",
+                f"{count:,} events were too large and are kept without their observations",
+                {"count": count},
+            )
 
     def _tell_thinned(self) -> None:
         count = self._outbox.thinned

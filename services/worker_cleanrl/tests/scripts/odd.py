@@ -22,9 +22,23 @@ class Endless(gymnasium.Env[Any, Any]):
         return np.zeros(4, np.float32), 0.0, False, False, {}
 
 
+class Late(Endless):
+    """Its first episode ends after 25,000 steps."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        self._steps = 0
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self._steps += 1
+        return np.zeros(4, np.float32), 0.0, self._steps == 25_000, False, {}
+
+
 def add_odd_script() -> None:
-    """Make the odd script and its environment known to this worker."""
+    """Make the odd script and its environments known to this worker."""
     gymnasium.register("Endless-v0", lambda **_: Endless())
+    gymnasium.register("Late-v0", lambda **_: Late())
+    gymnasium.register("Long-v0", lambda **_: Endless(), max_episode_steps=108_000)
     SCRIPTS["odd"] = Script(
         id="odd",
         module="tests.scripts.odd_script",

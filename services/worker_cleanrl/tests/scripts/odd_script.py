@@ -41,6 +41,8 @@ if __name__ == "__main__":
     if args.fail:
         raise ArithmeticError("the odd script was told to fail")
     if args.step:
-        for _ in range(args.total_timesteps):
-            envs.step([0])
+        for step in range(args.total_timesteps):
+            _, _, ended, _, _ = envs.step([0])
+            if ended[0]:
+                writer.add_scalar("charts/episodic_return", 0.0, step)
     print("the end")

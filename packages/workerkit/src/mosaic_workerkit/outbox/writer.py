@@ -12,6 +12,7 @@ import os
 import select
 import time
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from zlib import crc32
 
@@ -127,6 +128,26 @@ class OutboxWriter:
         self._at = end
         self.next_seq = seq = self.next_seq + 1
         # Only now, and in one store, is the record there for a reader.
+        self._words[_WORD] = seq * _UNIT + end  # type: ignore[index]
+        if seq == self._cut_seq:
+            self._cut()
+        return True
+
+    def append_all(self, records: Sequence[bytes]) -> bool:
+        """Store several records, published at once, where no cut and no new segment comes between them.
+
+        Returns:
+            False where one does; then nothing is stored, and each record has to be appended by itself.
+        """
+        data = b"".join(records)
+        at = self._at
+        end = at + len(data)
+        seq = self.next_seq + len(records)
+        if end > self._limit or seq > self._cut_seq:
+            return False
+        self._map[at:end] = data  # type: ignore[index] # see `append`
+        self._at = end
+        self.next_seq = seq
         self._words[_WORD] = seq * _UNIT + end  # type: ignore[index]
         if seq == self._cut_seq:
             self._cut()

@@ -51,11 +51,16 @@ def environment_hooks(session: Session) -> Iterator[None]:
         return reset
 
     def hear_step(original: _Function) -> _Function:
-        before_step = session.before_step
+        before_step, batch = session.before_step, session.batch
 
         def step(envs: Any, actions: Any) -> Any:
             before_step(envs)
-            return original(envs, actions)
+            batch.is_open = True
+            try:
+                return original(envs, actions)
+            finally:
+                batch.is_open = False
+                batch.write()
 
         return step
 

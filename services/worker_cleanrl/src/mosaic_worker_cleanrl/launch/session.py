@@ -5,15 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.spec import RunSpec
+from mosaic_worker_cleanrl.launch.batch import StepBatch
 from mosaic_worker_cleanrl.launch.checkpoint import collect_state, has_networks, save_state
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.plan import Plan
 from mosaic_workerkit.control import StopFlag
-from mosaic_workerkit.telemetry import Telemetry
+from mosaic_workerkit.telemetry import NO_EPISODE, Telemetry
 
 _PATIENCE_STEPS = 20_000
 _PATIENCE_EPISODES = 10
 """Without an episode's end after so many steps, and so many times the longest episode, something is wrong."""
+_MOST_PATIENCE_STEPS = 50_000
+"""After so many steps a person should know, also where episodes may be longer."""
 
 
 class Session:
@@ -35,7 +38,11 @@ class Session:
         """Environment steps begun, over all sub-environments of the vector environment that trains."""
         self.environments_made = 0
         self.writers_made = 0
-        self.episodes_ended = 0
+        self._has_ended_one = False
+        """Whether an episode has ended."""
+        self._is_noted = False
+        """Whether the run says that none has."""
+        self.batch = StepBatch(telemetry, has_observations=spec.record.has_observations)
         self._stop = stop
         self._progress: Callable[..., None] = telemetry.progress
         self._training: Any = None
@@ -44,6 +51,13 @@ class Session:
         self._patience_steps = self._patience()
         self._next_look = min(self._next_checkpoint, self._patience_steps)
         """Until then a step has nothing to do but to count."""
+
+    def episode_ended(self) -> None:
+        """Take back the note that none has."""
+        self._has_ended_one = True
+        if self._is_noted:
+            self._is_noted = False
+            self.telemetry.note(NO_EPISODE, None)
 
     def before_reset(self, envs: Any) -> None:
         """Safe point: networks exist, nothing was trained since the last step."""
@@ -125,14 +139,28 @@ class Session:
     def _patience(self) -> int:
         longest = self.plan.probe.max_steps if self.plan.probe is not None else None
         num_envs = int(self.plan.arguments.get("num_envs", 1))
-        return max(_PATIENCE_STEPS, _PATIENCE_EPISODES * (longest or 0) * num_envs)
+        patience = max(_PATIENCE_STEPS, _PATIENCE_EPISODES * (longest or 0) * num_envs)
+        return min(patience, _MOST_PATIENCE_STEPS)
 
     def _complain(self) -> None:
         self._patience_steps = 2**63
-        if self.spec.record.has_episodes and self.episodes_ended == 0:
-            self.telemetry.log(
-                "warning",
-                f"Not one episode has ended in {self.global_step} steps. Look at the environment's time limit; "
-                "a return cannot be shown until one ends.",
-                {"global_step": self.global_step},
+        if not self._has_ended_one:
+            words = (
+                f"Not one episode has ended in {self.global_step} steps, so no return can be shown. "
+                f"Likely cause: {self._why_no_episode_ends()}."
             )
+            self._is_noted = True
+            self.telemetry.note(NO_EPISODE, words)
+            self.telemetry.log("warning", words, {"global_step": self.global_step})
+
+    def _why_no_episode_ends(self) -> str:
+        """Say what the environment's time limit has to do with it."""
+        name = self.spec.environment
+        limit = self.plan.probe.max_steps if self.plan.probe is not None else None
+        if limit is None:
+            return (
+                f"{name} has no time limit, and the agent has not reached an end; register the environment with "
+                "max_episode_steps"
+            )
+        together = limit * int(self.plan.arguments.get("num_envs", 1))
+        return f"an episode of {name} may have {limit:,} steps, so the first one may end as late as step {together:,}"

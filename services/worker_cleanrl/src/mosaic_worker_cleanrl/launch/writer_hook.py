@@ -11,6 +11,8 @@ from mosaic_worker_cleanrl.launch.patch import replaced
 from mosaic_worker_cleanrl.launch.session import Session
 
 _Function = Callable[..., Any]
+_RETURN = "charts/episodic_return"
+"""What every script of CleanRL calls an episode's return."""
 
 
 @contextmanager
@@ -56,6 +58,8 @@ def writer_hooks(session: Session, folder: Path | None) -> Iterator[None]:
             # One-element arrays and tensors are what the scripts pass; item() takes both.
             value = scalar_value.item() if hasattr(scalar_value, "item") else scalar_value
             tell(tag, global_step, value)
+            if tag == _RETURN:  # at level `metrics` nothing else says that an episode has ended
+                session.episode_ended()
             if folder is not None:
                 original(writer, tag, scalar_value, global_step, *args, **kwargs)
             session.safe_point()
