@@ -173,7 +173,9 @@ class StackUnderTest:
 
         def final() -> RunView | None:
             view = self.run(run_id)
-            return view if view.state.is_final and not view.telemetry_pending else None
+            # one that is shown as last known, while the scheduler is away, is not its word
+            is_over = view.state.is_final and not view.telemetry_pending and not view.stale
+            return view if is_over else None
 
         return until(final, f"{run_id} is final and stored", within_s)
 

@@ -119,7 +119,8 @@ def test_a_run_of_ours_imports_nothing_of_its_surroundings(stack: StackInSurroun
     view = stack.wait_final(view.run_id)
     assert view.state is RunState.SUCCEEDED, view.end
     assert view.summary is not None
-    assert (view.summary.steps, view.summary.gaps) == (200, 0)
+    assert view.summary.events >= 200
+    assert view.summary.gaps == 0
 
 
 def test_a_program_of_a_person_gets_its_surroundings(stack: StackInSurroundings) -> None:

@@ -44,17 +44,15 @@ def inside_run(run_dir: Path, path: str | Path) -> str:
     """
     root = run_dir.resolve()
     try:
-        full = (root / path).resolve(strict=True)
-    except FileNotFoundError as error:
-        raise ArtifactPathRefused(
-            f"{path} does not exist; announce a file when it is complete"
-        ) from error
+        full = (root / path).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a loop of links
         raise ArtifactPathRefused(f"{path} cannot be resolved: {error}") from error
     if full == root or not full.is_relative_to(root):
         raise ArtifactPathRefused(
             f"{path} is not inside the run folder; write run files below {root}"
         )
+    if not os.path.lexists(full):
+        raise ArtifactPathRefused(f"{path} does not exist; announce a file when it is complete")
     where = full.relative_to(root).as_posix()
     try:
         where.encode()
