@@ -164,7 +164,7 @@ def use_side(name: str) -> Callable[[Client], None]:
     def use(client: Client) -> None:
         watch_run(client)
         watch = client.window.watch
-        page = {"files": watch.files, "episodes": watch._episodes, "details": watch.details}[name]
+        page = {"files": watch.files, "episodes": watch.episodes, "details": watch.details}[name]
         watch.tabs.setCurrentWidget(page)
         view = page if isinstance(page, QAbstractItemView) else page.findChild(QAbstractItemView)
         assert view is not None

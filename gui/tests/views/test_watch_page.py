@@ -261,6 +261,19 @@ def test_stop_is_seen_at_once(qtbot: QtBot, shown: Shown) -> None:
     assert shown.button("watch.stop").isEnabled()
 
 
+def test_sample_is_named_above_the_episodes_and_hides_no_tab(shown: Shown) -> None:
+    """A long sentence stands with the table; names of tabs stay short, so that all of them fit."""
+    shown.watch(summary=summary(0, episodes=810, episodes_played=3022))
+    shown.model.take_episodes([EpisodeRow(attempt=1, env=0, episode=7, length=3)])
+    shown.page.tabs.setCurrentWidget(shown.page.episodes)
+    assert shown.page.sample.isVisible()
+    assert shown.page.sample.text().startswith("3,022 episodes were played and 810 of them")
+    assert "Episodes" in shown.tabs()
+    shown.store.replace_runs([run(0, revision=2, summary=summary(0, episodes=3))])
+    shown.page.refresh()
+    assert not shown.page.sample.isVisible()
+
+
 @pytest.mark.parametrize("follows", [True, False])
 def test_output_stays_at_its_end_when_the_end_card_comes(shown: Shown, follows: bool) -> None:
     """The reason of an end is in the last line: what takes height from the output hides the first ones instead."""

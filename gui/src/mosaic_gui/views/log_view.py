@@ -117,6 +117,8 @@ class LogView(QWidget):
         """Another run's output is read from its end, whatever was read of the one before."""
         self._on_reset()
         self.follow.setChecked(True)
+        if self.search.text():
+            self._mark()
 
     def _on_reset(self) -> None:
         self._is_moving = True

@@ -14,7 +14,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.plots.chart_grid import ChartGrid
-from mosaic_gui.state import wording
+from mosaic_gui.state.episodes import sample_words
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.theme.icon import icon
@@ -177,6 +177,18 @@ class WatchPage(QWidget):
         self._show_card()
         self._show_charts()
 
+    def _make_episodes(self) -> QWidget:
+        self.sample = label("", "small", wraps=True)
+        self.sample.setContentsMargins(12, 8, 12, 6)
+        self.episodes = QWidget()
+        self.episodes.setObjectName("side.episodes")
+        layout = QVBoxLayout(self.episodes)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.sample)
+        layout.addWidget(self._episodes, 1)
+        return self.episodes
+
     def _make_plan(self) -> QPlainTextEdit:
         self.plan = QPlainTextEdit()
         self.plan.setObjectName("side.dry_run")
@@ -195,19 +207,10 @@ class WatchPage(QWidget):
         self.tabs.setTabVisible(self.tabs.indexOf(self.plan), bool(text))
 
     def _show_sample(self) -> None:
-        """The tab of episodes says how many of them there are to see."""
-        run = self._model.run
-        summary = run.summary if run is not None else None
-        words = tr("Episodes")
-        if summary is not None and summary.is_sample:
-            words = tr(
-                "Episodes ({recorded} of {played})",
-                recorded=wording.count(summary.episodes),
-                played=wording.count(summary.episodes_played),
-            )
-        at = self.tabs.indexOf(self._episodes)
-        if words != self.tabs.tabText(at):
-            self.tabs.setTabText(at, words)
+        """Above the episodes stands how many there were, where not all were recorded."""
+        words = sample_words(self._model.run) if self._model.run is not None else ""
+        self.sample.setText(words)
+        self.sample.setVisible(bool(words))
 
     def _show_machine(self) -> None:
         hardware = self._hardware
@@ -295,13 +298,13 @@ class WatchPage(QWidget):
         side = frame("panel")
         self.tabs.setDocumentMode(True)
         self.details = DetailsPanel(self._model, _table(self._model.details, "details.table"))
-        self._episodes = _table(self._model.episodes, "side.episodes")
+        self._episodes = _table(self._model.episodes, "episodes.table")
         self._episodes.setAccessibleName(tr("Episodes of the run"))
         self.files = FilesPanel(self._model)
         self.log.setObjectName("side.log")
         self.tabs.addTab(self.log, tr("Log"))
         self.tabs.addTab(self.details, tr("Details"))
-        self.tabs.addTab(self._episodes, tr("Episodes"))
+        self.tabs.addTab(self._make_episodes(), tr("Episodes"))
         self.tabs.addTab(self.files, tr("Files"))
         self.tabs.addTab(self._make_plan(), tr("Dry run"))
         _hand_focus_to_bar(self.tabs, tr("About the run"))
@@ -342,7 +345,7 @@ class WatchPage(QWidget):
             self.mind.hide()
 
     def _show_tabs(self) -> None:
-        self._show_tab(self._episodes, self._model.episodes)
+        self._show_tab(self.episodes, self._model.episodes)
         self._show_tab(self.files, self._model.files)
 
     def _show_tab(self, page: QWidget, rows: RowsModel) -> None:
