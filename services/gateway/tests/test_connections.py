@@ -179,12 +179,12 @@ async def test_a_connection_without_a_token_lives_for_seconds(sent: bytes) -> No
 
 async def test_a_connection_with_the_token_outlives_the_deadline() -> None:
     """Once a request has shown the token, its connection has no deadline; closed, it is counted no more."""
-    async with serving(Limits(10, 10, 4, anonymous_s=0.3)) as (port, connections):
+    async with serving(Limits(10, 10, 4, anonymous_s=1.0)) as (port, connections):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for _ in range(3):
             writer.write(KNOWN)
             assert b"200" in await reader.readuntil(b"\r\n\r\n")
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(0.6)
         assert connections.counts == {"anonymous": 0, "authenticated": 1}
         writer.transport.abort()
         await until(lambda: connections.counts == {"anonymous": 0, "authenticated": 0})
@@ -192,14 +192,14 @@ async def test_a_connection_with_the_token_outlives_the_deadline() -> None:
 
 async def test_a_websocket_is_counted_until_it_is_closed() -> None:
     """A connection that became a WebSocket has its place among those with the token, and gives it back."""
-    async with serving(Limits(10, 10, 4, anonymous_s=0.3)) as (port, connections):
+    async with serving(Limits(10, 10, 4, anonymous_s=1.0)) as (port, connections):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(
             b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         )
         assert b"101" in await reader.readuntil(b"\r\n\r\n")
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(1.5)
         assert connections.counts == {"anonymous": 0, "authenticated": 1}
         writer.transport.abort()
         await until(lambda: connections.counts["authenticated"] == 0)
