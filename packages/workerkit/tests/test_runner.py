@@ -1,5 +1,6 @@
 """The runner: real processes, real signals, the true exit in `exit.json`."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -213,6 +214,140 @@ def test_worker_dies_with_its_runner(tmp_path: Path) -> None:
     assert not (folder / "control/exit.json").exists()
     again = start(folder)
     assert again.wait(10) == runner_module.EXIT_ALREADY_RAN
+
+
+_LEAVES = """
+import os, subprocess, sys
+def leave(*argv):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            for fd in range(64):
+                try: os.close(fd)
+                except OSError: pass
+            os.chdir('/')
+            os.execve(argv[0], argv, {{}})
+        os._exit(0)
+    os.wait()
+{leaves}
+print('ready', flush=True)
+import signal; signal.pause()
+"""
+_DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep({mark})"
+_RESPAWNING = """
+import os, sys, time
+stop = time.monotonic() + 30
+while time.monotonic() < stop:
+    if os.fork(): os._exit(0)
+    os.setsid(); open(sys.argv[1], 'w').close(); time.sleep(0.002)
+"""
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        "leave('/bin/sleep', '{mark}')",
+        "for _ in range(20): leave('/bin/sleep', '{mark}')",
+        "leave('/bin/sh', '-c', 'setsid sleep {mark} & setsid sleep {mark}; true')",
+        f"leave(sys.executable, '-S', '-c', {_DEAF!r})",
+    ],
+    ids=["one", "many", "a tree", "deaf"],
+)
+def test_nothing_outlives_a_killed_runner(tmp_path: Path, leaves: str) -> None:
+    """After SIGKILL of the runner every process that the worker left is ended, detached and unmarked ones too."""
+    mark = str(600_000 + int.from_bytes(os.urandom(3), "little"))
+    folder = make_run_folder(
+        tmp_path / "run",
+        worker_argv=python(_LEAVES.format(leaves=leaves.format(mark=mark))),
+        shipper_argv=QUIET_SHIPPER,
+    )
+    process = start(folder)
+    log = folder / "logs/worker.log"
+    until(lambda: log.exists() and "ready" in log.read_text())
+    info = RunnerInfo.model_validate_json((folder / "control/runner.json").read_text())
+    assert until(lambda: _with_argument(mark))
+    process.kill()
+    process.wait()
+    until(lambda: not _with_argument(mark))
+    until(lambda: not is_alive(info.guard_pid or 0))
+    assert not is_alive(info.worker_pid or 0)
+    os.kill(info.shipper_pid or 0, signal.SIGKILL)  # it lives on, to ship what is left
+
+
+def test_a_chain_of_processes_does_not_outlive_a_killed_runner(tmp_path: Path) -> None:
+    """A process that forks and exits all the time, in a new session each, is caught too."""
+    sign = tmp_path / "sign of life"
+    leaves = f"leave(sys.executable, '-S', '-c', {_RESPAWNING!r}, {str(sign)!r})"
+    folder = make_run_folder(
+        tmp_path / "run",
+        worker_argv=python(_LEAVES.format(leaves=leaves)),
+        shipper_argv=QUIET_SHIPPER,
+    )
+    process = start(folder)
+    until(sign.exists)
+    until((folder / "control/runner.json").exists)
+    info = RunnerInfo.model_validate_json((folder / "control/runner.json").read_text())
+    process.kill()
+    process.wait()
+    until(lambda: not is_alive(info.guard_pid or 0), 60.0)
+    written_at = sign.stat().st_mtime_ns
+    time.sleep(0.5)  # that nothing happens has no event
+    assert sign.stat().st_mtime_ns == written_at
+    os.kill(info.shipper_pid or 0, signal.SIGKILL)
+
+
+def _with_argument(mark: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    worker = [pid for pid in found if b"ready" in _command(pid)]
+    return [pid for pid in found if pid not in worker and is_alive(pid)]
+
+
+def _command(pid: int) -> bytes:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
+def test_a_killed_guard_costs_the_worker_and_not_the_report(tmp_path: Path) -> None:
+    """Where the guard itself is killed the worker dies by SIGKILL, as reported, and nothing is left of it."""
+    mark = str(600_000 + int.from_bytes(os.urandom(3), "little"))
+    leaves = f"leave('/bin/sleep', '{mark}')"
+    folder = make_run_folder(
+        tmp_path / "run",
+        worker_argv=python(_LEAVES.format(leaves=leaves)),
+        shipper_argv=QUIET_SHIPPER,
+    )
+    process = start(folder)
+    log = folder / "logs/worker.log"
+    until(lambda: log.exists() and "ready" in log.read_text())
+    info = RunnerInfo.model_validate_json((folder / "control/runner.json").read_text())
+    assert info.guard_pid is not None
+    os.kill(info.guard_pid, signal.SIGKILL)
+    assert process.wait(20) == 0
+    got = report(folder)
+    assert (got.code, got.signal, got.strays) == (None, signal.SIGKILL, 1)
+    assert not _with_argument(mark)
+
+
+def test_the_guard_is_not_taken_for_the_runner(tmp_path: Path) -> None:
+    """Neither its command line nor its environment names the run, so that no sweep of the run ends it too early."""
+    folder = make_run_folder(
+        tmp_path / "run", worker_argv=["sleep", "600"], shipper_argv=QUIET_SHIPPER
+    )
+    process = start(folder)
+    until((folder / "control/runner.json").exists)
+    info = RunnerInfo.model_validate_json((folder / "control/runner.json").read_text())
+    guard = Path(f"/proc/{info.guard_pid}")
+    assert (guard / "cmdline").read_bytes().rstrip(b"\0") == b"mosaic-run-guard"
+    assert (guard / "environ").read_bytes().strip(b"\0") == b""
+    assert sorted(link.name for link in (guard / "fd").iterdir()) == ["0", "1", "2"]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+    assert not is_alive(info.guard_pid or 0)
 
 
 def test_one_runner(tmp_path: Path) -> None:

@@ -100,6 +100,8 @@ class RunnerInfo(PeerModel):
 
     runner_pid: int
     worker_pid: int | None = None
+    guard_pid: int | None = None
+    """Parent of the worker while that lives; None in a container, and from an older runner."""
     shipper_pid: int | None = None
     started_at: float
     """Wall clock, seconds since the epoch."""

@@ -17,9 +17,11 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from mosaic_workerkit.guard import start_guarded
 from mosaic_workerkit.own_files import DELETED, OwnFiles
 from mosaic_workerkit.stray import end_strays, own_ancestors
 
@@ -72,6 +74,7 @@ class Runner:
         self._started_at = time.time()
         self._started_s = time.monotonic()
         self._worker: int | None = None
+        self._guard: int | None = None
         self._shipper: int | None = None
         self._shipper_since = 0.0
         self._shipper_failures = 0
@@ -140,7 +143,7 @@ class Runner:
             with _open_log(self._run_dir / "logs/worker.log") as log:
                 self._files.add_log("logs/worker.log", os.dup(log.fileno()))
                 output = self._begin_capture(log.fileno())
-                self._worker = self._spawn(self._launch["worker_argv"], output, dies=True)
+                self._worker = self._spawn_worker(output)
         except (OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
             _say("worker.not_started", error=str(error))
             return f"cannot execute {self._launch['worker_argv'][:1]}: {error}"
@@ -149,6 +152,13 @@ class Runner:
                 self._capture.close_write_end()
         _say("worker.started", pid=self._worker)
         return None
+
+    def _spawn_worker(self, output_fd: int) -> int:
+        start = partial(self._spawn, self._launch["worker_argv"], output_fd, dies=True)
+        if self._launch.get("image"):
+            return start()  # a container ends with its runner
+        self._guard, worker = start_guarded(start)
+        return worker
 
     def _begin_capture(self, log_fd: int) -> int:
         """Returns where the worker is to write: its log, or the mask in front of it."""
@@ -196,18 +206,18 @@ class Runner:
             _say("shipper.started", pid=self._shipper)
 
     def _spawn(self, argv: list[str], log_fd: int, dies: bool, doors: bool = False) -> int:
-        """Start a child in its own process group; `dies`: with this runner, even when that is killed.
+        """Start a child in its own process group; `dies`: with this process, even when that is killed.
 
         `doors`: it is given the listening sockets.
         """
-        runner = self._pid
+        parent = os.getpid()
 
         def prepare() -> None:
             # Runs between fork and exec of a process with one thread: Python code is safe here.
             if dies:
                 _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-                if os.getppid() != runner:
-                    os._exit(127)  # the runner died before the line above
+                if os.getppid() != parent:
+                    os._exit(127)  # it died before the line above
             signal.signal(signal.SIGHUP, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
@@ -279,7 +289,10 @@ class Runner:
         if self._worker is None:
             return True
         how = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self._worker, how) is not None
+        try:
+            return os.waitid(os.P_PID, self._worker, how) is not None
+        except ChildProcessError:
+            return False  # it is the guard's until it has ended
 
     def _ask_worker_to_stop(self) -> None:
         if self._worker is None:
@@ -435,6 +448,7 @@ class Runner:
         info = {
             "runner_pid": self._pid,
             "worker_pid": self._worker,
+            "guard_pid": self._guard,
             "shipper_pid": self._shipper,
             "started_at": self._started_at,
             "attempt": self._launch["attempt"],

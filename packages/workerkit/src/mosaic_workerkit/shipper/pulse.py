@@ -89,4 +89,5 @@ def _worker(run_dir: Path) -> tuple[int | None, ProcessState | None]:
         return pid, None
     process = process_state(pid)
     # Another parent: the number was given to somebody else.
-    return pid, process if process and process.parent == info["runner_pid"] else None
+    parents = (info["runner_pid"], info.get("guard_pid"))
+    return pid, process if process and process.parent in parents else None
