@@ -186,6 +186,7 @@ class Listener(socket.socket):
 
         Raises:
             BlockingIOError: there is none now, or enough were accepted in this turn of the loop.
+            OSError: there is no file descriptor, not even to refuse a connection.
         """
         if self.connections is None:
             return super().accept()
@@ -200,9 +201,11 @@ class Listener(socket.socket):
             if error.errno not in _EXHAUSTED:
                 raise
             self.connections.exhausted()
-            self._refuse_one()
-            # asyncio would log a traceback here for each of 2,048 tries
-            raise BlockingIOError from error
+            # asyncio goes on to try 2,048 times in this turn, and would log a traceback for each try that fails.
+            self._accepted = self.connections.limits.batch
+            if self._refuse_one():
+                raise BlockingIOError from error
+            raise  # nothing could be taken off the queue: asyncio does not watch the socket for the next second
         connection = Connection(self.family, self.type, self.proto, fileno=accepted.detach())
         connection.key = (str(address[0]), int(address[1]), int(self.getsockname()[1]))
         self.connections.opened(connection)
@@ -214,11 +217,22 @@ class Listener(socket.socket):
             with suppress(OSError):
                 self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
-    def _refuse_one(self) -> None:
-        """Take one off the queue and close it, by a descriptor that is kept for that: else the loop would spin."""
+    def _refuse_one(self) -> bool:
+        """Take one off the queue and close it, by a descriptor that is kept for that: else the loop would spin.
+
+        Returns:
+            False where that descriptor is lacking, because something else took its place when it was last closed.
+        """
         if self._spare is None:
-            return
+            return False
         os.close(self._spare)
         self._spare = None
-        with suppress(OSError):
+        try:
             super().accept()[0].close()
+        except BlockingIOError:
+            pass  # its client has gone
+        except OSError as error:
+            if error.errno not in _EXHAUSTED:
+                raise
+            return False  # the spare one was beyond a limit that was lowered since
+        return True

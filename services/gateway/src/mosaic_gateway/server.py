@@ -23,6 +23,9 @@ PING_S = 10.0
 """Between pings, and for the answer: a peer that vanished without a word is dropped within 20 s."""
 DRAIN_S = 3
 """For requests that run when the gateway ends."""
+FIRST_BYTE_S = 1
+"""The kernel keeps a connection for so long until its first bytes are here: what is accepted can be read at once, and
+a client that is slow between connecting and sending is not among those closed for the next that come."""
 CLIENT_FRAME_BYTES = 2**16
 HEAD_BYTES = 2**16
 
@@ -78,6 +81,7 @@ def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> Listener:
     family = socket.AF_INET if host.version == 4 else socket.AF_INET6
     listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, FIRST_BYTE_S)
     try:
         listener.bind((str(host), port))
         listener.listen(512)
