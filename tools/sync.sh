@@ -211,8 +211,23 @@ install_run() { # FOLDER ENVIRONMENT
   # relative, for uv reads a whole path as an address, in which # and % mean something else
   for package in "${PACKAGES[@]}"; do own+=(-e "./${package#"$ROOT"/}"); done
   [ ${#own[@]} -eq 0 ] || install --python "$inside" --no-deps "${own[@]}" || return
+  [[ $ROOT != *[!\ -~]* ]] || write_links_in_ascii "$inside" || return
   # uv compiles what it installs, and our own packages are links
   [ -z "${UV_COMPILE_BYTECODE:-}" ] || [ ${#own[@]} -eq 0 ] || "$inside" -I -m compileall -q "${PACKAGES[@]/%//src}"
+}
+
+# Python 3.11 reads .pth files in the encoding of the locale, so under LC_ALL=C a link into a folder with any other
+# letter would keep it from starting. A line that begins with "import" is run as code, which may spell that letter.
+write_links_in_ascii() { # INTERPRETER
+  "$1" -I -S - <<'PYTHON'
+import sys
+from pathlib import Path
+
+for link in Path(sys.executable).parent.parent.glob("lib/python*/site-packages/*.pth"):
+    lines = link.read_text("utf-8").splitlines()
+    told = [x if x.isascii() else f"import sys; sys.path.append({ascii(x)})" for x in lines]
+    link.write_text("".join(f"{x}\n" for x in told), "utf-8")
+PYTHON
 }
 
 # A folder that offers a CPU build was named: 3 GB of CUDA beside it mean that the folder was not read.

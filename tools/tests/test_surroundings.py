@@ -68,7 +68,7 @@ def sync(root: Path, folder: Path, **env: str) -> subprocess.CompletedProcess[st
 def imports_contracts(venvs: Path) -> bool:
     """Whether the environment works."""
     argv = [str(venvs / "contracts" / "bin" / "python"), "-I", "-c", "import mosaic_contracts.spec"]
-    return subprocess.run(argv, check=False).returncode == 0
+    return subprocess.run(argv, check=False, env={"LC_ALL": "C"}).returncode == 0
 
 
 @pytest.mark.parametrize("env", [PIP, UV, PYTHON], ids=["pip", "uv", "python"])
