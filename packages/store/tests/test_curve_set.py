@@ -261,3 +261,25 @@ def test_episodes_of_an_attempt_that_began_again_are_a_pass(writer: Writer, read
     assert (two["step0"][0], two["step1"][-1]) == (40_000, 119_990)
     part = parts(reader.curve_set(RUN_ID, [EPISODE_RETURN], 100, 100_000, None).curves[0])
     assert [int(one["n"].sum()) for one in part] == [0, 2_000]
+
+
+@pytest.mark.parametrize("envs", [1, 4])
+def test_episodes_whose_steps_go_back_within_an_attempt_are_passes(
+    writer: Writer, reader: Reader, envs: int
+) -> None:
+    """A program that goes through its steps once more: each pass has its own buckets, for all environments."""
+    told: list[Record] = []
+    for number, first in enumerate((0, 9_000, 2_000)):
+        for n in range(12_000):
+            env, seq = n % envs, len(told) + 1
+            episode = (12_000 * number + n) // envs
+            told.append(
+                Episode(seq, seq * 1000, env, episode, 10, float(number), 0, 0.1, (first + n) * 10)
+            )
+    put(writer, told)
+    (curve,) = reader.curve_set(RUN_ID, [EPISODE_RETURN], 200).curves
+    found = parts(curve)
+    assert [set(part["mean"]) for part in found] == [{0.0}, {1.0}, {2.0}]
+    assert [int(part["n"].sum()) for part in found] == [12_000] * 3
+    assert [int(part["step0"].min()) for part in found] == [0, 90_000, 20_000]
+    assert curve.points == 36_000

@@ -13,7 +13,7 @@ from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.errors import PlacementUnavailable
 from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
-from mosaic_scheduler.placement.protocol import Placement
+from mosaic_scheduler.placement.protocol import Placed, PlacedKind, Placement
 from mosaic_scheduler.queue.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.store import RunStore
@@ -32,7 +32,10 @@ class _Away:
     async def ready(self, *_: object) -> None:
         raise PlacementUnavailable(AWAY)
 
-    status = submit = cancel = ready
+    submit = cancel = ready
+
+    async def status(self, *_: object) -> Placed:
+        raise PlacementUnavailable(AWAY)
 
     async def sweep(self, ref: Any) -> int:
         self.swept.append(ref.run_id)
@@ -108,3 +111,23 @@ async def test_a_start_has_its_deadline(store: RunStore, age_s: int, state: RunS
         assert run.end is not None
         assert (run.end.cause, AWAY in run.end.message) == (EndCause.PLACEMENT_FAILED, True)
         assert engine.swept == [RUN_ID]  # should it have been started after all
+
+
+class _Refusing(_Away):
+    """An engine whose container was made and whose runner refused to begin."""
+
+    async def ready(self, *_: object) -> None:
+        raise PlacementUnavailable(AWAY)  # nothing further is started
+
+    async def status(self, *_: object) -> Placed:
+        return Placed(PlacedKind.REFUSED, detail="no such interpreter")
+
+
+async def test_what_a_refused_attempt_left_is_removed_before_the_next(store: RunStore) -> None:
+    """The next attempt has another name, so nobody else would ever remove the container of this one."""
+    engine = _Refusing()
+    run = await _after_a_pass(
+        store, engine, make_record(RunState.STARTING, started_at=datetime.now(UTC))
+    )
+    assert (run.state, run.attempt) == (RunState.QUEUED, 2)
+    assert engine.swept == [RUN_ID]

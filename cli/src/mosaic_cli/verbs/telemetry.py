@@ -210,13 +210,16 @@ def _print_curve(curve: light.Curve, wide: light.Curve) -> None:
     out.print(Text.assemble((curve.name, "bold"), f"  {curve.points:,} points"))
     out.print(sparkline([_shown(bucket) for bucket in wide.buckets]))
     table = Table(box=None, pad_edge=False)
-    for heading in ("STEPS", "POINTS", "MIN", "MEAN", "MAX", "LAST", "NOT FINITE"):
+    has_passes = any(bucket.pass_number for bucket in curve.buckets)
+    first = ("PASS",) if has_passes else ()
+    for heading in (*first, "STEPS", "POINTS", "MIN", "MEAN", "MAX", "LAST", "NOT FINITE"):
         table.add_column(heading, justify="right")
     for bucket in curve.buckets:
         lost = ", ".join(
             f"{count} {name}" for count, name in ((bucket.nan, "NaN"), (bucket.inf, "Inf")) if count
         )
         table.add_row(
+            *((f"{bucket.pass_number + 1}",) if has_passes else ()),
             f"{bucket.step0:,} .. {bucket.step1:,}",
             f"{bucket.n:,}",
             *(number(value, 4) for value in (bucket.min, bucket.mean, bucket.max, bucket.last)),

@@ -172,6 +172,7 @@ class Bucket(Light):
     last: float
     nan: int = 0
     inf: int = 0
+    pass_number: int = 0
 
 
 class Curve(Light):

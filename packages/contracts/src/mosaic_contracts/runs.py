@@ -237,6 +237,9 @@ class CurveBucket(PeerModel):
     nan: int = 0
     inf: int = 0
     """Number of +Infinity and -Infinity values."""
+    pass_number: int = 0
+    """Which pass over the steps, from 0: another one begins where steps go back, as after a resume from a checkpoint.
+    A curve of more than 64 passes, or of more than half as many as buckets, has one."""
 
 
 class Curve(PeerModel):
@@ -247,6 +250,7 @@ class Curve(PeerModel):
     points: int
     """Number of points in the asked range before reduction."""
     buckets: list[CurveBucket] = Field(default_factory=list)
+    """By pass, then by step."""
     steps: list[int | None] | None = None
     """Raw points, when asked for with `last`."""
     values: list[float] | None = None

@@ -8,7 +8,9 @@ import math
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +22,11 @@ from mosaic_contracts.curve_set import (
     WHOLE_POINTS,
     DrawnCurve,
 )
+from mosaic_store.passes import MOST_PASSES, find_passes
 
 Bounds = tuple[int | None, int | None]
 Lane = tuple[int, int, int, int]
+"""Attempt, environment, first and last number of episodes."""
 _ENDED = "run=? AND end_seq IS NOT NULL AND global_step BETWEEN ? AND ?"
 _EVERY = (-(2**63), 2**63 - 1)
 _RANGE = f"""
@@ -42,6 +46,14 @@ _SPAN = (
     " ORDER BY episode DESC LIMIT 1",
 )
 """First and last step at which an episode of an environment ended."""
+_SAMPLE = (
+    "SELECT global_step FROM episode WHERE run=? AND attempt=? AND env=? AND episode >= ? AND end_seq IS NOT NULL"
+    " ORDER BY episode LIMIT 1"
+)
+_STEPS = (
+    "SELECT episode, global_step FROM episode WHERE run=? AND attempt=? AND env=? AND end_seq IS NOT NULL"
+    " ORDER BY episode"
+)
 _NEWEST = """
 SELECT {value} FROM (SELECT * FROM episode WHERE run=? ORDER BY attempt DESC, start_seq DESC LIMIT 1000)
 WHERE end_seq IS NOT NULL ORDER BY attempt DESC, end_seq DESC LIMIT 1
@@ -62,18 +74,13 @@ def read_episode_curve(
         found = db.execute(_POINTS.format(value=value), (row[0], *limits)).fetchall()
         columns = _columns(found, POINT_COLUMNS, scaled=(1,))
         return DrawnCurve(name=name, points=len(found), reduced=False, columns=columns)
-    query = _RANGE.format(value=value)
+    parts = _in_passes(db, row[0], _lanes(db, row[0]), buckets)
+    last = max(number for number, _ in parts)
     numbered: list[tuple[int, list[Any]]] = []
-    careful = _RANGE.format(value=_FINITE.format(value=value))
-    lanes = _lanes(db, row[0])
-    numbers = _number_attempts(db, row[0], lanes)
-    for place in _ranges(lanes, buckets):
-        (made,) = db.execute(query, (row[0], *limits, *place))
-        if made[4] > made[9] and (made[7] is None or not math.isfinite(made[7])):
-            # an infinity among them: rare, and looking for it at each costs three times as much
-            (made,) = db.execute(careful, (row[0], *limits, *place))
+    for number, place in _ranges(parts, buckets):
+        made = _read_range(db, (row[0], *limits, *place), value)
         if made[4]:
-            numbered.append((numbers[place[0]], list(made)))
+            numbered.append((number, made))
     numbered.sort(key=lambda one: (one[0], one[1][0]))
     rows = [one for _, one in numbered]
     for one in rows:
@@ -87,9 +94,18 @@ def read_episode_curve(
         name=name,
         points=sum(one[4] for one in rows),
         reduced=True,
-        passes=_begins([number for number, _ in numbered], max(numbers.values())),
+        passes=_begins([number for number, _ in numbered], last),
         columns=_columns(rows, BUCKET_COLUMNS, scaled=(2, 3)),
     )
+
+
+def _read_range(db: sqlite3.Connection, place: Sequence[int], value: str) -> list[Any]:
+    """A row of BUCKET_COLUMNS."""
+    (made,) = db.execute(_RANGE.format(value=value), place)
+    if made[4] > made[9] and (made[7] is None or not math.isfinite(made[7])):
+        # an infinity among them: rare, and looking for it at each costs three times as much
+        (made,) = db.execute(_RANGE.format(value=_FINITE.format(value=value)), place)
+    return list(made)
 
 
 def _lanes(db: sqlite3.Connection, run: int) -> list[Lane]:
@@ -112,34 +128,72 @@ def _lanes(db: sqlite3.Connection, run: int) -> list[Lane]:
         lanes.append((*place, found[2], last))
 
 
-def _number_attempts(db: sqlite3.Connection, run: int, lanes: Sequence[Lane]) -> dict[int, int]:
-    """The pass that each attempt is in: it begins one when its first episode ends below a step reached before."""
-    spans: dict[int, tuple[int, int]] = {}
-    for attempt, env, *_ in lanes:
-        ends = [db.execute(query, (run, attempt, env)).fetchone() for query in _SPAN]
-        if None not in ends:
-            (low,), (high,) = ends
-            before = spans.get(attempt, (low, high))
-            spans[attempt] = (min(low, before[0]), max(high, before[1]))
-    numbers = dict.fromkeys((attempt for attempt, *_ in lanes), 0)
-    number, reached = 0, _EVERY[0]
-    for attempt in numbers:
-        low, high = spans.get(attempt, (reached, reached))
-        if low < reached:
-            number, reached = number + 1, high
-        reached = max(reached, high)
-        numbers[attempt] = number
-    return numbers
+def _in_passes(
+    db: sqlite3.Connection, run: int, lanes: Sequence[Lane], buckets: int
+) -> list[tuple[int, Lane]]:
+    """Lanes cut where their steps go back, each part with the number of its pass.
 
-
-def _ranges(lanes: Sequence[Lane], buckets: int) -> list[Lane]:
-    """Attempt, environment, first and last number of the episodes of each bucket."""
-    ranges = []
+    An attempt begins a pass when its first episode ends below a step reached before.
+    """
+    found: list[tuple[int, Lane]] = []
     share = max(1, buckets // max(1, len(lanes)))
-    for attempt, env, first, last in lanes:
+    newest, reached = 0, _EVERY[0]
+    for _, attempt in groupby(lanes, key=itemgetter(0)):
+        parts = [part for lane in attempt for part in _cut(db, run, lane, share)]
+        before = newest
+        lowest = min((p.span[0] for p in parts if p.span and p.number == 0), default=reached)
+        first = before + 1 if lowest < reached else before
+        found += [(first + part.number, part.lane) for part in parts]
+        newest = first + max(part.number for part in parts)
+        highest = [p.span[1] for p in parts if p.span and first + p.number == newest]
+        reached = max(highest, default=reached) if newest > before else max([reached, *highest])
+    return sorted(found)
+
+
+class _Part(NamedTuple):
+    """Episodes of a lane within one pass of it."""
+
+    number: int
+    lane: Lane
+    span: tuple[int, int] | None
+    """Steps at which its first and its last episode ended; None: none has."""
+
+
+def _cut(db: sqlite3.Connection, run: int, lane: Lane, samples: int) -> list[_Part]:
+    """A lane in passes. Every step is read only where samples fall: a fall between two samples fills one bucket."""
+    attempt, env, first, last = lane
+    span = tuple(db.execute(query, (run, attempt, env)).fetchone() for query in _SPAN)
+    if None in span:
+        return [_Part(0, lane, None)]
+    whole = _Part(0, lane, (span[0][0], span[1][0]))
+    width = max(1, (last - first + 1) // samples)
+    places = [(run, attempt, env, number) for number in range(first, last + 1, width)]
+    sampled = [row[0] for place in places if (row := db.execute(_SAMPLE, place).fetchone())]
+    if all(a <= b for a, b in pairwise(sampled)):
+        return [whole]
+    rows = np.array(db.execute(_STEPS, (run, attempt, env)).fetchall(), np.int64).reshape(-1, 2)
+    numbers, steps = rows[:, 0], rows[:, 1]
+    edges = [0, *find_passes(steps, steps, np.ones(len(steps), np.int64)), len(steps)]
+    if not 2 < len(edges) <= min(MOST_PASSES, samples // 2) + 1:
+        return [whole]
+    return [
+        _Part(
+            number,
+            (attempt, env, int(numbers[a]), int(numbers[b - 1])),
+            (int(steps[a]), int(steps[b - 1])),
+        )
+        for number, (a, b) in enumerate(pairwise(edges))
+    ]
+
+
+def _ranges(parts: Sequence[tuple[int, Lane]], buckets: int) -> list[tuple[int, Lane]]:
+    """The episodes of each bucket, with the number of their pass."""
+    ranges = []
+    share = max(1, buckets // max(1, len(parts)))
+    for number, (attempt, env, first, last) in parts:
         width = -(-(last - first + 1) // share)
         for low in range(first, last + 1, width):
-            ranges.append((attempt, env, low, low + width - 1))
+            ranges.append((number, (attempt, env, low, min(low + width - 1, last))))
     return ranges
 
 

@@ -22,7 +22,8 @@ from mosaic_contracts.runs import (
 )
 from mosaic_contracts.stored import BatchPage
 from mosaic_store.batch_page import read_batch_page
-from mosaic_store.curve import MAX_BUCKETS, MAX_LAST, read_buckets, read_last, read_metric_names
+from mosaic_store.curve import MAX_BUCKETS, MAX_LAST, read_last, read_metric_names
+from mosaic_store.curve_buckets import read_buckets
 from mosaic_store.curve_set import read_curve_set
 from mosaic_store.episode_page import Order, read_episodes, read_steps
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page

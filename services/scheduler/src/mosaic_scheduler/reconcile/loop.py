@@ -263,6 +263,8 @@ class Reconciler:
             self.wake.set()
 
     async def _requeue(self, record: RunRecord, why: str) -> None:
+        # The next attempt has another reference: what this one left, an engine keeps until somebody removes it.
+        await self.placement.sweep(PlacedRef(record.run_id, record.attempt))
         note = f"attempt {record.attempt} could not be started: {why}"
         await self._write(
             record,
