@@ -7,12 +7,14 @@ from typing import Any
 from weakref import WeakSet
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before Qt is loaded: no test may need a screen
 
-# the machine may be busy: an example is judged by its result, not by its time
-settings.register_profile("mosaic", deadline=None, max_examples=60)
+# The machine may be busy: an example passes or fails by its result, not by its time.
+settings.register_profile(
+    "mosaic", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("mosaic")
 
 from mosaic_gui.app.qt_check import explain_import  # noqa: E402 - after the platform is set

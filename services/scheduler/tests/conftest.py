@@ -6,10 +6,15 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.stack import Stack
 from tests.xmpp_server import TestXmppServer
 
 from mosaic_servicekit.testing import TestBroker
+
+# The machine may be busy: an example passes or fails by its result, not by its time.
+settings.register_profile("mosaic", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mosaic")
 
 pytest_plugins = ["mosaic_servicekit.testing.fixtures"]
 
