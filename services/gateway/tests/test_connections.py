@@ -58,8 +58,8 @@ def descriptors(pid: int) -> int:
 def test_thousands_of_idle_connections_keep_no_token_out(
     gateway_process: Any, tmp_path: Path, sent: bytes
 ) -> None:
-    """256 descriptors, 3,000 idle or half-sent heads: every request with the token is served, and the log is small."""
-    gateway = gateway_process(tmp_path, "nats://127.0.0.1:1", files=256)
+    """1,024 descriptors, 3,000 idle or half-sent: every request with the token is served, and the log is small."""
+    gateway = gateway_process(tmp_path, "nats://127.0.0.1:1", files=1024)
     gateway.start()
     size = gateway.log.stat().st_size
     statuses: list[int] = []
@@ -77,7 +77,7 @@ def test_thousands_of_idle_connections_keep_no_token_out(
     try:
         with idle_sockets(gateway.port, IDLE, sent):
             time.sleep(2)  # the load itself: nothing announces that it lasted
-            assert descriptors(gateway.pid) < 256
+            assert descriptors(gateway.pid) < 1024
             done.set()
             asking.join()
     finally:
@@ -130,7 +130,7 @@ async def serving(limits: Limits) -> AsyncIterator[tuple[int, Connections]]:
 
     port = free_port()
     listener = bind(port)
-    listener.connections = connections
+    listener.count_in(connections)
     server = make_server(app)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     await until(lambda: server.started)

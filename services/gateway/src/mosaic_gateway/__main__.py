@@ -62,7 +62,7 @@ async def serve_gateway(
     parts = assemble(settings, bus, ticket_key.encode())
     connections = Connections(limits_for(raise_file_limit()))
     for door in doors:
-        door.listener.connections = connections
+        door.listener.count_in(connections)
     app = create_app(parts, token, connections)
     servers = [make_server(app, tls=door.tls) for door in doors]
     await bus.start()

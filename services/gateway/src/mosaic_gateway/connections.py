@@ -11,6 +11,7 @@ import asyncio
 import errno
 import os
 import resource
+import select
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +24,7 @@ from mosaic_servicekit.logging import get_log
 
 ANONYMOUS_S = 10.0
 """From its acceptance until a request on a connection has shown the token."""
+MAX_GRACE_S = 0.25
 MAX_OPEN = 4096
 """Connections in all; a stack has some dozens of clients."""
 MAX_ANONYMOUS = 512
@@ -30,6 +32,8 @@ WANTED_FILES = 2**14
 """File descriptors that the process asks for; many systems give 1,024 unless asked."""
 _OTHER_FILES = 128
 """Descriptors for the store, the broker, files that are sent, and what a turn of the loop accepts too much."""
+NO_FILES_S = 1.0
+"""Until the next try where there is no file descriptor, not even to refuse a connection."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 Key = tuple[str, int, int]
@@ -46,6 +50,13 @@ class Limits(NamedTuple):
     """Accepted in one turn of the event loop. What a client sent at once is read two turns later: until then as many as
     there are anonymous ones must not have come after it."""
     anonymous_s: float = ANONYMOUS_S
+
+    @property
+    def grace_s(self) -> float:
+        """No connection is closed for the next one before this age: its client may be slow between connecting and
+        sending. A flood is accepted at no less than 1,000 connections a second, for clients with the token wait among
+        them."""
+        return min(MAX_GRACE_S, self.anonymous / 1000)
 
 
 def limits_for(files: int) -> Limits:
@@ -100,6 +111,14 @@ class Connections:
     def counts(self) -> dict[str, int]:
         """How many are open."""
         return {"anonymous": len(self._anonymous), "authenticated": len(self._authenticated)}
+
+    def wait_s(self) -> float:
+        """How long until one more may be accepted; 0: now."""
+        if len(self._anonymous) < self.limits.anonymous:
+            return 0.0
+        oldest = next(iter(self._anonymous.values()))
+        began = oldest.deadline - self.limits.anonymous_s
+        return max(0.0, began + self.limits.grace_s - asyncio.get_running_loop().time())
 
     def opened(self, connection: Connection) -> None:
         """One was accepted. The oldest anonymous ones are closed where there are too many."""
@@ -174,41 +193,62 @@ def _key_of(scope: Any) -> Key | None:
 
 
 class Listener(socket.socket):
-    """A listening socket whose connections are counted."""
+    """A listening socket whose connections are counted, and that can rest.
 
-    connections: Connections | None = None
-    """Set before it is served from."""
+    asyncio watches what `fileno` returns. That is a selector with the socket in it: taken out, the connections wait in
+    the kernel, and the event loop does not turn around a socket that it may not accept from.
+    """
+
+    _connections: Connections | None = None
+    _gate: select.epoll | None = None
     _accepted = 0
+    _rests = False
     _spare: int | None = None
+
+    def count_in(self, connections: Connections) -> None:
+        """Count connections there. To be called before it is served from."""
+        self._connections = connections
+        self._gate = select.epoll()
+        self._watch()
+
+    def fileno(self) -> int:
+        """What tells that there is a connection to accept."""
+        return super().fileno() if self._gate is None else self._gate.fileno()
+
+    def close(self) -> None:
+        """Close it."""
+        if self._gate is not None:
+            self._gate.close()
+        super().close()
 
     def accept(self) -> tuple[socket.socket, Any]:
         """The next connection; as asyncio calls it, until there is none.
 
         Raises:
-            BlockingIOError: there is none now, or enough were accepted in this turn of the loop.
-            OSError: there is no file descriptor, not even to refuse a connection.
+            BlockingIOError: there is none now, or none may be accepted now.
         """
-        if self.connections is None:
+        if self._connections is None:
             return super().accept()
-        if self._accepted >= self.connections.limits.batch:
+        if self._rests or self._accepted >= self._connections.limits.batch:
             raise BlockingIOError
         if self._accepted == 0:
             asyncio.get_running_loop().call_soon(self._begin_turn)
+        if (wait_s := self._connections.wait_s()) > 0:
+            self._rest(wait_s)
+            raise BlockingIOError
         self._accepted += 1
         try:
             accepted, address = super().accept()
         except OSError as error:
             if error.errno not in _EXHAUSTED:
                 raise
-            self.connections.exhausted()
-            # asyncio goes on to try 2,048 times in this turn, and would log a traceback for each try that fails.
-            self._accepted = self.connections.limits.batch
-            if self._refuse_one():
-                raise BlockingIOError from error
-            raise  # nothing could be taken off the queue: asyncio does not watch the socket for the next second
+            self._connections.exhausted()
+            if not self._refuse_one():
+                self._rest(NO_FILES_S)
+            raise BlockingIOError from error
         connection = Connection(self.family, self.type, self.proto, fileno=accepted.detach())
         connection.key = (str(address[0]), int(address[1]), int(self.getsockname()[1]))
-        self.connections.opened(connection)
+        self._connections.opened(connection)
         return connection, address
 
     def _begin_turn(self) -> None:
@@ -216,6 +256,19 @@ class Listener(socket.socket):
         if self._spare is None:
             with suppress(OSError):
                 self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _rest(self, wait_s: float) -> None:
+        """Accept nothing for so long."""
+        if self._gate is None or self._gate.closed or self._rests:
+            return
+        self._rests = True
+        self._gate.unregister(super().fileno())
+        asyncio.get_running_loop().call_later(wait_s, self._watch)
+
+    def _watch(self) -> None:
+        self._rests = False
+        if self._gate is not None and not self._gate.closed:
+            self._gate.register(super().fileno(), select.EPOLLIN)
 
     def _refuse_one(self) -> bool:
         """Take one off the queue and close it, by a descriptor that is kept for that: else the loop would spin.
