@@ -141,6 +141,27 @@ async def test_verbs_answer_again_after_the_broker_was_killed(
     assert server.connects == 2
 
 
+async def test_a_client_whose_reconnect_ended_without_a_word_is_replaced(
+    make_bus: MakeBus, broker: TestBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bus is connected again, with its subscriptions, although nats-py no longer tries."""
+    monkeypatch.setattr("mosaic_servicekit.bus.RENEW_S", 0.5)
+    server, client = await make_bus("server"), await make_bus("client")
+    await server.serve("echo", {"say": (Echo, _echo)})
+    lame = server.client
+    broker.kill()
+    async with asyncio.timeout(20):
+        await server.lost.wait()
+        while lame._reconnection_task is None:  # noqa: ASYNC110 - nats-py has no event for it
+            await asyncio.sleep(0.01)
+        lame._reconnection_task.cancel()
+        broker.start()
+        await server.connected.wait()
+        await client.connected.wait()
+    assert server.client is not lame
+    assert await client.request("echo", "say", Echo(text="hi"), Echo) == Echo(text="hi")
+
+
 async def test_a_message_that_breaks_its_handler_does_not_end_the_subscription(
     make_bus: MakeBus,
 ) -> None:

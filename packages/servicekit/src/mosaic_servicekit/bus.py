@@ -30,6 +30,9 @@ from mosaic_servicekit.logging import get_log
 
 RETRY_S = 0.25
 """Between attempts to reach the broker: short, for it comes back in 30 ms, and cheap on loopback."""
+RENEW_S = 5.0
+"""A client without a connection is replaced after so long: nats-py's reconnect ends without a word when its task meets
+an error that it does not expect, or is cancelled by its own other half."""
 REQUEST_TIMEOUT_S = 5.0
 _FLUSH_TIMEOUT_S = 2
 _PENDING_MSGS = 65_536
@@ -126,6 +129,8 @@ class Bus:
         self._last_error = ""
         self._refused = ""
         self._stopping = False
+        self._lost_at = 0.0
+        """On the event loop's clock."""
 
     @property
     def refusal(self) -> str | None:
@@ -260,7 +265,12 @@ class Bus:
         while not self._stopping:
             closed = asyncio.Event()
             client = Client()
-            await self._connect(client, closed)
+            try:
+                async with asyncio.timeout(RENEW_S):
+                    await self._connect(client, closed)
+            except TimeoutError:
+                await _discard(client)
+                continue
             self._client = client
             try:
                 # A copy: one may be cancelled while another is attached.
@@ -273,12 +283,26 @@ class Bus:
                 await client.close()
                 continue
             self._mark_connected()
-            await closed.wait()
+            await self._until_useless(closed)
             self._mark_lost()
             self._note_refusal(client.last_error)
             get_log().warning("broker.closed_connection", error=repr(client.last_error))
+            if not closed.is_set():
+                await _discard(client)
             # The server refused us; it may do so again at once.
             await asyncio.sleep(RETRY_S)
+
+    async def _until_useless(self, closed: asyncio.Event) -> None:
+        """Return when the client is closed, or has had no connection for `RENEW_S`."""
+        while not closed.is_set():
+            connects = self.connects
+            try:
+                async with asyncio.timeout(RENEW_S):
+                    await closed.wait()
+            except TimeoutError:
+                age_s = asyncio.get_running_loop().time() - self._lost_at
+                if self.lost.is_set() and self.connects == connects and age_s >= RENEW_S:
+                    return
 
     async def _connect(self, client: Client, closed: asyncio.Event) -> None:
         async def on_closed() -> None:
@@ -322,6 +346,8 @@ class Bus:
             callback()
 
     def _mark_lost(self) -> None:
+        if not self.lost.is_set():
+            self._lost_at = asyncio.get_running_loop().time()
         self.connected.clear()
         self.lost.set()
 
@@ -347,6 +373,15 @@ def refusal_text(url: str, name: str, said: str) -> str:
         f"The broker at {url} refuses the credentials of the {name} ({said}). Start the stack again "
         "(`./mosaic down`, `./mosaic up -d`): that writes them anew, and runs go on meanwhile."
     )
+
+
+async def _discard(client: Client) -> None:
+    """Close a client that has no connection; nothing of it is needed any more."""
+    try:
+        async with asyncio.timeout(_FLUSH_TIMEOUT_S):
+            await client.close()
+    except (NatsError, OSError, TimeoutError) as error:
+        get_log().info("broker.close_failed", error=repr(error))
 
 
 async def _flush(client: Client) -> None:
