@@ -65,6 +65,8 @@ class Zygote:
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, **THREADS},
+            # As the stack's workers: the kernel shares the CPU among sessions, not among processes.
+            start_new_session=True,
         )
         if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("the zygote has no pipes")

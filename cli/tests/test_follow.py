@@ -108,7 +108,7 @@ def test_news_is_told_once() -> None:
         display.show(follower, 0)
         display.show(follower, 1)
     assert shown(on).count("waiting for the outbox") == 1
-    assert "connection lost (reset); trying again. The run goes on" in shown(on)
+    assert "connection lost (reset); trying again. The run continues" in shown(on)
     assert "\nconnected again\n" in shown(on)
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from checks.addresses import find_addresses
+from checks.language import find_language
 from checks.locks import find_lock_faults
 from checks.subjects import find_subjects
 from checks.texts import find_fixed_texts
@@ -13,6 +14,7 @@ __all__ = [
     "find_all",
     "find_fixed_texts",
     "find_foreign_imports",
+    "find_language",
     "find_lock_faults",
     "find_subjects",
 ]
@@ -26,4 +28,5 @@ def find_all(root: Path, names: list[str]) -> list[str]:
         *find_lock_faults(root, names),
         *find_addresses(root, names),
         *find_fixed_texts(root, names),
+        *find_language(root, names),
     ]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from checks.addresses import find_addresses
+from checks.language import find_language
 from checks.locks import find_lock_faults
 from checks.subjects import find_subjects
 from checks.texts import find_fixed_texts
@@ -146,3 +147,33 @@ def test_what_a_terminal_is_told_is_english(tmp_path: Path) -> None:
     code = 'print("Qt cannot be loaded here.")\n'
     assert find_fixed_texts(tmp_path, write(tmp_path, "gui/src/mosaic_gui/__main__.py", code)) == []
     assert find_fixed_texts(tmp_path, write(tmp_path, "cli/src/mosaic_cli/x.py", code)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("cli/src/x.py", 'out("It was told so.")\n', ["told"]),
+        ("packages/client/src/x.py", 'def f():\n    """Of the next request."""\n', ["Of"]),
+        ("docs/x.md", "It lies beside it.\n```\ntold\n```\n`tells`\n", ["beside"]),
+        ("gui/src/x.py", 'x = "Whoever asks"  # told\n', ["Whoever"]),
+        ("docs/x.md", "Of course it is recorded.\n", []),
+    ],
+)
+def test_words_to_decode_are_found_where_people_read(
+    tmp_path: Path, name: str, text: str, words: list[str]
+) -> None:
+    """Texts, public docstrings and prose; neither code nor names in it."""
+    limits = tmp_path / "limits.toml"
+    limits.write_text("users = 0\npublic = 0\n")
+    findings = find_language(tmp_path, write(tmp_path, name, text), limits)
+    assert [finding.split("'")[1] for finding in findings] == words
+
+
+def test_a_limit_of_words_can_only_fall(tmp_path: Path) -> None:
+    """Fewer uses than allowed are a finding until the limit is lowered to them."""
+    limits = tmp_path / "limits.toml"
+    limits.write_text("users = 2\n")
+    names = write(tmp_path, "docs/x.md", "It is told.\n")
+    assert "lower its limit from 2" in find_language(tmp_path, names, limits)[0]
+    limits.write_text("users = 1\n")
+    assert find_language(tmp_path, names, limits) == []

@@ -209,7 +209,7 @@ def _refused(layout: Layout, broker_url: str) -> list[Finding]:
     return [
         _blocking(
             f"service {name}",
-            f"the broker does not admit it: {why}. `./mosaic down` and `./mosaic up -d` write its credentials anew; "
+            f"the broker does not admit it: {why}. `./mosaic down` and `./mosaic up -d` write its credentials again; "
             "runs go on meanwhile",
         )
         for name, why in refused.items()

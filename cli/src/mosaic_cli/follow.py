@@ -104,8 +104,8 @@ class RunFollower:
         if not self._is_lost:  # every further try would say the same
             self._is_lost = True
             self.news.append(
-                f"connection lost ({reason}); trying again. The run goes on by itself, and Ctrl-C leaves it so: "
-                "`./mosaic status` tells of the stack"
+                f"connection lost ({reason}); trying again. The run continues; Ctrl-C does not stop it: "
+                "`./mosaic status` shows the stack"
             )
 
     def _take_run(self, run: RunView) -> None:

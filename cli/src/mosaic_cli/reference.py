@@ -50,7 +50,7 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
     if text.lower() == LAST:
         newest = next(_candidates(stack, among, page=1), None)
         if newest is None:
-            raise RunUnknown("No run is put away." if among is Among.PUT_AWAY else no_runs_text())
+            raise RunUnknown("No run is archived." if among is Among.PUT_AWAY else no_runs_text())
         return newest
     prefix = text.upper()
     if re.fullmatch(RUN_ID_PATTERN, prefix):

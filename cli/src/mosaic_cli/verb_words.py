@@ -15,7 +15,7 @@ WORDS: dict[str, Words] = {
         },
     ),
     "run": Words(
-        "Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with anything beside it.",
+        "Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with further options.",
         options={
             "--seed": "any",
             "-s": "any",

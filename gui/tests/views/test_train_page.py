@@ -136,10 +136,10 @@ def test_what_is_narrowed_to_nothing_says_so_and_hides_no_fault(qtbot: QtBot, sh
     form = shown.page.form
     form.bar.only_changed.setChecked(True)
     assert form._none.isVisible()
-    assert form._none.text() == "Everything is as by default."
+    assert form._none.text() == "Default values."
     form.bar.only_changed.setChecked(False)
     form.bar.search.setText("nothing like it")
-    assert form._none.text() == "No argument is like that."
+    assert form._none.text() == "No match."
     form.bar.search.clear()
     assert not form._none.isVisible()
     shown.field("run.seed").clear()

@@ -164,6 +164,6 @@ def _print_policy(config: dict[str, Any], first: "Mind") -> None:
     grid = Grid.model_validate(config["grid"])
     if grid.states_per_cell > 1:
         return  # a cell has many states, and an action for each
-    out.print("Best action by place, as last told before:")
+    out.print("Best action by place, as last recorded before:")
     for row in policy_rows(grid, first.values):
         out.print(f"  {row}")

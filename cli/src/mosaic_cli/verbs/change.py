@@ -106,7 +106,7 @@ def note(
 def _gone_text(run_id: str, now: bool) -> str:
     if now:
         return f"{run_id} is deleted, with its files and events."
-    return f"{run_id} is put away. `./mosaic restore {run_id}` brings it back within a day."
+    return f"{run_id} is archived. `./mosaic restore {run_id}` brings it back within a day."
 
 
 def _ask(views: list[light.Run]) -> None:

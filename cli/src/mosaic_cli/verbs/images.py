@@ -98,7 +98,7 @@ def pin(json: option.Json = False) -> None:
     if pins:
         path = write_pins(root, pins)
         say(
-            f"{path}: {plural(len(pins), 'image')} named by digest. Build anew: ./mosaic images build"
+            f"{path}: {plural(len(pins), 'image')} named by digest. Build again: ./mosaic images build"
         )
     if json:
         emit({each.variable: each.name for each in pins})
@@ -111,7 +111,8 @@ def pin(json: option.Json = False) -> None:
 
 def add(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Of the worker, with its worker.toml.")
+        Path,
+        typer.Argument(metavar="FOLDER", help="The worker's folder, which contains worker.toml."),
     ],
     json: option.Json = False,
 ) -> None:

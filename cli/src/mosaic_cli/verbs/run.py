@@ -27,7 +27,7 @@ REFUSED = Text.assemble(
 
 WOULD_NOT_START = Text.assemble(
     ("It would not start now.", "red"),
-    " What to do stands beside each line that is blocking.",
+    " Each blocking line says what to do.",
 )
 
 
@@ -43,7 +43,7 @@ def run(
     ] = False,
     json: option.Json = False,
 ) -> None:
-    """Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with anything beside it.
+    """Start a run and follow it: WORKER ALGORITHM ENVIRONMENT, or -f SPEC.yaml with further options.
 
     Ctrl-C detaches: the run goes on, and the exit code is 0.
     """

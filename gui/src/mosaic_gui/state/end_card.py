@@ -25,7 +25,7 @@ MOST_MESSAGE = 320
 """Characters of a cause in words."""
 _TITLES = {
     EndCause.STOPPED_BY_USER: mark("Stopped on request"),
-    EndCause.WALL_TIME: mark("Its time was over"),
+    EndCause.WALL_TIME: mark("Time limit reached"),
     EndCause.START_DEADLINE: mark("It did not begin in time"),
     EndCause.EXIT_CODE: mark("The script ended with an error"),
     EndCause.NO_EVENTS: mark("It ended without doing anything"),
@@ -109,7 +109,7 @@ _PATTERNS = (
 _STOP_STEPS = {
     StopStep.ASKED: mark("asking: it saved, and ended by itself"),
     StopStep.TERMINATED: mark("SIGTERM, before it could listen"),
-    StopStep.KILLED: mark("SIGKILL, when its grace time was over"),
+    StopStep.KILLED: mark("SIGKILL, after its grace time"),
 }
 
 

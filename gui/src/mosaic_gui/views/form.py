@@ -203,7 +203,7 @@ class RunForm(QFrame):
 
             section.filter(wanted, is_searching=self.bar.is_filtering)
         is_empty = self.bar.is_filtering and all(s.isHidden() for _, s in self.sections)
-        none = tr("No argument is like that.") if words else tr("Everything is as by default.")
+        none = tr("No match.") if words else tr("Default values.")
         self._none.setText(none)
         self._none.setVisible(is_empty)
 

@@ -228,7 +228,7 @@ class RunsPage(QWidget):
         panel = frame("panel")
         layout = QVBoxLayout(panel)
         layout.addStretch(2)
-        words = label(tr("No run is like that"), "heading")
+        words = label(tr("No match"), "heading")
         self.show_all = button(tr("Show all runs"), "", "runs.show_all")
         self.show_all.clicked.connect(self._show_all)
         for part in (words, self.show_all):

@@ -121,7 +121,7 @@ class Client(StackConnection):
     def download(self, run_id: str, path: str, target: Path) -> int:
         """Write one artifact to `target`; returns its bytes. A half-written file is never left under that name.
 
-        A connection that breaks on the way is taken up again where it broke, if the file is still the same. Raises
+        A transfer whose connection breaks is resumed where it broke, if the file is still the same. Raises
         OSError when `target` cannot be written.
         """
         call = telemetry_calls.artifact(run_id, path)

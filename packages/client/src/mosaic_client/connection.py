@@ -27,7 +27,7 @@ SNAPSHOT_TIMEOUT_S = 20.0
 """From subscribing to the first frame; the gateway reads the run's record meanwhile."""
 MAX_FRAME_BYTES = 64 * 2**20
 LIVE_ERRORS = (OSError, EOFError, WebSocketException)
-"""How a live connection fails; `refusal` tells which of them are final."""
+"""How a live connection fails; `refusal` says which of them are final."""
 _REFUSING_CLOSE_CODES = frozenset({1008, 4401, 4403})
 
 

@@ -21,7 +21,7 @@ _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
 
 
 class Download:
-    """Writes to a file beside `target`; only a whole file gets the name `target`. Nothing half-written is left."""
+    """Writes to a file next to `target`; only a whole file gets the name `target`. Nothing half-written is left."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -44,7 +44,7 @@ class Download:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of the next request."""
+        """Headers of the next request."""
         # Not compressed on the way: a range is one of the bytes that are counted here.
         plain = {"Accept-Encoding": "identity"}
         if self._tag is None or not self._file.tell():
@@ -71,7 +71,7 @@ class Download:
         self._tag = tag if tag.startswith('"') else None  # a weak one names no exact bytes
 
     def write(self, chunk: bytes) -> None:
-        """Keep the next bytes; whoever waited for them is patient anew."""
+        """Keep the next bytes and restart the count of attempts."""
         self._file.write(chunk)
         self._persistence = None
 

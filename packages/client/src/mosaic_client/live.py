@@ -1,6 +1,6 @@
 """Following a run: which frame means what, and where to go on after a loss. No I/O here; the two clients drive it.
 
-States of the run are not part of that order. Whoever reads events more slowly than they come opens a second connection
+States of the run are not part of that order. A reader that is slower than the events opens a second connection
 for states alone, so that a state is yielded when it is known, before the events that wait.
 
 The cursor decides: an event at or below it is a double and is left out; after a lost connection the subscription
@@ -33,7 +33,7 @@ from mosaic_contracts.runs import EventPage, RunView
 
 FILL_PAGE = 1000
 FILL_PATIENCE_S = 30.0
-"""What was missed live is in the store a moment later; after this it is told as missed instead."""
+"""What was missed live is in the store a moment later; after this time it is reported as missed."""
 
 WAITED_TYPES = ["lifecycle"]
 """What is followed by who waits for the end only: the fewest events."""

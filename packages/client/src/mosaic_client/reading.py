@@ -64,7 +64,7 @@ def delete(stack: StackConnection, run_id: str, *, now: bool = False) -> light.R
 
 
 def restore(stack: StackConnection, run_id: str) -> light.Run:
-    """Bring back a run that was put away."""
+    """Restore an archived run."""
     return stack.send(Call("POST", f"{run_path(run_id)}/restore", light.Run.read_answer))
 
 

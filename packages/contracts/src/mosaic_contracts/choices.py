@@ -19,7 +19,7 @@ class RunKind(StrEnum):
 
     @property
     def plays(self) -> bool:
-        """Whether such a run shows what was learned before, and learns nothing: its worker is told to `play`."""
+        """Whether such a run shows what was learned before, and learns nothing: its worker gets the verb `play`."""
         return self in (RunKind.PLAY, RunKind.EVALUATE)
 
 

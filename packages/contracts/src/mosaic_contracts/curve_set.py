@@ -19,11 +19,11 @@ MAX_CURVES = 16
 WHOLE_POINTS = 10_000
 """Up to so many points a curve comes as it is; a longer one comes in buckets."""
 POINT_COLUMNS = ("step", "t", "value")
-"""Of a whole curve, in the order in which the points were told. `step` is NaN where a point has none."""
+"""Columns of a whole curve, in the order in which the points were recorded. `step` is NaN where a point has none."""
 BUCKET_COLUMNS = ("step0", "step1", "t0", "t1", "n", "min", "max", "mean", "last", "odd")
-"""Of a reduced one, by step: first and last step and time, points, and of its finite values lowest, highest and mean
-(NaN without one); `last` as it was; `odd`: how many are NaN or infinite. Times lie between those of points that were
-looked at. The steps of points without any are their positions in the series."""
+"""Columns of a reduced curve, by step: first and last step and time, points, and lowest, highest and mean of its finite
+values (NaN without one); `last` as it was; `odd`: how many are NaN or infinite. Times lie between those of points that
+were looked at. The steps of points without any are their positions in the series."""
 
 
 class DrawnCurve(PeerModel):
@@ -34,9 +34,9 @@ class DrawnCurve(PeerModel):
     """In the asked range, before reduction."""
     reduced: bool
     stepless: bool = False
-    """Of a reduced one: steps are positions, for its points have none."""
+    """For a reduced curve: steps are positions, for its points have none."""
     passes: list[int] = Field(default_factory=list)
-    """Of a reduced one whose steps go back: the first row of each pass over the steps, for all passes of the whole
+    """For a reduced curve whose steps go back: the first row of each pass over the steps, for all passes of the whole
     curve. Rows are then by pass and step. A pass without a row in the asked range has the number of the next one.
     Empty: one pass, or more of them than 64 or than half of the buckets."""
     columns: dict[str, bytes]

@@ -65,10 +65,10 @@ class GpuDevice(GpuSample):
     """One GPU, or one MIG slice of it."""
 
     card: str | None = None
-    """Of a slice: UUID of its GPU."""
+    """UUID of the GPU that a slice belongs to."""
     state: DeviceState
     detail: str = ""
-    """Of a lost device: what the driver says."""
+    """What the driver says about a lost device."""
     leases: list[GpuLease] = Field(default_factory=list)
     foreign: list[ForeignUser] = Field(default_factory=list)
 

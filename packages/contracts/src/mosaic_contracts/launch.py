@@ -137,7 +137,7 @@ class ExitReport(PeerModel):
     """Exit code; None when a signal ended the worker or it could not be started."""
     signal: int | None = None
     oom: bool | None = None
-    """Whether the kernel ended something of the run for memory; None: not asked, or no cgroup tells."""
+    """Whether the kernel ended something of the run for memory; None: not asked, or there is no cgroup to ask."""
     start_error: str | None = None
     """The worker could not be executed at all."""
     last_words: str | None = None

@@ -56,9 +56,9 @@ class RunUse(PeerModel):
     processes: int
     """How many were counted; of a run in a container it is the trainer's main process alone."""
     gpu_memory_bytes: int | None = None
-    """Of its own processes on all of `gpus`; None: on none of them, or the driver does not tell."""
+    """Use by its own processes on all of `gpus`; None: on none of them, or the driver does not report it."""
     gpu_percent: float | None = None
-    """Mean over `gpus`: of the whole GPU, whoever else uses it."""
+    """Mean over `gpus`: use of the whole GPU, by other processes too."""
     gpus: list[RunGpu] = Field(default_factory=list)
     """Those that it has leased, and any other that its processes are on."""
 
@@ -69,7 +69,7 @@ class MachineSample(PeerModel):
     t: float
     """Wall clock, seconds since the epoch."""
     cpu_percent: float
-    """Of all cores: 100 is all of them."""
+    """Use of all cores: 100 is all of them."""
     cores: int
     load1: float
     memory_used_bytes: int

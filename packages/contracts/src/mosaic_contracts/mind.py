@@ -16,7 +16,7 @@ from mosaic_contracts.grid import Grid
 TYPES = ["bdi.belief", "bdi.plan", "bdi.intention", "bdi.option", "policy.choices", "policy.values"]
 _outcome = struct.Struct("<qdB").pack
 MOST_STATES = 100_000
-"""Of a world whose states are looked for by their hash."""
+"""For a world whose states are found by their hash."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Look:
 
     step: int
     state: int | None
-    """Before the step; None where it cannot be told."""
+    """State before the step; None if unknown."""
     cell: tuple[int, int] | None
     kind: str | None
-    """Of the cell."""
+    """Text in the cell."""
     action: Any
     action_name: str
     reward: float
@@ -150,7 +150,7 @@ def _look(
 def _choices(
     extras: Iterable[Mapping[str, Any]], env: int, steps: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any]:
-    """Told once for each recorded episode, behind its last step."""
+    """Recorded once for each recorded episode, after its last step."""
     if not steps:
         return {}
     wanted = (env, steps[0]["episode"])
@@ -179,7 +179,7 @@ def _states(config: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> l
 
 
 def state_of(config: Mapping[str, Any], event: Mapping[str, Any]) -> int | None:
-    """The state that a step, or an episode's start, led to; None where it cannot be told. `hash` is hexadecimal."""
+    """The state that a step, or an episode's start, led to; None if unknown. `hash` is hexadecimal."""
     if isinstance(event.get("observation"), int):
         return int(event["observation"])
     space = config.get("spaces", {}).get("observation", {})

@@ -35,7 +35,7 @@ class PlacementPlan(PeerModel):
     image: str = ""
     """Name of the container image and its digest; empty: in no container."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """What it is given beside what every process has; secrets as paths of files."""
+    """What it is given in addition to what every process has; secrets as paths of files."""
     mounts: list[str] = Field(default_factory=list)
     """In words: what of this machine it can read or write."""
     devices: str = ""

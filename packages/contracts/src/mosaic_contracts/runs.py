@@ -26,7 +26,7 @@ class RunEnd(PeerModel):
     exit_code: int | None = None
     signal: int | None = None
     oom: bool | None = None
-    """True where a cgroup says so; None: cannot be told here."""
+    """True where a cgroup says so; None: unknown here."""
     stop_step: StopStep | None = None
     """Which step of a stop ended the worker; None: it was not stopped, or had not been started yet."""
     last_lines: list[str] = Field(default_factory=list)
@@ -104,7 +104,7 @@ class RunRecord(PeerModel):
     held: bool = False
     """Waits in the queue until it is released."""
     deleted_at: AwareDatetime | None = None
-    """Put away by the user: hidden from lists, and gone for good when its time is over (see `restore`)."""
+    """Archived by the user: hidden from lists, and deleted when its time is over (see `restore`)."""
 
 
 class SourceMark(PeerModel):

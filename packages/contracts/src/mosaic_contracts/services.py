@@ -133,11 +133,11 @@ class ListRequest(PeerModel):
     run_ids: list[str] | None = None
     """Only these."""
     deleted: bool = False
-    """True: those that were put away, instead of the others."""
+    """True: archived runs instead of the others."""
     brief: bool = False
     """True: reply with RunIds, up to BRIEF_PAGE at once whatever `limit` says (for sorting)."""
     value: RunValue | None = None
-    """Of a brief reply: what the list is to be sorted by, told with each id."""
+    """Sort key that a brief reply has with each id."""
 
 
 class RunRecords(PeerModel):

@@ -64,9 +64,9 @@ class RunSpec(UserModel):
     steps: Annotated[int, Field(gt=0, le=2**53)] | None = None
     """Environment steps in all; None takes the algorithm's own default."""
     episodes: Annotated[int, Field(gt=0, le=2**31)] | None = None
-    """Of a run that plays or evaluates: how many episodes; None: as many as fit its steps."""
+    """Number of episodes of a run that plays or evaluates; None: as many as fit its steps."""
     pace: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
-    """Of such a run: steps a second at most, for whoever watches; None: as fast as it goes."""
+    """Limit of such a run in steps a second, for a viewer; None: no limit."""
     parameters: dict[str, ParameterValue] = Field(default_factory=dict)
     """The algorithm's arguments by name; checked against its schema before launch."""
     record: RecordLevel = RecordLevel.REPLAY

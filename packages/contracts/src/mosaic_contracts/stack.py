@@ -51,7 +51,7 @@ class StackFile(PeerModel):
     gateway_url: str
     broker_url: str
     monitor_url: str = ""
-    """Of an older stack: its broker's monitor. Now none is opened, for it asks for no credential."""
+    """Address of the broker's monitor of an older stack. Now none is opened, for it asks for no credential."""
     started_at: float
     ready: bool = False
     services: list[ServiceEntry] = Field(default_factory=list)

@@ -34,7 +34,7 @@ class RunState(StrEnum):
 
 
 class EndCause(StrEnum):
-    """Why a run ended; the message beside it says it in words."""
+    """Why a run ended; the message next to it says it in words."""
 
     COMPLETED = "completed"
     STOPPED_BY_USER = "stopped_by_user"

@@ -19,7 +19,7 @@ WANDB_SECRET = "WANDB_API_KEY"
 """Name under which the stack keeps the key; also the variable from which wandb itself takes one."""
 
 TRACKING_RUN = "tracking.run"
-"""Namespaced event: a worker tells it once its tracker has begun. Its data is a `TrackedRun`."""
+"""Namespaced event: a worker records it once its tracker has begun. Its data is a `TrackedRun`."""
 
 
 class TrackedRun(PeerModel):

@@ -57,7 +57,7 @@ class StepFlag(IntFlag):
 
 
 class Actor(IntEnum):
-    """Who chose the action."""
+    """The source of an action."""
 
     POLICY = 0
     HUMAN = 1
@@ -65,7 +65,7 @@ class Actor(IntEnum):
 
 
 class _Record(msgspec.Struct, array_like=True, tag_field="record"):
-    """Records are told apart by their first element."""
+    """The first element of a record is its type."""
 
     seq: int
     dt: int

@@ -49,7 +49,7 @@ class Algorithm(PeerModel):
     title: str
     summary: str = ""
     documentation: str = ""
-    """Markdown for whoever chooses it: what it does, when to take it, what to turn first. Shown beside the form;
+    """Markdown for the user who chooses it: what it does, when to take it, what to tune first. Shown next to the form;
     nothing that it names (pictures) is loaded."""
     parameters: dict[str, Any]
     """JSON Schema (object). Properties carry default, description, `x-group`, `x-unit`, `x-flag`, `x-tracking`."""
@@ -68,7 +68,7 @@ class Algorithm(PeerModel):
     device: DeviceNeed | None = None
     """Whether it uses a GPU; None: as its worker."""
     tells: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]] = Field(default_factory=list)
-    """Families of namespaced events that each of its runs tells, by the first word of their type: `bdi`, `policy`."""
+    """Families of namespaced events that each of its runs records, by the first word of their type: `bdi`, `policy`."""
     warm_start: bool = False
     play: bool = False
 

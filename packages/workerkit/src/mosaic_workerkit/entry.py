@@ -57,12 +57,12 @@ class Worker(Protocol):
 
 @runtime_checkable
 class Player(Protocol):
-    """What a worker has beside that, whose algorithms say `play` in `describe`."""
+    """What a worker has in addition if its algorithms say `play` in `describe`."""
 
     def play(self, context: TrainContext) -> None:
         """Show what a checkpoint has learned, and learn nothing: a run of kind play or evaluate.
 
-        Every step is told. `spec.episodes` is how many episodes, `spec.pace` how many steps a second at most.
+        Every step is recorded. `spec.episodes` is how many episodes, `spec.pace` how many steps a second at most.
         """
 
 

@@ -42,4 +42,4 @@ class TrainerUnreachable(RuntimeError):
 
 
 class PlayUnsupported(RuntimeError):
-    """A worker was told to play and has no such method."""
+    """A worker without a `play` method was started to play."""

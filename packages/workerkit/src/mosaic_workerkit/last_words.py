@@ -7,7 +7,7 @@ from mosaic_contracts.launch import LAST_WORDS_FILE
 from mosaic_workerkit.masking import SecretMask, read_secrets
 
 MAX_BYTES = 2000
-"""It must fit the exit report beside everything else."""
+"""It must fit the exit report together with everything else."""
 
 
 def leave_last_words(run_dir: Path, text: str) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import quote, quote_plus, unquote
 MIN_CHARS = 4
 """A shorter value stands in too many other words to be masked."""
 _MIN_PART_CHARS = 8
-"""Of a value's line, or of its Base64 inside other Base64: shorter ones would hit by chance."""
+"""Least length of a value's line, or of its Base64 inside other Base64: shorter ones would match by chance."""
 _START_BYTES = 3
 _WRAPS = (64, 76)
 """Columns at which tools wrap Base64."""

@@ -100,7 +100,7 @@ class OwnFiles:
         self._lock_fd = fd  # the earlier one stays open as well: its file is gone
 
     def _follow_logs(self) -> None:
-        """Whoever writes a deleted log goes on in it, so that the one that was made for it follows until the end."""
+        """A process goes on writing a deleted log, so the log that was made in its place follows it until the end."""
         for name, fd in self._logs.items():
             path = self._run_dir / name
             if _is_same(path, fd):

@@ -43,10 +43,10 @@ _RESERVE_BYTES = 4096
 _FILES_LOOK_S = 2.0
 """How soon it is seen that the program deleted files of the run."""
 _NOTES_BYTES = 1200
-"""Of the reserved blocks; last words can take 2,000 bytes."""
+"""Bytes of the reserved blocks; last words can take 2,000 bytes."""
 _BACK_OFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _STEADY_S = 10.0
-"""A shipper that lived so long starts the back-off anew."""
+"""A shipper that lived so long restarts the back-off."""
 _SHIPPER_ENDS_S = 1.0
 """Beyond its drain time, before it is killed."""
 _SHIPPER_GAVE_UP = 3

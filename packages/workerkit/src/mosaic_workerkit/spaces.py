@@ -1,4 +1,4 @@
-"""gymnasium spaces as the `config` event tells them, without importing gymnasium: spaces are known by class name."""
+"""gymnasium spaces as the `config` event has them, without importing gymnasium: spaces are known by class name."""
 
 from typing import Any
 

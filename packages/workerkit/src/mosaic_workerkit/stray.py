@@ -16,7 +16,7 @@ _ROUNDS = 20
 def end_strays(run_id: str, runner: int, worker: int | None, spared: set[int]) -> int:
     """SIGKILL everything of the run but `spared`, until a look finds nothing; returns how many there were.
 
-    Of the run are: the worker's process group, children the runner adopted, and whoever has `MOSAIC_RUN_ID` in
+    Of the run: the worker's process group, children the runner adopted, and processes that have `MOSAIC_RUN_ID` in
     its environment. The dead worker itself must not be reaped yet, or its group's number might be another's.
     """
     mark = f"MOSAIC_RUN_ID={run_id}".encode()
@@ -78,7 +78,7 @@ def _has_mark(pid: int, mark: bytes) -> bool:
 
 
 def _kill(pid: int, is_stray: Callable[[int], bool]) -> int | None:
-    """Send SIGKILL and return a pidfd that tells its death; None when it was gone before."""
+    """Send SIGKILL and return a pidfd that reports its death; None when it was gone before."""
     try:
         fd = os.pidfd_open(pid)
     except OSError:

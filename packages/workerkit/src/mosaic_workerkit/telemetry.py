@@ -75,7 +75,7 @@ _STEP = int(Kind.STEP)
 PlainStep = tuple[int, int, int, Any, float, int, bytes]
 """See `Telemetry.plain_steps`."""
 _StepFields = tuple[int, int, int, Any, float, int, bytes, int, Any]
-"""Of a `Step`: env, episode, step, action, reward, flags, hash, actor, observation."""
+"""Fields of a `Step`: env, episode, step, action, reward, flags, hash, actor, observation."""
 
 _decode = msgspec.msgpack.decode
 _encode = msgspec.msgpack.Encoder(enc_hook=plain_hook).encode
@@ -433,7 +433,7 @@ class Telemetry:
         return True
 
     def close(self) -> None:
-        """Let go of the outbox. Counts of thinned steps that were not told yet are told."""
+        """Close the outbox. Counts of thinned steps that were not reported yet are recorded."""
         if self._outbox.thinned and not self.ended:
             self._tell_thinned()
         self._count_reduced()

@@ -28,7 +28,7 @@ OneOrMore = str | Sequence[str]
 
 
 class RunFilter(TypedDict, total=False):
-    """Which runs, in which order. Of several values of a filter a run must have any (of `tag`: all)."""
+    """Which runs, in which order. A run matches a filter with several values if it has any of them (`tag`: all)."""
 
     worker: OneOrMore
     algorithm: OneOrMore
@@ -167,7 +167,7 @@ def delete(run_id: str, *, now: bool = False) -> Call[Run]:
 
 
 def restore(run_id: str) -> Call[Run]:
-    """Bring back a run that was put away."""
+    """Restore an archived run."""
     return Call("POST", f"{run_path(run_id)}/restore", model(Run))
 
 

@@ -99,7 +99,7 @@ def artifacts(run_id: str) -> Call[list[ArtifactRow]]:
 
 
 def artifact(run_id: str, path: str) -> Call[None]:
-    """One artifact's bytes; whoever sends it streams the answer."""
+    """One artifact's bytes, as a stream."""
     return Call("GET", f"{run_path(run_id)}/artifacts/{quote(path)}", lambda _: None)
 
 

@@ -116,7 +116,7 @@ def _packed(values: Sequence[Any], kind: pa.FixedSizeListType) -> pa.Array | Non
     flat = pa.Array.from_buffers(
         kind.value_type, len(values) * kind.list_size, [None, pa.py_buffer(body)]
     )
-    mask = pa.array([value is None for value in values]) if None in values else None
+    mask = pa.array([v is None for v in values], pa.bool_()) if None in values else None
     return pa.FixedSizeListArray.from_arrays(flat, type=kind, mask=mask)
 
 

@@ -116,7 +116,7 @@ class _TypeFile:
             if name in self._columns:
                 arrays.append(self._columns[name].array(values, (spaces or {}).get(name)))
             elif name == "flags":
-                arrays += [pa.array([v & flag > 0 for v in values]) for flag in _FLAGS]
+                arrays += [pa.array([v & flag > 0 for v in values], pa.bool_()) for flag in _FLAGS]
             else:
                 arrays.append(_plain_column(values, self._schema.field(name).type))
         made = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -141,13 +141,14 @@ class _TypeFile:
 
 def _envelope(batch: Batch, records: list[Any]) -> list[pa.Array]:
     count, t0_us = len(records), batch.t0_us
+    # With a type for each array: to infer one, pyarrow tries to import pandas every time.
     run_id = pa.DictionaryArray.from_arrays(
-        pa.array([0] * count, pa.int8()), pa.array([batch.run_id])
+        pa.repeat(pa.scalar(0, pa.int8()), count), pa.array([batch.run_id], pa.string())
     )
     return [
         run_id,
-        pa.array([batch.attempt] * count, pa.int32()),
-        pa.array([batch.source] * count),
+        pa.repeat(pa.scalar(batch.attempt, pa.int32()), count),
+        pa.repeat(pa.scalar(batch.source, pa.string()), count),
         pa.array([record.seq for record in records], pa.int64()),
         pa.array([t0_us + record.dt for record in records], pa.timestamp("us", "UTC")),
     ]

@@ -50,7 +50,7 @@ class Answer:
     stderr: bytes
     timeout_s: float
     is_left_open: bool
-    """It ended, and a process that it left behind held its output until the time was over."""
+    """It ended, and a process that it left behind held its output until the time limit."""
 
     @property
     def fault(self) -> str | None:

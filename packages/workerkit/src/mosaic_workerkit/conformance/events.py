@@ -1,4 +1,4 @@
-"""Judges what a training told and left."""
+"""Checks what a training recorded and left."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,7 +34,7 @@ def judge_events(
     """Judge the events of a training that was left to its end.
 
     Args:
-        tells: the families of namespaced events that `describe` promised.
+        `tells`: the families of namespaced events that `describe` promised.
     """
     records = outcome.records
     if not judgement.rule("train.events", None if records or outcome.fault else "none", subject):

@@ -5,7 +5,7 @@ import sys
 
 
 def main() -> int:
-    """Sleep until the runner says that the run is over; started anew to drain, there is nothing to do."""
+    """Sleep until the runner says that the run is over; started again to drain, there is nothing to do."""
     if "--drain" in sys.argv:
         return 0
     stops = {signal.SIGTERM, signal.SIGINT}

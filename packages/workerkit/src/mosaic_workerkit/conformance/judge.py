@@ -19,7 +19,7 @@ from mosaic_workerkit.conformance.training import Outcome, Training
 from mosaic_workerkit.conformance.verdict import NOT_ASKED, Judgement
 
 LONG_STEPS = 10_000_000
-"""Of the training that is stopped: more than it can do before."""
+"""Steps of the training that is stopped: more than it can do before."""
 PARTS = ("check", "train", "stop")
 """What may be judged by itself; `describe` is always."""
 _OF_CHECK = [name for name in RULES if name.startswith("check.")]
@@ -43,7 +43,7 @@ class Limits:
 
 
 def judge(candidate: Candidate, limits: Limits, say: Callable[[str], None]) -> Judgement:
-    """Judge a worker. `say` is told what is being done."""
+    """Check a worker. `say` is called with each action."""
     judgement = Judgement(candidate.manifest.id)
     if not judgement.rule("manifest.command", candidate.fault):
         _skip_rest(judgement, "the worker cannot be started")

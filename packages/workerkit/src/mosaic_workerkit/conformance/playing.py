@@ -17,7 +17,7 @@ EPISODES = 2
 def play(
     candidate: Candidate, spec: dict[str, Any], parameter: str, trained: Outcome, timeout_s: float
 ) -> Outcome | None:
-    """Play the newest checkpoint of a training, beside its folder; None when it left none."""
+    """Play the newest checkpoint of a training, next to its folder; None when it left none."""
     saved = [record.path for record in trained.records if isinstance(record, Checkpoint)]
     if not saved:
         return None
@@ -34,7 +34,7 @@ def play(
 
 
 def untold_play_fault(records: list[Record], *, has_steps: bool) -> str | None:
-    """What is missing, or too much, in what a play told."""
+    """What is missing, or too much, in what a play recorded."""
     if not any(isinstance(record, Config) for record in records):
         return "there is no config"
     ends = [record for record in records if isinstance(record, Episode)]

@@ -82,7 +82,7 @@ class OutboxWriter:
         self._segment_bytes = max(min(SEGMENT_BYTES, quota_bytes // 4), _SMALLEST_SEGMENT_BYTES)
         self.next_seq = 1
         self.thinned = 0
-        """Steps dropped since the last event; told by the next one that is kept."""
+        """Steps dropped since the last event; the next kept event reports them."""
         self.t0_us = time.time_ns() // 1000
         self.t0_ns = time.monotonic_ns()
         self._header = SegmentHeader(run_id, attempt, source, 1, self.t0_us)

@@ -32,7 +32,7 @@ _LOOK_S = 0.5
 """How soon a stop from the control socket and an idle program are seen."""
 _LINGER_QUIET_S = 0.3
 _LINGER_S = 3.0
-"""What is in the pipe at the program's end is read; for whoever else holds it open nobody waits longer."""
+"""What is in the pipe at the program's end is read; no process that still holds it open is waited for."""
 _FORWARDED = (
     *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT),
     *(signal.SIGUSR1, signal.SIGUSR2),
@@ -50,7 +50,7 @@ class Ending:
     is_left_open: bool
     """A process that it left behind still holds its output."""
     lost_bytes: int
-    """Of its output, what whoever reads it did not get."""
+    """Bytes of its output that its reader did not get."""
 
     @property
     def words(self) -> str:
@@ -229,7 +229,7 @@ def _widen(pipe: int) -> None:
 
 
 def die_by(number: int) -> None:
-    """End this process by the signal that ended the program, so that whoever watches sees the truth."""
+    """End this process by the signal that ended the program, so that the parent sees the true cause."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program's core is the one that matters
     if number not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(number, signal.SIG_DFL)

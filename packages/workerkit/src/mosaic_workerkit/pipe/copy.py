@@ -1,4 +1,4 @@
-"""Copies a program's output on, byte by byte, without ever making the program wait for whoever reads it.
+"""Copies a program's output on, byte by byte, without ever making the program wait for the reader.
 
 Nothing is changed but bars that redraw themselves (carriage returns): of these one state a second and the last are
 copied, or a bar in a log would fill the disk.

@@ -19,7 +19,7 @@ class ProgramNotStarted(RuntimeError):
 
 
 class LineRefused(ValueError):
-    """A line was meant as an event and is none; counted, and told by a log event.
+    """A line was meant as an event and is none; counted, and reported by a log event.
 
     Args:
         reason: one word with underscores; refusals are counted by it.

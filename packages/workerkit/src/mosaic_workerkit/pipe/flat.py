@@ -17,7 +17,7 @@ _RETURN, _LENGTH = "episodic_return", "episodic_length"
 _AS_METRIC = {_RETURN: f"charts/{_RETURN}", _LENGTH: f"charts/{_LENGTH}"}
 """CleanRL's own names of the two, so that a piped script and a CleanRL run share their curves."""
 _MAX_NAMES = 10_000
-"""Of metric names that are remembered; a program that makes more takes the long way for them."""
+"""Number of metric names that are remembered; a program that makes more takes the long way for them."""
 _TOO_LARGE = 2**63
 
 _match_return = re.compile(

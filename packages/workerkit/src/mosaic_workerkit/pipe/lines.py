@@ -12,7 +12,7 @@ _ENDS = re.compile(rb"[\r\n]")
 
 
 class Line(NamedTuple):
-    """One line without its end. Of one above the limit only the beginning is here."""
+    """One line without its end. If it is above the limit, only its beginning."""
 
     data: bytes
     size: int

@@ -42,7 +42,7 @@ def read_pairs(text: str, step_keys: tuple[str, ...]) -> dict[str, Any] | None:
     """The fields of a line that is made of pairs, one of them the step; None for a sentence with an equals sign.
 
     Raises:
-        LineRefused: the step stands beside other pairs, and the line has more text than a log prefix.
+        LineRefused: the step stands next to other pairs, and the line has more text than a log prefix.
     """
     fields = _fields(text, _end_of_prefix(text, _EQUALS), _EQUALS)
     if fields is None:
@@ -119,6 +119,6 @@ def _value(text: str) -> Any:
 
 
 def _has_pairs(text: str, step_keys: tuple[str, ...]) -> bool:
-    """Whether the step stands beside another pair; not in a progress bar, which repeats what it shows."""
+    """Whether the step stands next to another pair; not in a progress bar, which repeats what it shows."""
     keys = {key[1] for key in _EQUALS.finditer(text)}
     return len(keys) > 1 and not keys.isdisjoint(step_keys) and _BAR.search(text) is None

@@ -62,7 +62,7 @@ class EpisodeLine(_Line):
     episode: _Count | None = None
     episode_return: Annotated[float, Field(validation_alias=AliasChoices(*RETURN_KEYS))]
     length: Annotated[int, Field(ge=0, lt=2**63, validation_alias=AliasChoices(*LENGTH_KEYS))] = 0
-    """Steps; 0: not told."""
+    """Steps; 0: unknown."""
     terminated: bool = False
     truncated: bool = False
     duration_s: Annotated[float, Field(ge=0)] | None = None

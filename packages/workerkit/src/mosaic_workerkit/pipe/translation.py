@@ -172,7 +172,7 @@ class Translator:
             self.refuse("event_invalid", str(error), line)
 
     def refuse(self, reason: str, message: str, line: Line | bytes | None = None) -> None:
-        """Count something that is not kept; the first few of a kind are told one by one."""
+        """Count something that is not kept; the first few of a kind are reported one by one."""
         self.begin()
         self.refused[reason] += 1
         if self.refused[reason] > TOLD_EACH:

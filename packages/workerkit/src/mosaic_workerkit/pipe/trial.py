@@ -30,7 +30,7 @@ _ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def try_program(train: Callable[[Path], int], spec: RunSpec, events: Path | None) -> int:
-    """Run `train` in a run folder of its own; say what it told, and write it to `events` as JSON lines."""
+    """Run `train` in a run folder of its own; report what it recorded, and write it to `events` as JSON lines."""
     run_id = "0" + "".join(secrets.choice(_ULID) for _ in range(25))
     with tempfile.TemporaryDirectory(prefix="mosaic-pipe-") as folder:
         run_dir = Path(folder) / "run"

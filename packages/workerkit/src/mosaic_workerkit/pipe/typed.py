@@ -136,7 +136,7 @@ class TypedLines:
         self._keep_extra(line)
 
     def _encoded(self, which: str, value: Any) -> Any:
-        """An action or observation as the space that the program told has it; without one, as it came."""
+        """An action or observation as the space that the program named has it; without one, as it came."""
         space = None if value is None else self._spaces().get(which)
         if space is None or space.get("kind", "other") == "other":
             return storable(value)

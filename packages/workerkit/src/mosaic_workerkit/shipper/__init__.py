@@ -1,1 +1,1 @@
-"""The process beside a trainer that carries its outbox to the broker. Run as `python -m mosaic_workerkit.shipper`."""
+"""The process next to a trainer that sends its outbox to the broker. Run as `python -m mosaic_workerkit.shipper`."""

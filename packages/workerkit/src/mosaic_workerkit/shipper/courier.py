@@ -26,11 +26,11 @@ _LOOK_S = 0.25
 """How often a shipper whose credentials are refused looks for new ones."""
 _CONNECT_S = 5.0
 _ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
-"""Set by the runner; without it whoever started this process counts."""
+"""Set by the runner; without it the parent of this process counts."""
 
 
 class Courier:
-    """Ships one consignment."""
+    """Ships one outbox."""
 
     def __init__(self, goods: Consignment) -> None:
         self._goods = goods

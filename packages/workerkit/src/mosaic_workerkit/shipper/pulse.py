@@ -1,4 +1,4 @@
-"""The heartbeat: how the trainer is, seen from beside it. Never about the shipper itself."""
+"""The heartbeat: how the trainer is, seen by another process. Never about the shipper itself."""
 
 import json
 import os

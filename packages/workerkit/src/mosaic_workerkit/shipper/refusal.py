@@ -1,4 +1,4 @@
-"""Credentials that the broker refuses: how that is told from its absence, and the word left for the scheduler."""
+"""Credentials that the broker refuses: how that differs from its absence, and the message left for the scheduler."""
 
 import time
 from pathlib import Path

@@ -48,7 +48,7 @@ HEARTBEAT_S = 1.0
 _FIRST_HEARTBEAT_S = 0.5
 """Behind the first heartbeat; then twice as long each time, for a run's beginning is looked at."""
 UNWATCHED_HEARTBEAT_S = 2.0
-"""Of a run that nobody watches; the scheduler waits for seven of them before it calls a run unresponsive."""
+"""Interval for a run that nobody watches; the scheduler waits for seven of them before it calls a run unresponsive."""
 _ASK_S = 2.0
 """Acknowledged but not committed for so long: ask the recorder, a message may have been missed."""
 _DRAIN_ASK_S = 0.2
