@@ -105,6 +105,8 @@ def _bare() -> float:
             check=True,
             stdout=subprocess.DEVNULL,
             env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+            # As a worker of the stack: the kernel shares the CPU among sessions, not among processes.
+            start_new_session=True,
         )
         stamps = json.loads((Path(folder) / "stamps.json").read_text())
     return float(stamps["clock_began"] - began)
