@@ -148,7 +148,7 @@ def measure_start(platform: str) -> None:
 
 
 def measure_past(parts: list[str], platforms: list[str], events: int) -> None:
-    """What lies in the store and in the list, beside a stack that has nothing else to do."""
+    """Measure the client on stored past runs and on the run list, with a stack that has nothing else to do."""
     with warm_stack() as stack:
         like = stack.submit("synthetic", "synthetic", "Synthetic-v0", parameters={"events": 100})
         stack.wait_final(like.run_id)
@@ -177,7 +177,7 @@ def client(
 
 
 def program(name: str, arguments: list[str], platform: str, timeout_s: float) -> dict[str, object]:
-    """Run one in the client's own environment and return what it told."""
+    """Run a program in the client's own environment and return what it reported."""
     argv = [VENVS / "gui" / "bin" / "python", Path(__file__).with_name(name), *arguments]
     with screen(platform) as environ:
         done = subprocess.run(

@@ -124,7 +124,7 @@ def _key_probe(client: Client) -> InputProbe | None:
 
 
 class _Redraws(QObject):
-    """How often the charts were told to draw."""
+    """Counts how often the charts were asked to draw."""
 
     def __init__(self, client: Client) -> None:
         super().__init__()

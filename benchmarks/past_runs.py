@@ -43,7 +43,7 @@ def add_records(home: Path, like: str, count: int) -> list[str]:
 
 def add_events(home: Path, run_id: str, count: int) -> None:
     """The first `count` events of the synthetic run (85 % steps) under a run's name."""
-    # a run of its own incarnation: the real recorder begins anew at its stream's first message
+    # The run has a stream incarnation of its own: the real recorder starts again at its stream's first message.
     cursor = StreamCursor("past", 1)
     with open_writer(home / stack.TELEMETRY_DB) as writer:
         stored = []

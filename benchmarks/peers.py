@@ -2,7 +2,7 @@
 
     var/venvs/tests/bin/python benchmarks/peers.py [cost] [kill] [--scalars N] [--rounds N] [--ways NAME,NAME] [--whole]
 
-A loop tells 8 scalars after each update, as CleanRL's ppo does, each logger in the way of its own guide: a call a
+A loop logs 8 scalars after each update, as CleanRL's ppo does. Each logger is called as its own guide says: a call a
 scalar (MOSAIC, TensorBoard), a call an update with a dict of 8 (W&B, mlflow), and mlflow also with its asynchronous
 logging and with batches of 1,000 that the caller gathers (peer_loggers/loggers.py). MOSAIC is a real worker in a run
 on a real stack (peer_loggers/worker.py). The peers' environment is made as their lock says, under var/venvs, the first

@@ -29,7 +29,7 @@ room = "tests"
 command = ["{{python}}", "{PROGRAMS / "worker.py"}"]
 """
 OWN_EVENTS = 2
-"""Config and lifecycle, which a worker tells before its first scalar."""
+"""Events for config and lifecycle, which a worker emits before its first scalar."""
 READ_S = 600.0
 HELPERS_S = 30.0
 _MARK = "MOSAIC_BENCHMARK_PEER"
@@ -37,7 +37,7 @@ _MARK = "MOSAIC_BENCHMARK_PEER"
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one logger that came to its end."""
+    """What one logger cost that ran to its end."""
 
     scalars: int
     accepted_s: float
@@ -70,7 +70,7 @@ class PeerWay:
         self._interpreter, self._reader = interpreter, reader
 
     def cost(self, ask: Ask) -> Cost:
-        """Its process tells all of it, children included."""
+        """Return the cost that the logger's process reports, child processes included."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             process = self._start(folder, ask)
@@ -185,7 +185,7 @@ def peer_interpreter() -> Path:
 
 
 def peer_ways() -> list[Way]:
-    """Every logger beside MOSAIC's; torch's writer lies where CleanRL's scripts find it."""
+    """Return every logger other than MOSAIC's; torch's writer is the one that CleanRL's scripts import."""
     peers, torch = peer_interpreter(), VENVS / "worker_cleanrl" / "bin" / "python"
     names = ["bare", "tensorboard", "torch_summary_writer", "wandb_offline"]
     names += ["mlflow_log_batch", "mlflow", "mlflow_async"]

@@ -1,4 +1,4 @@
-"""What the scheduler does for a sorted run list: briefly, as the gateway asks, beside reading whole records.
+"""CPU time of a sorted run list in the scheduler: the brief one that the gateway asks for, against whole records.
 
     var/venvs/scheduler/bin/python benchmarks/run_list.py [RUNS]
 

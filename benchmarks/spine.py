@@ -13,7 +13,7 @@ rate     Rounds of three ways with the same events, made by the same formula in 
          same with the formula's own time (measured in the same round) taken off both sides.
 live     A msgpack client on the WebSocket follows a run at 120,000 events/s with every step; latency is from the
          worker's clock in the event to the decoded frame, p99 over all events after the first 3 s, over 50 ms.
-stalled  Four clients follow a run at 20,000 events/s, in turns alone and beside a fifth that never reads; events a
+stalled  Four clients follow a run at 20,000 events/s, in turns alone and with a fifth that never reads; events a
          second that each of the four decoded, the worst of them with the fifth over without.
 outage   The broker is killed (SIGKILL) and kept away for 20 s (`--away`) under 60,000 events/s (`--rate`); the time
          from its return until what is in the store is less than 1 s old, over the 20 s. It fails when an event is lost.

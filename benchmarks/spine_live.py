@@ -45,7 +45,7 @@ def measure_latency(stack: WarmStack, rounds: int) -> dict[str, Any]:
 
 
 def measure_stalled(stack: WarmStack, rounds: int) -> dict[str, Any]:
-    """Rate of healthy clients beside one that never reads, over their rate without it."""
+    """Measure the rate of healthy clients while another one never reads, over their rate without it."""
     run_id = _paced_run(
         stack, CLIENTS_RATE, 60 + rounds * (STALL_S + 4 * (PHASE_S + PHASE_SETTLE_S))
     )
@@ -112,7 +112,10 @@ def _rates(clients: list[Listener]) -> list[float]:
 
 
 def _missed_of(stalled: ClientConnection) -> int:
-    """Read at last what the stalled client was sent; what it is told to have missed. 1: it was dropped instead.
+    """Read what the stalled client was sent. Return how many events the gateway reports as missed.
+
+    1: the gateway dropped the client instead.
+
 
     Raises:
         RuntimeError: it missed nothing, so it was never stalled.

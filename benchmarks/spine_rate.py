@@ -1,4 +1,4 @@
-"""Events a second from the worker's call to the committed store, beside two ways of publishing with nats-py."""
+"""Events a second from the worker's call to the committed store, against two ways of publishing with nats-py."""
 
 import asyncio
 import gc

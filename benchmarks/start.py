@@ -3,7 +3,7 @@
     var/venvs/tests/bin/python benchmarks/start.py [--rounds N]
 
 Method: a stack is started by its supervisor in a folder of its own, each worker has been described once. Rounds of a
-submit through the gateway and, for what the script itself costs, the bare counterpart right beside it:
+submit through the gateway and, for what the script itself costs, the bare counterpart right after it:
 
 synthetic        submit (clock before the HTTP request) to the worker's own clock in its first event. It imports
                  nothing but workerkit: the floor of gateway, scheduler, preflight, runner, interpreter.

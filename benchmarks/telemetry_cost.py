@@ -3,14 +3,14 @@
     var/venvs/tests/bin/python benchmarks/telemetry_cost.py [blocks] [runs] [stack] [--rounds N]
         [--levels episodes,full] [--steps N] [--algorithms ppo,dqn]
 
-CartPole-v1, ppo and dqn, one thread, one core for the trainer. Three methods, told apart by `method`:
+CartPole-v1, ppo and dqn, one thread, one core for the trainer. Three methods; `method` names the one of a result:
 
 blocks   One training, in which the worker's hooks are switched between bare and each level after every 16 (ppo) or 50
          (dqn) vector steps in random order (training_blocks.py): what is compared lies milliseconds apart, so a
-         neighbour on the machine hits all levels alike. Per cycle the difference to the bare block; told is the mean
-         without the outer tenths as a share of the bare loop, with a 95 % interval by resampling cycles. What ppo
-         tells after an optimization is measured in the same way and added; the optimization itself, in which nothing
-         is told, counts in the bare loop only.
+         neighbour on the machine hits all levels alike. Per cycle the difference to the bare block; the figure is the
+         mean without the outer tenths as a share of the bare loop, with a 95 % interval by resampling cycles. What ppo
+         emits after an optimization is measured in the same way and added; the optimization itself, in which nothing
+         is emitted, counts in the bare loop only.
 runs     Whole trainings: rounds of one bare run of the installed script (unmodified, no hooks, the old-gym shim where
          it needs one) and one run of the worker's own `train` per level, same seed, hence the same actions and
          updates. Each is forked from one parent that has imported everything, in an order that rotates. CPU
@@ -19,7 +19,7 @@ runs     Whole trainings: rounds of one bare run of the installed script (unmodi
 stack    As `runs`, but the worker is started by a real stack (submit through the gateway) and the CPU of
          every process counts: trainer's loop + shipper + runner, and what recorder, broker, gateway, scheduler
          and supervisor used from submit to the last event stored; over the bare loop. Idle services use some
-         anyway: their use per second without any run is told beside it, and taken off in `net`.
+         anyway: their use per second without any run is reported as well, and taken off in `net`.
 
 A periodic checkpoint is no telemetry and is left out of `blocks` and `runs`. One JSON object a line on stdout.
 """

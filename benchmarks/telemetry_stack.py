@@ -1,4 +1,4 @@
-"""CPU of every process that a run of a real stack keeps busy, beside the bare script's; used by telemetry_cost.py."""
+"""CPU of every process that a run of a real stack keeps busy, and of the bare script; used by telemetry_cost.py."""
 
 import json
 import statistics

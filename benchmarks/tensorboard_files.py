@@ -36,7 +36,7 @@ def cpu_of_a_scalar(folder: Path) -> float:
 
 
 def scalars_and_bytes(algorithm: str, steps: int, folder: Path) -> tuple[int, int]:
-    """Of one training."""
+    """Run one training. Return how many scalars it wrote and the bytes of its files."""
     counted = 0
     original: Any = SummaryWriter.add_scalar
 

@@ -6,7 +6,7 @@ The script runs once, with the worker's own hooks. After every BLOCK steps of it
 changes: the functions that the worker would have patched in are put in place, or the original ones for `bare`. Levels
 come in a random order within each cycle; the change itself is not counted.
 
-ppo's optimization after every 128 steps calls no telemetry until it is over and tells its scalars. Its seconds are
+ppo's optimization after every 128 steps calls no telemetry until it is over and logs its scalars. Its seconds are
 kept apart, for their noise would hide everything; the scalars' are blocks of their own: from the first of
 them to the next step, at a level that changes from update to update. One JSON object on stdout, thread CPU:
 `{"blocks": {level: [seconds of a block]}, "tails": {level: [seconds of an update's scalars]}, "optimization_s":
@@ -47,7 +47,7 @@ BARE = "bare"
 ROLLOUT = {"ppo": 128}
 """Vector steps before an optimization, where there is such a rhythm."""
 FIRST_TAG = "charts/learning_rate"
-"""What ppo tells first of an update; before it an episode may be told that ended in the rollout's last step."""
+"""First scalar that ppo logs for an update. It may log an episode before it that ended in the rollout's last step."""
 VECTOR: Any = gymnasium.vector.SyncVectorEnv
 WRITER: Any = SummaryWriter
 
@@ -170,7 +170,7 @@ class Switchboard:
         self._began = time.thread_time()
 
     def _begin_tail(self) -> None:
-        """Take another level for what an update tells; its time begins with the first scalar."""
+        """Change to another level for the scalars of an update; its time begins with the first scalar."""
         if not self._tail_order:
             self._tail_order = self._random.sample(list(self.blocks), len(self.blocks))
         self._tail = self._tail_order.pop()

@@ -44,7 +44,7 @@ class Stamps:
         self.wall_began = self.wall_ended = self.clock_began = 0.0
 
     def install(self) -> None:
-        """Patch the two stamps in; whoever hooks the same places later wraps them."""
+        """Patch the two stamps in; code that hooks the same places later wraps them."""
         import gymnasium
         from torch.utils.tensorboard import SummaryWriter
 

@@ -3,10 +3,10 @@
     var/venvs/tests/bin/python benchmarks/up.py [--rounds N]
 
 Method: the command itself, with a data root of its own, from its start to its end, which comes once every service
-answers every other. The stack is taken down after each round. The first round makes keys and stores and is told
-apart. CPU time is that of the command, of the supervisor with its helper programs, and of the four services, at the
-moment the command ends. Medians with ranges, seconds; one JSON object a line on stdout. Look at `uptime` first:
-beside other work the clock says more about that work, and the CPU time is what remains.
+answers every other. The stack is taken down after each round. The first round makes keys and stores and is reported
+separately. CPU time is that of the command, of the supervisor with its helper programs, and of the four services, at
+the moment the command ends. Medians with ranges, seconds; one JSON object a line on stdout. Look at `uptime` first:
+while other work runs the clock says more about that work, and only the CPU time can be used.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What 500 runs that wait cost: submitting one more, listing them, and the scheduler's own work beside them.
+"""What 500 runs that wait cost: submitting one more, listing them, and the scheduler's own work meanwhile.
 
     var/venvs/tests/bin/python benchmarks/waiting.py [--runs N]
 

@@ -1,14 +1,14 @@
 """How fast worker_spade learns, who decides, and what telling costs; and what the agent's decisions are good for.
 
     var/venvs/worker_spade/bin/python benchmarks/worker_spade.py speed     episodes/s, steps/s, mean length, by map
-    var/venvs/worker_spade/bin/python benchmarks/worker_spade.py success   greedy success, bdi_q beside q_learning
+    var/venvs/worker_spade/bin/python benchmarks/worker_spade.py success   greedy success, bdi_q against q_learning
     var/venvs/worker_spade/bin/python benchmarks/worker_spade.py told      what a scout's report is worth
     var/venvs/worker_spade/bin/python benchmarks/worker_spade.py stop      from SIGTERM to the end of the process
 
 Speed is the CPU time of the training process from the first step to the last, all ways in turn within each round,
 medians of the rounds; the agents log in at a real ejabberd (apt-get install ejabberd) before. `on` writes the worker's
-real outbox at the default recording level, `off` tells nobody. The slow ways take fewer steps (`WAYS`), so their
-episodes are those of an earlier time: hence mean length and steps/s beside episodes/s.
+real outbox at the default recording level, `off` writes nothing. The slow ways take fewer steps (`WAYS`), so their
+episodes are from earlier in the training: hence mean length and steps/s in addition to episodes/s.
 """
 
 import argparse
@@ -219,7 +219,7 @@ def greedy_success(learner: Learner, episodes: int = 500) -> float:
 
 
 def success(folder: Path, seeds: int) -> None:
-    """bdi_q beside q_learning, same steps, same rates, same seeds."""
+    """Compare bdi_q with q_learning: same steps, same rates, same seeds."""
     worlds: list[tuple[str, str, dict[str, Any], int]] = [
         ("FrozenLake 4x4, slippery", "FrozenLake-v1", {}, 100_000),
         ("FrozenLake 8x8, not slippery", "FrozenLake8x8-v1", {"slippery": False}, 100_000),
@@ -277,7 +277,7 @@ class Successes:
 
 
 def told(folder: Path, seeds: int) -> None:
-    """One agent beside two, on the large lake without ice."""
+    """Compare one agent with two, on the large lake without ice."""
     for agents in (1, 2):
         found = []
         for seed in range(1, seeds + 1):

@@ -41,7 +41,7 @@ ToldOutcome = tuple[Outcome, str]
 
 @dataclass
 class Judgement:
-    """Runs steps one after another, to the end whatever fails, and tells the sum."""
+    """Runs steps one after another, to the end whatever fails, and reports the sum."""
 
     rows: list[tuple[str, Outcome, float]] = field(default_factory=list)
 
@@ -57,7 +57,7 @@ class Judgement:
     def steps_at_once(
         self, steps: Sequence[tuple[str, Callable[[], ToldOutcome]]], lanes: int
     ) -> None:
-        """Run steps side by side, begun in their order; each tells what it printed in one piece, when it has ended."""
+        """Run steps in parallel, begun in their order. Print the output of each in one piece when it has ended."""
         with ThreadPoolExecutor(lanes) as pool:
             running = {pool.submit(_timed, title, act): title for title, act in steps}
             for ended in as_completed(running):

@@ -71,7 +71,7 @@ def update(path: Path, texts: Catalog) -> Catalog:
 
 
 def compile_to(path: Path, known: Catalog) -> None:
-    """Write what the client reads, beside the translation."""
+    """Write the file that the client reads, next to the translation."""
     with path.with_suffix(".mo").open("wb") as file:
         write_mo(file, known)
 

@@ -24,12 +24,12 @@ NAMES = (
     "losses/clipfrac",
     "losses/explained_variance",
 )
-"""What a training loop tells after each update; CleanRL's ppo tells these and a few more."""
+"""Scalars that a training loop logs after each update; CleanRL's ppo logs these and a few more."""
 WIDTH = len(NAMES)
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 Log = Callable[[int, dict[str, float]], None]
-"""Takes what one update tells: its number and its scalars by name."""
+"""Logs one update: takes its number and its scalars by name."""
 
 
 @dataclass(frozen=True)

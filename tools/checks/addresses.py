@@ -35,7 +35,7 @@ def find_addresses(root: Path, names: list[str], home: Path | None = None) -> li
 
 
 def machine_places(root: Path, home: Path) -> list[str]:
-    """Where this checkout, what lies beside it, and its user's files are.
+    """Return where this checkout, what lies next to it, and its user's files are.
 
     A parent that every machine has (the root, the temporary folder) says nothing of this one.
     """

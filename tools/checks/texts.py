@@ -1,7 +1,7 @@
 """What the window says can be translated: texts go through `mosaic_gui.state.language`, as whole sentences.
 
-A text is found by who translates only as a plain literal in the call itself. What a terminal is told (`TERMINAL`) is
-English, and so are words for who reads a traceback or a regular expression.
+A translator finds a text only when it is a plain literal in the call itself. Texts for a terminal (`TERMINAL`) are
+English, and so are words for a reader of a traceback or a regular expression.
 """
 
 import ast

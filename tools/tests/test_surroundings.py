@@ -146,7 +146,7 @@ def test_a_path_that_no_file_can_name_is_refused_first(
 
 
 def test_environments_of_another_user_are_named_as_the_cause(tmp_path: Path) -> None:
-    """Who owns them, which they are and what to set; no log of an earlier success is shown."""
+    """The message names their owner, the folders and what to set; it shows no log of an earlier success."""
     with tempfile.TemporaryDirectory(prefix="mosaic-test-") as made:
         folder = Path(made)
         root = copy_checkout(folder / "m")

@@ -21,7 +21,7 @@ class _Line(NamedTuple):
     """A command line as far as it was read."""
 
     words: Words
-    """Of the verb that was reached."""
+    """Words of the verb that the line names so far."""
     given: set[str]
     """Its options that were given."""
     arguments: int

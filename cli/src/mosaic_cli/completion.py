@@ -1,4 +1,4 @@
-"""What a shell may complete beside verbs and options: runs, workers. Cheap and silent, for it answers a key press."""
+"""What a shell may complete besides verbs and options: runs, workers. Fast and silent, for it answers a key press."""
 
 from itertools import chain
 from pathlib import Path

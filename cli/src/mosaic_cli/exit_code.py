@@ -7,7 +7,7 @@ from mosaic_contracts.states import RunState
 
 
 class ExitCode(IntEnum):
-    """What a verb's exit tells a script."""
+    """Exit codes of a verb, for scripts."""
 
     DONE = 0
     RUN_FAILED = 1

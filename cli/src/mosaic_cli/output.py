@@ -53,7 +53,7 @@ class Screen(Console):
 
 
 class _Out(Screen):
-    """stdout; that its reader has gone is told to `main`, which ends without a word."""
+    """stdout. It raises `ReaderGone` when its reader has gone, and `main` then ends without a message."""
 
     def on_broken_pipe(self) -> None:
         """Called by rich.
@@ -69,7 +69,7 @@ err = Screen(stderr=True)
 
 
 def say(text: str) -> None:
-    """A message beside the answer."""
+    """Print a message on stderr, apart from the answer."""
     err.print(with_command_name(text), soft_wrap=True)
 
 

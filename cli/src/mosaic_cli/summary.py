@@ -1,4 +1,4 @@
-"""What is told of a run that has ended."""
+"""Summary that is shown of a run that has ended."""
 
 from collections.abc import Sequence
 from pathlib import Path

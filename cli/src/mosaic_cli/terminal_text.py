@@ -7,7 +7,7 @@ MAX_LINE = 64 * 1024
 
 
 class LineCollector(OutputLines):
-    """Turns pieces of text into whole lines. Of a line that was redrawn with carriage returns the last stays."""
+    """Turns pieces of text into whole lines. When carriage returns redraw a line, the last version is kept."""
 
     def __init__(self) -> None:
         super().__init__(MAX_LINE)

@@ -44,9 +44,9 @@ class CheckoutImage:
     service: str
     """Service of `compose.yaml` that has its build."""
     lock_digest: str
-    """Of the checkout's locks now."""
+    """Digest of the checkout's locks as they are now."""
     source_digest: str
-    """Of the checkout's files that it is built from, now."""
+    """Digest of the checkout's files that it is built from, as they are now."""
     base: str
     """Name of the image that it is built upon."""
 
@@ -65,7 +65,7 @@ class ImageStanding:
     contents: dict[str, str] = field(default_factory=dict)
     """What there is in it that another build may lack: `torch`, `bundles`."""
     base_digest: str | None = None
-    """Of the image that it was built upon."""
+    """Digest of the image that it was built upon."""
     bytes: int | None = None
     created: datetime | None = None
 
@@ -132,9 +132,9 @@ def labels_of(image: CheckoutImage, bases: dict[str, dict[str, Any]]) -> dict[st
 
 
 def lock_digest(dockerfile: Path) -> str:
-    """Digest of the locks that an image is built from: those beside its Dockerfile that are not for tests.
+    """Digest of the locks that an image is built from: those next to its Dockerfile that are not for tests.
 
-    A Dockerfile that copies none takes its packages from elsewhere, and a lock beside it is for tests.
+    A Dockerfile that copies none takes its packages from elsewhere, and a lock next to it is for tests.
     """
     copied = (line for line in dockerfile.read_text().splitlines() if line.startswith("COPY "))
     if not any(".lock" in line for line in copied):

@@ -24,7 +24,7 @@ RUN if [ -f {PLACE}/requirements.txt ]; then pip install --no-cache-dir --root-u
 """For a folder that has none of its own."""
 _IGNORED = ".git\n.venv\n**/__pycache__\n"
 _KEPT = ("id", "title", "aliases", "command", "lane", "device", "bundles", "hint")
-"""Of a manifest; `room` is an environment of the machine, and `image` is set."""
+"""Entries kept from a manifest. `room` is left out: it names an environment of the machine. `image` is set anyway."""
 _WRITE = 'umask 077; mkdir -p workers.d; cat > "workers.d/.$1.new" && mv "workers.d/.$1.new" "workers.d/$1.toml"'
 _REMOVE = 'rm "workers.d/$1.toml"'
 

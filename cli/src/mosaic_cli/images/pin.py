@@ -9,7 +9,7 @@ from mosaic_cli.errors import ImagePullFailed
 from mosaic_cli.images.engine import inspect_images, pull_image
 
 ENV_FILE = ".env"
-"""Read by Compose, beside compose.yaml."""
+"""File next to compose.yaml that Compose reads."""
 _BUILD_ARGUMENTS = ("PYTHON_IMAGE", "DEBIAN_IMAGE")
 _BROKER = "nats"
 
@@ -18,7 +18,7 @@ class Pin(NamedTuple):
     """An image by its digest."""
 
     variable: str
-    """Of compose.yaml, which names the image."""
+    """Variable in compose.yaml that names the image."""
     name: str
     """`REPOSITORY:TAG@DIGEST`: the digest is what counts, the tag says what it was."""
 

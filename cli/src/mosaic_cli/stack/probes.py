@@ -9,7 +9,7 @@ from mosaic_cli.stack.ports import HOST, Ports
 
 
 class Probes:
-    """Asks the services. Whoever asks while a request is on its way gets the answer to that one."""
+    """Asks the services. A caller that asks while a request is under way gets the answer to that request."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports

@@ -13,7 +13,7 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class Process:
-    """One process, told apart from a later one with the same pid."""
+    """One process, distinguished from a later one with the same pid."""
 
     pid: int
     start_ticks: int

@@ -1,4 +1,4 @@
-"""What a start of the stack may be told, and how a detached supervisor refuses one."""
+"""Options for a start of the stack, and how a detached supervisor refuses one."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The supervisor: keeps the services of one embedded stack, until it is told to end."""
+"""The supervisor: keeps the services of one embedded stack running until it gets a signal to end."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ Watch = Callable[[KeptStack], None]
 class Supervisor:
     """Runs a plan. `watch` gets the state at every change, after it was written to stack.json.
 
-    A stack whose lock file is gone cannot be seen by `down` or `status`, and another one may start beside it on the
+    A stack whose lock file is gone cannot be seen by `down` or `status`, and a second one may start on the
     same files; so it takes itself down.
     """
 
@@ -93,7 +93,7 @@ class Supervisor:
         await asyncio.wait(checking)
         self.stack.ready = False
         self._write()
-        # the door first, the transport last: nothing new comes in, and what is under way can still be told
+        # The gateway stops first, the broker last: no new request comes in, and work under way can still be reported.
         for keeper in reversed(list(self._kept)):
             keeper.stop()
             await self._kept[keeper]

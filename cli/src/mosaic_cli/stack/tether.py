@@ -1,4 +1,4 @@
-"""Run a program that is told (SIGTERM) when its parent dies: `python tether.py PARENT_PID PROGRAM ARGS...`.
+"""Run a program that gets SIGTERM when its parent dies: `python tether.py PARENT_PID PROGRAM ARGS...`.
 
 A program of its own instead of a hook between fork and exec, which may hang in a process with threads. The pid
 stays the same, for the program replaces this one. Linux only, standard library only.

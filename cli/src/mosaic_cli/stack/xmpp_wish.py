@@ -41,7 +41,7 @@ def unwant(layout: Layout) -> bool:
 
 
 def forget_server(layout: Layout) -> None:
-    """Take away what tells the scheduler where it is; its accounts stay, and its ports for the next time."""
+    """Move away the file with which the scheduler finds the server. Keep its accounts, and its ports for next time."""
     if (layout.home / XMPP_SERVER_FILE).exists():
         (layout.home / XMPP_SERVER_FILE).replace(layout.home / _LAST_FILE)
 

@@ -1,7 +1,7 @@
-"""The accounts as the broker is told them, with the runs whose credentials are revoked.
+"""The accounts as the broker gets them, with the runs whose credentials are revoked.
 
-The broker reads them at its start (`accounts.conf`, included by its configuration), and is told of a change while it
-runs (`revocation`).
+The broker reads them at its start (`accounts.conf`, included by its configuration), and a service sends it
+changes while it runs (`revocation`).
 """
 
 import fcntl
@@ -45,7 +45,7 @@ class Accounts:
 
     @property
     def public_key(self) -> str:
-        """Of the account that services and runs belong to."""
+        """Public key of the account that services and runs belong to."""
         return jwt.public_key(self._keys["account"])
 
     def write(self) -> str:
@@ -119,7 +119,7 @@ def update_subject(account: str) -> str:
 
 
 def write_revoker(home: Path, keys: Mapping[str, str]) -> None:
-    """Write the credentials with which a running broker is told of revocations."""
+    """Write the credentials with which a service sends revocations to a running broker."""
     permitted = jwt.permissions(
         [update_subject(jwt.public_key(keys["account"]))], [f"{subjects.inbox_prefix(REVOKER)}.>"]
     )

@@ -42,7 +42,7 @@ def init_broker(
     no credential: it is opened for `monitor_port` only, on loopback, where a container keeps others away from it.
 
     Keys are made once and kept: credentials of runs that live must outlast a restart of the stack. JWTs and
-    the configuration are written anew, for ports and permissions may have changed.
+    the configuration are written again each time, for ports and permissions may have changed.
 
     Raises:
         CredentialsInvalid: the key file is damaged.

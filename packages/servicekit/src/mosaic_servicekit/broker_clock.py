@@ -1,7 +1,7 @@
 """The difference between the broker's clock and this service's, and what to do about it in words.
 
 Credentials of runs are issued by the scheduler's clock and expire by the broker's. On connect the broker says only
-"authorization violation", so the difference is what tells an expired credential from a wrong key.
+"authorization violation", so only the difference distinguishes an expired credential from a wrong key.
 """
 
 import asyncio

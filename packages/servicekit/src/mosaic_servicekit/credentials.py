@@ -1,6 +1,6 @@
-"""Who may do what on the broker: the services' permissions, and the credentials of one run.
+"""Permissions on the broker: those of the services, and the credentials of one run.
 
-The scheduler holds a scoped signing key: whoever has it can mint only users that are confined to the subjects of
+The scheduler holds a scoped signing key: a holder of this key can mint only users that are confined to the subjects of
 the run they are named after (architecture, "Trust").
 """
 

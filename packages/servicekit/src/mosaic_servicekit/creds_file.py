@@ -1,4 +1,4 @@
-"""A creds file as nats-py's own reader should be: read anew at each connect, and a flaw in it is an error.
+"""Reads a creds file as nats-py's own reader should: again at each connect, and a flaw in it is an error.
 
 nats-py 2.16 looks without end for lines that a damaged file lacks, and with it the whole event loop.
 """

@@ -19,7 +19,7 @@ class CredentialsInvalid(ValueError):
 
 
 class RevocationFailed(RuntimeError):
-    """The broker that runs could not be told that a run's credentials are revoked; try again."""
+    """The service could not send a revocation of a run's credentials to the running broker; try again."""
 
 
 class BrokerUnavailable(ProblemError):

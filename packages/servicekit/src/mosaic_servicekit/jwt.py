@@ -119,7 +119,7 @@ class CredsParts(NamedTuple):
     token: str
     seed: str
     claims: dict[str, Any]
-    """Of the token, unverified: the broker verifies them."""
+    """Claims of the token, unverified: the broker verifies them."""
 
 
 def read_creds(text: str) -> CredsParts:

@@ -26,7 +26,7 @@ class Service:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def spawn(self, name: str, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` beside `main`. When it raises, the service stops with that error."""
+        """Run `work` concurrently with `main`. When it raises, the service stops with that error."""
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._on_done)
@@ -43,7 +43,7 @@ class Service:
         self.stop.set()
 
     async def end_tasks(self) -> None:
-        """Cancel what still runs beside `main` and wait for it."""
+        """Cancel the spawned tasks that still run and wait for them."""
         await cancel_all(self._tasks)
 
 
@@ -100,7 +100,7 @@ def refuse(error: ServiceRefused) -> int:
 
 
 def run_service(main: Main) -> int:
-    """Run a service until it is told to stop. For `sys.exit(run_service(main))`.
+    """Run a service until it gets a signal to stop. For `sys.exit(run_service(main))`.
 
     Files that it makes are its user's alone.
     """

@@ -1,4 +1,4 @@
-"""What a service makes is its user's alone, whatever umask it was started with and whoever made its folders before."""
+"""Only its user can read what a service makes, whatever umask it was started with and whatever made its folders."""
 
 import os
 from pathlib import Path

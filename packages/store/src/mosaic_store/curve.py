@@ -39,14 +39,14 @@ class Stored(NamedTuple):
 
     series: Series
     seq_min: npt.NDArray[np.int64]
-    """Of each chunk."""
+    """Smallest seq of each chunk."""
     seq_max: npt.NDArray[np.int64]
     begins: npt.NDArray[np.int64]
     """Position of each chunk's first point, and of the first point in no chunk."""
     sizes: npt.NDArray[np.intp]
     """Groups of each chunk."""
     groups: Groups
-    """Of all chunks."""
+    """Groups of all chunks."""
     tails: Columns
     """Points in no chunk."""
     unpacked: dict[int, Columns]

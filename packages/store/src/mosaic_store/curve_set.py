@@ -88,7 +88,7 @@ def _curve(
 
 
 def _whole(db: sqlite3.Connection, name: str, series: list[Series]) -> DrawnCurve:
-    """Every point, each source in the order in which it told them, sources one after another."""
+    """Return every point: each source's in the order in which it sent them, one source after another."""
     columns = np.concatenate([last_columns(db, one.id, WHOLE_POINTS) for one in series])
     step = columns["step"].astype(np.float64)
     step[columns["step"] == NO_STEP] = np.nan
@@ -149,7 +149,7 @@ def _merged(groups: Groups, starts: npt.NDArray[np.intp]) -> tuple[npt.NDArray[A
 def _clocks(
     db: sqlite3.Connection, series: list[Series], numbers: list[Numbering]
 ) -> tuple[list[tuple[Floats, Floats]], bool]:
-    """Of each pass steps (or positions, where points have none) and seconds of some points, both ascending."""
+    """Return steps (positions, where points have none) and seconds of some points of each pass, both ascending."""
     steps, times, owners, stepless = [], [], [], False
     for one, numbering in zip(series, numbers, strict=True):
         columns, places = _sampled(db, one, numbering)

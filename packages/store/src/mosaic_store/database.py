@@ -20,7 +20,7 @@ _CHECKPOINT_PAGES = 2000
 
 
 def lock_store(path: Path) -> int:
-    """Take the writer's lock beside the store file; the descriptor holds it until it is closed.
+    """Take the writer's lock next to the store file; the descriptor holds it until it is closed.
 
     Raises:
         StoreLocked: another process has it.

@@ -58,7 +58,7 @@ _NEWEST = """
 SELECT {value} FROM (SELECT * FROM episode WHERE run=? ORDER BY attempt DESC, start_seq DESC LIMIT 1000)
 WHERE end_seq IS NOT NULL ORDER BY attempt DESC, end_seq DESC LIMIT 1
 """
-"""Of the last episodes to begin, for several environments end theirs in another order."""
+"""Looks at the last episodes to begin, for several environments end theirs in another order."""
 
 
 def read_episode_curve(

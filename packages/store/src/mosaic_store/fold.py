@@ -1,4 +1,4 @@
-"""What a run of records means for the tables beside the blocks: pure, and validated before any transaction."""
+"""What a run of records means for the tables other than the blocks: pure, and validated before any transaction."""
 
 from typing import NamedTuple
 

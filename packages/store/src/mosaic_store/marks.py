@@ -8,8 +8,8 @@ from mosaic_contracts.runs import SourceMark
 def read_marks(db: sqlite3.Connection, run_id: str, from_seq: int = 1) -> list[SourceMark]:
     """Marks of all sources of a run, in order of attempt and source.
 
-    `next_seq` is the first seq from `from_seq` on that is not in the store: whoever has nothing below it any more
-    (the store was lost, and the outbox had been freed) asks for the rest alone.
+    `next_seq` is the first seq from `from_seq` on that is not in the store. A caller that has nothing below
+    `from_seq` any more (the store was lost, and the outbox had been freed) asks only for the rest.
     """
     rows = db.execute(
         "SELECT attempt, source, last_seq, missing, coalesce((SELECT min(max(first, ?1)) FROM hole"

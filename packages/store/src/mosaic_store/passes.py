@@ -53,7 +53,7 @@ class _Ordered(NamedTuple):
 
     groups: Groups
     seqs: Ints
-    """Of the first point, or of the chunk's first point where a chunk is read by its summaries."""
+    """Seq of each group's first point, or of the chunk's first point where a chunk is read by its summaries."""
 
 
 def read_passes(

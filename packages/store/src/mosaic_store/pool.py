@@ -1,4 +1,4 @@
-"""Read connections: one for whoever asks, a few kept for the next."""
+"""Read connections: each caller gets one, and a few are kept for later callers."""
 
 import sqlite3
 import threading
@@ -12,8 +12,8 @@ from mosaic_store.errors import ReadTooSlow, StoreMissing
 
 _KEPT = 4
 _CHECK_OPS = 2_000_000
-"""Steps of SQLite's machine between looks at the clock, some 20 ms: a short read is never asked, and a look that has to
-wait for the interpreter's lock costs little beside it."""
+"""Steps of SQLite's machine between looks at the clock, some 20 ms: a short read has no such look, and a look that has
+to wait for the interpreter's lock costs little compared with it."""
 
 
 class ReadPool:

@@ -85,7 +85,7 @@ class Reader:
             return read_standings(db)
 
     def phases(self, run_id: str) -> list[Phase]:
-        """States of a run that its scheduler told, in order."""
+        """Return the states of a run that its scheduler reported, in order."""
         with self._pool.lend() as db:
             return read_phases(db, run_id)
 

@@ -8,7 +8,7 @@ import sqlite3
 from mosaic_store.errors import StoreForeign
 
 APPLICATION_ID = 0x4D4F5341
-"""`MOSA`: tells this file from any other SQLite database."""
+"""`MOSA`: distinguishes this file from any other SQLite database."""
 
 _V1 = """
 CREATE TABLE run (

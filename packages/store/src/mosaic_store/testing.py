@@ -24,7 +24,7 @@ from mosaic_contracts.wire import (
 RUN_ID = "01JGXSYNTHET1CRVN000000000"
 T0_US = 1_700_000_000_000_000
 STEPS = 17
-"""Of an episode."""
+"""Steps of an episode."""
 CYCLE = STEPS + 3
 """Records of an episode: its start, its steps, its end, one metric."""
 SPACES = {

@@ -112,7 +112,7 @@ class Writer:
         """Find out whether the path still leads to the open file.
 
         Raises:
-            StoreReplaced: what is written now would be seen by nobody; open the store anew.
+            StoreReplaced: nobody would see what is written now; open the store again.
         """
         try:
             stat = self.path.stat()

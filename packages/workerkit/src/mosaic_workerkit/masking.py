@@ -202,7 +202,7 @@ def _base64_forms(data: bytes) -> Iterator[bytes]:
             lines = [whole[at : at + width] for at in range(0, len(whole), width)]
             yield from (line for line in lines if len(line) >= _MIN_PART_CHARS)
         for before in range(3):
-            # Inside other Base64 the first and last characters depend on what stands beside the value.
+            # Inside other Base64 the first and last characters depend on what stands next to the value.
             begin, end = (before * 8 + 5) // 6, (before + len(data)) * 8 // 6
             part = encode(bytes(before) + data)[begin:end]
             if len(part) >= _MIN_PART_CHARS:

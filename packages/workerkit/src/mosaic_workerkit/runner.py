@@ -247,7 +247,7 @@ class Runner:
             "MOSAIC_RUN_DIR": str(self._run_dir),
             "MOSAIC_ATTEMPT": str(self._launch["attempt"]),
             "PYTHONUNBUFFERED": "1",
-            # Told, for a shipper may come to look after the runner's death.
+            # Passed on, for a shipper may look for it only after the runner's death.
             "MOSAIC_RUNNER_PID": str(self._pid),
             **capture,
         }
@@ -368,7 +368,7 @@ class Runner:
             _, status, used = os.wait4(self._worker, 0)
             code = os.waitstatus_to_exitcode(status)
             end["signal" if code < 0 else "code"] = abs(code)
-            # In a container the cgroup is the run's alone: also a worker that failed over a helper's death is told.
+            # In a container the cgroup is the run's alone: report `oom` also when a helper's death made a worker fail.
             if code == -signal.SIGKILL or (code != 0 and self._launch.get("image")):
                 end["oom"] = _has_grown(self._oom_kills, _oom_kills())
             end["cpu_s"] = used.ru_utime + used.ru_stime
@@ -460,7 +460,7 @@ class Runner:
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
-            # Who looks for the run's processes finds them by their environment too.
+            # A search for the run's processes finds them by their environment too.
             _say("info.not_written", error=str(error))
 
     def _write_exit(self, phase: str, reserve: int) -> None:

@@ -31,15 +31,15 @@ class Script:
     takes: str = "vector"
     """Form of observation: `vector`, also what is made one on its way to the script, or `atari`, a game's frames."""
     kept_bytes: int | None = None
-    """Of one observation in its replay buffer, where it makes another one of the environment's."""
+    """Bytes of one observation in its replay buffer, where the script changes the environment's observation."""
     keeps_next: bool = True
-    """Whether its replay buffer keeps the next observation beside each one."""
+    """Whether its replay buffer keeps the next observation with each one."""
     whole_games: bool = False
     """Whether a minibatch is made of whole environments: their number must be a multiple of the minibatches."""
     page: str | None = None
     """Documentation that it shares with another one; None: its own."""
     note: str = ""
-    """What this worker does for the script to run, told with every run."""
+    """What this worker does so that the script runs; reported with every run."""
     without_bundle: str | None = None
     """Environment to begin with where the packages of the script's own default are not installed."""
     batch: tuple[str, ...] = ()

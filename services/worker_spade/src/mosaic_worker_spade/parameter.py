@@ -160,7 +160,7 @@ def parameter_schema(*, bdi: bool) -> dict[str, Any]:
 
 
 Refuse = Callable[[str, str, list[str]], None]
-"""Is told where, what is wrong, and the nearest names."""
+"""Takes the place of a fault, what is wrong, and the nearest names."""
 
 
 def read_parameters(

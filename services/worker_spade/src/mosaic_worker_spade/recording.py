@@ -1,4 +1,4 @@
-"""Tells what happens in the world: episodes, the steps of those that are recorded, and why each action was taken."""
+"""Reports what happens in the world: episodes, the steps of those that are recorded, and why each action was taken."""
 
 import math
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ VALUES = "policy.values"
 
 @dataclass(frozen=True)
 class Sampling:
-    """Which episodes are told; counted in steps and episodes, never in time, so that the same seed tells the same."""
+    """Which episodes are reported. Counts steps and episodes, never time: the same seed reports the same ones."""
 
     record_gap: int = 0
     """Steps between two that are recorded step by step."""
     episode_gap: int = 0
-    """Steps between two whose end is told; a recorded one always is."""
+    """Steps between two episodes whose end is reported; that of a recorded one always is."""
     replay_every: int = 1
     """Above 1 every n-th is recorded, in place of `record_gap`."""
 
@@ -32,7 +32,7 @@ class Recorder:
     """Telemetry of one environment.
 
     Args:
-        sampling: which episodes are told, and which step by step.
+        sampling: which episodes are reported, and which of them step by step.
         told_total: steps of the whole run; None: these steps are not the run's progress.
     """
 
@@ -55,7 +55,7 @@ class Recorder:
         self._sampling = sampling
         self._done = 0
         self._recorded_at = self._told_at = -(2**62)
-        """Steps when an episode was last recorded, or told."""
+        """Step counts when an episode was last recorded, or reported."""
         self._total = told_total
         self._env_seed = env_seed
         self.env = env
@@ -63,7 +63,7 @@ class Recorder:
         self._first_episode = 0
         self._learner: Learner | None = None
         self.episode = 0
-        """Number of the episode that is told."""
+        """Number of the episode that is being reported."""
         self._state = 0
         self._explored: list[int] = []
         self._confidence: list[float] = []
@@ -71,7 +71,7 @@ class Recorder:
         """The newest episode while it is not in the sample: as in `Telemetry.episode`, without the environment."""
 
     def continue_from(self, learner: Learner) -> None:
-        """Count episodes and steps from here: what a warm start brought along was told by another run."""
+        """Count episodes and steps from here: another run has reported what a warm start brought along."""
         self._first_step, self._first_episode = learner.counts.steps, learner.counts.episodes
 
     @property
@@ -84,7 +84,7 @@ class Recorder:
         return learner.counts.episodes - self._first_episode
 
     def wants_steps(self, episode: int) -> bool:
-        """Whether the steps of an episode are told; it does not change what is learned."""
+        """Whether the steps of an episode are reported; it does not change what is learned."""
         if not self._has_steps:
             return False
         number = episode - self._first_episode

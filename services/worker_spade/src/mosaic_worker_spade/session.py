@@ -1,4 +1,4 @@
-"""What both algorithms share: the learner of a run, and what is told and saved between two options."""
+"""What both algorithms share: the learner of a run, and what is reported and saved between two options."""
 
 from typing import Any
 

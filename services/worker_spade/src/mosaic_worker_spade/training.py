@@ -24,7 +24,7 @@ def train_run(context: TrainContext) -> None:
 
 
 def play_run(context: TrainContext) -> None:
-    """Show what a checkpoint has learned. Everything is told, nothing learned. As `train_run` else."""
+    """Show what a checkpoint has learned. Report everything and learn nothing; otherwise do as `train_run`."""
     _run(context, _show)
 
 
@@ -35,7 +35,7 @@ def _run(context: TrainContext, alone: Callable[[Session], None]) -> None:
     session = Session(context, draft)
     session.tell_config()
     if context.spec.algorithm == BDI:
-        # spade takes two seconds to import: the config is told by then
+        # spade takes two seconds to import: the config is sent before.
         from mosaic_worker_spade.deliberation.team import run_team
 
         run_team(session)

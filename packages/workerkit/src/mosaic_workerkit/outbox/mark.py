@@ -32,7 +32,7 @@ class CommittedMark:
             self.seq = seq
             self._save()
         firsts = segment_seqs(self._folder)
-        # A segment ends where the next begins; the end of the last one only a dead writer tells.
+        # A segment ends where the next begins; the end of the last one is known only when its writer is dead.
         ends = [first - 1 for first in firsts[1:]]
         if is_all and firsts:
             ends.append(self.seq)

@@ -121,7 +121,7 @@ class Courier:
                 closed.set()  # nothing of this connection can be relied on
 
         # No reconnecting by the library: a new connection begins at the committed mark and reads the
-        # credentials anew, and there is one place that does it.
+        # credentials again, and only one place does that.
         connection = await self._connect(on_closed, on_error)
         connected.set()
         try:

@@ -349,7 +349,7 @@ class Session:
         except ValidationError as error:
             say("committed.invalid", error=str(error))
             return
-        # One that tells of a gap below what is here says nothing of the rest: that must be asked for.
+        # An announcement of a gap below what is here says nothing about the rest: that must be asked for.
         if self._goods.take_committed(told):
             self._told_at = time.monotonic()
 

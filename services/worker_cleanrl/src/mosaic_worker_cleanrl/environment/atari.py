@@ -78,7 +78,7 @@ def snapshot(env: gymnasium.Env[Any, Any]) -> str:
 
 
 def restore(env: gymnasium.Env[Any, Any], text: str) -> None:
-    """Put the emulator into a state that `snapshot` told; nothing in the text is run as code.
+    """Put the emulator into a state that `snapshot` returned; nothing in the text is run as code.
 
     Raises:
         ValueError, zlib.error: it is no such text.

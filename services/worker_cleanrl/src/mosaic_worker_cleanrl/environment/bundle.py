@@ -102,7 +102,7 @@ _BASE_FAMILIES = ("gymnasium.envs.classic_control.", "gymnasium.envs.toy_text.")
 
 
 def is_offered(spec: EnvSpec) -> bool:
-    """Say whether an environment can be made here, a bundle's when that is installed. Of each game one form is."""
+    """Say whether an environment can be made here, a bundle's when that is installed. One form of each game can."""
     if atari.is_atari(spec):
         return atari.is_plain(spec)
     return str(spec.entry_point).startswith(_BASE_FAMILIES) or bundle_of(spec) is not None

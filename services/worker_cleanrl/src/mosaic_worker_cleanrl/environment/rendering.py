@@ -12,7 +12,7 @@ from mosaic_contracts.interpreter import python_module
 from mosaic_worker_cleanrl.environment.bundle import known_environments
 
 MUJOCO_GL = "MUJOCO_GL"
-"""By this variable MuJoCo is told which OpenGL to take."""
+"""Environment variable that names the OpenGL for MuJoCo."""
 _WITHOUT_SCREEN = ("egl", "osmesa")
 _MUJOCO = "gymnasium.envs.mujoco."
 _LIMIT_S = 60.0

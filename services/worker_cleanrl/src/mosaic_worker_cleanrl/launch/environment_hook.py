@@ -73,7 +73,7 @@ def environment_hooks(session: Session) -> Iterator[None]:
 
 
 def _compare_spaces(env: gymnasium.Env[Any, Any], session: Session) -> None:
-    """The config event told the spaces before the script made its environment; they must be the script's."""
+    """Compare spaces: those in the config event, sent before the script made its environment, must be the script's."""
     probe = session.plan.probe
     if probe is None:
         return

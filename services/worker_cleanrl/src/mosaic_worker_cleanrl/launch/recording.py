@@ -1,5 +1,5 @@
-"""The ear around one environment, innermost: what the environment itself saw and gave, before any wrapper of the
-script (clipping, normalizing) changes it."""
+"""The innermost wrapper around one environment. It records what the environment itself got and returned, before any
+wrapper of the script (clipping, normalizing) changes it."""
 
 import json
 import time
@@ -20,7 +20,7 @@ _Step = Callable[[Any], _Result]
 
 
 def recorded(env: gymnasium.Env[Any, Any], index: int, session: Session) -> gymnasium.Env[Any, Any]:
-    """Put the ear around an environment that the run's recording level asks for, if any."""
+    """Wrap an environment with the recording wrapper that the run's recording level asks for, if any."""
     record = session.spec.record
     if record.has_steps:
         return RecordedEnvironment(env, index, session)

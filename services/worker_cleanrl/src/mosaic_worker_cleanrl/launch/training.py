@@ -31,7 +31,7 @@ def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
         RunRefused: the spec is one that `check` calls blocking.
         HookNotInstalled: the installed packages cannot be listened to.
         HookSilent: the script ended and nothing was heard of it.
-        BaseException: whatever the script raised; it is told in a log event first.
+        BaseException: whatever the script raised; a log event reports it first.
     """
     spec: RunSpec = telemetry.spec
     with _ErrorTold(telemetry), chdir(telemetry.run_dir):
@@ -55,7 +55,7 @@ def _run_script(
     stop: StopFlag,
     folder: Path | None,
 ) -> None:
-    # torch takes seconds to import; the config is told before, and `describe` and `check` never pay for it.
+    # torch takes seconds to import; the config is sent before, and `describe` and `check` never pay for it.
     import torch
 
     from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
@@ -147,7 +147,7 @@ def _config(spec: RunSpec, plan: Plan, tensorboard: Path | None) -> dict[str, An
 
 
 class _ErrorTold:
-    """Tells an error with its traceback and lets it go on; a polite stop ends here."""
+    """Reports an error with its traceback and lets it propagate; a polite stop ends here."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry

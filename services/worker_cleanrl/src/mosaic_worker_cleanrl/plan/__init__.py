@@ -1,4 +1,4 @@
-"""What a run would do: `check` tells it, `train` carries it out."""
+"""What a run would do: `check` reports it, `train` carries it out."""
 
 from mosaic_worker_cleanrl.plan.draft import Plan
 from mosaic_worker_cleanrl.plan.making import check_run, make_plan

@@ -18,7 +18,7 @@ from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan.draft import Plan
 
 _FRAMES_A_STEP = 4
-"""Of an Atari game, by the scripts' own wrapper."""
+"""Frames of an Atari game for each step, set by the scripts' own wrapper."""
 
 
 def check_packages(plan: Plan) -> None:

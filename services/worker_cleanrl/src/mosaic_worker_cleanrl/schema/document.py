@@ -25,7 +25,7 @@ _FILES = {
     "x-group": "outputs",
 }
 _OUTPUTS = frozenset({"capture_video"})
-"""What a run makes beside training: a form shows it apart, with what it costs."""
+"""Outputs of a run in addition to training: a form shows them separately, with what they cost."""
 _TYPES = {int: "integer", float: "number", str: "string", None: "string"}
 
 

@@ -80,7 +80,7 @@ def read_arguments(path: Path) -> ArgumentSource:
     code = compile(ast.Module([function], []), str(path), "exec")
 
     def call(parser: type[argparse.ArgumentParser]) -> argparse.Namespace:
-        # Exactly the names that these functions use. Anything else is a NameError, told as SchemaUnreadable.
+        # Exactly the names that these functions use. Any other name is a NameError, reported as SchemaUnreadable.
         space: dict[str, Any] = {
             "argparse": SimpleNamespace(ArgumentParser=parser),
             "os": os,

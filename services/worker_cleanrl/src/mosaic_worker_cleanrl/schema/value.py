@@ -15,7 +15,7 @@ def accepted_value(value: ParameterValue, prop: dict[str, Any]) -> ParameterValu
     """Return `value` in the property's type.
 
     A whole float is an integer (1e5), an integer is a number; nothing else is converted: "false" for a switch
-    is a mistake that must be told and not guessed at.
+    is a mistake that must be reported and not guessed at.
 
     Raises:
         ValueRefused: wrong type or out of range.

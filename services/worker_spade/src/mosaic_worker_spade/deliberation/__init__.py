@@ -1,1 +1,1 @@
-"""AgentSpeak agents: their plans, how they reason, what they can do, and what is told of it."""
+"""AgentSpeak agents: their plans, how they reason, what they can do, and which events report it."""

@@ -22,7 +22,7 @@ from mosaic_worker_spade.deliberation.work import AgentWork
 from mosaic_worker_spade.errors import PlanStuck
 
 TURN_S = 0.004
-"""Of reasoning, before the event loop gets a turn."""
+"""Seconds of reasoning before the event loop gets a turn."""
 IDLE_S = 0.05
 """An idle agent looks up that often: for a stop, which no message brings, and for plans that wait for a time."""
 MOST_FAILURES = 200

@@ -1,4 +1,4 @@
-"""An AgentSpeak interpreter that recovers from failure and tells what it does.
+"""An AgentSpeak interpreter that recovers from failure and reports what it does.
 
 agentspeak ends at a failed plan ("recovery plans are ignored as of yet", its issue 4) and keeps beliefs in sets, whose
 order differs from process to process. Here a failed plan looks for `-!goal`, as in Jason, and beliefs keep their order.
@@ -31,7 +31,7 @@ _LOGGERS = tuple(f"agentspeak.{name}" for name in ("runtime", "parser", "lexer",
 
 
 class Listener(Protocol):
-    """Is told what an agent believes, decides and gives up."""
+    """Gets what an agent believes, decides and gives up."""
 
     def believed(self, change: str, belief: Literal) -> None: ...
 
@@ -74,7 +74,7 @@ class Reasoner(Agent):  # type: ignore[misc] # agentspeak is not typed
         self.intentions: deque[deque[Any]] = deque()
         self._plan_of: dict[int, Plan] = {}
         self.first_goals: list[Any] = []
-        """Of the plan's text; adopted when the agent has its first percepts, so that plans can look at them."""
+        """Goals in the plan's text; adopted when the agent has its first percepts, so that plans can look at them."""
         self.listener: Listener | None = None
         self.failures = 0
         """Failed plans since something was done in the world."""

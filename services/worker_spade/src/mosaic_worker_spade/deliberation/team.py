@@ -97,7 +97,7 @@ class Team:
         return mind
 
     def _require_work(self) -> None:
-        """A plan that ends without a step is a slip; one that ends early is its author's decision, and is told."""
+        """Refuse a plan that ended without a step: a slip. Log a plan that ended early: its author's decision."""
         session = self._session
         if session.left <= 0 or session.context.stop.requested:
             return

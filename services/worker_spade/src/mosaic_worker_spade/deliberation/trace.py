@@ -1,4 +1,4 @@
-"""Tells what an agent believes, which plan it chose and what it intends, as events of the run."""
+"""Reports what an agent believes, which plan it chose and what it intends, as events of the run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from mosaic_workerkit.telemetry import Telemetry
 BELIEF, PLAN, INTENTION = "bdi.belief", "bdi.plan", "bdi.intention"
 OPTION, MESSAGE = "bdi.option", "bdi.message"
 _TEXT_CHARS = 300
-"""Of a message that somebody else wrote."""
+"""Characters kept of a text that somebody else wrote, such as a message."""
 
 
 class Trace:
@@ -19,7 +19,7 @@ class Trace:
 
     Args:
         place: env, episode and step now.
-        tells: whether this moment is told; beliefs that change meanwhile are told with the next.
+        tells: whether this moment is reported; beliefs that change meanwhile are reported with the next one.
         sureness: how sure the agent is of what it will do; None where no step is being chosen.
     """
 
@@ -79,7 +79,7 @@ class Trace:
         )
 
     def tell_beliefs(self) -> None:
-        """What has changed since it was told last."""
+        """Report which beliefs have changed since the last report."""
         net: dict[str, str] = {}
         for change, belief in self._changes:
             text = belief_text(belief)

@@ -20,7 +20,7 @@ class AgentWork:
     """One agent's.
 
     Args:
-        run_option: runs one, and tells and saves what is due.
+        run_option: runs an option, and reports and saves what is due.
         left: how many steps are left to do.
         beliefs: percepts that it starts with.
         stepped: is called after each step that its plans chose.
@@ -157,7 +157,7 @@ class AgentWork:
         }
 
     def tells(self) -> bool:
-        """Whether a decision is told: always between episodes, within them where steps are recorded."""
+        """Whether a decision is reported: always between episodes, within them where steps are recorded."""
         return self._stepper.state is None or self._stepper.told
 
     def sureness(self) -> float | None:
@@ -253,7 +253,7 @@ class AgentWork:
 
 _HAZARD_VALUE = 0.1
 _GOAL_VALUE = 0.5
-"""Below what a goal is really worth, so that what is learned takes over from what was told."""
+"""Value below a goal's real worth, so that what is learned takes over from what the scout reported."""
 
 
 def _grid_shape(world: World) -> list[int]:

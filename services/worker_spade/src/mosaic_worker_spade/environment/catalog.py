@@ -23,7 +23,7 @@ _VERSION = re.compile(r"-v(\d+)$")
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What a person may say of a world, beside its name. None: as it is registered."""
+    """What a user may set for a world, in addition to its name. None: as it is registered."""
 
     map: str | None = None
     slippery: bool | None = None

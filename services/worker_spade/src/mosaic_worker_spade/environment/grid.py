@@ -1,4 +1,4 @@
-"""How the states of a world lie on a grid, for whoever draws beliefs, values or a policy over it."""
+"""How the states of a world lie on a grid, for clients that draw beliefs, values or a policy over it."""
 
 from typing import Any
 

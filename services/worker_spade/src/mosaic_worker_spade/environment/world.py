@@ -29,9 +29,9 @@ class World:
     id: str
     """As it was made, e.g. `Taxi-v4` where `Taxi-v3` was asked for."""
     arguments: dict[str, Any]
-    """Of `gymnasium.make`, beside the id."""
+    """Arguments of `gymnasium.make` in addition to the id."""
     max_steps: int
-    """Of an episode; then it is truncated."""
+    """Steps after which an episode is truncated."""
     rows: list[list[Transition]]
     """By state and action."""
     start: tuple[float, ...]
@@ -133,7 +133,7 @@ def _digest(rows: list[list[Transition]], start: tuple[float, ...], max_steps: i
 
 
 def _compare(inner: Any, world: World) -> None:
-    """Step the environment itself beside the table: one with hidden state must not be learned by its table."""
+    """Compare steps of the environment with its table: one with hidden state must not be learned by its table."""
     state = int(inner.reset(seed=0)[0])
     numbers = np.random.Generator(np.random.PCG64(0))
     numbers.bit_generator.state = inner.np_random.bit_generator.state

@@ -20,7 +20,7 @@ from mosaic_worker_spade.errors import CheckpointUnusable
 Array = np.ndarray[Any, Any]
 
 MAX_BYTES = 256 * 2**20
-"""Of the file, and of what it holds once it is unpacked."""
+"""Largest size of the file, and of its content once it is unpacked."""
 _MARK = b"sha256:"
 _DIGEST_CHARS = 64
 _SUFFIX = ".npy"

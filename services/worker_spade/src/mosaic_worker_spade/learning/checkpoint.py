@@ -25,7 +25,7 @@ FORMAT_VERSION = 2
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file that was read: tables, and the facts beside them."""
+    """A file that was read: tables, and the facts stored with them."""
 
     q: list[list[float]]
     visits: list[list[int]]

@@ -1,4 +1,4 @@
-"""What a checkpoint says beside its tables, and the values that it may have."""
+"""Facts that a checkpoint holds in addition to its tables, and the values that they may have."""
 
 from typing import Annotated, Any, Literal, Self
 

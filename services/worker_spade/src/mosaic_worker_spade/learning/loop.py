@@ -56,7 +56,7 @@ class Watch(Protocol):
 
 
 class Recorder(Protocol):
-    """Is told what happens."""
+    """Gets what happens while an agent learns or plays."""
 
     def wants_steps(self, episode: int) -> bool: ...
 

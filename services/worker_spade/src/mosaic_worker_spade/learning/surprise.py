@@ -22,7 +22,7 @@ class SurpriseWatch:
     def __init__(self, threshold: float, known_ends: set[int]) -> None:
         self._threshold = threshold
         self._known_ends = known_ends
-        """Of a warm start; empty: everything is new, and nothing of it a surprise."""
+        """Ends known from a warm start. Empty: every end is new, and none is a surprise."""
         self.until = Until.BUDGET
         self.surprise: Surprise | None = None
         self.best_rate = 0.0

@@ -1,4 +1,4 @@
-"""What a run would do: `check` tells it, `train` carries it out."""
+"""What a run would do: `check` reports it, `train` carries it out."""
 
 from mosaic_worker_spade.request.draft import Draft
 from mosaic_worker_spade.request.making import check_run, make_draft

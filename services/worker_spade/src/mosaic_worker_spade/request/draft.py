@@ -23,7 +23,7 @@ class Draft:
     checkpoint: Checkpoint | None = None
     total_steps: int = 0
     episodes: int | None = None
-    """Of a play: how many; then `total_steps` is the most that they can take."""
+    """How many episodes a play has; then `total_steps` is the most that they can take."""
     checkpoint_every_steps: int = 0
     loop: LoopChoice | None = None
     """What the learning runs in; None: nothing is learned."""

@@ -33,7 +33,7 @@ from mosaic_worker_spade.xmpp.probe import probe
 DEFAULT_CHECKPOINTS = 10
 """In a run whose spec does not say how often, the final one included."""
 PLAY_STEPS = 2_000
-"""Of a play that says neither steps nor episodes: every one of them is recorded."""
+"""Steps of a play that says neither steps nor episodes: every one of them is recorded."""
 
 
 def check_run(spec: RunSpec) -> CheckReport:

@@ -16,7 +16,7 @@ class Link:
     """The line of one agent.
 
     Args:
-        told: is told `lost`, `resumed` (nothing was missed) or `restarted` (a new session).
+        told: is called with `lost`, `resumed` (nothing was missed) or `restarted` (a new session).
     """
 
     def __init__(self, access: XmppAccess, jid: str, told: Callable[[str], None]) -> None:

@@ -1,5 +1,5 @@
 """Stands in for gym 0.23.1 over gymnasium 0.29: most of cleanrl 1.2.0 still imports it, and the real one cannot be
-installed beside what the other scripts need (its spaces are refused by stable-baselines3 2).
+installed together with what the other scripts need (its spaces are refused by stable-baselines3 2).
 
 Spaces, wrappers and single environments are gymnasium's own. Only a vector environment speaks as gym did, for
 that is where the scripts meet it. Code that steps one environment by itself is not covered.
