@@ -146,7 +146,7 @@ def test_a_path_that_no_file_can_name_is_refused_first(
 
 
 def test_environments_of_another_user_are_named_as_the_cause(tmp_path: Path) -> None:
-    """Who owns them, which they are and what to set; no log of an earlier success is shown."""
+    """The error names their owner, their folder and the variable to set; no log of an earlier success is shown."""
     with tempfile.TemporaryDirectory(prefix="mosaic-test-") as made:
         folder = Path(made)
         root = copy_checkout(folder / "m")
