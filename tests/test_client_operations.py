@@ -82,7 +82,7 @@ def test_the_queue_is_moved_held_and_released(client: Client) -> None:
 
 
 def test_a_run_is_repeated_changed_put_away_and_restored(client: Client) -> None:
-    """Retry and clone name their parent; a patch stays; what was put away comes back or is gone for good."""
+    """Retry and clone name their parent; a patch stays; a deleted run comes back or is gone for good."""
     run = client.wait(client.submit(SPEC).run_id, timeout_s=60)
     assert client.wait(client.retry(run.run_id).run_id, timeout_s=60).spec.parent == run.run_id
     assert client.clone(run.run_id, seed=9, hold=True).spec.seed == 9

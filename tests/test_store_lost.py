@@ -1,4 +1,4 @@
-"""The telemetry store is deleted while a run lives: what still can be had is stored, the rest is a gap that is told."""
+"""The telemetry store is deleted while a run lives: what still can be had is stored, the rest is a reported gap."""
 
 from pathlib import Path
 

@@ -19,7 +19,7 @@ from mosaic_contracts.wire import SOURCE_WORKER
 
 ENDLESS = 10**8
 FIXED_EVENTS = 3
-"""Of the synthetic worker beside its steps: config, `training`, and its last word."""
+"""Events of the synthetic worker in addition to its steps: config, `training`, and its last word."""
 PATIENCE_S = 120.0
 GONE_S = 10.0
 """For a container to be taken away, after its run's end is written."""
@@ -51,7 +51,7 @@ class House(Protocol):
         """Wait until the worker has ended, whether or not a scheduler saw it."""
 
     def identity(self, run_id: str) -> str:
-        """Of what the run is running in now: another one is another start."""
+        """Identity of what the run is running in now: another one is another start."""
 
     def processes(self, run_id: str) -> list[str]:
         """Command lines of what lives of the run."""
@@ -155,7 +155,7 @@ def full_house(house: House, **first: Any) -> Iterator[tuple[str, str | None, st
 
 
 def scheduler_killed_among_three_runs(house: House) -> None:
-    """One ends meanwhile and tells its true exit, one runs on and is adopted, one waits and starts once."""
+    """One ends meanwhile and has its true exit code, one runs on and is adopted, one waits and starts once."""
     with full_house(house, parameters={"exit_code": 7}) as (ending, running, waiting):
         before = house.identity(running) if running else ""
         with house.away("scheduler"):

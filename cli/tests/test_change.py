@@ -12,7 +12,7 @@ OTHER = RUN_ID[:-1] + "W"
 
 
 def test_rm_puts_away_and_restore_brings_back(mosaic: Mosaic, answers: Answers) -> None:
-    """`rm` says how to undo it, `--now` is sent as such, and `restore` looks among what was put away."""
+    """`rm` says how to undo it, `--now` is sent as such, and `restore` searches the deleted runs."""
     answers[f"DELETE {OF_RUN}"] = RUN | {"deleted_at": "2026-01-02T00:00:00Z"}
     code, out, err = mosaic("rm", "last")
     assert (code, out) == (0, "")
@@ -26,7 +26,7 @@ def test_rm_puts_away_and_restore_brings_back(mosaic: Mosaic, answers: Answers) 
 
 
 def test_a_live_run_is_not_put_away(mosaic: Mosaic, answers: Answers) -> None:
-    """The stack's refusal is told, with the exit code of what cannot be done now."""
+    """The stack's refusal is shown, with the exit code for what cannot be done now."""
     answers[f"DELETE {OF_RUN}"] = {"status": 409, "code": "run_live", "title": "It is running"}
     code, out, err = mosaic("rm", "last", "--json")
     assert (code, out) == (6, "")

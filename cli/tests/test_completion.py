@@ -67,7 +67,7 @@ def test_without_a_stack_nothing_is_said(
 def test_workers_are_those_whose_manifests_lie_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the checkout and of the data root; a manifest that cannot be read is none."""
+    """Workers of the checkout and of the data root are offered; a manifest that cannot be read is left out."""
     monkeypatch.delenv("MOSAIC_URL", raising=False)
     monkeypatch.setenv("MOSAIC_ROOT", str(tmp_path))
     monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))

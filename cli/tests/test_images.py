@@ -66,7 +66,7 @@ def test_an_image_is_built_and_goes_stale(mosaic: Mosaic, checkout: Path) -> Non
     def state() -> str:
         code, out, err = mosaic("images", "--json")
         (one,) = json.loads(out)
-        # What to do is told whenever there is something to do.
+        # The next step is shown whenever there is something to do.
         said = mosaic("images")[2]
         assert ("images build thing" in said) is (one["state"] != "ready")
         assert (code, one["name"], err) == (0, "thing", "")
@@ -192,7 +192,7 @@ def registry(tmp_path: Path) -> Iterator[str]:
 def test_images_that_are_not_built_are_pinned(
     mosaic: Mosaic, checkout: Path, registry: str
 ) -> None:
-    """A pin names what a tag means in its registry now; other lines of .env stay; what has no digest is told."""
+    """A pin names what a tag means in its registry now; other lines of .env stay; a missing digest is reported."""
     name, local = f"{registry}/broker:1", f"{TAG}-local:{abs(hash(checkout)):x}"
     compose = json.loads((checkout / "compose.yaml").read_text())
     compose["services"]["nats"] = {"image": "${MOSAIC_NATS_IMAGE:-" + name + "}"}
@@ -287,7 +287,7 @@ def test_an_image_of_debians_packages_is_never_stale_by_a_lock(image: str) -> No
 
 
 def test_show_names_the_image(mosaic: Mosaic, answers: Answers) -> None:
-    """Of a run in a container `show` has the digest that was pinned."""
+    """`show` has the pinned digest of a run in a container."""
     run = RUN | {"image": "sha256:0123abcd"}
     answers["/api/v1/runs"] = {"runs": [run]}
     answers[OF_RUN] = run

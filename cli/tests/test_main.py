@@ -253,7 +253,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(
 
 
 def test_a_refused_check_shows_no_plan(mosaic: Mosaic, answers: Answers) -> None:
-    """Only what stands in the way and what to do is told; a plan that will not be carried out is none."""
+    """Only obstacles and their next steps are shown; a plan that will not be carried out is not shown."""
     findings = [
         {"level": "blocking", "where": "steps", "message": "too few"},
         {"level": "ok", "where": "worker", "message": "ready"},
@@ -397,7 +397,7 @@ def test_status_of_a_stack_elsewhere_says_nothing_of_this_machine(
 def test_a_run_that_the_stack_does_not_know_is_named(
     answers: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A runner left by a database that was deleted is found beside a living stack, with how to stop it."""
+    """A runner left by a deleted database is found next to a living stack, with how to stop it."""
     lost = RUN_ID[:-1] + "W"
     program = [sys.executable, "-c", "print(flush=True); input()", "mosaic_workerkit.runner"]
     with connect() as client, ExitStack() as living:

@@ -15,7 +15,7 @@ OF_BASH = {"test", "gui", "sync", "help"}
 
 
 def in_code_blocks() -> list[str]:
-    """Command lines without the words beside them, in order."""
+    """Command lines without the words next to them, in order."""
     blocks = re.findall(r"^```\n(.*?)^```", README, re.S | re.M)
     return re.findall(r"\./mosaic ([a-z].*?)(?=  |;|\)|$)", "\n".join(blocks), re.M)
 

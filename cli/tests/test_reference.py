@@ -86,7 +86,7 @@ def test_a_text_that_is_no_id_is_refused() -> None:
 
 
 def test_a_run_is_found_by_its_whole_name() -> None:
-    """A display name is as good as an id where one run has it; where several do, their ids are told."""
+    """A display name is as good as an id where one run has it; where several have it, their ids are listed."""
     assert find("run-two") == IDS[2]
     with pytest.raises(ValueRefused, match=rf"2 runs have this name: {IDS[0]}, {IDS[2]}"):
         find("run-two", [IDS[0], IDS[1], IDS[2]], ["run-two", "run-one", "run-two"])

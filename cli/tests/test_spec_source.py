@@ -93,7 +93,7 @@ CLEANRL = {
 def test_a_file_that_is_no_spec_says_where(
     mosaic: Mosaic, answers: Answers, file: Path, text: str, words: str
 ) -> None:
-    """What is missing, unknown, twice there or no YAML is told with its place, and nothing is started."""
+    """A missing, unknown or duplicate key, or text that is not YAML, is reported with its place; nothing is started."""
     file.write_text(text)
     code, out, err = mosaic("run", "-f", str(file), "-d")
     assert (code, out) == (2, "")
@@ -102,7 +102,7 @@ def test_a_file_that_is_no_spec_says_where(
 
 
 def test_a_file_that_cannot_be_read_is_named(mosaic: Mosaic, answers: Answers, file: Path) -> None:
-    """A slip in the path and bytes that are no text are told, not thrown."""
+    """A slip in the path and bytes that are not text are reported as errors, not raised."""
     assert "cannot be read" in mosaic("run", "-f", str(file) + "x")[2]
     file.write_bytes(b"\xff\xfe\x00")
     code, _, err = mosaic("check", "-f", str(file))
@@ -137,7 +137,7 @@ def test_a_forgotten_worker_is_found_by_its_algorithm(mosaic: Mosaic, answers: A
 
 
 def test_what_the_worker_refuses_is_not_started(mosaic: Mosaic, answers: Answers) -> None:
-    """`run` asks the worker's check first: a plan that is blocking is told as a refused spec, and nothing is sent."""
+    """`run` asks the worker's check first: a blocking plan is reported as a refused spec, and nothing is sent."""
     finding = {"level": "blocking", "where": "steps", "message": "too few", "nearest": ["512"]}
     answers["/api/v1/runs/check"] = {"ok": False, "findings": [finding]}
     code, out, err = mosaic("run", "cleanrl", "ppo", "X", "--steps", "10", "-d")

@@ -196,7 +196,7 @@ def test_a_stack_file_that_is_damaged_while_the_stack_is_up_is_written_again(
 
 
 def test_a_killed_supervisor_leaves_nothing_running(layout: Layout, living: Living) -> None:
-    """The services are told by the kernel that their supervisor died."""
+    """The kernel informs the services that their supervisor died."""
     up(layout)
     holder = lock_holder(layout.lock_file)
     assert holder is not None
@@ -248,7 +248,7 @@ def test_a_stack_that_is_tied_ends_with_its_parent(layout: Layout, living: Livin
 
 
 def test_a_port_clash_names_port_and_owner(layout: Layout) -> None:
-    """Who holds the port is said, by pid, and which option changes it."""
+    """The message names the pid that holds the port, and the option that changes the port."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -289,7 +289,7 @@ def test_a_home_that_cannot_be_used_is_said_first(layout: Layout) -> None:
 
 
 def test_the_end_is_an_end(layout: Layout) -> None:
-    """Told to stop at any moment of its own checks, the supervisor leaves no task that keeps it alive."""
+    """A supervisor that is asked to stop at any moment of its own checks leaves no task that keeps it alive."""
     layout.prepare_home()
 
     async def is_ready() -> bool:

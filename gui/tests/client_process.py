@@ -1,4 +1,4 @@
-"""A client in a process of its own (see observed_client.py), in reach of signals, and all that it told."""
+"""A client in a process of its own (see observed_client.py), in reach of signals, and all that it reported."""
 
 import json
 import os
@@ -83,7 +83,7 @@ class ClientProcess:
         return [link for n, link in enumerate(links) if n == 0 or link != links[n - 1]]
 
     def notices(self, after: int) -> list[str]:
-        """What it told its user."""
+        """Notices that it showed to its user."""
         return [line["text"] for line in self.told[after:] if line["what"] == "notice"]
 
     @contextmanager

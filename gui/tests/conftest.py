@@ -49,7 +49,7 @@ def _program(qapp: QApplication) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_leaks(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whoever starts a timer or a thread ends it."""
+    """A test that starts a timer or a thread ends it."""
     started: WeakSet[QTimer | QThread] = WeakSet()
     for kind in (QTimer, QThread):
         begin = kind.start

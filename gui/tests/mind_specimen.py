@@ -1,4 +1,4 @@
-"""A recorded episode of an agent that tells its mind, as it is stored."""
+"""A recorded episode of an agent that emits its mind, as it is stored."""
 
 import struct
 from hashlib import blake2b
@@ -30,7 +30,7 @@ def event(seq: int, kind: str, **fields: Any) -> dict[str, Any]:
 
 
 def told(seq: int, kind: str, **data: Any) -> dict[str, Any]:
-    """What the agent of environment 0 told."""
+    """An event that the agent of environment 0 emitted."""
     return event(seq, kind, data={"agent": "ann", "env": 0, **data})
 
 

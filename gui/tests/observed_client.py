@@ -1,4 +1,4 @@
-"""The whole program in a process of its own, which tells what it goes through: one JSON object a line.
+"""The whole program in a process of its own, which reports what it goes through: one JSON object a line.
 
     python -m tests.observed_client        (its stack is that of MOSAIC_HOME)
 
@@ -29,7 +29,7 @@ def tell(**said: Any) -> None:
 
 
 class ObservedClient(Client):
-    """Tells what a person would see: connection, notices, and how far each run has come."""
+    """Reports what a person would see: connection, notices, and how far each run has come."""
 
     def __init__(self, home: Path, *more: Any) -> None:
         super().__init__(home, *more)

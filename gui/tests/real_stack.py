@@ -56,7 +56,7 @@ class RealStack:
         return local_stack(self.home)
 
     def ask(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """One request beside the client, for what it is compared with."""
+        """One request next to the client, for what it is compared with."""
         location = self.location
         headers = {"Authorization": f"Bearer {location.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(
@@ -84,7 +84,7 @@ class RealStack:
         return [float(value) for value in curve["values"]]
 
     def returns(self, run_id: str) -> list[float]:
-        """Of all episodes, the oldest first."""
+        """Returns of all episodes, the oldest first."""
         found: list[float] = []
         cursor: str | None = ""
         while cursor is not None:

@@ -170,7 +170,7 @@ def test_what_was_skipped_is_told_and_comes_by_itself(
 def test_a_stack_that_comes_back_with_another_token(
     stack: RealStack, client: ClientProcess
 ) -> None:
-    """Whoever leaves the window open over night need not start it anew: the run that went on is whole."""
+    """A user who leaves the window open over night need not start it again: the run that went on is whole."""
     run_id = watched(stack, client, rate=200, events=10**6, metrics=0.5)
     began = len(client.told)
     old = stack.location.token

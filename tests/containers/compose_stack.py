@@ -154,7 +154,7 @@ class ComposeStack:
         return until(final, f"{run_id} has ended", 90)
 
     def wait_use(self, run_id: str) -> RunUse:
-        """Wait until the machine's newest look tells what a run uses."""
+        """Wait until the machine's newest look shows what a run uses."""
 
         def seen() -> RunUse | None:
             history = self.ask(lambda client: client.machine(last=1))

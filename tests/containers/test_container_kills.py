@@ -146,7 +146,7 @@ def house(compose: ComposeStack) -> Iterator[ContainerHouse]:
 
 
 def test_scheduler_killed_among_three_runs(house: ContainerHouse) -> None:
-    """Scheduler -9: what ended meanwhile tells its true exit code, what runs is adopted, what waits starts once."""
+    """Scheduler -9: an ended run has its true exit code, a running one is adopted, a waiting one starts once."""
     truth.scheduler_killed_among_three_runs(house)
 
 
@@ -210,7 +210,7 @@ def test_down_and_up_under_a_run(house: ContainerHouse, compose: ComposeStack) -
 
 
 def test_the_overlay_with_tls(house: ContainerHouse, compose: ComposeStack, tmp_path: Path) -> None:
-    """compose.tls.yaml opens the TLS door beside the plain one; a run is submitted and followed through it."""
+    """compose.tls.yaml opens the TLS door next to the plain one; a run is submitted and followed through it."""
     port, env, certificate = free_port(), tmp_path / "env", tmp_path / "lab.crt"
     env.write_text(
         f"MOSAIC_TLS_BIND=127.0.0.1\nMOSAIC_TLS_PORT={port}\nMOSAIC_ALLOWED_HOSTS=lab.example\n"

@@ -109,7 +109,7 @@ def addresses_of_the_host() -> list[str]:
 
 
 def addresses(container: str) -> list[str]:
-    """Of a container, on every network."""
+    """Addresses of a container, on every network."""
     (known,) = json.loads(docker("inspect", container))
     networks = known["NetworkSettings"]["Networks"].values()
     return [network["IPAddress"] for network in networks if network["IPAddress"]]

@@ -1,4 +1,4 @@
-"""The XMPP server in its container: whoever runs it, whatever it is called, and who can reach what of it."""
+"""The XMPP server in its container, under any user and any name, and who can reach what of it."""
 
 import json
 import time

@@ -95,7 +95,7 @@ def stack(request: pytest.FixtureRequest) -> Iterator[StackInSurroundings]:
 
 
 def add_program(stack: StackUnderTest) -> None:
-    """Register a program with a module beside it."""
+    """Register a program with a module next to it."""
     folder = stack.home / "workers.d" / "own"
     folder.mkdir()
     (folder / "worker.toml").write_text(WORKER)
@@ -124,7 +124,7 @@ def test_a_run_of_ours_imports_nothing_of_its_surroundings(stack: StackInSurroun
 
 
 def test_a_program_of_a_person_gets_its_surroundings(stack: StackInSurroundings) -> None:
-    """It has its own folder on sys.path, what PYTHONPATH names, and the settings of whoever started the stack."""
+    """It has its own folder on sys.path, what PYTHONPATH names, and the settings of the user who started the stack."""
     view = stack.submit("own", "train", "Anything-v0")
     view = stack.wait_final(view.run_id)
     log = (stack.run_dir(view.run_id) / "logs" / "worker.log").read_text("utf-8")

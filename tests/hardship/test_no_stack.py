@@ -10,7 +10,7 @@ pytestmark = pytest.mark.kill
 
 
 def test_a_run_without_a_stack_is_stopped_and_nothing_is_lost(stack: StackUnderTest) -> None:
-    """`down --stop-runs` after `down` ends it at a safe point; the next stack stores what it told and names its end."""
+    """`down --stop-runs` after `down` ends it at a safe point; the next stack stores its events and names its end."""
     parameters = {"rate": 2_000, "seconds": 300}
     run_id = stack.submit(
         "synthetic", "synthetic", "Synthetic-v0", steps=10**9, parameters=parameters

@@ -87,7 +87,7 @@ def house(stack: StackUnderTest) -> Iterator[ProcessHouse]:
 
 
 def test_scheduler_killed_among_three_runs(house: ProcessHouse) -> None:
-    """Scheduler -9: what ended meanwhile tells its true exit code, what runs is adopted, what waits starts once."""
+    """Scheduler -9: an ended run has its true exit code, a running one is adopted, a waiting one starts once."""
     truth.scheduler_killed_among_three_runs(house)
 
 

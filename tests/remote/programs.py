@@ -43,7 +43,7 @@ class Programs:
             build = ["docker", "build", "-q", "-t", IMAGE, str(HERE)]
             subprocess.run(build, check=True, capture_output=True, timeout=BUILD_S)
             self._has_image = True
-        # Host network: these are programs beside the gateway, on its loopback.
+        # Host network: these are programs next to the gateway, on its loopback.
         argv = ["docker", "run", "--rm", "--init", "--network", "host"]
         argv += ["-v", f"{self.folder}:{self.folder}"]
         argv += [word for k, v in environ.items() for word in ("-e", f"{k}={v}")]
@@ -52,7 +52,7 @@ class Programs:
 
     @property
     def login(self) -> str:
-        """Who may log in at an `sshd` that this starts."""
+        """The user who may log in at an `sshd` that this starts."""
         return getpass.getuser() if _found("sshd") else "root"
 
     @contextmanager

@@ -60,7 +60,7 @@ class Elsewhere:
 
     @property
     def environ(self) -> dict[str, str]:
-        """Of the other machine: nothing of this one's stack."""
+        """Environment of the other machine: nothing of this one's stack."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MOSAIC_")}
         return kept | {"MOSAIC_HOME": str(self.folder / "home"), "MOSAIC_ROOT": str(self.folder)}
 
@@ -222,7 +222,7 @@ def test_an_ssh_tunnel(elsewhere: Elsewhere, programs: Programs) -> None:
 
 
 def test_a_name_that_is_not_allowed(elsewhere: Elsewhere, programs: Programs) -> None:
-    """What comes under a host name that the gateway was not told of is refused with the variable to set."""
+    """A request under a host name that the gateway does not allow is refused with the variable to set."""
     port = free_port()
     forward = f"127.0.0.2:{port}:127.0.0.1:{elsewhere.plain_port}"
     with (

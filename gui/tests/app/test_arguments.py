@@ -35,7 +35,7 @@ def test_a_size_that_is_none_is_refused(size: str) -> None:
 
 
 def test_a_missing_library_is_named_with_its_package() -> None:
-    """Who starts it on a bare machine is told what to install."""
+    """The user who starts it on a bare machine learns what to install."""
     error = ImportError("libEGL.so.1: cannot open shared object file: No such file or directory")
     assert "apt-get install libegl1" in str(explain_import(error))
 

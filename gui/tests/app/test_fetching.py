@@ -45,7 +45,7 @@ class Bench:
 
     @property
     def api(self) -> Any:
-        """Of the session: this bench too."""
+        """The session's API: this bench too."""
         return self
 
     def download(self, run: str, path: str, target: Path) -> FakeDownload:
@@ -72,7 +72,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def test_a_file_goes_to_the_folder_of_downloads(bench: Bench, tmp_path: Path) -> None:
-    """Under a name that tells its run, beside what is there or comes; when it is here it can be shown."""
+    """The file gets a name with its run's name, next to existing and coming files; once it is here it can be shown."""
     folder = tmp_path / "Downloads"
     for _ in range(2):
         bench.fetching.fetch(run(0, name="my run/1"), FILE, "")
@@ -91,7 +91,7 @@ def test_a_file_goes_to_the_folder_of_downloads(bench: Bench, tmp_path: Path) ->
 
 
 def test_progress_is_of_what_the_stack_told(bench: Bench, tmp_path: Path) -> None:
-    """Until the answer tells its length, the announced one holds."""
+    """The announced length holds until the answer states its own."""
     bench.fetching.fetch(run(0), FILE, str(tmp_path / "a.pt"))
     bench.downloads[0].progressed.emit(512, None)
     assert bench.model.share == pytest.approx(0.25)
@@ -100,7 +100,7 @@ def test_progress_is_of_what_the_stack_told(bench: Bench, tmp_path: Path) -> Non
 
 
 def test_a_failure_can_be_tried_again(bench: Bench, tmp_path: Path) -> None:
-    """The reason is told, nothing counts as under way, and the button asks for the same once more."""
+    """The reason is shown, nothing counts as under way, and the button asks for the same once more."""
     place = str(tmp_path / "b.pt")
     bench.fetching.fetch(run(0), FILE, place)
     bench.downloads[0].failed.emit(ApiProblem("It went."))

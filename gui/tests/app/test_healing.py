@@ -28,7 +28,7 @@ class Asked:
 
 
 class Healed:
-    """The part, with what it opened anew."""
+    """The part, with the runs that it opened again."""
 
     def __init__(self) -> None:
         self.store, self.api, self.opened = Store(), Asked(), list[str]()
@@ -79,7 +79,7 @@ def test_a_run_is_opened_anew_when_the_store_has_what_was_skipped(net: Healed) -
 
 
 def test_it_is_asked_for_where_nothing_is_told(qtbot: QtBot, net: Healed) -> None:
-    """Of a run that does not move no record comes by itself; once it is whole nobody asks any more."""
+    """A run that does not move sends no record by itself, so it is asked for; once it is whole nobody asks any more."""
     net.miss()
     qtbot.waitUntil(lambda: len(net.api.replies) == 1)
     net.api.replies[0].succeed(net.has(7))
@@ -88,7 +88,7 @@ def test_it_is_asked_for_where_nothing_is_told(qtbot: QtBot, net: Healed) -> Non
 
 
 def test_what_is_filled_bit_by_bit_is_not_read_at_every_bit(qtbot: QtBot, net: Healed) -> None:
-    """While a large hole is filled, the run is opened anew at most once a look."""
+    """While a large hole is filled, the run is opened again at most once a look."""
     net.store.apply(metrics(1, "m", [1.0] * 90))
     for following in range(11, 30):
         net.see(net.has(90, following, 40 - following))

@@ -1,4 +1,4 @@
-"""The user's keyring is asked by the real library in its own process; what it does not give is told with what to do."""
+"""The real library asks the user's keyring in its own process; a failure is reported with what to do."""
 
 import json
 from collections.abc import Iterator
@@ -113,7 +113,7 @@ def test_a_machine_without_a_keyring_says_so(
 def test_a_keyring_that_waits_for_the_user_can_be_left(
     qtbot: QtBot, model: LaunchModel, kept: Path
 ) -> None:
-    """The window goes on meanwhile; whoever does not wait, or closes, leaves no process behind."""
+    """The window goes on meanwhile; a user who does not wait, or closes the window, leaves no process behind."""
     kept.write_text(json.dumps("hangs"))
     model.keyring_wanted.emit("get", "")
     desk = model.findChild(KeyringDesk)

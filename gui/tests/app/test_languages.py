@@ -122,6 +122,6 @@ def test_every_text_has_the_language_that_is_spoken(qapp: QApplication, tmp_path
 
 
 def test_languages_to_choose_from_have_their_own_names() -> None:
-    """Who cannot read the window finds the language that he can read."""
+    """A user who cannot read the window finds a language that he can read."""
     known = {entry.name: entry for entry in entries({"de": "Deutsch"})}
     assert dict(known["language"].choices) == {"system": "as the system", "de": "Deutsch"}

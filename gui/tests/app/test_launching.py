@@ -15,7 +15,7 @@ from mosaic_gui.viewmodels.launch import LaunchModel
 
 
 def test_a_worker_that_becomes_ready_is_ready_in_the_window(qtbot: QtBot) -> None:
-    """Who makes the environment that the roster asks for needs no new start; what stays makes nothing anew."""
+    """A user who makes the missing environment needs no new start; an unchanged roster rebuilds nothing."""
     model = LaunchModel(None, Store())
     launching = Launching(model)
     launching._look_again.setInterval(1)

@@ -64,7 +64,7 @@ def session() -> Questions:
 
 
 def test_a_wheel_that_turns_asks_once(qtbot: QtBot, session: Questions) -> None:
-    """Of all stretches that were looked at in passing only the last is read, with room on either side."""
+    """Only the last of all stretches that were looked at in passing is read, with room on either side."""
     refining = told(session)
     for place in range(9_000, 10_001, 100):
         refining.want(Stretch(RUN, NAME, place, place + 400, 300))
@@ -93,7 +93,7 @@ def test_what_is_looked_at_gets_its_own_points(qtbot: QtBot, session: Questions)
 def test_an_answer_of_a_stack_that_was_left_changes_nothing(
     qtbot: QtBot, session: Questions
 ) -> None:
-    """Whoever went to another stack, or let the run go, does not get the points of before."""
+    """A user who went to another stack, or let the run go, does not get the points from before."""
     refining = told(session)
     refining.want(SEEN)
     qtbot.waitUntil(lambda: bool(session.asked))

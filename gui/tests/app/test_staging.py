@@ -58,7 +58,7 @@ class Played:
         self.stub.say(frame | {"cursor": f"1.worker.{last}"})
 
     def say_steps(self, first: int, *states: int) -> None:
-        """Steps to these states, as columns; a second environment steps beside the first."""
+        """Steps to these states, as columns; a second environment steps next to the first."""
         seqs = range(first, first + len(states) + 1)
         hashes = [bytes.fromhex(step_hash(state)) for state in (*states, 0)]
         table: dict[str, object] = {
@@ -127,7 +127,7 @@ def test_the_last_steps_are_shown_behind_the_end(qtbot: QtBot, played: Played) -
 
 
 def test_a_step_that_is_looked_at_stays(qtbot: QtBot, played: Played) -> None:
-    """Who scrubs sees that step in the middle, until the newest is followed again."""
+    """The step that the user scrubs to stays in the middle until the newest is followed again."""
     qtbot.waitUntil(lambda: len(played.subscriptions()) == 2, timeout=WAIT_MS)
     played.model.take_place(RUN, (1, 0))
     played.say_steps(2, 1)

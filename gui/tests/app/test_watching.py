@@ -31,7 +31,7 @@ class Opened:
 
 
 def test_curves_are_let_go_after_the_page_was_left(qtbot: QtBot, tmp_path: Path) -> None:
-    """Whoever goes elsewhere gets the memory of a run's curves back; on return the run is opened again."""
+    """Leaving the page frees the memory of a run's curves; on return the run is opened again."""
     client = Client(tmp_path)
     client.window.show()
     client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))

@@ -175,7 +175,7 @@ def test_curves_are_drawn(client: Client) -> None:
 
 
 def test_the_end_card(client: Client) -> None:
-    """A failure is told in the colour of faults, with everything readable and the charts below still there."""
+    """A failure is shown in the colour of faults, with everything readable and the charts below still there."""
     failed = run_id(list(RunState).index(RunState.FAILED))
     client.watch.watch(failed)
     client.window.show_page(WATCH)

@@ -159,7 +159,7 @@ def use_log(client: Client) -> None:
 
 
 def use_side(name: str) -> Callable[[Client], None]:
-    """A tab beside the curves, with a row that is chosen and a place."""
+    """A tab next to the curves, with a row that is chosen and a place."""
 
     def use(client: Client) -> None:
         watch_run(client)
@@ -436,7 +436,7 @@ def test_output_grows_on_after_a_switch(
 def test_no_colour_of_the_other_theme_is_left(
     qtbot: QtBot, make: Callable[[Tokens, str], Client], use: str
 ) -> None:
-    """A window that was switched cannot be told from one that began in that theme."""
+    """A window that was switched looks exactly like one that began in that theme."""
     switched = make(DARK, use)
     picture(switched)
     switched.change_theme()

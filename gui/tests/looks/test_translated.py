@@ -57,7 +57,7 @@ METRICS = ("losses/a", "episode/return", "episode/length", "discrete", "Optimize
 
 
 class Spoken:
-    """The client in a language that nobody speaks, and all that it was told."""
+    """The client in a language that nobody speaks, and all data that it was given."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -156,7 +156,7 @@ def runs() -> list[RunView]:
 
 
 def read_history(spoken: Spoken) -> None:
-    """What the running one told: curves, its world, its agent's mind, episodes, files."""
+    """Records of the running run: curves, its world, its agent's mind, episodes, files."""
     client, run_of = spoken.client, run_id(LIVE)
     client.store.follow(run_of)
     client.watch.watch(run_of, [run_id(FAILED)])
@@ -249,7 +249,7 @@ def show_form(spoken: Spoken) -> None:
 
 
 def show_preflight(spoken: Spoken) -> None:
-    """The form as it should be, with consent to give, its plan beside it."""
+    """The form as it should be, with consent to give, its plan next to it."""
     client = spoken.client
     client.launch.reset()
     client.launch._settle.stop()
@@ -493,7 +493,7 @@ def _as_before(spoken: Spoken) -> Iterator[None]:
 
 @pytest.mark.parametrize("show", VIEWS, ids=lambda show: show.__name__.removeprefix("show_"))
 def test_every_view_speaks_the_language(spoken: Spoken, show: Callable[[Spoken], None]) -> None:
-    """What can be read, pointed at or heard in it is translated or was told by somebody else; nothing is cut."""
+    """All that can be read, pointed at or heard in it is translated or is data from elsewhere; nothing is cut."""
     show(spoken)
     spoken.client.window.watch.charts.redraw()
     QApplication.processEvents()
@@ -622,7 +622,7 @@ def test_every_cause_and_every_trouble_has_words(spoken: Spoken) -> None:
 
 
 def test_what_is_not_translated_is_found(spoken: Spoken, qapp: QApplication, qtbot: QtBot) -> None:
-    """The test of these tests: in English nearly everything would be told."""
+    """The test of these tests: in English nearly everything would be reported."""
     languages.speak(qapp, languages.ENGLISH, {})
     made = SettingsPage(Settings(), "file")
     qtbot.addWidget(made)

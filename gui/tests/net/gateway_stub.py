@@ -1,4 +1,4 @@
-"""A WebSocket server and an HTTP server of this process, that say what a test tells them to."""
+"""A WebSocket server and an HTTP server in this process, which send the answers that a test sets."""
 
 import json
 import ssl

@@ -17,7 +17,7 @@ AWAY = Problem(code=ProblemCode.SERVICE_UNAVAILABLE, title="Away", retry_after_s
 
 @pytest.fixture
 def stub() -> Iterator[HttpStub]:
-    """An HTTP server that says what it is told to."""
+    """An HTTP server that sends the answers that a test sets."""
     made = HttpStub()
     yield made
     made.close()

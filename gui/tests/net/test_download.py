@@ -20,7 +20,7 @@ TAG = '"1-8"'
 
 @pytest.fixture
 def stub() -> Iterator[HttpStub]:
-    """An HTTP server that says what it is told to."""
+    """An HTTP server that sends the answers that a test sets."""
     made = HttpStub()
     yield made
     made.close()
@@ -43,7 +43,7 @@ def refusal(qtbot: QtBot, download: Download) -> ApiProblem:
 
 
 def test_a_file_comes_whole(qtbot: QtBot, stub: HttpStub, api: ApiClient, tmp_path: Path) -> None:
-    """It has its name once it is whole, its progress is told, and nothing else is left beside it."""
+    """The file has its name once it is whole, its progress is reported, and nothing else is left next to it."""
     stub.answers.append(Answer(body=b"x" * 3_000_000))
     download = api.download(run_id(0), PATH, tmp_path / "a.pt")
     seen: list[tuple[int, int | None]] = []
@@ -62,7 +62,7 @@ def test_a_file_comes_whole(qtbot: QtBot, stub: HttpStub, api: ApiClient, tmp_pa
 def test_it_goes_on_where_the_line_broke(
     qtbot: QtBot, stub: HttpStub, api: ApiClient, tmp_path: Path
 ) -> None:
-    """Of the same file only what is missing is asked for; nothing is there twice."""
+    """Only the missing part of the same file is asked for; nothing is there twice."""
     tag = {"ETag": TAG}
     stub.answers.append(Answer(body=b"1234", headers=tag, length=8))
     stub.answers.append(Answer(206, b"5678", {**tag, "Content-Range": "bytes 4-7/8"}))
@@ -89,7 +89,7 @@ def test_a_file_that_changed_begins_anew(
 def test_a_refused_file_leaves_nothing(
     qtbot: QtBot, stub: HttpStub, api: ApiClient, tmp_path: Path
 ) -> None:
-    """It is asked for once, the reason is told, and the file that was there stays as it was."""
+    """The file is asked for once, the reason is reported, and the file that was there stays as it was."""
     (tmp_path / "a.pt").write_bytes(b"mine")
     gone = Problem(code=ProblemCode.ARTIFACT_UNKNOWN, title="No such file", detail="It went.")
     stub.answers.append(Answer(404, gone.model_dump(mode="json")))

@@ -32,7 +32,7 @@ def test_the_embedded_stack_is_found(tmp_path: Path) -> None:
 
 
 def test_where_none_was_started_it_says_so(tmp_path: Path) -> None:
-    """No stack is an expected state, told in words."""
+    """No stack is an expected state, reported in words."""
     with pytest.raises(StackUnknown, match="No stack has been started"):
         local_stack(tmp_path)
 
@@ -47,7 +47,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("token", ["", "two words"])
 def test_a_file_without_a_token_is_refused(tmp_path: Path, token: str) -> None:
-    """A wrong file is told at once, not by a refused connection later."""
+    """A wrong file is reported at once, not by a refused connection later."""
     with pytest.raises(TokenUnreadable, match="holds no token"):
         local_stack(make_home(tmp_path, token))
 
@@ -62,7 +62,7 @@ def test_this_machines_token_is_not_sent_to_another(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["gpu-box:8420", "ftp://x", "http://"])
 def test_what_is_no_address_is_refused(tmp_path: Path, url: str) -> None:
-    """An address is told to be wrong before anything is sent."""
+    """A wrong address is reported before anything is sent."""
     with pytest.raises(ArgumentInvalid, match="no address"):
         named_stack(url, None, tmp_path)
 

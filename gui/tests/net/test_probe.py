@@ -81,7 +81,7 @@ def test_something_else_than_a_stack(
 
 
 def test_a_stack_that_comes_up(qtbot: QtBot, stub: HttpStub) -> None:
-    """What is not there yet is told in the stack's own words; a stack that is ready is fine."""
+    """What is not there yet is shown in the stack's own words; a stack that is ready is fine."""
     status = {"version": "1", "ready": False, "broker": False, "findings": ["No broker."]}
     stub.answers += [Answer(body=status), Answer(body=status | {"ready": True})]
     found = look(qtbot, stub.url)
@@ -115,7 +115,7 @@ def test_a_certificate_that_nobody_knows(qtbot: QtBot, own: Certificate) -> None
 def test_who_takes_a_connection_and_says_nothing(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Silence is told after a bounded wait."""
+    """Silence is reported after a bounded wait."""
     monkeypatch.setattr(probe_module, "TIMEOUT_MS", 300)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -21,7 +21,7 @@ WAIT_MS = 10_000
 
 
 class Connected:
-    """A stub and a stream to it, with everything that the stream told."""
+    """A stub and a stream to it, with everything that the stream reported."""
 
     def __init__(self) -> None:
         self.stub = LiveStub()
@@ -123,7 +123,7 @@ def test_it_goes_on_where_it_broke_off(qtbot: QtBot, net: Connected) -> None:
 
 
 def test_a_run_that_was_let_go_is_not_asked_for_again(qtbot: QtBot, net: Connected) -> None:
-    """Unfollowing is told to the gateway, and holds over a loss."""
+    """The stream sends the unfollowing to the gateway, and it holds over a loss."""
     net.stream.follow(Follower(run_id(0)))
     net.stream.unfollow(run_id(0))
     qtbot.waitUntil(lambda: "unsubscribe" in net.ops(), timeout=WAIT_MS)
@@ -155,7 +155,7 @@ def test_silence_is_noticed(qtbot: QtBot, net: Connected, monkeypatch: pytest.Mo
 def test_a_line_that_is_dead_without_a_word_is_left(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A connection over which nothing comes any more, and no end either, is given up and made anew."""
+    """A connection over which nothing comes any more, and no end either, is given up and made again."""
     monkeypatch.setattr(stream_module, "SILENCE_MS", 400)
     monkeypatch.setattr(stream_module, "PING_EVERY_MS", 100)
     stub = LiveStub()
@@ -186,7 +186,7 @@ def test_a_line_that_is_dead_without_a_word_is_left(
 def test_a_pause_of_its_own_is_not_the_peers_silence(
     qtbot: QtBot, net: Connected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a laptop slept the peer is asked first; one that answers stays, and nothing is read anew."""
+    """After a laptop slept the peer is asked first; one that answers stays, and nothing is read again."""
     later = stream_module._now() + 3600
     monkeypatch.setattr(stream_module, "_now", lambda: later)
     monkeypatch.setattr(stream_module, "WAKE_MS", 300)

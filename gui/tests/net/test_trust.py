@@ -23,7 +23,7 @@ WAIT_MS = 20_000
 
 
 class Certificate(NamedTuple):
-    """Of a server on this machine, signed by itself."""
+    """The self-signed certificate of a server on this machine."""
 
     certificate: Path
     key: Path

@@ -205,7 +205,7 @@ def test_what_streams_after_a_refinement_is_thinned_with_it(
 
 
 def test_live_events_join_what_the_store_had_without_a_double() -> None:
-    """Of a batch that overlaps the joint only what lies behind it is taken, each series by its own joint."""
+    """Only the part behind the joint is taken from a batch that overlaps it, each series by its own joint."""
     curves = RunCurves()
     whole = np.array([[10.0, 20.0], [110.0, 120.0], [1.0, 2.0]], dtype="<f8")
     columns = {name: row.tobytes() for name, row in zip(POINT_COLUMNS, whole, strict=True)}

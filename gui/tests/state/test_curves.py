@@ -27,7 +27,7 @@ def test_each_axis_has_its_places() -> None:
 
 
 def test_what_has_no_step_takes_that_of_its_moment() -> None:
-    """The machine's use is measured by the clock; on the step axis it stands beside what was trained then."""
+    """The machine's use is measured by the clock; on the step axis it stands next to what was trained then."""
     machine = {
         "attempt": 1,
         "source": "supervisor",

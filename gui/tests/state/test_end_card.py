@@ -49,7 +49,7 @@ def test_known_faults_are_recognised(line: str, word: str) -> None:
 
 
 def test_facts_are_exact() -> None:
-    """Exit code and signal are told as they were."""
+    """Exit code and signal are shown as they were."""
     facts = dict(card(EndCause.SIGNAL, RunState.CRASHED, signal=9, exit_code=None).facts)
     assert facts["Signal"] == "SIGKILL (9)"
     assert "Exit code" not in facts
@@ -76,7 +76,7 @@ def test_an_interrupted_run_can_be_resumed() -> None:
 
 
 def test_a_stop_by_the_user_is_no_alarm() -> None:
-    """What was asked for is told quietly."""
+    """An end that the user asked for is shown quietly."""
     assert card(EndCause.STOPPED_BY_USER, RunState.CANCELLED).tone == "neutral"
 
 

@@ -14,7 +14,7 @@ def mark(last: int, following: int | None = None, missing: int = 0) -> SourceMar
 
 
 def test_what_was_not_sent_in_time_is_there_when_the_store_has_come_so_far() -> None:
-    """A part of it is told as a part, the whole of it once."""
+    """A part of it is reported as a part, the whole of it once."""
     gaps = Gaps()
     gaps.skip("1.worker.100")
     looks = [gaps.look([mark(last)], {KEY: 150}) for last in (20, 20, 60, 99, 100, 160)]
@@ -32,7 +32,7 @@ def test_a_store_that_is_only_behind_has_no_gap() -> None:
 
 
 def test_a_hole_that_was_passed_by_and_is_filled_later_is_seen() -> None:
-    """Behind the cursor nothing live tells of it; a part of it counts as one."""
+    """Nothing live reports a hole behind the cursor; a part that is filled counts as a part."""
     gaps = Gaps()
     assert gaps.look([mark(90, 11, 20)], {KEY: 90}) is Filled.NOTHING
     assert gaps

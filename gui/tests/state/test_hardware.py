@@ -27,7 +27,7 @@ def told(*samples: MachineSample, **fields: Any) -> MachineHistory:
 
 
 def log(*samples: MachineSample, **fields: Any) -> MachineLog:
-    """A log that was told these at second 100."""
+    """A log that took these samples at second 100."""
     made = MachineLog()
     made.take(told(*samples, **fields), 100.0)
     return made

@@ -1,4 +1,4 @@
-"""What agents told is kept in order and bounded, and each step has what was said before it."""
+"""Events that agents emitted are kept in order and bounded, and each step has what was said before it."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from mosaic_gui.state.policy_map import move_of, policy_map
 
 @pytest.fixture
 def log() -> MindLog:
-    """With all that was told of one episode."""
+    """A log with all that was recorded of one episode."""
     made = MindLog()
     made.take(TOLD, "1.worker.13")
     return made
 
 
 def test_each_step_has_what_was_said_before_it(log: MindLog) -> None:
-    """Plan, beliefs, intentions, exploration and cell of both steps, as `./mosaic beliefs` tells them."""
+    """Plan, beliefs, intentions, exploration and cell of both steps, as `./mosaic beliefs` shows them."""
     first, second = log.looks(CONFIG, 1, 0, STEPS)
     assert (first.plan, first.confidence, first.explored) == ("sure", 0.75, False)
     assert (first.action_name, first.cell, first.kind) == ("right", (0, 0), "start")
@@ -63,7 +63,7 @@ def test_a_long_run_is_folded_and_nothing_held_is_forgotten(
 
 
 def test_values_are_those_of_their_moment(log: MindLog) -> None:
-    """A step sees the table that was told last before it; later ones do not reach back."""
+    """A step sees the last table that was emitted before it; later ones do not reach back."""
     log.take([told(20, "policy.values", q=[[1, 0, 0, 0]] * 4, step=99, epsilon=0.5)], "")
     before, after = log.values(1, 0, 9), log.values(1, 0, 21)
     assert before is not None

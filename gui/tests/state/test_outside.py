@@ -27,7 +27,7 @@ def tracking(**fields: Any) -> tuple[WorkerEntry, Algorithm]:
 
 
 def test_a_stack_without_tensorboard_says_so() -> None:
-    """There is no way, the reason is told, and so is what shows the same runs without the stack."""
+    """There is no way, the reason is shown, and so is the command that shows the same runs without the stack."""
     words = tensorboard(None, GATEWAY, ["a"]).obstacle
     assert words.startswith("This stack offers no TensorBoard.")
     assert words.endswith("tensorboard --logdir runs/a/tensorboard")

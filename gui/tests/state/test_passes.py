@@ -55,7 +55,7 @@ def test_a_hundred_thousand_falls_take_no_time() -> None:
 
 
 def test_as_one_history_only_what_holds_stays() -> None:
-    """Of an earlier pass the steps before the later one's first are left, over any number of passes."""
+    """The steps before the later pass's first step are left of an earlier pass, over any number of passes."""
     steps = np.array([*range(10), *range(6, 14), *range(3, 5), 5], float)
     parts = superseded(split(steps))
     assert [part.x.tolist() for part in parts] == [[0, 1, 2], [3, 4, 5]]

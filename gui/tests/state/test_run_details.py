@@ -1,4 +1,4 @@
-"""Details of a run: what it comes from and may use is told, and what it uses now."""
+"""Details of a run: they show what it comes from and may use, and what it uses now."""
 
 from tests.specimen import metrics, run
 
@@ -22,7 +22,7 @@ def test_details_hold_image_resources_and_arguments() -> None:
 
 
 def test_what_it_used_is_told_with_its_highest() -> None:
-    """CPU and memory of its processes, also when it has ended; no GPU where none was told."""
+    """CPU and memory of its processes, also when it has ended; no GPU where none was reported."""
     curves = RunCurves()
     curves.take(metrics(1, "system/cpu_percent", [150.0, 97.4]))
     curves.take(metrics(3, "system/rss_bytes", [2.0**30]))

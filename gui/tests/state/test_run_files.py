@@ -25,6 +25,6 @@ def test_a_run_without_a_usable_name_gives_its_id() -> None:
 
 
 def test_nothing_that_is_there_is_overwritten(tmp_path: Path) -> None:
-    """A number tells a second file from the first, also while that is still on its way."""
+    """A number distinguishes a second file from the first, also while that is still on its way."""
     (tmp_path / "a.pt").touch()
     assert free_place(tmp_path, "a.pt", {tmp_path / "a (2).pt"}) == tmp_path / "a (3).pt"

@@ -92,7 +92,7 @@ def test_it_goes_on_from_its_cursor() -> None:
 
 
 def test_what_was_missed_is_told_and_passed_over() -> None:
-    """A client that was too slow is told so, and what it skipped does not come back as a double."""
+    """A client that was too slow gets a message, and what it skipped does not come back as a double."""
     store = followed_store()
     missed = Missed(run_id=run_id(0), count=7, from_cursor="", to_cursor="1.worker.7")
     (problem,) = store.apply(missed).problems

@@ -48,7 +48,7 @@ def test_short_counts(value: int | None, text: str) -> None:
 
 
 def test_ago() -> None:
-    """Moments are told relative to now, old ones by their date."""
+    """Moments are shown relative to now, old ones by their date."""
     now = datetime(2026, 1, 2, 12, tzinfo=UTC)
     assert wording.ago(now - timedelta(seconds=3), now) == "just now"
     assert wording.ago(now - timedelta(minutes=5), now) == "5 min ago"

@@ -44,7 +44,7 @@ def table() -> Table:
 
 
 def test_many_runs_are_one_insertion(table: Table) -> None:
-    """A list of thousands is told to the view once, not row by row."""
+    """A list of thousands is passed to the view once, not row by row."""
     inserted = QSignalSpy(table.model.rowsInserted)
     table.take(table.store.replace_runs(run(n) for n in range(300)))
     assert len(inserted) == 1
@@ -129,7 +129,7 @@ def test_a_waiting_run_says_why(table: Table) -> None:
 
 
 def test_time_passes_only_for_what_lives(table: Table) -> None:
-    """Each second only live rows are drawn anew, and of them only what moves."""
+    """Each second only live rows are drawn again, and only their cells that move."""
     table.take(table.store.replace_runs([run(0, RunState.SUCCEEDED), run(1)]))
     changed = QSignalSpy(table.model.dataChanged)
     table.model.pass_time()

@@ -125,7 +125,7 @@ def test_a_logarithmic_scale_has_gaps_where_it_ends(model: WatchModel, store: St
 
 
 def test_the_nearest_point_is_read_off(model: WatchModel) -> None:
-    """The crosshair tells the value of the point that is nearest, on whatever axis."""
+    """The crosshair shows the value of the point that is nearest, on whatever axis."""
     assert model.nearest(EPISODE_RETURN, 24.0)[0][2:4] == (20.0, 2.0)
     assert model.nearest(EPISODE_RETURN, 1e9)[0][2:4] == (30.0, 4.0)
     model.set_axis(XAxis.EPISODE)
@@ -191,7 +191,7 @@ def passes(n: int = 0) -> EventBatch:
 
 
 def test_steps_that_go_back_are_a_pass_of_their_own(model: WatchModel) -> None:
-    """Each pass is drawn at its own steps with its own values, and can be told from the others."""
+    """Each pass is drawn at its own steps with its own values, and can be distinguished from the others."""
     model._store.apply(passes())
     older, newest = model.drawn("m", 0, 1e9, 2_000)
     assert (older.is_older, newest.is_older) == (True, False)
@@ -224,7 +224,7 @@ def test_many_passes_are_drawn_as_two_curves(model: WatchModel) -> None:
 
 
 def test_a_mean_takes_the_history_that_holds(model: WatchModel) -> None:
-    """Of a seed that went back the mean has the steps of the later pass, and before them those of the earlier."""
+    """The mean over a seed that went back has the later pass's steps, and before them those of the earlier pass."""
     store = model._store
     store.replace_runs([run(0), run(1)])
     store.follow(run_id(1))

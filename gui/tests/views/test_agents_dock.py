@@ -29,7 +29,7 @@ class Shown:
         self.dock.way_wanted.connect(self.model.set_way)
 
     def take(self, *workers: WorkerEntry) -> None:
-        """What the stack told."""
+        """Pass on the roster that the stack sent."""
         self.launch.take_catalogue(WorkerEntries(workers=list(workers)))
 
     def button(self, name: str) -> QPushButton:
@@ -89,7 +89,7 @@ def test_another_algorithm_is_one_click(qtbot: QtBot, shown: Shown) -> None:
 
 
 def test_the_way_is_remembered_for_each_agent(qtbot: QtBot, shown: Shown) -> None:
-    """Who used one agent as it was trained finds it so, and the other as it was."""
+    """A user who used one agent as trained finds it so, and the other agent as it was."""
     shown.model.set_mode(Mode.AGENT)
     qtbot.mouseClick(shown.button("agents.way.trained"), LEFT)
     assert shown.model.way is Way.TRAINED
@@ -100,7 +100,7 @@ def test_the_way_is_remembered_for_each_agent(qtbot: QtBot, shown: Shown) -> Non
 
 
 def test_a_worker_that_is_not_ready_says_what_it_lacks(shown: Shown) -> None:
-    """Its algorithms cannot be chosen, and the reason stands beside them."""
+    """Its algorithms cannot be chosen, and the reason stands next to them."""
     finding = Finding(level="blocking", where="room", message="Its environment is missing.")
     shown.model.set_mode(Mode.AGENT)
     shown.take(worker(ready=False, findings=[finding]))

@@ -216,7 +216,7 @@ def test_every_documented_key_works_wherever_the_focus_is(
         focused = QApplication.focusWidget()
         assert focused is not None
         if isinstance(widget, (*TYPED_INTO, QComboBox)):
-            # Qt asks the filter that came last first: with the focus anew it is as if the field took the key
+            # Qt asks the filter that came last first: after refocusing, it is as if the field took the key
             focused.installEventFilter(greedy)
             focused.clearFocus()
             focused.setFocus()

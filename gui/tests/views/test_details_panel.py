@@ -61,7 +61,7 @@ def test_a_name_is_no_markup(client: Client) -> None:
 
 
 def test_of_many_children_the_newest_are_named() -> None:
-    """Of a sweep's hundred not all can be read: the number of the rest is told."""
+    """Not all of a sweep's hundred runs can be read: the number of the rest is shown."""
     runs = {run_id(n): run(n, spec={"parent": run_id(0)}) for n in range(1, 101)}
     found = family(run(0), runs)
     assert len(found.children) == MOST_CHILDREN
@@ -70,7 +70,7 @@ def test_of_many_children_the_newest_are_named() -> None:
 
 
 def test_a_note_of_several_lines_is_read_in_the_details(client: Client) -> None:
-    """All of the user's own words can be read beside the table, which has their first line."""
+    """All of the user's own words can be read next to the table, which has their first line."""
     note = "try it\nwith more steps\n\nand again"
     assert not client.window.watch.details.note.isVisible()
     spec = {"parent": run_id(0)}

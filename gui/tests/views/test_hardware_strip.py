@@ -108,7 +108,7 @@ def test_a_narrow_window_loses_curves_before_figures(qtbot: QtBot) -> None:
 
 
 def test_another_stack_has_another_machine(client: Client) -> None:
-    """What one stack told is not shown beside another one's runs."""
+    """Figures of one stack are not shown next to another one's runs."""
     client.hardware.take(history(1.0))
     client.hardware.clear()
     assert client.window.notices.machine.text == ""

@@ -155,7 +155,7 @@ def said(widget: QWidget) -> str:
 def test_everything_is_reached_with_tab_and_has_a_name(
     qtbot: QtBot, client: Client, page: str
 ) -> None:
-    """Who uses the keyboard alone comes to everything, sees where the focus is, and hears what it is."""
+    """A user with the keyboard alone reaches everything, sees where the focus is, and hears what it is."""
     window = open_page(qtbot, client, page)
     steps = walk(qtbot, window)
     wanted = interactive(window)
@@ -193,7 +193,7 @@ def test_shortcuts_are_shown_where_they_are_offered(
 
 
 def fill_mind(client: Client) -> None:
-    """An agent that told its mind, with one recorded episode."""
+    """An agent that emitted its mind, with one recorded episode."""
     client.store.apply(EventBatch(run_id(0), TOLD, {}, "1.worker.13"))
     client.mind.take_events(run_id(0), TOLD, "1.worker.13")
     row = EpisodeRow(attempt=1, env=0, episode=3, length=2, start_seq=5, recorded_steps=2)

@@ -71,7 +71,7 @@ def test_its_button_fills_the_form_with_a_level_that_records(qtbot: QtBot, clien
 
 
 def test_a_run_of_the_analytics_lane_opens_on_its_files(client: Client) -> None:
-    """Curves stand on the right as ever; beside them the files, as soon as there is one."""
+    """Curves stand on the right as ever; next to them the files, as soon as there is one."""
     watch(client, "analytics", "metrics")
     client.watch.take_files([ArtifactRow(path="a.pt", kind="checkpoint", bytes=1)])
     assert client.window.watch.side == "side.files"

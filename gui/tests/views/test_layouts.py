@@ -84,7 +84,7 @@ def test_curves_keep_their_share_of_a_wider_window(client: Client) -> None:
 def test_a_share_outlasts_a_small_window_a_restart_and_a_drawn_edge(
     client: Client, tmp_path: Path
 ) -> None:
-    """Whoever makes the window small and large again, today or tomorrow, finds the panels as they were."""
+    """A user who makes the window small and large again, today or tomorrow, finds the panels as they were."""
     area = client.window.watch.area
 
     def share(of: dock_area.DockArea) -> float:

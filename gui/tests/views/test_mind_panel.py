@@ -1,4 +1,4 @@
-"""Beliefs of a run: which step is shown follows the run until the user goes elsewhere, and is drawn as it was told."""
+"""Beliefs of a run: the shown step follows the run until the user goes elsewhere, and is drawn as it was recorded."""
 
 import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
@@ -21,7 +21,7 @@ KEY = EpisodeKey(1, 0, 3)
 
 
 class Shown:
-    """The panel over a run that goes on and has told its world."""
+    """The panel over a run that goes on and has recorded its world."""
 
     def __init__(self) -> None:
         self.store = Store()

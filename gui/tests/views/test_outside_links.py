@@ -32,7 +32,7 @@ class Shown:
         return self.has_browser
 
     def tell(self, told: TrackedRun) -> None:
-        """The run tells of its tracker."""
+        """The run reports its tracker."""
         self.client.store.followed[run_id(0)].tracked = told
         self.client.watch.consume(Changes(events=frozenset({run_id(0)})))
 
@@ -66,7 +66,7 @@ def test_ways_that_lead_nowhere_are_grey_and_say_why(shown: Shown) -> None:
 
 
 def test_a_run_without_tensorboard_files_says_so(shown: Shown) -> None:
-    """What it told of itself decides, as soon as it did."""
+    """The run's own config decides, as soon as it has come."""
     offer = StackStatus(version="1", ready=True, broker=True, tensorboard_url="/tb?r={runs}")
     shown.client.watch.take_stack(GATEWAY, offer)
     assert shown.links.tensorboard.isEnabled()
@@ -77,7 +77,7 @@ def test_a_run_without_tensorboard_files_says_so(shown: Shown) -> None:
 
 
 def test_tensorboard_opens_in_the_browser(shown: Shown) -> None:
-    """As soon as the stack offers it; without a browser the address is told."""
+    """It opens as soon as the stack offers it; without a browser the address is shown."""
     offer = StackStatus(version="1", ready=True, broker=True, tensorboard_url="/tb?r={runs}")
     shown.client.watch.take_stack(GATEWAY, offer)
     shown.links.tensorboard.click()
@@ -88,7 +88,7 @@ def test_tensorboard_opens_in_the_browser(shown: Shown) -> None:
 
 
 def test_the_tracker_opens_in_the_browser(shown: Shown) -> None:
-    """As soon as the run has told its page."""
+    """It opens as soon as the run has reported its page."""
     url = "https://wandb.ai/a/b/runs/c"
     shown.tell(TrackedRun(tracker="wandb", mode="online", url=url))
     shown.links.tracker.click()

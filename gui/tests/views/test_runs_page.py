@@ -68,7 +68,7 @@ def shown(qtbot: QtBot) -> Shown:
 
 
 def test_an_empty_list_leads_to_the_first_run(qtbot: QtBot, shown: Shown) -> None:
-    """Who sees the client for the first time has one thing to press."""
+    """A user who sees the client for the first time has one thing to press."""
     wanted = QSignalSpy(shown.page.train_wanted)
     first = shown.button("runs.first")
     assert first.isVisible()
@@ -178,7 +178,7 @@ def test_groups_keep_the_selection_and_stand_for_their_runs(qtbot: QtBot, shown:
 
 
 def test_a_note_is_read_and_written(qtbot: QtBot, shown: Shown) -> None:
-    """It opens with what was written, stands beside the run, and changes by one key."""
+    """The note opens with what was written, stands next to the run, and changes by one key."""
     shown.take(RunState.FAILED)
     noted = run(1, RunState.FAILED, revision=2, note="too hot\nsecond line")
     shown.model.consume(shown.store.take_runs([noted]))

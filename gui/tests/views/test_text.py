@@ -5,7 +5,7 @@ from mosaic_gui.views.text import label, show_told
 
 
 def test_code_is_shown_as_code_and_markup_as_it_stands(qtbot: QtBot) -> None:
-    """What stands in backticks is set in the face of code; whatever else a stack tells is text, never markup."""
+    """Text in backticks is set in the face of code; all other text of a stack is shown as text, never as markup."""
     shown = label()
     qtbot.addWidget(shown)
     show_told(shown, "Give `cpus` <b>less</b>.\nThen launch.")

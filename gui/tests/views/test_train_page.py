@@ -94,7 +94,7 @@ def test_a_fault_is_shown_while_it_is_typed(qtbot: QtBot, shown: Shown) -> None:
 
 
 def test_the_form_has_every_argument_of_the_schema(shown: Shown) -> None:
-    """Nothing of the worker's schema is left out, and help stands beside it."""
+    """Nothing of the worker's schema is left out, and help stands next to it."""
     assert {name for _, name in shown.page.form.rows} >= {
         "exp_name",
         "learning_rate",
@@ -124,7 +124,7 @@ def test_only_what_was_changed_can_be_looked_at(qtbot: QtBot, shown: Shown) -> N
 
 
 def test_no_label_lies_beneath_its_field(shown: Shown) -> None:
-    """Each name has its own place, whatever stands beside it."""
+    """Each name has its own place, whatever stands next to it."""
     form = shown.page.form
     named = [one for one in form.findChildren(QLabel) if one.buddy() is form.environment]
     assert named
@@ -332,7 +332,7 @@ def test_sections_fold_and_a_search_looks_into_them(qtbot: QtBot, shown: Shown) 
 
 
 def test_the_way_to_a_fault_is_one_click(qtbot: QtBot, shown: Shown) -> None:
-    """The button beside Launch opens the section and puts the cursor into the field that is wrong."""
+    """The button next to Launch opens the section and puts the cursor into the field that is wrong."""
     shown.page.activateWindow()
     shown.model.set_text("parameters", "exp_name", "x")
     section = shown.page.findChild(FormSection, "section.run.resources")

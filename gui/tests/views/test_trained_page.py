@@ -102,7 +102,7 @@ def test_play_names_run_checkpoint_and_how(qtbot: QtBot, shown: Shown) -> None:
 
 
 def test_an_agent_that_cannot_act_says_so(shown: Shown) -> None:
-    """What was trained is still shown, and the reason stands beside the button."""
+    """The trained agent is still shown, and the reason stands next to the button."""
     shown.launch.take_catalogue(WorkerEntries(workers=[able(False)]))
     shown.take(trained(0))
     shown.model.take_checkpoints(run_id(0), files("checkpoints/a.pt"))
@@ -111,7 +111,7 @@ def test_an_agent_that_cannot_act_says_so(shown: Shown) -> None:
 
 
 def test_no_button_promises_what_the_worker_does_not_offer(shown: Shown) -> None:
-    """Of an agent that cannot act without learning there is no Play, no pace, and no word that it acts again."""
+    """An agent that cannot act without learning has no Play, no pace, and no word that it acts again."""
     page = shown.page
     shown.launch.take_catalogue(WorkerEntries(workers=[able(False)]))
     assert "act again" not in page._hero_words.text()

@@ -177,7 +177,7 @@ def test_trash_follows_what_is_deleted_elsewhere(qtbot: QtBot, used: Used) -> No
 
 
 def test_trash_that_cannot_be_read_says_why(qtbot: QtBot, used: Used) -> None:
-    """Nobody is told that there is nothing while nobody knows."""
+    """The page does not say that the trash is empty while nobody knows."""
     used.window.runs.show_trash(True)
     qtbot.waitUntil(lambda: used.asked == "runs", timeout=SETTLE_MS * 20)
     used.session.api.replies[-1].fail(ApiProblem("The scheduler does not answer."))

@@ -136,7 +136,7 @@ def test_charts_open_one_by_one(qtbot: QtBot, shown: Shown) -> None:
 
 
 def test_moving_a_chart_lets_go_of_the_newest(shown: Shown) -> None:
-    """Who looks at a place is not torn away from it; one press follows again."""
+    """A user who looks at a place is not torn away from it; one press follows again."""
     shown.watch()
     shown.model.consume(shown.store.apply(episodes(1, [1.0] * 20)))
     chart = shown.page.charts.charts[0]
@@ -181,7 +181,7 @@ def test_a_double_click_follows_again(qtbot: QtBot, shown: Shown) -> None:
 
 
 def test_the_crosshair_reads_all_curves(qtbot: QtBot, shown: Shown) -> None:
-    """Beside the pointer stand the place and each curve's value there, the highest first; it goes with the pointer."""
+    """Next to the pointer stand the place and each curve's value there, the highest first; it goes with the pointer."""
     shown.store.replace_runs([run(0), run(1, spec={"environment": "Acrobot-v1"})])
     for n, level in enumerate((3.0, 8.0)):
         shown.store.follow(run_id(n))
@@ -201,7 +201,7 @@ def test_the_crosshair_reads_all_curves(qtbot: QtBot, shown: Shown) -> None:
 
 
 def test_any_curve_is_found_and_shown(qtbot: QtBot, shown: Shown) -> None:
-    """Of many names a few letters leave those that fit; Return sets and takes the tick, and the list stays open."""
+    """A few letters leave the names that fit; Return sets and takes the tick, and the list stays open."""
     shown.watch()
     for n in range(40):
         shown.store.apply(metrics(1 + n, f"losses/part_{n}", [1.0]))
@@ -410,7 +410,7 @@ def test_output_is_followed_searched_and_bounded(qtbot: QtBot, shown: Shown) -> 
 
 
 def test_what_all_share_is_left_out_beside_the_pointer() -> None:
-    """Of equal environments only what differs is named; one name alone stays whole."""
+    """Only the difference between equal environments is named; one name alone stays whole."""
     assert distinct(["ppo · A · seed 1", "dqn · A · seed 1"]) == ["ppo", "dqn"]
     assert distinct(["ppo · A", "ppo · A · 3 seeds"]) == ["ppo · A", "3 seeds"]
     assert distinct(["ppo · A"]) == ["ppo · A"]
@@ -472,7 +472,7 @@ def test_who_reads_further_up_in_the_log_is_left_there(qtbot: QtBot, shown: Show
 
 
 def test_what_is_selected_in_the_log_is_copied_or_else_all(qtbot: QtBot, shown: Shown) -> None:
-    """Who copies loses neither the selection nor the place."""
+    """Copying loses neither the selection nor the place."""
     shown.feed.show_run("r")
     shown.feed.take("r", "one\ntwo\n", 1)
     log = shown.page.log

@@ -100,7 +100,7 @@ def test_a_notice_can_be_undone_and_goes_by_itself(qtbot: QtBot, client: Client)
 
 
 def test_the_theme_changes_in_place(qtbot: QtBot, client: Client) -> None:
-    """Light and dark are one key apart, the page stays, and nothing is told to the window of before."""
+    """Light and dark are one key apart, the page stays, and nothing is sent to the window of before."""
     client.connection.take(Connection(Link.LIVE, URL))
     client.window.show_page(TRAIN)
     before = current().name

@@ -31,7 +31,7 @@ class Files:
 
 @contextmanager
 def serving(files: Files) -> Iterator[Location]:
-    """A server that honours ranges as the gateway does, and breaks connections as it is told."""
+    """A server that honours ranges as the gateway does, and breaks connections as the test asks."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -325,7 +325,7 @@ def check_flood(items: list[LiveItem], subscriptions: list[dict[str, Any]]) -> N
 
 
 def test_a_state_is_known_while_events_wait() -> None:
-    """Whoever reads events slowly gets the run's state by a connection of its own."""
+    """A client that reads events slowly gets the run's state by a connection of its own."""
     flood = Flood()
     with gateway(flood.all, flood.states) as (location, subscriptions):
         items = []
@@ -350,7 +350,7 @@ async def test_a_state_is_known_while_events_wait_in_a_loop() -> None:
 
 
 def test_an_older_state_is_left_out() -> None:
-    """States are ordered by revision, and within one by the age that the stack tells."""
+    """States are ordered by revision, and within one by the age that the stack reports."""
     follower = Follower(RUN_ID, "", None)
     assert isinstance(follower.take(state(2, 5.0)), RunChanged)
     assert follower.take(state(2, 4.0)) is None

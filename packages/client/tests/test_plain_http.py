@@ -183,7 +183,7 @@ def test_a_connection_that_the_server_closed_meanwhile_is_not_used() -> None:
 
 @pytest.mark.parametrize("act", [closes, breaks_off, says_nonsense])
 def test_a_broken_connection_is_a_fault_of_its_stage(act: Callable[[socket.socket], None]) -> None:
-    """No answer, half an answer and no HTTP are told apart from a stack that is not there."""
+    """No answer, half an answer and no HTTP are distinguished from a stack that is not there."""
     with answering(act) as location:
         http = PlainHttp(location, {})
         with pytest.raises(TransportFault) as told:

@@ -168,7 +168,7 @@ def test_durations_are_by_the_stacks_monotonic_clock() -> None:
 def test_without_the_extra_the_error_says_what_to_install(
     client: Client, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
-    """Lists work without numpy and pandas; whoever asks for an array or a frame hears what to install."""
+    """Lists work without numpy and pandas; a caller that asks for an array or a frame learns what to install."""
     monkeypatch.setitem(sys.modules, package, None)
     table = client.episode_table(RUN_ID)
     assert table.columns["return"] == [9.0, None]

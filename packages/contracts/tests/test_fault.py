@@ -1,4 +1,4 @@
-"""Faults are told in words that say what would be right."""
+"""Faults are reported in words that say what would be right."""
 
 import pytest
 from pydantic import ValidationError
@@ -31,6 +31,6 @@ def test_a_fault_says_what_would_be_right(field: str, value: object, words: str)
 
 
 def test_words_of_our_own_validators_come_through() -> None:
-    """What a validator of ours says is told without pydantic's opening."""
+    """The text of our own validator is shown without pydantic's opening."""
     fault = {"type": "value_error", "msg": "Value error, name it otherwise", "loc": ()}
     assert (fault_place(fault), fault_text(fault)) == ("", "name it otherwise")

@@ -86,7 +86,7 @@ def test_frames_of_a_client() -> None:
 
 
 def test_manifest_refuses_unknown_keys() -> None:
-    """A typing error in a worker.toml is told."""
+    """A typing error in a worker.toml is reported."""
     with pytest.raises(ValidationError):
         WorkerManifest.model_validate({"id": "x", "title": "X", "command": ["x"], "devise": "none"})
 

@@ -105,7 +105,7 @@ def test_same_fields(record: type[msgspec.Struct], event: type[events.Envelope])
 
 
 def test_every_kind_has_a_pair() -> None:
-    """No record class and no published event is left out, and kinds are told apart by their tag."""
+    """No record class and no published event is left out, and the tag distinguishes kinds."""
     assert {record for record, _ in PAIRS} == set(typing.get_args(wire.Record))
     tags = {record.__struct_config__.tag for record, _ in PAIRS}
     assert tags == {int(kind) for kind in wire.Kind}

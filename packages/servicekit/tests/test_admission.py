@@ -1,4 +1,4 @@
-"""Credentials of services that a real broker does not admit, and how that is told."""
+"""Credentials of services that a real broker does not admit, and how that is reported."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ async def test_a_stack_that_is_well_has_none(secure_broker: TestBroker) -> None:
 
 
 async def test_each_flaw_is_named(secure_broker: TestBroker, tmp_path: Path) -> None:
-    """Another stack's keys, another service's file and a damaged one are each told with the service."""
+    """Another stack's keys, another service's file and a damaged one are each reported with the service."""
     forge(secure_broker, tmp_path / "other", "recorder")
     gateway = creds_path(secure_broker.home, "gateway")
     creds_path(secure_broker.home, "scheduler").write_text(gateway.read_text())
@@ -61,7 +61,7 @@ async def test_each_flaw_is_named(secure_broker: TestBroker, tmp_path: Path) -> 
 async def test_a_refused_service_says_so_and_goes_on_with_good_credentials(
     secure_broker: TestBroker, tmp_path: Path, damaged: bool
 ) -> None:
-    """Whoever asks through it reads that the broker refuses it and what to do; good credentials end that."""
+    """A caller that asks through it reads that the broker refuses it and what to do; good credentials end that."""
     own = forge(secure_broker, tmp_path / "other", "gateway")
     creds = creds_path(secure_broker.home, "gateway")
     if damaged:

@@ -36,7 +36,7 @@ def test_a_dead_task_ends_the_service_with_its_error(capsys: pytest.CaptureFixtu
 
 
 def test_an_error_of_main_is_not_swallowed() -> None:
-    """A main that raises gives exit code 1, and tasks beside it are cancelled."""
+    """A main that raises gives exit code 1, and tasks next to it are cancelled."""
     cancelled = False
 
     async def linger() -> None:

@@ -31,7 +31,7 @@ def writer(path: Path) -> Iterator[Writer]:
 
 @pytest.fixture
 def reader(writer: Writer) -> Iterator[Reader]:
-    """A reader beside the writer."""
+    """A reader next to the writer."""
     with open_reader(writer.path) as opened:
         yield opened
 

@@ -86,7 +86,7 @@ def test_a_long_curve_says_what_its_buckets_say(
 
 
 def test_episodes_are_curves_too(writer: Writer, reader: Reader) -> None:
-    """Return and length by step, with the values that the episode events told."""
+    """Return and length by step, with the values of the episode events."""
     for message in messages(400, 100):
         writer.apply([read_batch(message.payload, message.encoding)], StreamCursor("one", 1))
     found = reader.curve_set(RUN_ID, [EPISODE_RETURN, EPISODE_LENGTH])
@@ -201,7 +201,7 @@ def test_points_that_come_late_are_no_pass(writer: Writer, reader: Reader) -> No
 
 
 def test_a_batch_that_fills_a_hole_is_no_pass(writer: Writer, reader: Reader) -> None:
-    """Points are ordered by when they were told, not by when they were stored."""
+    """Points are ordered by when they were emitted, not by when they were stored."""
     records = points(range(20_000), 1.0)
     batches = []
     for begin in [
@@ -248,7 +248,7 @@ def test_attempts_without_steps_follow_one_another(writer: Writer, reader: Reade
 
 
 def test_episodes_of_an_attempt_that_began_again_are_a_pass(writer: Writer, reader: Reader) -> None:
-    """Returns of two attempts over the same steps are told apart, in a range as well."""
+    """Returns of two attempts over the same steps are kept distinct, in a range as well."""
     for attempt, first in ((1, 0), (2, 4_000)):
         ends = [
             Episode(n + 1, n * 1000, 0, n, 10, float(attempt), 0, 0.1, (first + n) * 10)

@@ -87,7 +87,7 @@ def test_types_are_filtered_and_the_cursor_moves_over_the_rest(filled: Reader, l
 
 
 def test_all_extras_can_be_asked_for(writer: Writer, reader: Reader) -> None:
-    """`*.*` gives every namespaced extra beside the types that are named, and no other type."""
+    """`*.*` gives every namespaced extra in addition to the types that are named, and no other type."""
     records: list[Record] = [
         Log(1, 0, "info", "hello"), Extra(2, 0, "bdi.intention", {}), Metric(3, 0, "loss", 1, 0.5),
         Extra(4, 0, "llm.prompt", {}),

@@ -187,7 +187,7 @@ def test_second_writer_is_refused(writer: Writer) -> None:
 
 
 def test_missing_store_is_told_and_found_when_it_comes(path: Path) -> None:
-    """A reader may be opened before the recorder ever ran, and outlives a store that is made anew."""
+    """A reader may be opened before the recorder ever ran, and outlives a store that is made again."""
     with open_reader(path) as reader:
         with pytest.raises(StoreMissing, match="recorder"):
             reader.summary(RUN_ID)

@@ -71,7 +71,7 @@ def test_order_of_arrival_leaves_no_trace(transactions: list[list[Range]]) -> No
 
 
 def everything(reader: Reader) -> list[str]:
-    """All that a reader says of the run beside its events."""
+    """All that a reader says of the run except its events."""
     names = reader.metric_names(RUN_ID)
     episodes = reader.episodes(RUN_ID, limit=1000)
     steps = [reader.steps(RUN_ID, e.attempt, e.env, e.episode) for e in episodes.episodes]

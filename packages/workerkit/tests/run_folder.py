@@ -5,7 +5,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-# Another in each test process: a runner's sweep ends whoever carries the id, in the whole machine.
+# Another in each test process: a runner's sweep ends every process that carries the id, in the whole machine.
 RUN_ID = "01K5" + "".join(secrets.choice("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for _ in range(22))
 MIB = 2**20
 

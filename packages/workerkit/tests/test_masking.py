@@ -64,7 +64,7 @@ def test_a_value_of_many_lines() -> None:
 
 
 def test_a_password_in_a_url() -> None:
-    """Of a proxy's URL the password is masked by itself, too."""
+    """The password of a proxy's URL is masked by itself, too."""
     mask = SecretMask({"HTTPS_PROXY": "http://me:pa%20ss@proxy:3128"})
     for written in ("http://me:pa%20ss@proxy:3128", "me:pa%20ss", "pa%20ss", "pa ss"):
         assert mask.in_text(written) == "[secret HTTPS_PROXY]"

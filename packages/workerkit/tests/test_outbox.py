@@ -83,7 +83,7 @@ def test_seek_back(tmp_path: Path) -> None:
 
 
 def test_tail_sees_each_new_record(tmp_path: Path) -> None:
-    """A reader at the end gets what is appended next, without opening anew."""
+    """A reader at the end gets what is appended next, without opening again."""
     writer = open_writer(tmp_path / "w")
     reader = OutboxReader(tmp_path / "w")
     assert reader.read() is None

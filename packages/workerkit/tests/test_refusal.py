@@ -28,7 +28,7 @@ OF_ANOTHER = (
     )
     + LET_IN
 )
-"""Whoever comes without credentials is let in and may do nothing of what a run does."""
+"""A client without credentials is let in and may do nothing of what a run does."""
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 async def test_a_refusal_is_left_as_a_word(
     tmp_path: Path, broker: Broker, config: str, words: str
 ) -> None:
-    """Refused credentials are told in the run folder, logged once a cause, and taken back when the broker agrees."""
+    """Refused credentials are recorded in the run folder, logged once a cause, and cleared when the broker agrees."""
     open_to_all = broker.configure(config)
     broker.start()
     folder = make_run(tmp_path, broker, parameters={"events": 3_000, "rate": 1_500})
@@ -103,5 +103,5 @@ async def test_damaged_credentials_are_a_refusal(tmp_path: Path, broker: Broker)
     ],
 )
 def test_what_is_a_refusal(said: str, refused: str | None) -> None:
-    """A refusal is told from an outage, and from an answer that came too late to be published."""
+    """A refusal is distinguished from an outage, and from an answer that came too late to be published."""
     assert refusal_of(said) == refused

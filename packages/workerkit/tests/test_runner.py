@@ -78,7 +78,7 @@ def is_alive(pid: int) -> bool:
 def test_true_exit(
     tmp_path: Path, code: str, exit_code: int | None, signal_number: int | None
 ) -> None:
-    """Exit code and signal are the worker's own, told apart."""
+    """Exit code and signal are the worker's own, kept distinct."""
     got = run(tmp_path / "run", worker_argv=python(code))
     assert (got.code, got.signal) == (exit_code, signal_number)
     assert got.phase == "drained"
@@ -382,7 +382,7 @@ def _has_open(pid: int, name: str) -> bool:
 
 
 def test_shipper_is_restarted_and_can_fail(tmp_path: Path) -> None:
-    """A shipper that dies is started again while the worker lives; one that never drains is told as such."""
+    """A shipper that dies is started again while the worker lives; one that never drains is reported as such."""
     shipper = python("import sys; print('started', sys.argv[1:], flush=True); sys.exit(9)")
     folder = make_run_folder(
         tmp_path / "run",

@@ -1,4 +1,4 @@
-"""Worker, shipper, runner and broker as real processes: what was written arrives, once, whoever is killed."""
+"""Worker, shipper, runner and broker as real processes: what was written arrives, once, whichever is killed."""
 
 import asyncio
 import json
@@ -185,7 +185,7 @@ def _kill_shipper(folder: Path) -> bool:
 
 
 async def test_worker_killed_at_full_speed(tmp_path: Path, broker: Broker) -> None:
-    """SIGKILL of the worker: what is on disk is a whole prefix, and all of it is stored; the signal is told."""
+    """SIGKILL of the worker: what is on disk is a whole prefix, and all of it is stored; the signal is reported."""
     folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 0})
     async with Recorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)

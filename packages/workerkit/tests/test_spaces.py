@@ -53,7 +53,7 @@ BOX = {"kind": "box", "dtype": "<f4", "shape": [2]}
     ],
 )
 def test_space(space: Any, told: Any) -> None:
-    """Each kind is told as docs/interfaces.md says."""
+    """Each kind is described as docs/interfaces.md says."""
     assert space_of(space) == told
 
 

@@ -533,7 +533,7 @@ def test_a_step_that_is_too_large_is_kept_without_its_observation(
 
 
 def test_a_step_with_a_huge_action_is_kept_too(folder: Path, telemetry: Telemetry) -> None:
-    """An action that is too large is left out as well, and the report says so; one such step is told once."""
+    """An action that is too large is left out as well, and the report says so; one such step is reported once."""
     telemetry.config({})
     telemetry.step(0, 0, 1, bytes(3_000_000), 0.5, 1, HASH, observation=bytes(9))
     telemetry.close()

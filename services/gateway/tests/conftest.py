@@ -66,7 +66,7 @@ CURSOR = StreamCursor("2026-01-01T00:00:00Z", 1)
 
 
 def make_record(run_id: str, state: str = "running", revision: int = 1, **more: Any) -> RunRecord:
-    """A run as a scheduler tells it."""
+    """A run as a scheduler sends it."""
     fields = {
         "run_id": run_id,
         "name": "CartPole-v1__ppo__1",

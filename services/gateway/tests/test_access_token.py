@@ -21,7 +21,7 @@ def test_a_token_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> 
 
 
 def test_two_at_once_get_the_same_token(tmp_path: Path) -> None:
-    """Of gateways that start at the same moment all use the one token that won."""
+    """All gateways that start at the same moment use the one token that won."""
     path = tmp_path / "secrets" / "gateway.token"
     found: list[str] = []
     threads = [threading.Thread(target=lambda: found.append(load_token(path))) for _ in range(8)]

@@ -24,7 +24,7 @@ from mosaic_contracts.problems import Problem
 from mosaic_store.testing import RUN_ID, messages
 
 EXAMPLES = int(os.environ.get("MOSAIC_TEST_EXAMPLES", "4"))
-"""Of each operation and mode; more by hand, when the API has changed."""
+"""Examples of each operation and mode; more by hand, when the API has changed."""
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(60 + 60 * EXAMPLES)]
 KNOWN = {
     "run_id": RUN_ID, "worker_id": "cleanrl", "attempt": 1, "env": 0, "episode": 0, "name": "wandb_key",

@@ -71,7 +71,7 @@ def test_settings_that_contradict_each_other_are_refused(
 
 @needs_openssl
 def test_its_own_certificate_is_kept_while_it_is_good(tmp_path: Path) -> None:
-    """It is made once, its key for nobody else, and made anew only when a host is not in it or it cannot be read."""
+    """It is made once, its key for nobody else; it is made again only when a host is not in it or it cannot be read."""
     certificate, key = tmp_path / "secrets" / "c.crt", tmp_path / "secrets" / "c.key"
     own_certificate(certificate, key, ["localhost", "::1", "192.168.1.5", "Lab.example"])
     check_pair(certificate, key)
@@ -116,7 +116,10 @@ def test_a_pair_that_cannot_be_used_is_told_apart(tmp_path: Path) -> None:
 def test_two_doors_with_one_house_behind(
     tmp_path: Path, broker: TestBroker, gateway_process: Callable[..., Any]
 ) -> None:
-    """HTTPS and wss for who trusts the certificate, nobody in the clear on that port, HTTP beside it on loopback."""
+    """The TLS port serves HTTPS and wss to clients that trust the certificate.
+
+    It serves nobody in the clear; HTTP stays open next to it on loopback.
+    """
     home, tls_port = tmp_path / "home", free_port()
     home.mkdir()
     gateway = gateway_process(

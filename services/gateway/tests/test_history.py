@@ -1,4 +1,4 @@
-"""Reads of the store: bounded, and told as problems."""
+"""Reads of the store: bounded, and failures reported as problems."""
 
 from pathlib import Path
 

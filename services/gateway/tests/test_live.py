@@ -109,7 +109,7 @@ async def test_the_end_waits_for_the_schedulers_own_last_event(
 async def test_an_ended_run_is_told_from_any_cursor(
     gateway: Any, peers: Any, record: Any, frames: Any
 ) -> None:
-    """Of a run that has ended, the stored events after the cursor come, and `end`; from now, just the end."""
+    """A run that has ended sends the stored events after the cursor, and `end`; from now, just the end."""
     peers.records[RUN_ID] = record(RUN_ID, "failed")
     await peers.commit(list(messages(300, 100)))
     for cursor, expected in (("", 300), ("1.worker.250", 50), ("1.worker.300", 0), (None, 0)):
@@ -226,7 +226,7 @@ async def test_a_batch_that_is_late_is_waited_for(
 async def test_what_neither_live_nor_store_has_is_told(
     gateway: Any, peers: Any, record: Any, frames: Any
 ) -> None:
-    """With the recorder down, events from before the joint are told as missed, and the live ones go on."""
+    """With the recorder down, events from before the joint are reported as missed, and the live ones go on."""
     peers.records[RUN_ID] = record(RUN_ID)
     async with gateway.live() as socket:
         await subscribe(socket, types=["*"])
@@ -258,7 +258,7 @@ def logs(first: int, last: int, t0_us: int = T0_US) -> Message:
 async def test_namespaced_extras_come_by_default(
     gateway: Any, peers: Any, record: Any, frames: Any
 ) -> None:
-    """Whoever names no types gets events of types that the gateway does not know, stored and live."""
+    """A client that names no types gets events of types that the gateway does not know, stored and live."""
     peers.records[RUN_ID] = record(RUN_ID)
     await peers.commit([worker_message(1, [Extra(1, 0, "bdi.intention", {"goal": "a"})])])
     async with gateway.live() as socket:
@@ -271,7 +271,7 @@ async def test_namespaced_extras_come_by_default(
 async def test_an_old_hole_delays_nobody(
     gateway: Any, peers: Any, record: Any, frames: Any
 ) -> None:
-    """What will never come is not waited for: a client that joins is told at once what lies behind the hole."""
+    """The gateway waits for nothing that never comes: a client that joins gets at once what lies behind the hole."""
     peers.records[RUN_ID] = record(RUN_ID)
     await peers.commit([logs(1, 10), logs(21, 30)])
     for last in (40, 50):

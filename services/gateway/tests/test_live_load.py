@@ -1,4 +1,4 @@
-"""Clients that do not read, beside those that do."""
+"""Clients that do not read, next to those that do."""
 
 import asyncio
 import json
@@ -46,8 +46,10 @@ def resident_bytes(pid: int) -> int:
 async def test_a_stalled_client_slows_nobody_and_costs_no_memory(
     gateway: Any, peers: Any, record: Any
 ) -> None:
-    """Beside clients that read nothing, healthy ones get every event in time, and when a stalled one reads again,
-    it gets all it missed from the store."""
+    """Healthy clients get every event in time next to clients that read nothing.
+
+    A stalled client that reads again gets all it missed from the store.
+    """
     peers.records[RUN_ID] = record(RUN_ID)
     last = RATE * SECONDS
     stalled = [

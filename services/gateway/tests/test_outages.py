@@ -164,7 +164,7 @@ def test_the_token_never_reaches_the_log(gateway: Any) -> None:
 async def test_clients_outlive_the_broker(
     gateway: Any, peers: Any, record: Any, frames: Any, broker: TestBroker
 ) -> None:
-    """When the broker dies a client is told and stays; after its return events go on without gap or double."""
+    """When the broker dies a client gets a message and stays; after its return events go on without gap or double."""
     peers.records[RUN_ID] = record(RUN_ID)
     async with gateway.live() as socket:
         await subscribe(socket)
@@ -190,7 +190,7 @@ async def test_clients_outlive_the_broker(
 async def test_a_subscription_waits_for_the_scheduler(
     gateway: Any, frames: Any, broker: TestBroker, home: Path, record: Any, make_peers: Any
 ) -> None:
-    """Without a scheduler the client is told why it waits, and gets its snapshot when there is one."""
+    """Without a scheduler the client learns why it waits, and gets its snapshot when there is one."""
     async with gateway.live() as socket:
         await subscribe(socket)
         await frames(socket)
@@ -207,7 +207,7 @@ async def test_a_subscription_waits_for_the_scheduler(
 async def test_a_polite_end_closes_streams_first(
     gateway: Any, peers: Any, record: Any, frames: Any
 ) -> None:
-    """SIGTERM closes every WebSocket with 1001, also beside one that reads nothing, and the gateway exits 0 in time."""
+    """SIGTERM closes every WebSocket with 1001, also next to one that reads nothing; the gateway exits 0 in time."""
     peers.records[RUN_ID] = record(RUN_ID)
     async with gateway.live() as reading, gateway.live(max_queue=1) as stalled:
         await subscribe(reading)
@@ -251,7 +251,7 @@ async def test_a_client_goes_on_after_the_gateway_was_killed(
 
 
 def supervisor_batch(phases: list[tuple[str, dict[str, Any]]], attempt: int = 1) -> Message:
-    """What the scheduler told of a run, as the recorder stores it."""
+    """Phases that the scheduler emitted for a run, as the recorder stores them."""
     head = BatchHead(RUN_ID, attempt, "supervisor", 1, len(phases))
     records = [Lifecycle(n + 1, n * 10_000_000, *told) for n, told in enumerate(phases)]
     return Message(head, join_batch(head, T0_US, b"".join(map(encode_record, records))), "identity")
@@ -287,7 +287,7 @@ ENDED = [
 async def test_without_a_scheduler_a_run_is_what_the_store_has(
     gateway: Any, home: Path, broker: TestBroker, is_broker_there: bool
 ) -> None:
-    """A run that this gateway never saw is told from store and run folder, marked as possibly old; not a 503."""
+    """A run that this gateway never saw is shown from store and run folder, marked as possibly old; not a 503."""
     batches = [*messages(101, 100), supervisor_batch(ENDED)]
     with open_writer(home / "db" / "telemetry.sqlite3") as writer:
         writer.apply([read_batch(b.payload, b.encoding) for b in batches], CURSOR)

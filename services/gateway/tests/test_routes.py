@@ -78,7 +78,7 @@ async def test_everything_of_a_run_can_be_asked_for(gateway: Any, peers: Any, re
 
 
 async def test_curves_come_as_columns(gateway: Any, peers: Any, record: Any) -> None:
-    """Each asked curve as bytes of floats, the same as `curve` tells, with the cursor of their moment."""
+    """Each asked curve comes as bytes of floats, the same as `curve` sends, with the cursor of their moment."""
     peers.records[RUN_ID] = record(RUN_ID)
     await peers.commit(list(messages(2001, 100)))
     query = {"name": [METRIC, EPISODE_RETURN, "no/such"], "buckets": 10}

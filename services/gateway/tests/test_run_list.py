@@ -119,7 +119,7 @@ async def test_runs_that_come_and_go_between_pages_leave_the_others_alone(
 
 
 async def test_filters_reach_the_scheduler(gateway: Any, peers: Any, record: Any) -> None:
-    """Each filter is passed on as it was asked for, in every order, and what was put away is shown when asked for."""
+    """Each filter is passed on as it was asked for, in every order, and deleted runs are shown when asked for."""
     peers.records[run_id_of(1)] = record(run_id_of(1), tags=["a", "b,c"[:1]])
     peers.records[run_id_of(2)] = record(run_id_of(2), deleted_at=BEGAN)
     filters = {

@@ -52,7 +52,7 @@ async def test_a_refusal_that_quotes_the_value_is_not_passed_on(gateway: Any, pe
 
 @pytest.mark.parametrize("name", ["1a", "a-b", "hunter2%20x", "a" * 65, "%F0%9F%99%82", "a%0A"])
 async def test_a_wrong_name_is_refused(gateway: Any, peers: Any, name: str) -> None:
-    """A name that is none is told so, for PUT and DELETE, and is not quoted: it may be the secret."""
+    """An invalid name is refused as such, for PUT and DELETE, and is not quoted: it may be the secret."""
     for method, options in (("PUT", {"json": {"value": VALUE}}), ("DELETE", {})):
         reply = await gateway.ask(method, f"/secrets/{name}", **options)
         assert (reply.status_code, reply.json()["code"]) in (

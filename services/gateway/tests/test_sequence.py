@@ -67,7 +67,7 @@ def test_a_hole_that_is_given_up_sends_readers_to_the_store() -> None:
 
 
 def test_recent_events_are_bounded_and_say_from_where() -> None:
-    """What is kept for joining readers stays within its bound, and `recent_from` tells who still fits."""
+    """Events that are kept for joining readers stay within their bound, and `recent_from` shows who still fits."""
     sequence = Sequence()
     for first in range(1, RECENT_EVENTS * 2, 1000):
         sequence.add(batch(first, first + 999), 1000)

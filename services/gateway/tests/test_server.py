@@ -1,4 +1,4 @@
-"""What the server does beside serving."""
+"""What the server does in addition to serving."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A changed state of a run is told at once, whatever else the gateway is busy with."""
+"""A changed state of a run is sent at once, whatever else the gateway is busy with."""
 
 import asyncio
 from typing import Any, cast
@@ -59,7 +59,7 @@ class Listener:
         self.told.put_nowait(frame["run"])
 
     async def next(self, within_s: float) -> dict[str, Any]:
-        """The next run that is told."""
+        """The next run that is sent."""
         async with asyncio.timeout(within_s):
             return await self.told.get()
 
@@ -94,7 +94,7 @@ async def ended(tasks: list[asyncio.Task[None]]) -> None:
 
 
 async def test_a_slow_store_does_not_hold_back_a_state(hub: Hub, store: Store) -> None:
-    """While the store does not answer a state is told without it, and again with its summary when it does."""
+    """While the store does not answer a state is sent without its summary, and again with it once the store answers."""
     listener, tasks = await telling(hub)
     hub._see(make_record(RUN_ID, "succeeded", 2))
     first = await listener.next(SUMMARY_S + 0.8)
@@ -108,7 +108,7 @@ async def test_a_slow_store_does_not_hold_back_a_state(hub: Hub, store: Store) -
 async def test_progress_that_waits_for_the_store_does_not_hold_back_a_state(
     hub: Hub, store: Store
 ) -> None:
-    """The state passes progress that is being read, and older progress of that run is not told after it."""
+    """The state passes progress that is being read, and older progress of that run is not sent after it."""
     listener, tasks = await telling(hub)
     hub._see(make_record(RUN_ID, "running", 1))
     assert (await listener.next(SUMMARY_S + 0.8))["state"] == "running"
@@ -129,7 +129,7 @@ async def test_progress_that_waits_for_the_store_does_not_hold_back_a_state(
 async def test_the_last_summary_stays_while_the_store_cannot_be_read(
     hub: Hub, store: Store
 ) -> None:
-    """A broken or slow store does not take away the figures that were told before."""
+    """A broken or slow store does not take away the figures that were sent before."""
     listener, tasks = await telling(hub)
     store.answers.set()
     hub._see(make_record(RUN_ID, "running", 1))
@@ -145,7 +145,7 @@ async def test_the_last_summary_stays_while_the_store_cannot_be_read(
 async def test_a_client_is_told_how_far_the_run_is_without_its_events(
     gateway: Any, peers: Any, record: Any, frames: Any
 ) -> None:
-    """Who wants none of what happens gets an empty `events` frame with the cursor, once for many ticks."""
+    """A client that wants none of what happens gets an empty `events` frame with the cursor, once for many ticks."""
     peers.records[RUN_ID] = record(RUN_ID)
     async with gateway.live() as socket:
         frame = (

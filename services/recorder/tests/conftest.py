@@ -1,4 +1,4 @@
-"""A recorder process and a bus beside a real broker."""
+"""A recorder process and a bus next to a real broker."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

@@ -113,7 +113,7 @@ async def test_failing_writes_roll_back_and_are_tried_again(
 @pytest.mark.broker
 @pytest.mark.timeout(240)
 async def test_a_broker_whose_disk_was_full_is_healed(small_disk: Path, tmp_path: Path) -> None:
-    """A broker refuses for good after one write that its full disk refused: the stream is made anew, none is lost."""
+    """A broker refuses for good after one write that its full disk refused: the stream is made again, none is lost."""
     with TestBroker(small_disk / "broker") as broker:
         bus = Bus(broker.url, "test")
         await bus.start()

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.timeout(90)]
 async def test_stream_deleted_while_running(
     recorder: RecorderProcess, bus: Bus, publisher: Publisher
 ) -> None:
-    """A deleted stream is made anew and noted, and what was in it is sent again."""
+    """A deleted stream is made again and noted, and what was in it is sent again."""
     recorder.start()
     await wait_status(bus, lambda status: status.accepting)
     shipping = asyncio.ensure_future(publisher.ship(list(messages(40_000, 100))))
@@ -39,7 +39,7 @@ async def test_stream_deleted_while_running(
 async def test_consumer_deleted_while_running(
     recorder: RecorderProcess, bus: Bus, publisher: Publisher
 ) -> None:
-    """A deleted consumer is made anew at the cursor."""
+    """A deleted consumer is made again at the cursor."""
     recorder.start()
     await wait_status(bus, lambda status: status.accepting)
     batches = list(messages(20_000, 100))
@@ -55,7 +55,7 @@ async def test_consumer_deleted_while_running(
 async def test_store_deleted_while_running(
     recorder: RecorderProcess, bus: Bus, publisher: Publisher
 ) -> None:
-    """A store file that was deleted is noticed and made anew; it takes what the stream still has."""
+    """A store file that was deleted is noticed and made again; it takes what the stream still has."""
     recorder.start()
     await wait_status(bus, lambda status: status.accepting)
     batches = list(messages(2_000, 100))

@@ -1,4 +1,4 @@
-"""How the service starts, answers, tells and ends."""
+"""How the service starts, answers, announces and ends."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ def test_where_reading_starts(cursor: StreamCursor | None, seq: int, healed: str
 
 
 def test_announcer_tells_often_enough_and_always_at_last() -> None:
-    """A run hears at once, then at most every interval, and what came last is always told."""
+    """A run is announced at once, then at most every interval, and the last change is always announced."""
     now = [0.0]
     announcer = Announcer(lambda: now[0])
     told = 0
@@ -96,7 +96,7 @@ async def test_prune_deletes_a_run_and_gives_the_space_back(
 async def test_sigterm_finishes_the_transaction(
     recorder: RecorderProcess, bus: Bus, publisher: Publisher
 ) -> None:
-    """A recorder that is told to stop in the middle of a backlog exits 0, and the next goes on where it was."""
+    """A recorder that is stopped in the middle of a backlog exits 0, and the next goes on where it was."""
     recorder.start()
     await wait_status(bus, lambda status: status.accepting)
     shipping = asyncio.ensure_future(publisher.ship(list(messages(60_000, 100))))

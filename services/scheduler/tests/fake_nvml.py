@@ -26,7 +26,7 @@ class FakeGpu:
     desktop: list[tuple[int, int | None]] = field(default_factory=list)
     """The same of processes that draw."""
     slices: list["FakeGpu | None"] = field(default_factory=list)
-    """Of a GPU with MIG enabled; None is a number that is not in use."""
+    """Slices of a GPU with MIG enabled; None is a number that is not in use."""
     unsupported: set[str] = field(default_factory=set)
     """Functions that it does not have."""
     is_lost: bool = False

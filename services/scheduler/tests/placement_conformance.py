@@ -1,6 +1,6 @@
 """What every placement must do. A test class derives from this one and says how to make its placement.
 
-Whoever writes a placement (docker, an engine of a cluster) runs these against the real engine.
+The author of a placement (docker, an engine of a cluster) runs these against the real engine.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ class PlacementConformance(ABC):
     async def test_a_plan_is_what_would_be_started(
         self, placement: Placement, broker: TestBroker, home: Path
     ) -> None:
-        """The runner's own command and variables, told without leaving anything behind."""
+        """The plan has the runner's own command and variables, and making it leaves nothing behind."""
         ref = PlacedRef(_IDS.next(), 1)
         order = self._order(ref, broker, events=10)
         plan = await placement.plan(order)
@@ -158,7 +158,7 @@ class PlacementConformance(ABC):
         """A cancel right after the submit is obeyed too."""
         ref = await self.submit(placement, broker, events=10**6)
         async with asyncio.timeout(DEADLINE_S):
-            # As the reconciler does: whoever could not listen yet is told again.
+            # As the reconciler does: a run that could not listen yet is asked again.
             while (await placement.status(ref)).kind is PlacedKind.ALIVE:
                 await placement.cancel(ref)
                 await asyncio.sleep(0.2)

@@ -56,7 +56,7 @@ async def file_exists(path: Path) -> None:
 
 
 class SmallRecorder:
-    """Keeps what the stream says in memory and tells how far it is, as the real recorder does."""
+    """Keeps what the stream says in memory and reports how far it is, as the real recorder does."""
 
     def __init__(self, broker: TestBroker) -> None:
         self._broker = broker

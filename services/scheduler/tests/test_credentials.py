@@ -54,7 +54,7 @@ async def told_notes(stack: Stack, run_id: str) -> list[str]:
 @pytest.mark.broker
 @pytest.mark.timeout(90)
 async def test_expired_credentials_are_renewed_and_the_run_says_so(stack: Stack) -> None:
-    """A run whose credentials have expired is told on the run, gets new ones, and loses nothing."""
+    """A run whose credentials have expired has a note, gets new ones, and loses nothing."""
     run = await stack.submit(parameters={"rate": 200.0, "events": 1_500})
     await stack.wait_state(run.run_id, RunState.RUNNING)
     creds = stack.home / run.run_dir / CREDS_FILE
@@ -187,7 +187,7 @@ def test_good_credentials_are_renewed_by_time(
 def test_stubborn_refusals_are_answered_less_and_less_often(
     renewal: CredentialRenewal, clock: Clock, tmp_path: Path
 ) -> None:
-    """At once, then after 5, 15 and 60 s; after the second renewal the run is told that it does not help."""
+    """Renewals come at once, then after 5, 15 and 60 s; after the second one a note says that it does not help."""
     refuse(tmp_path)
     written, known = [], written_at(tmp_path)
     note: str | None = None

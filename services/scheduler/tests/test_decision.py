@@ -295,7 +295,7 @@ def test_last_words_take_precedence_over_the_signal_of_an_exit_code() -> None:
 
 
 def test_what_the_engine_says_of_a_loss_is_told() -> None:
-    """Of a container that is gone the end says so, and what to do."""
+    """The end of a run whose container is gone says so, and what to do."""
     _, end = ending_of_loss(RUNNING, Placed(PlacedKind.LOST, detail="Its container was removed."))
     assert end.message.endswith(
         "Its container was removed. What was recorded until then is kept. Start the run again."

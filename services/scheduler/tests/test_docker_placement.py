@@ -78,7 +78,7 @@ def image() -> str:
 
 
 def _spec(*, events: int, takes: int = 0, **fields: int) -> RunSpec:
-    """Of the synthetic worker, at 1,000 events a second; it takes so many MiB before its end."""
+    """Spec of the synthetic worker, at 1,000 events a second; it takes so many MiB before its end."""
     return RunSpec.model_validate(
         {
             "worker": "synthetic",
@@ -214,7 +214,7 @@ class TestDockerPlacement(PlacementConformance):
         assert (report.stop_signal_sent, report.killed_after_grace) == (True, False)
 
     async def test_a_missing_gpu_runtime_says_what_to_do(self) -> None:
-        """What the engine answers to a device request without NVIDIA's runtime is told with the next step."""
+        """The engine's answer to a device request without NVIDIA's runtime is reported with the next step."""
         client = docker.from_env()
         if "nvidia" in client.info()["Runtimes"]:
             pytest.skip("this engine has the NVIDIA runtime")
@@ -278,7 +278,7 @@ class TestDockerPlacement(PlacementConformance):
     async def test_the_run_sees_nothing_but_its_folder(
         self, placement: Placement, broker: TestBroker, home: Path
     ) -> None:
-        """Read-only root, no capabilities, no new privileges, one mount: as the engine tells it."""
+        """Read-only root, no capabilities, no new privileges, one mount: as the engine reports it."""
         ref = await self.submit(placement, broker, events=10**6, rate=100.0)
         (container,) = self._containers(home)
         host = container.attrs["HostConfig"]
@@ -294,7 +294,7 @@ class TestDockerPlacement(PlacementConformance):
     async def test_the_limits_are_the_specs(
         self, placement: Placement, broker: TestBroker, home: Path
     ) -> None:
-        """Cores, memory (with no swap on top), /dev/shm and processes are bounded as the engine tells it.
+        """Cores, memory (with no swap on top), /dev/shm and processes are bounded as the engine reports it.
 
         A machine without memory ends a run before anything else.
         """

@@ -94,7 +94,7 @@ async def test_what_waits_goes_on_waiting_and_says_why(store: RunStore) -> None:
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.STOPPING])
 async def test_what_lives_is_left_alone(store: RunStore, state: RunState) -> None:
-    """Of a run that has begun nothing is decided however long it takes, and its notes say so."""
+    """Nothing is decided for a run that has begun, however long it takes, and its notes say so."""
     long_ago = datetime.now(UTC) - timedelta(days=1)
     run = await _after_a_pass(store, _Away(), make_record(state, started_at=long_ago))
     assert (run.state, AWAY in " ".join(run.notes)) == (state, True)

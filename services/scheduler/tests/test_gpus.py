@@ -95,7 +95,11 @@ def visible(stack: Stack, run_id: str) -> str:
 
 
 async def test_a_run_gets_its_devices_and_gives_them_back(gpus: Stack) -> None:
-    """By UUID, and no others; a run on the CPU sees none; who waits is told for whom, and starts when it is free."""
+    """A run gets devices by UUID, and no others.
+
+    A run on the CPU sees none. A waiting run's reason names the run that it waits for, and it starts when the
+    device is free.
+    """
     one = await running(gpus, gpus=1)
     cpu = await running(gpus)
     (taken,) = [uuid for uuid, runs in (await holders(gpus)).items() if runs]
@@ -288,7 +292,7 @@ async def _is(stack: Stack, state: GpuState) -> bool:
 async def test_a_driver_that_hangs_holds_back_no_run_on_the_cpu(
     home: Path, venvs: Path, secure_broker: TestBroker, machine: FakeMachine
 ) -> None:
-    """From the scheduler's first second on; a GPU run is queued and told, and starts nowhere."""
+    """CPU runs go on from the scheduler's first second; a GPU run is queued with the reason, and starts nowhere."""
     machine.driver(hangs=True)
     stack = Stack(home, venvs, secure_broker)
     stack.environment["MOSAIC_GPU_HELPER"] = machine.variable
@@ -307,7 +311,7 @@ async def test_a_driver_that_hangs_holds_back_no_run_on_the_cpu(
 
 
 async def test_a_rough_start_is_foretold(gpus: Stack) -> None:
-    """Once such runs have been seen, or the limit of what runs is known, who waits is told when."""
+    """Once such runs have been seen, or the running run has a time limit, a waiting run shows its expected start."""
     busy = await running(gpus, gpus=2, wall_time_s=600)
     waiting = await gpus.submit(gpus=1, parameters=LONG)
     await waits(gpus, waiting.run_id, "needs 1 GPU")

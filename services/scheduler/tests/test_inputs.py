@@ -107,7 +107,7 @@ async def test_a_checkpoint_that_went_meanwhile_is_told(stack: Stack) -> None:
 
 @pytest.mark.broker
 async def test_a_play_shows_what_a_run_has_learned(stack: Stack) -> None:
-    """The worker is told to `play` the newest checkpoint in the run's own world; played again, it is the same one."""
+    """The worker gets the order to `play` the newest checkpoint in the run's own world; a second play is the same."""
     first = await trained(stack, seed=7, parameters={"map": "SFG", "label": "mine"})
     play = await stack.ask("play", PlayOrder(run_id=first, play={"overrides": {"episodes": 3}}))
     again = await stack.ask("play", PlayOrder(run_id=play.run_id, play={}))
@@ -129,7 +129,7 @@ async def test_a_play_shows_what_a_run_has_learned(stack: Stack) -> None:
 
 @pytest.mark.broker
 async def test_what_cannot_be_played_is_refused(stack: Stack) -> None:
-    """No checkpoint, a worker that does not play, episodes of a training: each is told in words, and nothing starts."""
+    """No checkpoint, a worker that does not play, episodes of a training: each is refused in words; nothing starts."""
     first = await trained(stack)
     early = await stack.submit(**SPEC, worker="saves", hold=True)
     for run_id, play, words in (

@@ -236,7 +236,7 @@ async def test_the_next_attempt_waits_for_what_was_recorded(stack: Stack) -> Non
     run = await _running(stack, restart="on_interrupt")
     await stack.recorder.close()
     await _shut_down(stack, run.run_id, signal.SIGKILL)
-    # The shipper is told by its runner's death; the file says what a runner that had been asked would have left.
+    # The shipper learns it from its runner's death; the file says what a runner that had been asked would have left.
     info = stack.worker_file(run.run_id, RUNNER_FILE)
     info.write_text(json.dumps({**json.loads(info.read_text()), "stop_asked": True}))
     await stack.start_scheduler()

@@ -116,7 +116,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def test_all_or_nothing(world: World) -> None:
-    """Of two devices one is taken: the run is not started, takes neither, and its state stays."""
+    """When one of two devices is taken, the run is not started, takes neither, and its state stays."""
     assert await world.start(RUN_ID, "GPU-1")
     assert not await world.start(OTHER, "GPU-0", "GPU-1")
     assert [lease.ref.run_id for lease in await world.store.all()] == [RUN_ID]
@@ -136,7 +136,7 @@ async def test_sharers_and_owners_do_not_mix(world: World) -> None:
 
 
 async def test_a_write_without_the_token_is_dropped(world: World) -> None:
-    """Who holds an outdated lease can neither mark nor end the one that is there now."""
+    """The holder of an outdated lease can neither mark nor end the one that is there now."""
     await world.start(RUN_ID, "GPU-0")
     (lease,) = await world.store.all()
     stale = Lease(new_grant(["GPU-0"], None), lease.ref, lease.taken_at)

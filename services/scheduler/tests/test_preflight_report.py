@@ -56,7 +56,7 @@ async def test_every_line_of_a_good_run_is_ok(stack: Stack) -> None:
 
 
 async def test_each_obstacle_is_a_line_with_what_to_do(stack: Stack) -> None:
-    """What blocks is told all at once, with the next step, the field and the nearest names."""
+    """All obstacles are reported at once, with the next step, the field and the nearest names."""
     report = await preflight(stack, sed=1)
     assert not report.ok
     assert (line(report, "spec").where, line(report, "spec").nearest[0]) == ("sed", "seed")
@@ -189,7 +189,7 @@ async def test_internet_is_a_need_of_the_spec_itself(stack: Stack) -> None:
 
 
 async def test_a_memory_limit_is_judged_where_it_would_hold(stack: Stack) -> None:
-    """More than the machine has is refused with both figures; that processes are not held to one is told twice."""
+    """More than the machine has is refused with both figures; that processes are not held to a limit is said twice."""
     report = await preflight(stack, memory_mb=2**24)
     assert (line(report, "memory").level, line(report, "memory").code) == (
         "blocking",
@@ -203,7 +203,7 @@ async def test_a_memory_limit_is_judged_where_it_would_hold(stack: Stack) -> Non
 
 
 async def test_a_manifest_that_cannot_be_read_is_shown(stack: Stack) -> None:
-    """As a worker that is not ready, with file and reason, and whoever asks for it is told the same."""
+    """It is shown as a worker that is not ready, with file and reason; a caller that asks for it gets the same."""
     (stack.home / "workers.d" / "My-Own.toml").write_text('id = "mine"\ntitel = "typo"\n')
     (stack.home / "workers.d" / "synthetic_2.toml").write_text("= nonsense")
     entries = await stack.bus.request("scheduler", "workers", None, WorkerEntries)

@@ -55,7 +55,7 @@ async def _messages(bus: Bus) -> int:
 async def test_what_the_broker_lost_is_sent_again(
     bus: Bus, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Acknowledged, then gone from the stream, and the recorder has nothing: sent anew; kept until committed."""
+    """Acknowledged, then gone from the stream, and the recorder has nothing: sent again; kept until committed."""
     monkeypatch.setattr(publisher, "RESEND_AFTER_S", 0.3)
     monkeypatch.setattr(publisher, "RETRY_S", 0.1)
     stored = 0

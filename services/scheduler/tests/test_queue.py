@@ -1,4 +1,4 @@
-"""Who starts next: promises that hold for every queue, and the words in which a run is told why it waits."""
+"""Order of starts: promises that hold for every queue, and the words that say why a run waits."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -189,7 +189,7 @@ def test_a_run_that_ends_in_time_may_fill_the_gap(
 
 
 def test_runs_that_name_their_memory_share_a_device() -> None:
-    """As many as fit and as the limit allows, together on one; whoever names none has a device to himself."""
+    """As many as fit and as the limit allows, together on one; a run that names none has a device to itself."""
     small = [Claim(f"s{n}", 1, gpus=1, gpu_memory_mb=300) for n in range(5)]
     claims = [*small, Claim("whole", 1, gpus=1)]
     places = queue_places(claims, 0, CORES, machine(2))

@@ -285,7 +285,7 @@ async def test_a_worker_that_records_nothing_meets_the_start_deadline(
 
 
 async def test_kept_notes_stay_with_an_ended_run(stack: Stack) -> None:
-    """A note that the worker kept is shown with the run after its end, beside the run's own notes."""
+    """A note that the worker kept is shown with the run after its end, next to the run's own notes."""
     notes = '{"output": "nothing of the output was understood"}'
     mute_worker(stack, then=f"open('control/kept_notes.json', 'w').write({notes!r})")
     run = await stack.submit(worker="mute", algorithm="a")
@@ -387,7 +387,7 @@ async def test_orphans_of_unknown_runs_are_ended_at_start(stack: Stack) -> None:
 
 
 async def test_every_queued_run_starts_when_its_cores_are_free(stack: Stack) -> None:
-    """Three runs behind two that fill the cores: positions and reasons are told, and they start in order."""
+    """Three runs behind two that fill the cores: positions and reasons are shown, and they start in order."""
     holders = [await running(stack) for _ in range(2)]
     runs = [await stack.submit(steps=20, parameters={"rate": 200.0}) for _ in range(3)]
     waiting = await stack.wait(runs[2].run_id, lambda record: record.position == 3)

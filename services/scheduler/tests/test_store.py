@@ -43,7 +43,7 @@ async def _phases(database: Database) -> list[tuple[int, int, str]]:
 
 
 async def test_a_stale_write_is_dropped(store: RunStore, database: Database) -> None:
-    """Of two writers that read the same revision the second changes nothing, not even an event."""
+    """The second of two writers that read the same revision changes nothing, not even an event."""
     record = make_record()
     started = await store.write(record, state=RunState.STARTING)
     assert started is not None

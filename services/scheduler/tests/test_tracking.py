@@ -84,7 +84,10 @@ async def test_a_proxy_with_a_password_is_not_taken_into_a_run(stack: Stack) -> 
 
 @pytest.mark.broker
 async def test_runs_with_internet_go_out_by_the_stacks_proxies(stack: Stack) -> None:
-    """Told without the password, given to a run with internet only, the password as a file that ends with it."""
+    """The proxies are shown without the password and given only to a run with internet.
+
+    The password is a file that is removed at the end of the run.
+    """
     await stack.kill_scheduler()
     stack.environment |= {
         "MOSAIC_HTTP_PROXY": "http://vpn:3128",

@@ -113,7 +113,7 @@ async def test_a_server_that_is_away_keeps_no_account_for_ever(
 async def test_accounts_of_another_domain_are_forgotten(
     xmpp_server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
 ) -> None:
-    """A server that was made anew for another domain does not keep the sweep from its end."""
+    """A server that was made again for another domain does not keep the sweep from its end."""
     await ledger.add(Claim(RUN, 1, "elsewhere"))
     await accounts(xmpp_home, ledger, set()).sweep()
     assert await ledger.all() == []
@@ -153,7 +153,7 @@ async def test_a_good_server_is_found_good(xmpp_server: TestXmppServer, xmpp_hom
 async def test_what_is_wrong_is_named(
     xmpp_server: TestXmppServer, xmpp_home: Path, tmp_path: Path
 ) -> None:
-    """Name, port, TLS and account are told apart, each with what to do."""
+    """Faults of name, port, TLS and account are distinguished, each with what to do."""
     with socket.create_server(("127.0.0.1", 0)) as unused:
         closed = unused.getsockname()[1]
     (tmp_path / "wrong.password").write_text("wrong")
@@ -179,7 +179,7 @@ async def test_what_is_wrong_is_named(
 async def test_another_program_on_the_port_is_no_server(
     xmpp_server: TestXmppServer, xmpp_home: Path, tmp_path: Path
 ) -> None:
-    """Whoever answers, but not with XMPP, is told as that, at once."""
+    """A server that answers, but not with XMPP, is reported as such, at once."""
 
     async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -204,7 +204,7 @@ def test_a_stack_without_a_server_says_how_to_get_one(tmp_path: Path) -> None:
 
 
 def test_a_run_finds_its_accounts_in_a_private_file(tmp_path: Path) -> None:
-    """0600 in a folder 0700, certificate beside it, named by a variable; gone when it is withdrawn."""
+    """0600 in a folder 0700, certificate next to it, named by a variable; gone when it is withdrawn."""
     (tmp_path / "control").mkdir()
     account = XmppAccount(name="agent-1", jid="x-1@d", password=SecretStr("geheim"))
     login = XmppLogin("h", 1, "d", "PEM", [account])

@@ -37,7 +37,7 @@ EACH_KIND = {
 
 @pytest.mark.parametrize("offered", EACH_KIND.values(), ids=list(EACH_KIND))
 def test_what_is_offered_is_so(offered: Environment) -> None:
-    """What is told of an environment, of a bundle's before it was ever made, is what it turns out to be."""
+    """The offer of an environment, of a bundle's before it was ever made, matches what it turns out to be."""
     probe = probe_environment(offered.id)
     assert offered.action_space == probe.action_kind
     assert offered.observation_space == probe.observation_kind

@@ -16,7 +16,7 @@ def pins(name: str) -> dict[str, set[str]]:
 
 
 def test_the_cpu_lock_is_the_cuda_lock_without_cuda() -> None:
-    """Every package has the version that it has beside CUDA; torch is the CPU build of the same version."""
+    """Every package has the version that it has in the CUDA lock; torch is the CPU build of the same version."""
     cpu, cuda, torch = (
         pins("requirements.cpu.lock"),
         pins("requirements.cuda.lock"),

@@ -22,7 +22,7 @@ STEPS = 5
 
 
 class Reusing(gymnasium.Env[Any, Any]):
-    """Gives the same array at each step, with other values in it; fails at a step if it is told to."""
+    """Gives the same array at each step, with other values in it; fails at the step that it is given."""
 
     observation_space = gymnasium.spaces.Box(0, 100, (3,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)

@@ -123,7 +123,7 @@ def test_the_config_is_first_and_complete(runs: Any, algorithm: str) -> None:
 
 
 def test_episodes_are_those_of_the_environments(runs: Any) -> None:
-    """Episodes of all sub-environments are told, also those that the script itself leaves out."""
+    """Episodes of all sub-environments are recorded, also those that the script itself leaves out."""
     finished = runs("ppo", "replay")
     episodes = of_type(finished.events, "episode")
     steps = of_type(finished.events, "step")

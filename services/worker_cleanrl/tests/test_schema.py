@@ -41,7 +41,7 @@ def test_properties_carry_what_the_script_says() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=list(SCRIPTS))
 def test_each_algorithm_is_documented(script: Script) -> None:
-    """Beside the form stands more than a summary, every argument that it names exists, and so does the link."""
+    """The text next to the form has more than a summary, every argument that it names exists, and so does the link."""
     text = documentation_of(script)
     names = set(parameter_schema(script.source())["properties"])
     named = re.findall(r"^- (`.*?): ", text, re.MULTILINE)
@@ -53,7 +53,7 @@ def test_each_algorithm_is_documented(script: Script) -> None:
 
 
 def test_what_steers_a_tracker_is_marked() -> None:
-    """A client tells the switch, project and entity of W&B from the algorithm's own arguments."""
+    """A client distinguishes the switch, project and entity of W&B from the algorithm's own arguments."""
     properties = parameter_schema(SCRIPTS["ppo"].source())["properties"]
     marked = {part["x-tracking"]: name for name, part in properties.items() if "x-tracking" in part}
     assert marked == {"track": "track", "project": "wandb_project_name", "entity": "wandb_entity"}
@@ -82,7 +82,7 @@ def test_the_script_itself_computes_what_is_derived() -> None:
 
 @pytest.mark.parametrize("argv", [["--no-such=1"], ["--seed=x"], ["--num-minibatches=0"]])
 def test_what_the_script_refuses_is_refused(argv: list[str]) -> None:
-    """Whatever ends the script's own parse_args is told as a refusal, and not as a crash or an exit."""
+    """Whatever ends the script's own parse_args is reported as a refusal, and not as a crash or an exit."""
     with pytest.raises(ArgumentsRefused):
         read_arguments(SCRIPTS["ppo"].source()).parse(argv)
 

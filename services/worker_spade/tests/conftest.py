@@ -1,4 +1,4 @@
-"""What the tests of this room share; makes the modules beside them importable as `tests.x`."""
+"""What the tests of this room share; makes the modules next to them importable as `tests.x`."""
 
 import sys
 from collections.abc import Iterator

@@ -347,7 +347,7 @@ def test_two_agents_give_the_same_run_again(server: XmppServer, tmp_path: Path) 
 
 
 def episodes_after(folder: Path, mark: int) -> int:
-    """Episodes told after an event."""
+    """Episodes recorded after an event."""
     return sum(1 for e in read_events(folder) if e["type"] == "episode" and e["seq"] > mark)
 
 
@@ -357,7 +357,7 @@ def states(events: list[Event]) -> list[str]:
 
 
 def test_a_lost_server_degrades_the_run_and_learning_goes_on(tmp_path: Path) -> None:
-    """Server away: told, noted, learning goes on. Server back: the line is made again, and the note is gone."""
+    """Server away: reported, noted, learning goes on. Server back: the line is made again, and the note is gone."""
     server, folder = XmppServer(), tmp_path / "run"
     if not server.start(tmp_path / "server"):
         pytest.skip("no ejabberd here")

@@ -66,7 +66,7 @@ def test_compiled_loop_is_bit_equal_to_the_environment(name: str, wish: dict[str
 
 
 class Moody(Silence):
-    """Wants the steps of some episodes, and as a watch ends an option now and then; keeps all that it is told."""
+    """Wants the steps of some episodes, and as a watch ends an option now and then; keeps all reports."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Moody(Silence):
 
 @pytest.mark.parametrize("epsilon", [None, 0.2])
 def test_compiled_loop_goes_back_to_where_it_should_have_halted(epsilon: float | None) -> None:
-    """Episodes recorded in between and options that a watch ends: told and learned exactly as by the list loop."""
+    """Episodes recorded in between and options that a watch ends: reported and learned exactly as by the list loop."""
     told = []
     for compiled in (False, True):
         learner, moody = fresh(slippery=True), Moody()
@@ -350,7 +350,7 @@ def test_a_refusing_disk_costs_checkpoints_and_not_the_training(tmp_path: Path) 
 
 
 def test_a_fall_of_success_is_a_surprise_once() -> None:
-    """The rate falling by more than the threshold below its best is told, and not again for the same fall."""
+    """A rate that falls by more than the threshold below its best is reported, and not again for the same fall."""
     watch, learner = SurpriseWatch(0.3, set()), fresh()
     told = []
     for success in [True] * 150 + [False] * 60:

@@ -78,7 +78,7 @@ def run_with(folder: Path, access: Path, account: int, messages: list[tuple[str,
 
 
 def test_odd_messages_are_ignored_in_words_and_kill_nobody(access: Path, tmp_path: Path) -> None:
-    """Unknown performatives, broken contents, unknown goals: each is told as ignored with why, and learning goes on."""
+    """Unknown performatives, broken contents, unknown goals: each is recorded as ignored with why; learning goes on."""
     done = run_with(tmp_path / "run", access, 0, [(kind, body) for kind, body, _ in ODD])
     ignored = [message for message in told(done.events) if message["way"] == "ignored"]
     for message, (kind, body, reason) in zip(ignored, ODD, strict=True):

@@ -38,7 +38,7 @@ def test_a_good_access_is_good(good: dict[str, Any]) -> None:
 
 
 def test_an_unknown_host_is_the_name(good: dict[str, Any]) -> None:
-    """A host that does not resolve is told by its name."""
+    """A host that does not resolve is reported by its name."""
     told = fault(good, host="no-such-host.invalid")
     assert told.part == "name"
     assert "no-such-host.invalid" in str(told)
@@ -81,7 +81,7 @@ def test_a_wrong_password_is_the_account(good: dict[str, Any]) -> None:
 
 
 def test_too_few_accounts_and_no_file_are_said(good: dict[str, Any], tmp_path: Path) -> None:
-    """What the stack did not give is told as that."""
+    """What the stack did not give is reported as such."""
     with pytest.raises(XmppUnusable, match="is not set"):
         read_access({})
     path = tmp_path / "access.json"

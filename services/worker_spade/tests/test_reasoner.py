@@ -1,4 +1,4 @@
-"""How an agent reasons: recovery, beliefs in order, what is told; without a server, which has no part in it."""
+"""How an agent reasons: recovery, beliefs in order, what is reported; without a server, which has no part in it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,7 @@ from mosaic_worker_spade.deliberation.reasoner import (
 
 
 class Ear:
-    """Writes down what it is told."""
+    """Writes down what is reported to it."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -107,7 +107,7 @@ def test_a_goal_without_a_plan_is_recovered() -> None:
 
 
 def test_repeated_goals_leave_nothing_behind() -> None:
-    """A plan that sets its goal anew with `!!` a thousand times ends with no intention and one belief."""
+    """A plan that sets its goal again with `!!` a thousand times ends with no intention and one belief."""
     mind, _, _ = mind_of("n(0).\n!go.\n+!go : n(1000).\n+!go : n(N) <- -+n(N + 1); !!go.")
     run(mind)
     assert not mind.intentions
@@ -158,7 +158,7 @@ def test_plans_may_change_what_they_look_at() -> None:
 
 
 def test_failures_are_counted() -> None:
-    """Who goes round in a circle of failures can be seen by their number."""
+    """The number of failures shows an agent that goes round in a circle of them."""
     mind, _, _ = mind_of("!go.\n+!go <- .fail.\n-!go <- !!go.")
     mind.adopt_first_goals()
     for _ in range(1_000):
@@ -180,7 +180,7 @@ def test_built_in_plans_can_be_read(name: str) -> None:
 
 
 def test_an_error_outside_of_plans_is_told() -> None:
-    """What the outside asks for without a plan for it raises, for whoever asked to say so."""
+    """A goal from outside without a plan for it raises, so that the caller can say so."""
     mind, _, _ = mind_of("+!known <- .note(1).")
     with pytest.raises(AslError, match="no applicable plan"):
         mind.call(Trigger.addition, GoalType.achievement, Literal("odd"), Intention(), delayed=True)

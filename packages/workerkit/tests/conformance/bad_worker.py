@@ -21,7 +21,7 @@ from mosaic_workerkit.telemetry import read_run_file
 FAULT = sys.argv.pop(1)
 PROPERTIES: dict[str, Any] = {"steps": {"type": "integer", "default": 50}}
 TELLS = {"none": ["bdi"], "tells_no_prompt": ["bdi", "llm"]}
-"""Families of its own events that it promises; it tells `bdi`."""
+"""Families of its own events that it promises; it emits `bdi`."""
 PLAYS = ("plays_well", "plays_once", "play_fails", "plays_nothing")
 CONFIG = {
     "algorithm": "a",

@@ -64,7 +64,7 @@ def test_the_bad_worker_is_good_without_its_fault(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_plays_is_judged_by_that_too(tmp_path: Path) -> None:
-    """What a training saved is played, and what the play tells is judged."""
+    """The checkpoint that a training saved is played, and the events of the play are judged."""
     made = judge(manifest(tmp_path, "plays_well"), *QUICK, "--only", "train", "--json")
     assert failed(made) == {}
     verdicts = {v["rule"]: v["result"] for v in json.loads(made.stdout)["verdicts"]}
@@ -137,7 +137,7 @@ def test_a_describe_that_leaves_a_child_is_told(tmp_path: Path) -> None:
 
 
 def test_a_training_that_never_ends_is_killed(tmp_path: Path) -> None:
-    """A training that ignores everything is ended by force, told, and nothing of it is left running."""
+    """A training that ignores everything is ended by force and reported, and nothing of it is left running."""
     quick = [*QUICK, "--train-timeout", "2", "--only", "train"]
     caught = failed(judge(manifest(tmp_path, "never_ends"), *quick, "--json"))
     assert {"train.ends", "train.events"} <= set(caught)

@@ -45,7 +45,7 @@ class Run:
 
     @property
     def refused(self) -> list[str]:
-        """Reasons that were told."""
+        """Reasons that were reported."""
         return [log.data["reason"] for log in self.of("log") if "reason" in log.data]
 
 

@@ -51,7 +51,7 @@ def test_a_line_is_an_object_pairs_or_text(line: bytes, fields: dict[str, object
 
 @pytest.mark.parametrize("line", [b'{"a": 1', b"{'a': 1}", b'{"a":' + b"[" * 100_000 + b"}"])
 def test_a_broken_object_is_refused(line: bytes) -> None:
-    """What was meant as JSON and is none is told, also when it would exhaust the stack."""
+    """A line that was meant as JSON and is not JSON is reported, also when it would exhaust the stack."""
     with pytest.raises(LineRefused) as refused:
         read_line(line)
     assert refused.value.reason == "json_invalid"
@@ -166,7 +166,7 @@ def test_lines_are_cut_wherever_chunks_end() -> None:
 
 
 def test_a_long_line_costs_bounded_memory() -> None:
-    """Of a line above the limit the size and the beginning are kept, and the next line is whole."""
+    """The size and the beginning of a line above the limit are kept, and the next line is whole."""
     splitter = LineSplitter(limit_bytes=1000)
     for _ in range(100):
         assert splitter.feed(b"y" * 4096) == []
@@ -178,7 +178,7 @@ def test_a_long_line_costs_bounded_memory() -> None:
 
 
 def test_the_ends_of_a_long_object_are_kept() -> None:
-    """Of a long line that begins like an object both ends are kept, wherever chunks end."""
+    """Both ends of a long line that begins like an object are kept, wherever chunks end."""
     line = b'{"type": "step", "x": [' + b"1," * 5000 + b'1], "step": 7}'
     for size in (1, 7, 1000, 4096, len(line)):
         splitter = LineSplitter(limit_bytes=1000)

@@ -75,7 +75,7 @@ def test_steps_and_spaces(tmp_path: Path) -> None:
 
 
 def test_bad_numbers_are_kept_or_counted(tmp_path: Path) -> None:
-    """NaN, infinities and 2**63 are kept; 1e400 is refused and told; nothing else of the line is lost."""
+    """NaN, infinities and 2**63 are kept; 1e400 is refused and reported; nothing else of the line is lost."""
     made = run(
         tmp_path / "run",
         python(
@@ -133,7 +133,7 @@ def test_odd_bytes_survive_in_the_log(tmp_path: Path) -> None:
 
 
 def test_bars_are_collapsed_and_hide_no_line(tmp_path: Path) -> None:
-    """Of a bar that redraws itself ten thousand times the log keeps a few states and the last."""
+    """The log keeps a few states and the last of a bar that redraws itself ten thousand times."""
     made = run(
         tmp_path / "run",
         python(
@@ -161,7 +161,7 @@ def test_the_exit_code_is_passed_on(tmp_path: Path, code: int) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT])
 def test_a_signal_is_passed_on(tmp_path: Path, number: signal.Signals) -> None:
-    """A program that a signal ends makes the pipe end by the same, after all is told."""
+    """A program that a signal ends makes the pipe end by the same, after all is recorded."""
     made = run(tmp_path / "run", python(f"import os; os.kill(os.getpid(), {int(number)})"))
     assert made.code == -number
     last = made.records[-1]
@@ -210,7 +210,7 @@ def test_a_stop_reaches_the_program(tmp_path: Path) -> None:
 
 
 def test_a_program_without_a_handler_dies_of_the_stop(tmp_path: Path) -> None:
-    """The end is told as a stop, and the signal is the truth for whoever watches."""
+    """The end is recorded as a stop, and the pipe's exit shows the signal to its parent."""
     folder = tmp_path / "run"
     process = start(folder, python("import time; print('ready'); time.sleep(60)"))
     _wait_for_log(folder, b"ready")
@@ -221,7 +221,7 @@ def test_a_program_without_a_handler_dies_of_the_stop(tmp_path: Path) -> None:
 
 
 def test_a_child_that_keeps_stdout_does_not_hang_the_run(tmp_path: Path) -> None:
-    """The program's end is the run's end; who holds its output open is told and not waited for."""
+    """The program's end is the run's end; a process that holds its output open is reported and not waited for."""
     code = (
         "import subprocess, pathlib\n"
         "helper = subprocess.Popen(['sleep', '60'])\n"
@@ -258,7 +258,7 @@ def test_a_killed_pipe_takes_the_program_with_it(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_reads_nothing_blocks_nobody(tmp_path: Path) -> None:
-    """A full pipe behind mosaic-pipe costs the copy, never the program; the reader is told what it missed."""
+    """A full pipe behind mosaic-pipe costs the copy, never the program; the reader learns what it missed."""
     program = python("for i in range(20000): print('line', i, 'x' * 400)\nprint('done')")
     events = tmp_path / "events.jsonl"
     with subprocess.Popen(

@@ -116,7 +116,7 @@ def test_a_stop(tmp_path: Path) -> None:
 
 
 def test_a_program_that_ignores_the_stop(tmp_path: Path) -> None:
-    """After the grace the program is killed with the pipe, and what it told before is kept."""
+    """After the grace the program is killed with the pipe, and what it emitted before is kept."""
     code = (
         "import signal, time\nsignal.signal(15, signal.SIG_IGN)\n"
         "print('{\"step\": 1, \"m\": 2}'); print('ready'); time.sleep(60)"

@@ -1,4 +1,4 @@
-"""A script in the form of CleanRL's that can be told to misbehave."""
+"""A script in the form of CleanRL's that misbehaves as its arguments ask."""
 
 # ruff: noqa: T201 - scripts of this form print
 import argparse
