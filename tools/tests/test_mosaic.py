@@ -195,11 +195,7 @@ def test_a_bundle_belongs_to_its_environment(tmp_path: Path) -> None:
 
 
 def test_wheel_folders_told_to_pip_are_told_to_uv() -> None:
-<<<<<<< HEAD
     """pip separates folders by spaces, uv by commas; a value set for uv itself is kept."""
-=======
-    """pip separates folders by spaces, uv by commas; folders that are set for uv itself stay."""
->>>>>>> 55eda4f572daddf243a62dac7dfcb90fe5c08aec
     show = f'{BARE} echo "$UV_FIND_LINKS"'
     assert bash(show, PIP_FIND_LINKS="/a /b", UV_FIND_LINKS="").stdout == "/a,/b\n"
     assert bash(show, PIP_FIND_LINKS="/a", UV_FIND_LINKS="/c").stdout == "/c\n"

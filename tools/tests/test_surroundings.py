@@ -146,11 +146,7 @@ def test_a_path_that_no_file_can_name_is_refused_first(
 
 
 def test_environments_of_another_user_are_named_as_the_cause(tmp_path: Path) -> None:
-<<<<<<< HEAD
     """The message names their owner, the folders and what to set; it shows no log of an earlier success."""
-=======
-    """The error names their owner, their folder and the variable to set; no log of an earlier success is shown."""
->>>>>>> 55eda4f572daddf243a62dac7dfcb90fe5c08aec
     with tempfile.TemporaryDirectory(prefix="mosaic-test-") as made:
         folder = Path(made)
         root = copy_checkout(folder / "m")

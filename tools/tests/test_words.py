@@ -77,11 +77,7 @@ def test_a_translation_that_cannot_be_filled_in_is_refused(
 
 
 def test_what_is_compiled_is_what_the_client_reads(tmp_path: Path) -> None:
-<<<<<<< HEAD
     """The file next to the translation says it with the plural forms of its language."""
-=======
-    """The compiled file next to the translation has the plural forms of its language."""
->>>>>>> 55eda4f572daddf243a62dac7dfcb90fe5c08aec
     path = tmp_path / "ru.po"
     known = words.update(
         path, words.template(written(tmp_path / "src", 'tr_n("{n} run", "{n} runs", 2)\n'))
