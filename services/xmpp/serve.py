@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real ejabberd for tests: free ports on 127.0.0.1, a temporary folder, gone with whoever started it.
+"""A real ejabberd for tests: free ports on 127.0.0.1, a temporary folder, ended with the process that started it.
 
 `python serve.py` prints one line of JSON once agents could log in, `{"home": ..., "server": <server.json>}`, and
 ends (and with it the server and its folder) when its stdin is closed or on SIGTERM. With `--home DIR` the folder is
@@ -149,7 +149,7 @@ def serve(home: Path) -> int:
 
 
 def _end_with_parent() -> None:
-    """In the new process: a SIGTERM when whoever started it is gone, also by kill -9."""
+    """Called in the new process: send it SIGTERM when its parent is gone, also by kill -9."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 

@@ -41,7 +41,7 @@ class Server:
         self.secret = (self.home / self.facts["password_file"]).read_text().strip()
 
     def call(self, verb: str, *, as_user: tuple[str, str] | None = None, **fields: str) -> int:
-        """Status of an API call, as the scheduler unless told otherwise."""
+        """Status of an API call, made as the scheduler unless `as_user` is given."""
         url, auth = f"{self.facts['api_url']}/{verb}", as_user or (self.facts["user"], self.secret)
         return httpx.post(url, json=fields, auth=auth, timeout=10, trust_env=False).status_code
 
@@ -78,7 +78,7 @@ def test_an_account_from_register_to_unregister(server: Server) -> None:
 
 
 def test_the_api_gives_two_verbs_to_one_user(server: Server) -> None:
-    """Whoever is not the scheduler may do nothing, and the scheduler nothing but register and unregister."""
+    """Users other than the scheduler may do nothing; the scheduler may only register and unregister."""
     server.register("somebody", "pw")
     fields = {"user": "new", "host": serve.DOMAIN, "password": "pw"}
     wrong, agent = (server.facts["user"], "wrong"), (f"somebody@{serve.DOMAIN}", "pw")

@@ -57,7 +57,7 @@ async def serve_gateway(
     ticket_key: str,
     doors: list[Door],
 ) -> None:
-    """Serve until the service is told to stop; then close streams, drain requests, leave the broker."""
+    """Serve until the service is asked to stop; then close streams, drain requests, leave the broker."""
     bus = Bus(str(settings.broker_url).rstrip("/"), "gateway", settings.creds)
     parts = assemble(settings, bus, ticket_key.encode())
     connections = Connections(limits_for(raise_file_limit()))

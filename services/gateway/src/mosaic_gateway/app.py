@@ -38,7 +38,7 @@ class Gateway(FastAPI):
 
 
 def create_app(parts: doors.Parts, token: str, connections: Connections | None = None) -> FastAPI:
-    """The application over `parts`, for whoever has `token`. `connections` learn which of them have shown it."""
+    """Create the application over `parts` for clients with `token`. `connections` record which have shown it."""
     app = Gateway(
         title="MOSAIC gateway",
         version=mosaic_gateway.VERSION,

@@ -1,7 +1,7 @@
 """The certificate of the TLS door: one that was given, or one of the gateway's own, made with the openssl program.
 
-Its own is signed by itself: a client is given a copy and trusts nothing else (`--ca-file`). It names the hosts that the
-gateway answers to, and is made anew when one is missing in it or when it has expired.
+The gateway's own certificate is self-signed: a client is given a copy and trusts nothing else (`--ca-file`). It names
+the hosts that the gateway answers to. The gateway makes it again when a host is missing in it or when it has expired.
 """
 
 import contextlib

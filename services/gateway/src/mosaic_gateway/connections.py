@@ -1,8 +1,8 @@
 """Which connections may be open: a bounded number. Those that have not shown the token get a part and a deadline.
 
-Whoever can reach the port may open a connection, also a user of this machine without the token. So a connection is
-anonymous until a request on it shows the token. Anonymous ones are few, live for seconds, and the oldest one is closed
-for the next that comes: a client with the token sends it at once and is found in time. uvicorn's own limit
+Any client that can reach the port may open a connection, also a user of this machine without the token. So a
+connection is anonymous until a request on it shows the token. Anonymous ones are few and live for seconds, and a new
+one closes the oldest: a client with the token sends it at once and is recognised in time. uvicorn's own limit
 (`limit_concurrency`) refuses everybody once it is reached, and asyncio logs a traceback for each connection that finds
 no file descriptor, thousands a second.
 """
@@ -212,7 +212,7 @@ class Listener(socket.socket):
         self._watch()
 
     def fileno(self) -> int:
-        """What tells that there is a connection to accept."""
+        """Descriptor that is readable when there is a connection to accept."""
         return super().fileno() if self._gate is None else self._gate.fileno()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Who may speak to the gateway at all: Host, Origin and token, on every method and on the WebSocket.
+"""Check which clients may use the gateway at all: Host, Origin and token, on every method and on the WebSocket.
 
 Host and Origin close the way through a browser (DNS rebinding, a page of another site); the token closes the way of
 another user of this machine. A ticket (`tickets/`) stands for the token on one GET.
@@ -20,7 +20,7 @@ from mosaic_gateway.problem_reply import problem_response
 from mosaic_gateway.tickets.signature import Ticketed, is_good, take_apart
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-"""No token: whoever supervises the process has none. Host and Origin are still checked."""
+"""Paths that need no token: the supervisor of the process has none. Host and Origin are still checked."""
 AUTHENTICATED = "mosaic.authenticated"
 """In the scope of a request: whether it has shown the token or a ticket."""
 MAX_NAME_LENGTH = 253

@@ -33,7 +33,7 @@ from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_servicekit.bus import Bus
 
 QUICK_S = 2.0
-"""Answers from the scheduler's memory or database; a person who waits longer wants to be told."""
+"""Limit for answers from the scheduler's memory or database; a user who waits longer needs an error."""
 SLOW_S = 120.0
 """`describe` and `check` start the worker's interpreter, which may import torch from a cold disk."""
 
@@ -88,11 +88,11 @@ class Scheduler:
         return await self._quick("move", MoveRequest(run_id=run_id, move=move), RunRecord)
 
     async def delete(self, run_id: str, now: bool) -> RunRecord:
-        """Put an ended run away."""
+        """Archive an ended run, or delete it with `now`."""
         return await self._quick("delete", DeleteRequest(run_id=run_id, now=now), RunRecord)
 
     async def restore(self, run_id: str) -> RunRecord:
-        """Bring back a run that was put away."""
+        """Restore an archived run."""
         return await self._quick("restore", RunRequest(run_id=run_id), RunRecord)
 
     async def retry(self, run_id: str) -> RunRecord:
@@ -167,7 +167,7 @@ class Scheduler:
         return await self._bus.request("scheduler", verb, request, result, QUICK_S)
 
     async def _slow(self, verb: str, request: BaseModel | None, result: type[RowsT]) -> RowsT:
-        # Asked first, so that a dead scheduler is told in time.
+        # Ask for the status first, so that a dead scheduler is reported in time.
         await self.status()
         return await self._bus.request("scheduler", verb, request, result, SLOW_S)
 

@@ -116,7 +116,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 
 class UnexpectedErrors:
-    """ASGI boundary: an exception nobody expected is logged once and told as `internal`, without its trace."""
+    """ASGI boundary: log an unexpected exception once and answer `internal`, without its trace."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

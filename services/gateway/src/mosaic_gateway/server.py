@@ -63,7 +63,7 @@ class LiveProtocol(WebSocketsSansIOProtocol):
 
 
 class Server(uvicorn.Server):
-    """A server whose end is decided by whoever runs it."""
+    """A server that its caller ends; it handles no signals."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

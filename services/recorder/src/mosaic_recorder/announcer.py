@@ -18,7 +18,7 @@ class Announcer:
         self._waiting.update(run_ids)
 
     def take_due(self, last_call: bool = False) -> list[str]:
-        """Runs to tell now; they count as told. `last_call`: all that wait."""
+        """Return the runs whose marks are due, and record them as announced. `last_call`: all that wait."""
         now = self._clock()
         self._forget(now)
         due = [run for run in self._waiting if last_call or run not in self._told_at]

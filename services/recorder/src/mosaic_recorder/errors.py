@@ -6,11 +6,11 @@ class RecorderError(Exception):
 
 
 class StreamMoved(RecorderError):
-    """The stream was deleted, made anew, or its sequence went back: read it anew from the right place."""
+    """The stream was deleted or created again, or its sequence went back: read it again from the right place."""
 
 
 class ConsumerLost(RecorderError):
-    """Messages may have been missed (consumer gone, connection renewed, silence): read anew from the cursor."""
+    """Messages may have been missed (consumer gone, connection renewed, silence): read again from the cursor."""
 
 
 class DiskLow(RecorderError):

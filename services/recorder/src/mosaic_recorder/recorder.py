@@ -61,7 +61,7 @@ class Recorder:
         self._purged = 0
 
     async def open_store(self) -> None:
-        """Open the store before anything else, so that one that can never be used is told at once.
+        """Open the store before anything else, so that a store that can never be used is reported at once.
 
         Raises:
             StoreForeign, StoreWalRefused: as said.

@@ -31,9 +31,9 @@ class StreamState(NamedTuple):
     """The stream at one moment."""
 
     created: str
-    """Tells this stream from one that was made later."""
+    """Distinguishes this stream from one that was created later."""
     server: str
-    """Tells this start of the broker from another."""
+    """Distinguishes this start of the broker from another."""
     first: int
     last: int
 
@@ -91,8 +91,11 @@ class EventStream:
         return self._state(await self._bus.jetstream().stream_info(subjects.EVENTS_STREAM))
 
     async def is_writable(self, state: StreamState) -> bool:
-        """Whether the broker still takes messages. After one failed write (a full disk) nats-server refuses for
-        good, room or not, until it is started again or the stream is made anew."""
+        """Whether the broker still takes messages.
+
+        After one failed write (a full disk) nats-server refuses all writes, even when there is room again, until it is
+        restarted or the stream is created again.
+        """
         try:
             # Deletes nothing, and is refused as every other write is.
             await self._bus.jetstream().purge_stream(subjects.EVENTS_STREAM, seq=state.first)
@@ -102,13 +105,13 @@ class EventStream:
         return True
 
     async def replace(self) -> None:
-        """Delete the stream and make it anew. Loses nothing: outboxes are freed by us only, and send again."""
+        """Delete the stream and create it again. Nothing is lost: only the recorder frees outboxes; they send again."""
         jetstream = self._bus.jetstream()
         await jetstream.delete_stream(subjects.EVENTS_STREAM)
         await jetstream.add_stream(stream_config())
 
     async def place_consumer(self, seq: int) -> None:
-        """Delete the consumer and make it anew at `seq`. It acknowledges nothing: the cursor is in the store."""
+        """Delete the consumer and create it again at `seq`. It acknowledges nothing: the cursor is in the store."""
         jetstream = self._bus.jetstream()
         name = subjects.EVENTS_CONSUMER
         try:

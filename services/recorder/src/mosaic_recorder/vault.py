@@ -57,7 +57,7 @@ class Vault:
         return await self._call(lambda: {run: self._open_writer().marks(run) for run in run_ids})
 
     async def check_in_place(self) -> None:
-        """Raises StoreReplaced when the file was deleted or exchanged; `close` and `open` then make it anew."""
+        """Raise StoreReplaced when the file was deleted or exchanged; `close` and `open` then create it again."""
         await self._call(lambda: self._open_writer().check_in_place())
 
     async def prune(self, run_id: str) -> int:

@@ -165,7 +165,7 @@ class SchedulerApp:
             self._reconciler.wake.set,
         )
         self._reconciler.on_pending = self._drain.wake
-        # a container's processes have other pids in it: what they use is told from inside
+        # a container's processes have other pids in it: its shipper reports what they use
         told = ToldUse(
             self._heartbeats, self._ledger.devices_of_runs, lambda: self._gpu_watch.reading
         )
@@ -230,7 +230,7 @@ class SchedulerApp:
         return {name: verb for topic in topics for name, verb in topic.verbs().items()}
 
     async def run(self, service: Service) -> None:
-        """Serve until told to stop. Runs go on without us; the next scheduler adopts them."""
+        """Serve until asked to stop. Runs go on without the scheduler; the next one adopts them."""
         await asyncio.to_thread(close_home, self._settings.home)
         try:
             await self._prepare()
@@ -276,7 +276,7 @@ class SchedulerApp:
         await self._ledger.rebuild()
         await self._durations.load()
         alive = await self._unfinished_ids()
-        # Of a run that has ended, at most a shipper may still be at work.
+        # A run that has ended may at most have a shipper that is still at work.
         alive |= {run.record.run_id for run in await self._store.with_leftovers()}
         swept = await self._placement.sweep_orphans(lambda run_id: run_id in alive)
         for ref in adopted:

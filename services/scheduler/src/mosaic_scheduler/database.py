@@ -59,7 +59,7 @@ class Database:
                 self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None
             )
             self._connection.execute("PRAGMA journal_mode = WAL")
-            # A state that was told to the user must outlast a power cut too; there are few writes a run.
+            # A state that was reported to the user must also survive a power cut; a run makes few writes.
             self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.create_function("folded", 1, _folded, deterministic=True)
             self._migrate(self._connection)

@@ -23,7 +23,7 @@ def run_unknown(run_id: str) -> ProblemError:
 
 
 def run_live(run_id: str, state: str, what: str) -> ProblemError:
-    """Only an ended run can be put away or started again."""
+    """Only an ended run can be archived or started again."""
     return ProblemError(
         Problem(
             code=ProblemCode.RUN_LIVE,
@@ -122,7 +122,7 @@ def folder_refused(fault: str) -> ProblemError:
 
 
 def refused(findings: Sequence[Finding]) -> ProblemError:
-    """A spec that was refused: the first blocking finding gives the code, all of them are told."""
+    """A spec that was refused: the first blocking finding gives the code, and the detail lists all of them."""
     blocking = [finding for finding in findings if finding.level == "blocking"]
     first = blocking[0]
     return ProblemError(

@@ -56,7 +56,7 @@ class SchedulerService:
         }
 
     async def get(self, request: RunRequest) -> RunRecord:
-        """One run, also one that was put away."""
+        """One run, also an archived one."""
         return self._views.view(await existing_record(self._store, request.run_id))
 
     async def list_runs(self, request: ListRequest) -> RunRecords | RunIds:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SchedulerSettings(ServiceSettings):
-    """MOSAIC_ROOT, MOSAIC_VENVS and MOSAIC_CPU_LIMIT beside what every service reads."""
+    """MOSAIC_ROOT, MOSAIC_VENVS and MOSAIC_CPU_LIMIT, in addition to what every service reads."""
 
     root: Path = Path()
     """The checkout: its `services/worker_*/worker.toml` are the workers that come with MOSAIC."""

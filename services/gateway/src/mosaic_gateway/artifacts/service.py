@@ -28,7 +28,7 @@ class Artifacts:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file that is open for reading; whoever has it closes `fd`. Its size is that of the moment."""
+    """A file that is open for reading. The caller closes `fd`. `size` is the size at the time of opening."""
 
     fd: int
     size: int

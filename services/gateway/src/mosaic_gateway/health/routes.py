@@ -1,4 +1,4 @@
-"""`/healthz` and `/readyz` for whoever supervises the process, `/stack` for people."""
+"""`/healthz` and `/readyz` for the supervisor of the process, `/stack` for users."""
 
 from fastapi import APIRouter
 from starlette.responses import Response

@@ -191,7 +191,7 @@ class Feed:
             reader.take(tick)
 
     def _decode(self, message: Msg) -> tuple[Batch | None, int]:
-        """A message's batch; the recorder is the one who sets bad ones aside and tells of them."""
+        """The batch of a message and its size; None for an invalid batch, which the recorder sets aside and reports."""
         headers = message.headers or {}
         try:
             head = parse_batch_header(headers.get(BATCH_HEADER, ""))

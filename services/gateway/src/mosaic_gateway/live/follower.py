@@ -3,7 +3,7 @@ the client, or the feed, lost the thread.
 
 Nothing is dropped while a client is merely slow for a moment: it stops taking ticks, and when its mailbox is empty
 again it reads what it missed from the store. Only a client that takes steps and is too far behind by then
-(`HEAL_EVENTS`) is told `missed` and goes on at the present.
+(`HEAL_EVENTS`) is sent `missed` and goes on at the present.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ PAGE_EVENTS = 1000
 HEAL_EVENTS = 100_000
 """A second of the fastest workers. Further behind, a client that takes steps would never reach the present again."""
 JOIN_WAIT_S = 5.0
-"""For the recorder to store what came before the joint. It takes 0.1 s; when it is down, the client is told."""
+"""Limit for the recorder to store what came before the joint. It takes 0.1 s; after this the client gets `missed`."""
 HOLE_WAIT_S = 2.0
 """For a hole in the store to be filled: a refused batch is sent again within this, a lost one never."""
 RETRY_S = 1.0
 POLL_S = 0.1
 """Between looks at the store while the recorder says nothing."""
 CURSOR_S = 0.5
-"""Until a client is told how far the run is although nothing that it wants has happened."""
+"""Delay before a client is sent the run's cursor although no event that it wants has happened."""
 
 
 class Follower:

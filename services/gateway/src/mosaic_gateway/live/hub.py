@@ -58,7 +58,7 @@ class Hub:
         self._dirty_progress: dict[str, RunRecord] = {}
         self._told_at: dict[str, float] = {}
         self._summaries: dict[str, RunSummary] = {}
-        """Of runs that go on and were told of: as it was told last."""
+        """Last sent summary of each run that has not ended."""
         self._has_changes = asyncio.Event()
         self._has_progress = asyncio.Event()
         self._background: set[asyncio.Task[None]] = set()
@@ -67,7 +67,7 @@ class Hub:
         self._closing = False
 
     async def run(self) -> None:
-        """Subscribe and keep everybody told until cancelled."""
+        """Subscribe, and send changes to all clients until cancelled."""
         await self._bus.subscribe(subjects.RUN_CHANGED, self._on_run_changed)
         await self._bus.subscribe(subjects.HEARTBEAT_ALL, self._on_heartbeat)
         self._bus.on_connected(self._on_connected)
@@ -148,11 +148,11 @@ class Hub:
         self._remember(record)
         if watched is not None:
             watched.see(record)
-        # The scheduler tells progress and places in the queue with an unchanged revision.
+        # The scheduler sends progress and places in the queue with an unchanged revision.
         self._mark(record, is_new=known is None or record.revision > known.revision)
 
     def _mark(self, record: RunRecord, is_new: bool) -> None:
-        """It is to be told, and nothing older of this run any more."""
+        """Mark a record to be sent. An older record of this run is not sent any more."""
         if is_new or record.run_id in self._dirty:
             self._dirty[record.run_id] = record
             self._dirty_progress.pop(record.run_id, None)
@@ -236,7 +236,7 @@ class Hub:
         except ProblemError as error:
             get_log().info("run.told_without_summary", runs=len(wanted), error=str(error))
             views = [self._runs.view(one, self._summaries.get(one.run_id)) for one in wanted]
-        # a run that changed while the store was read is left out: its newer record is told on its own
+        # a run that changed while the store was read is left out: its newer record is sent on its own
         self._send([view for view in views if self._revision(view.run_id) == before[view.run_id]])
 
     def _revision(self, run_id: str) -> int:

@@ -10,7 +10,7 @@ from mosaic_gateway.live.wire_format import Payload
 FRAMES = 8
 """Entries that wait for one subscription, a tick's worth each: 0.4 s at 20 Hz."""
 BYTES = 16 * 2**20
-"""Of one subscription, on top of the one entry that always fits."""
+"""Limit of one subscription. One entry always fits, whatever its size."""
 NOTES = 32
 """Answers that wait (pong, problems); of more the oldest goes, for who never reads them needs none."""
 

@@ -8,7 +8,7 @@ from mosaic_gateway.live.wire_format import Payload, Plain, Selection, WireForma
 
 FRAME_EVENTS = 5000
 FRAME_BYTES = 4 * 2**20
-"""Of raw records. As JSON an observation takes up to four times its bytes; a client must take 64 MiB."""
+"""Limit of raw records. As JSON an observation takes up to four times its bytes; a client must take 64 MiB."""
 
 Group = tuple[frozenset[str] | None, str]
 

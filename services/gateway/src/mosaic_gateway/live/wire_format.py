@@ -114,7 +114,7 @@ class JsonFormat:
 
 
 class MsgpackFormat:
-    """`mosaic.msgpack.v1`: columns are lists of equal length beside the scalars `attempt` and `source`."""
+    """`mosaic.msgpack.v1`: columns are lists of equal length, next to the scalars `attempt` and `source`."""
 
     name = SUBPROTOCOL_MSGPACK
 

@@ -8,7 +8,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-# A time of creation beside each series would double their number and tell nobody anything.
+# A creation time for each series would double the number of series and is of no use.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 REQUEST_SECONDS = Histogram(

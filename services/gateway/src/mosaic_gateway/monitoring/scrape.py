@@ -1,4 +1,7 @@
-"""What others know, as Prometheus takes it: asked when somebody scrapes. Who does not answer is left out, and said."""
+"""Metrics of the other parts for Prometheus, asked for at each scrape.
+
+A part that does not answer is left out, and `mosaic_up` reports it.
+"""
 
 import asyncio
 from collections.abc import Awaitable
@@ -68,7 +71,7 @@ class Scrape:
 
 
 class _Reading:
-    """Gauges of this moment, made anew each time: what is gone must not stand there with its last value."""
+    """Gauges of one scrape, created again for each: a series that is gone must not keep its last value."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -26,7 +26,7 @@ _KEPT = 1000
 """Records that are remembered."""
 _MOST_SPEC_BYTES = 2**20
 _NO_REVISION = 0
-"""Of a record that no scheduler made: whatever comes from one is newer."""
+"""Revision of a record that no scheduler made: every record from a scheduler is newer."""
 _ORDER = (RunState.QUEUED, RunState.STARTING, RunState.RUNNING, RunState.STOPPING)
 
 
@@ -118,7 +118,7 @@ def _times(state: RunState, at: datetime) -> dict[str, datetime]:
 
 
 def _end(phase: Phase) -> RunEnd | None:
-    """How it ended, as the event of it tells; None where a newer scheduler uses other words."""
+    """How the run ended, according to the event of its end; None where a newer scheduler uses other words."""
     told = {name: phase.data.get(name) for name in ("cause", "message", "exit_code", "signal")}
     try:
         return RunEnd.model_validate({**told, "message": told["message"] or ""})

@@ -1,4 +1,4 @@
-"""`/runs` and `/queue`: submit, check, list, show, change, stop, put away; `/preflight`."""
+"""`/runs` and `/queue`: submit, check, list, show, change, stop, archive; `/preflight`."""
 
 from typing import Annotated, Any, Literal
 
@@ -144,11 +144,11 @@ async def play_run(
 async def delete_run(
     parts: PartsOf, run_id: str, query: Annotated[DeleteQuery, Query()]
 ) -> Response:
-    """Put an ended run away; `?now` deletes its files and events at once."""
+    """Archive an ended run; `?now` deletes its files and events at once."""
     return json_reply(await parts.runs.delete(run_id, query.now is not False))
 
 
 @router.post("/runs/{run_id}/restore", response_model=RunView)
 async def restore_run(parts: PartsOf, run_id: str) -> Response:
-    """Bring back a run that was put away."""
+    """Restore an archived run."""
     return json_reply(await parts.runs.restore(run_id))

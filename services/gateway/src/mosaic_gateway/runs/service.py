@@ -24,7 +24,7 @@ TELEMETRY_LOST = (
 )
 _AWAY = (ProblemCode.SERVICE_UNAVAILABLE, ProblemCode.BROKER_UNAVAILABLE)
 _CLOCK_GRAIN = timedelta(milliseconds=2)
-"""Of the creation time in a record."""
+"""Resolution of the creation time in a record."""
 
 
 def has_lost_telemetry(record: RunRecord, summary: RunSummary | None) -> bool:
@@ -150,11 +150,11 @@ class Runs:
         return await self.complete(await self._scheduler.move(self.parse(run_id), move))
 
     async def delete(self, run_id: str, now: bool) -> RunView:
-        """Put an ended run away."""
+        """Archive an ended run, or delete it with `now`."""
         return await self.complete(await self._scheduler.delete(self.parse(run_id), now))
 
     async def restore(self, run_id: str) -> RunView:
-        """Bring back a run that was put away."""
+        """Restore an archived run."""
         return await self.complete(await self._scheduler.restore(self.parse(run_id)))
 
     async def check(self, spec: dict[str, Any]) -> CheckReport:

@@ -16,7 +16,7 @@ from mosaic_servicekit.logging import get_log
 RETRY_S = (5.0, 15.0, 60.0)
 """Between renewals of credentials that stay refused: then it is not they that are wrong."""
 _STUBBORN = 2
-"""So many renewals in vain, and the run is told that they do not help."""
+"""After this many renewals in vain the run's note says that renewals do not help."""
 
 
 @dataclass

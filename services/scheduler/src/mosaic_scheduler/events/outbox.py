@@ -28,7 +28,7 @@ class PendingEvent:
     """A state; of a metric, its name."""
     data: str
     value: float | None
-    """Of a metric; None: it is a state."""
+    """Value of a metric; None: the event is a state."""
     nonce: str
 
 

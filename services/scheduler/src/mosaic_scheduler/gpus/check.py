@@ -1,8 +1,8 @@
 """Tries the real path on a machine with a card: `python -m mosaic_scheduler.gpus.check [--image IMAGE]`.
 
-What NVML tells, whether a process sees exactly the device that it is given, whether its memory is seen under its pid
-and is free again after a kill, and with `--image` the same for a container. Exit code 0: all as it should be; 1:
-something is not; 2: there is no GPU to try it on.
+It shows what NVML reports, whether a process sees exactly the device that it is given, and whether its memory is seen
+under its pid and is free again after a kill. With `--image` it checks the same for a container. Exit code 0: all is
+as it should be; 1: something is not; 2: there is no GPU to try it on.
 """
 
 import argparse

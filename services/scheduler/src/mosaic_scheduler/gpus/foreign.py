@@ -1,4 +1,4 @@
-"""Who uses a device without a lease on it, from one look at it. Pure: tables of cases test it."""
+"""Find users of a device without a lease on it, from one reading. Pure: tables of cases test it."""
 
 from collections.abc import Callable, Collection
 

@@ -1,7 +1,7 @@
-"""Who holds which device: leases and readings brought together. A lease ends when what holds it is gone, never by word.
+"""Holders of each device, from leases and readings. A lease ends when its holder is gone, never by a message.
 
-A run's lease is kept as long as the run has processes, stopped or silent as they may be. When they are gone it is
-`ending` until the driver shows its memory free; after `RELEASE_S` it ends all the same, and whoever still holds the
+A run's lease is kept as long as the run has processes, even stopped or silent ones. When they are gone it is `ending`
+until the driver shows its memory free. After `RELEASE_S` it ends all the same, and a process that still holds the
 memory is seen as a foreign user.
 """
 
@@ -91,12 +91,12 @@ class LeaseLedger:
         return {lease.ref.run_id: lease.grant.devices for lease in self.leases}
 
     def foreign(self, device: DeviceReading) -> list[ForeignUser]:
-        """Who uses a device without a lease on it."""
+        """Users of a device without a lease on it."""
         holders = {lease.ref.run_id for lease in self.on(device.sample.uuid)}
         return foreign_users(device, holders, self._owner_of)
 
     def losses(self, run_id: str) -> list[str]:
-        """Devices of a run that cannot be read any more, in words; a driver that is silent tells nothing of them."""
+        """Devices of a run that cannot be read any more, in words; a silent driver says nothing about them."""
         reading = self._watch.reading
         if reading.state in (GpuState.SILENT, GpuState.UNKNOWN):
             return []
@@ -173,7 +173,7 @@ class LeaseLedger:
         owners = (self._owner_of(process.pid) for process in device.processes)
         if any(owner.run_id == lease.ref.run_id for owner in owners):
             return False
-        # Where processes are not named only the memory tells; what the others there reserved is theirs.
+        # Without named processes only the memory shows use; memory that other leases reserved belongs to them.
         others = [other for other in self.on(device.sample.uuid) if other.ref != lease.ref]
         theirs = sum(other.grant.memory_mb or 0 for other in others) * MIB
         return hidden_bytes(device) <= theirs + UNEXPLAINED_BYTES

@@ -104,7 +104,7 @@ class NvmlLooker:
         return (int(memory.used), int(memory.total)) if memory is not None else (None, None)
 
     def _processes(self, handle: Any) -> list[Fields]:
-        """Who uses the device. In a container or on a slice the driver may know a process and not its memory."""
+        """Processes on the device. In a container or on a slice the driver may know a process and not its memory."""
         nvml = self._nvml
         found: dict[int, Fields] = {}
         graphics = self._try(lambda: nvml.nvmlDeviceGetGraphicsRunningProcesses(handle)) or []

@@ -8,15 +8,15 @@ import psutil
 from mosaic_scheduler.placement import proc
 
 _MAX_DEPTH = 64
-"""Of a process tree; parents that are looked at."""
+"""Number of processes that are looked at on the way up a process tree."""
 
 
 @dataclass(frozen=True)
 class Owner:
-    """Of a process."""
+    """Owner of a process."""
 
     run_id: str | None
-    """Of this stack; None: somebody else."""
+    """Run of this stack; None: the process belongs to somebody else."""
     name: str
     user: str
 

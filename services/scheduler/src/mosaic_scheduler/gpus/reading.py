@@ -22,7 +22,7 @@ class DeviceReading:
 
     sample: GpuSample
     card: str | None = None
-    """Of a slice: its GPU."""
+    """GPU of a slice; None: it is no slice."""
     processes: tuple[DeviceProcess, ...] = ()
 
     @property

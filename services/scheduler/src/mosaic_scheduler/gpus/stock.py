@@ -1,4 +1,4 @@
-"""What this machine has in GPUs, whoever uses them now: what can never be is refused when it is asked for. Pure."""
+"""GPUs of this machine, in use or not: a request that can never be met is refused at once. Pure."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class GpuStock:
     """Devices, or why there are none."""
 
     memory_bytes: tuple[int | None, ...] = ()
-    """Of each device; None where the driver does not tell."""
+    """Memory of each device; None where the driver does not report it."""
     note: str = ""
     """Why there are none, or why no run can be given one."""
     is_known: bool = True
@@ -35,7 +35,7 @@ class GpuStock:
         return len(self.memory_bytes)
 
     def refusal(self, gpus: int, memory_mb: int | None) -> str | None:
-        """Why a run can never have that; None: it can, or that cannot be told now."""
+        """Why a run can never have these GPUs; None: it can, or that is not known now."""
         if gpus == 0 or not self.is_known:
             return None
         if gpus > self.count:

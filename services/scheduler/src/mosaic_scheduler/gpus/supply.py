@@ -19,7 +19,7 @@ class GpuSupply:
         self._placement = placement
 
     async def stock(self, patient: bool = False) -> GpuStock:
-        """What there is, whoever uses it. `patient`: when nobody has looked yet, that is waited for."""
+        """Devices of this machine, in use or not. `patient`: wait for the first reading when there is none yet."""
         if patient:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ANSWER_S):

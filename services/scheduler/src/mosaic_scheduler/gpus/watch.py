@@ -23,7 +23,7 @@ RETRY_S = 60.0
 """A driver that is missing is looked for again after this; to ask it each time costs more than all the rest."""
 HELPER = tuple(python_module(sys.executable, "mosaic_scheduler.gpus.nvml"))
 _GONE_S = 2.0
-"""For a helper to end that was told to."""
+"""Limit for a helper to end after it was killed."""
 _LINE_BYTES = 2**20
 _SHOWN_BYTES = 300
 

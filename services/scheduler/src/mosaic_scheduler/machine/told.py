@@ -1,4 +1,4 @@
-"""What runs use whose processes cannot be seen from here: in containers, where a shipper tells of its trainer."""
+"""Resource use of runs whose processes cannot be seen from here: in containers, where a shipper reports its trainer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -33,7 +33,7 @@ class ToldUse:
         self._words: dict[str, _Word] = {}
 
     def look(self) -> list[RunUse]:
-        """Of the runs that live; a run that spoke for the first time has no rate yet, and is left out."""
+        """Resource use of the runs that live. A run has no rate at its first heartbeat and is left out."""
         leases, gpu = self._leases(), self._newest()
         beats = self._heartbeats.beats()
         words = {beat.run_id: word for at, beat in beats if (word := self._word(at, beat))}

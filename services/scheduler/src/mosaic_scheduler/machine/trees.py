@@ -90,7 +90,7 @@ def gpus_of(pids: Iterable[int], leased: Sequence[str], gpu: GpuReading) -> list
 
 
 def mean_rate(gpus: Sequence[RunGpu], gpu: GpuReading) -> float | None:
-    """Mean use of these devices, in percent; None where no driver tells."""
+    """Mean use of these devices, in percent; None where the driver reports none."""
     mine = {one.uuid for one in gpus}
     rates = [one.utilization_percent for one in gpu.samples if one.uuid in mine]
     known = [rate for rate in rates if rate is not None]

@@ -1,4 +1,4 @@
-"""Looks at the machine every two seconds, remembers an hour, and tells each run's stream what the run uses."""
+"""Sample the machine every two seconds, keep an hour, and record in each run's stream what the run uses."""
 
 import asyncio
 import time
@@ -49,7 +49,7 @@ class MachineWatch:
         self._taken_at = 0.0
         """The newest of them (monotonic)."""
         self._told: dict[str, float] = {}
-        """By run: when it was last told of, or first seen (monotonic)."""
+        """By run: when its use was last recorded, or the run was first seen (monotonic)."""
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""

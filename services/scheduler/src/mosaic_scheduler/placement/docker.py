@@ -73,7 +73,7 @@ _DOORS = "/run/mosaic/doors"
 """Where a run without a network finds the sockets of the stack."""
 _LOOPBACK, _BROKER_PORT, _XMPP_PORT = "127.0.0.1", 4222, 5222
 _HOST_NAME = "run"
-"""Of such a container, known in it: some libraries look their own host's name up."""
+"""Host name inside the container of a run without a network: some libraries look their own host's name up."""
 MIB = 2**20
 _DRAIN_MARGIN_S = 10.0
 _LISTENS_S = 3.0
@@ -493,7 +493,7 @@ def _listens(container: Container, folder: RunFolder) -> bool:
 
 
 def _died(container: Container, folder: RunFolder) -> Placed:
-    """Of a container that has ended without a report."""
+    """State of a run whose container has ended without a report."""
     state = container.attrs["State"]
     if folder.has_lock_file():
         detail = f"Its container ended with exit code {state.get('ExitCode')}."

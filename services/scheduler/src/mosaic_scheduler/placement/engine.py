@@ -21,8 +21,11 @@ NO_NVIDIA_RUNTIME = (
     "configure --runtime=docker`, restart Docker"
 )
 ENGINE_AWAY = (requests.RequestException, DockerException, urllib3.exceptions.HTTPError, OSError)
-"""What talking to an engine may raise; `is_answer` tells its word from its absence. Files raise OSError, too: see
-`asking_engine`."""
+"""What a call to an engine may raise.
+
+`is_answer` distinguishes an error answer of the engine from an engine that does not answer. Files raise OSError, too:
+see `asking_engine`.
+"""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ _RETRY_S = 1.0
 
 
 class EngineWatch(threading.Thread):
-    """Follows the engine's events, for the SDK blocks; tells the loop that some container ended."""
+    """Follow the engine's events in a thread, for the SDK blocks; notify the loop that some container ended."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""An order as it would be placed, for whoever looks at a run before it is started."""
+"""Preview of an order as it would be placed, for a user who looks at a run before it is started."""
 
 from pydantic import SecretStr
 

@@ -43,7 +43,7 @@ from mosaic_servicekit.privacy import umask
 _RUNNER_LOCKED = 75
 """Exit code of a runner that found another one holding the run."""
 _KEPT = ("MOSAIC_HOME", "MOSAIC_ROOT")
-"""Of our own variables only these reach a run; the others are the scheduler's business (credentials, ports)."""
+"""MOSAIC's own variables that reach a run; the others are the scheduler's business (credentials, ports)."""
 _DRAIN_MARGIN_S = 10.0
 """Beyond the shipper's own timeout, before it is ended."""
 
@@ -71,7 +71,10 @@ class ProcessPlacement:
         self._tracked: dict[PlacedRef, _Tracked] = {}
         self._refusals: dict[PlacedRef, str] = {}
         self._stops_sent: set[PlacedRef] = set()
-        """Beside the note in the run's folder, which may not be writable: a second stop signal kills."""
+        """Attempts that were sent a stop signal, because a second one kills.
+
+        The note in the run's folder records this too, but the folder may not be writable.
+        """
         self._callbacks: list[Callable[[], None]] = []
 
     async def inventory(self) -> Inventory:

@@ -172,11 +172,11 @@ class Placement(Protocol):
         ...
 
     async def adopt(self) -> list[PlacedRef]:
-        """Every attempt that the engine runs now, whoever started it."""
+        """Every attempt that the engine runs now, started by this scheduler or not."""
         ...
 
     async def holdings(self) -> list[Holding]:
-        """Who holds which GPUs, by what really runs; those without any are not in it."""
+        """GPUs that each attempt holds, by what really runs; attempts without any are left out."""
         ...
 
     async def sweep(self, ref: PlacedRef) -> int:

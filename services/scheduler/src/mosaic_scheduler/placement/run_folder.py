@@ -144,7 +144,7 @@ class RunFolder:
         return report if report.attempt == self._ref.attempt else None
 
     def last_trace_at(self) -> float | None:
-        """When runner or worker last wrote something, by the times of their files; None where nothing tells.
+        """When runner or worker last wrote something, by the times of their files; None without any file.
 
         A mapped file gets a new time only when the kernel has written it back, so that half a minute may be missing.
         """

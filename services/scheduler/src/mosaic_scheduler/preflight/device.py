@@ -42,7 +42,7 @@ def check_device(spec: RunSpec, need: DeviceNeed, stock: GpuStock) -> list[Findi
 
 
 def of_device(spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devices) -> PreflightLine:
-    """Of a run whose device nothing speaks against."""
+    """Line about the device of a run that nothing speaks against."""
     if spec.gpus:
         claim = Claim("", cpus=0, gpus=spec.gpus, gpu_memory_mb=spec.gpu_memory_mb)
         (place,) = queue_places([claim], 0, 0, devices)

@@ -98,7 +98,7 @@ def of_plan(report: CheckReport) -> list[PreflightLine]:
 
 
 def of_image(launch: PlacementPlan) -> PreflightLine:
-    """Of a run that could be started."""
+    """Line about the image of a run that could be started."""
     if launch.image:
         return ok("image", f"{launch.image}.")
     return ok("image", "It takes none: it runs as processes of this machine.")
@@ -113,7 +113,7 @@ def of_cores(spec: RunSpec, free: int, limit: int) -> PreflightLine:
 
 
 def of_memory(spec: RunSpec, bounds: Bounds, machine_mb: int) -> PreflightLine:
-    """Of a run whose limit this machine can give."""
+    """Line about the memory of a run whose limit this machine can give."""
     if spec.memory_mb is None:
         return ok("memory", f"No limit; this machine has {machine_mb:,} MiB.")
     if not bounds.memory:
@@ -144,7 +144,7 @@ def of_restart(spec: RunSpec, description: WorkerDescription) -> list[PreflightL
 
 
 def of_disk(spec_bytes: int, free: int, reserve: int) -> PreflightLine:
-    """Of a disk with more than the reserve."""
+    """Line about a disk with more than the reserve free."""
     if free - reserve >= spec_bytes:
         return ok("disk", f"{free // 2**20:,} MiB free.")
     message = (
@@ -168,7 +168,7 @@ def of_recorder(status: RecorderStatus | None) -> PreflightLine:
 
 
 def of_secrets(spec: RunSpec) -> PreflightLine:
-    """Of a run whose secrets are all there."""
+    """Line about the secrets of a run whose secrets are all there."""
     names = ", ".join(spec.secrets)
     return ok("secrets", f"All there: {names}." if names else "The run asks for none.")
 

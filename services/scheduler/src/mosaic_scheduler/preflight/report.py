@@ -161,5 +161,5 @@ class Preflight:
             status = await self._bus.request("recorder", "status", None, RecorderStatus, 2.0)
         except ProblemError:
             status = None
-        # Whoever asks does so over the broker; without one there is no answer at all.
+        # The request came over the broker; without one there is no answer at all.
         return [lines.ok("broker", "Connected."), lines.of_recorder(status)]

@@ -41,7 +41,7 @@ def check_tracking(spec: RunSpec, description: WorkerDescription) -> list[Findin
 def of_tracking(
     spec: RunSpec, description: WorkerDescription, kept: Collection[str]
 ) -> list[PreflightLine]:
-    """Of a run that a tracker outside is to follow: whether it has a key for that. `kept`: names of secrets."""
+    """Whether a run that an external tracker is to follow has a key for it. `kept`: names of the stack's secrets."""
     names = _names(spec, description)
     if not spec.parameters.get(names.get(TrackingRole.TRACK, "")):
         return []

@@ -1,4 +1,4 @@
-"""A device as the queue sees it: who is on it, and whether a run would fit beside them. Pure."""
+"""A device as the queue sees it: its users, and whether one more run would fit on it. Pure."""
 
 from dataclasses import dataclass, field, replace
 
@@ -25,13 +25,13 @@ class Offer:
     memory_bytes: int | None = None
     shares: tuple[Share, ...] = ()
     foreign: tuple[str, ...] = ()
-    """Who else uses it, in words."""
+    """Other users of the device, in words."""
     foreign_bytes: int = 0
     lost: str = ""
     """Why nothing can be started on it."""
 
     def has_room(self, memory_mb: int | None, share_limit: int) -> bool:
-        """Whether a run could start on it now. Whoever wants it whole waits for everybody else to go."""
+        """Whether a run could start on it now. A run that needs the whole device waits until nobody else uses it."""
         if self.lost:
             return False
         if not self.shares and not self.foreign:

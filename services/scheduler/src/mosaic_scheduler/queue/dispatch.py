@@ -95,7 +95,7 @@ class Dispatcher:
             for run, place in zip(waiting, places, strict=True)
             if place.starts
         ]
-        # With those that start now: whoever is told of a start must not find its cores free.
+        # Includes the runs that start now: a user who sees a run started must not see its cores as free.
         taken = cores + sum(start.run.record.spec.cpus for start in starts)
         load = Load(taken, len(waiting) - len(starts), len(live) + len(starts))
         return Plan(places, starts, load)
@@ -200,7 +200,7 @@ def _claim(record: RunRecord) -> Claim:
 
 
 def _ends_within_s(spec: RunSpec) -> float | None:
-    """Of its start, at the latest."""
+    """Seconds after its start within which a run ends at the latest; None: it has no limit."""
     if spec.wall_time_s is None:
         return None
     return spec.wall_time_s + spec.grace_s + DRAIN_S + KILL_MARGIN_S

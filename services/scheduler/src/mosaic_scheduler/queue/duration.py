@@ -13,7 +13,7 @@ from mosaic_servicekit.clock import Moment, age_s
 _READ = 500
 """Newest successes that are read at the start."""
 _KEPT = 20
-"""Of each kind of run."""
+"""Durations that are kept of each kind of run."""
 _SAYS_ENOUGH = 0.02
 """Share of its steps that a run has done before its own pace is believed."""
 

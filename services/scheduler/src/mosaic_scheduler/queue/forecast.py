@@ -17,7 +17,7 @@ class Busy:
     run_id: str
     cpus: int
     ends_in_s: float | None
-    """Expected; None: nobody knows, and whoever waits for it is told nothing."""
+    """Expected; None: it is not known, and a run that waits for this one gets no forecast."""
 
 
 def expected_starts(
@@ -29,14 +29,14 @@ def expected_starts(
     reserve_after_s: float,
     overdue: Collection[str] = (),
 ) -> dict[str, float]:
-    """Seconds from now to the start of those of which it can be told.
+    """Seconds from now to the start of each run that can be forecast.
 
     `lasts_s`: by run, how long such a run takes. `overdue`: runs that have waited long enough for GPUs; after
     `reserve_after_s` all have.
     """
     ahead = [claim for claim in waiting if not claim.held][:FORETOLD]
     busy = list(running)
-    # How long devices stay taken is played here, and not told beforehand.
+    # The simulation below determines how long devices stay taken; it gets no expected times.
     devices = replace(devices, free_in_s={})
     starts: dict[str, float] = {}
     now = 0.0

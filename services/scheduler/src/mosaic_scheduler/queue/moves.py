@@ -73,8 +73,8 @@ def _move(connection: sqlite3.Connection, record: RunRecord, move: QueuePatch) -
 def _take_place(connection: sqlite3.Connection, run_id: str, beside: str, after: bool) -> int:
     """Put a run right before or after another one. Return that one's priority, which it takes over.
 
-    The places that the runs of this priority have are given out among them anew, so that those of other
-    priorities, and of what is submitted later, stay as they are.
+    The places of the runs of this priority are reassigned among these runs. The places of runs of other priorities,
+    and of runs that are submitted later, stay as they are.
     """
     row = connection.execute(
         "SELECT coalesce(json_extract(record, '$.priority'), 0), state FROM runs WHERE run_id = ?",

@@ -1,4 +1,4 @@
-"""Who starts now, on what, and why the others wait. Pure; property tests hold it to its promises.
+"""Decide which runs start now, on which devices, and why the others wait. Pure; property tests check its promises.
 
 Cores and GPUs are given away separately. For cores the order of the queue is strict: a run that needs many is never
 overtaken. For GPUs a run may be overtaken for a while; then the devices that it will have first are kept for it, and
@@ -29,7 +29,7 @@ class Claim:
     sending: bool = False
     """What its interrupted attempt recorded is not stored yet: the next one would write over it."""
     ends_within_s: float | None = None
-    """Of its start, whatever happens: it has a limit of wall time. None: nobody knows."""
+    """Seconds after its start within which it ends in any case, by its limit of wall time. None: it is not known."""
 
 
 @dataclass(frozen=True)

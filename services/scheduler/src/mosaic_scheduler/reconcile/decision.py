@@ -34,7 +34,7 @@ class Facts:
     end_age_s: float = 0.0
     """Since its end was first seen."""
     silence_s: float | None = None
-    """Without a heartbeat; None: cannot be told."""
+    """Time without a heartbeat; None: it is not known."""
     rebooted: bool = False
     """The machine was booted since the attempt began."""
     unwatched: bool = False
@@ -142,7 +142,7 @@ def decide(record: RunRecord, facts: Facts) -> Action:
 
 
 def _outside(record: RunRecord, facts: Facts) -> ending.Outside:
-    """Who stopped it, if nobody asked MOSAIC to."""
+    """What stopped the run, if no user asked MOSAIC to."""
     if facts.placed.asked_here:
         return ending.Outside.MOSAIC
     if facts.rebooted:
@@ -227,7 +227,7 @@ def _decide_alive(record: RunRecord, facts: Facts) -> Action:
     if record.spec.wall_time_s is not None and facts.start_age_s > record.spec.wall_time_s:
         return Stop(EndCause.WALL_TIME)
     unresponsive = facts.silence_s is not None and facts.silence_s > UNRESPONSIVE_AFTER_S
-    # Without a broker nothing can be told, so that the flag stays as it is.
+    # Without a broker the silence is not known, so that the flag stays as it is.
     if facts.silence_s is not None and unresponsive is not record.unresponsive:
         return MarkUnresponsive(unresponsive)
     return KEEP

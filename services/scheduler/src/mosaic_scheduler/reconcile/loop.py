@@ -347,7 +347,7 @@ class Reconciler:
             self.on_pending()
         else:
             self.on_shipped(record.run_id)
-        # Its cores are free: whoever waits for them must not wait for the tick.
+        # Its cores are free: a run that waits for them must not wait for the tick.
         self.wake.set()
 
     async def _last_seen(self, record: RunRecord) -> tuple[list[str], str | None]:

@@ -46,7 +46,7 @@ class RunDeletion:
         return changed
 
     async def restore(self, request: RunRequest) -> RunRecord:
-        """Bring a run back. One that was never put away stays as it is."""
+        """Restore a run. A run that is not archived stays as it is."""
         return await self._change(request.run_id, _bring_back)
 
     async def _change(

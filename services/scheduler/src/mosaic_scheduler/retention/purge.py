@@ -1,4 +1,4 @@
-"""Takes away for good what was put away a day ago: events, files, and the run itself last.
+"""Delete for good the runs that were archived a day ago: events, files, and the run itself last.
 
 Each step may be done again, and the row that asks for them goes last: a kill in between costs a repetition.
 """
@@ -56,7 +56,7 @@ class RunPurge:
         self._complained = ""
 
     def wake(self) -> None:
-        """A run was put away."""
+        """Look for runs to purge now: a run was archived or deleted."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -86,7 +86,7 @@ class RunPurge:
             await self._bus.request("recorder", "prune", request, PeerModel, PRUNE_TIMEOUT_S)
             await asyncio.to_thread(_delete_folder, self._runs / run_id)
         except (ProblemError, OSError) as error:
-            # No broker, no recorder, or a folder that may not be written: told once, tried again.
+            # No broker, no recorder, or a folder that may not be written: log it once, try again.
             if self._complained != str(error):
                 self._complained = str(error)
                 get_log().warning("run.purge_waits", run_id=run_id, error=str(error))
@@ -108,7 +108,7 @@ class RunPurge:
         if time.monotonic() - silenced.since < STATUS_AGE_S:
             return False
         status = await self._bus.request("recorder", "status", None, RecorderStatus)
-        # A stream that was made anew counts from 1 again.
+        # A stream that was created again counts from 1.
         last = silenced.last if silenced.last is not None else status.stream_last
         silenced.last = min(last, status.stream_last)
         return status.cursor >= silenced.last

@@ -36,7 +36,7 @@ class RunAnnouncer:
 
 
 class ProgressAnnouncer:
-    """Progress is not written down each time; whoever follows gets it with an unchanged revision.
+    """Announce progress and notes of runs that live. They are not stored each time: the revision stays unchanged.
 
     What a run cannot say over the broker, that its credentials are refused, is looked for here too: the runs are in
     hand, once a second.

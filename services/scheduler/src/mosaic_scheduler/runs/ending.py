@@ -27,7 +27,7 @@ _SHELL_SIGNAL_BASE = 128
 
 
 class Outside(StrEnum):
-    """Who stopped a run that no user of MOSAIC asked to stop."""
+    """What stopped a run that no user of MOSAIC asked to stop."""
 
     SOMEBODY = "somebody"
     """By hand, or nobody knows."""

@@ -36,7 +36,7 @@ def _clean(line: str) -> str:
 
 
 def _ending(line: str) -> str:
-    """Of a line that begins before what was read."""
+    """The end of a line whose beginning was not read."""
     shown = _shown(line)
     return f"[beginning not read] … {shown[-_LINE_CHARACTERS:]}" if shown else ""
 

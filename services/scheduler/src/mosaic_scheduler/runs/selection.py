@@ -25,7 +25,7 @@ _TAGS = (
     "NOT EXISTS (SELECT value FROM json_each({tags})"
     " EXCEPT SELECT value FROM json_each(record, '$.tags'))"
 )
-"""Of the tags asked for none is missing."""
+"""The run has all the tags that were asked for."""
 _TEXT = (
     "(instr(folded(run_id), ?1) OR instr(folded(json_extract(record, '$.name')), ?1)"
     " OR instr(folded(json_extract(record, '$.note')), ?1)"

@@ -103,7 +103,7 @@ class RunStore:
         if new.state is not old.state:
             if not old.state.may_become(new.state):
                 raise RunTransitionInvalid(f"{old.run_id}: {old.state} cannot become {new.state}")
-            # The event that tells of the end is not in the store yet.
+            # The event that reports the end is not in the store yet.
             pending = new.state.is_final or outbox_left
             new = new.model_copy(update={"telemetry_pending": pending})
         if not await self._database.call(_update, old, new, outbox_left, grant):

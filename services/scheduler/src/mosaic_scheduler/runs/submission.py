@@ -107,7 +107,7 @@ class RunSubmission:
     async def _findings(
         self, worker: RegisteredWorker, spec: RunSpec, description: WorkerDescription
     ) -> list[Finding]:
-        """As far as that can be told without starting the worker."""
+        """Findings about a spec that need no start of the worker."""
         inventory = await self._reconciler.placement.inventory()
         known = await self.secrets_kept()
         return [
@@ -145,7 +145,7 @@ class RunSubmission:
         return await asyncio.to_thread(self._vault.names)
 
     async def ask_worker(self, worker: RegisteredWorker, spec: RunSpec) -> CheckReport:
-        """Its plan, and all that takes consent, whoever asks for it."""
+        """The worker's plan, and all that needs consent, by the spec or by the worker."""
         description = await self._catalogue.describe(worker)
         sees_files = self._reconciler.placement.bounds.files
         asked = self._inputs.for_check(spec, description, sees_files=sees_files)
@@ -186,7 +186,7 @@ class RunSubmission:
             raise consent.consent_required(spec, report)
 
     async def _require(self, spec: RunSpec) -> None:
-        """What a start needs beside a good spec."""
+        """Check what a start needs in addition to a valid spec."""
         if spec.parent is not None:
             await existing_record(self._store, spec.parent)
         free = free_bytes(self._settings.home)

@@ -48,7 +48,7 @@ class RunViews:
             self._refusals[run_id] = note
 
     def set_unseen(self, run_id: str, why: str | None) -> None:
-        """Why nothing can be told of a run just now; None: it is seen."""
+        """Set why nothing is known of a run just now; None: it is seen."""
         if why is None:
             self._unseen.pop(run_id, None)
         else:

@@ -100,7 +100,7 @@ def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> list[Finding]:
 def _check_play(
     spec: RunSpec, algorithm: Algorithm, description: WorkerDescription
 ) -> list[Finding]:
-    """Of a worker that plays not every algorithm may."""
+    """Check that the algorithm can play; a worker that plays need not play every algorithm."""
     if not spec.kind.plays or algorithm.play or spec.kind not in description.modes:
         return []
     message = f"{algorithm.id} cannot play: its worker shows no policy that it has trained"

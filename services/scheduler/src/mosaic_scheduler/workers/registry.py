@@ -147,7 +147,7 @@ class WorkerRegistry:
         self._complaints: set[str] = set()
 
     def workers(self) -> list[RegisteredWorker]:
-        """All workers by id, but for those that `unreadable` tells of."""
+        """All workers by id, except those that `unreadable` returns."""
         return self._read_all()[0]
 
     def unreadable(self) -> list[UnreadableWorker]:

@@ -28,6 +28,6 @@ async def check_xmpp(home: Path, spec: RunSpec, description: WorkerDescription) 
 
 
 def ready_words(home: Path, agents: int) -> str:
-    """Of a server that was found good."""
+    """Description of a server that passed the check."""
     facts = read_server(home).facts
     return f"{facts.domain} at {facts.host}:{facts.port}; an account for each agent of the run ({agents})."
