@@ -224,9 +224,14 @@ import sys
 from pathlib import Path
 
 for link in Path(sys.executable).parent.parent.glob("lib/python*/site-packages/*.pth"):
-    lines = link.read_text("utf-8").splitlines()
-    told = [x if x.isascii() else f"import sys; sys.path.append({ascii(x)})" for x in lines]
-    link.write_text("".join(f"{x}\n" for x in told), "utf-8")
+    text = link.read_text("utf-8")
+    if text.isascii():
+        continue
+    lines = [
+        x if x.isascii() else f"import sys; sys.path.append({ascii(x)})" for x in text.splitlines()
+    ]
+    link.unlink()  # it may be a hard link to a file of uv's cache
+    link.write_text("".join(f"{x}\n" for x in lines), "ascii")
 PYTHON
 }
 

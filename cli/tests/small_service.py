@@ -1,4 +1,4 @@
-"""Stands in for every room of the stack; its arguments say which one. Standard library only.
+"""Replaces any service of the stack in tests; its arguments say which one. Standard library only.
 
 Crashes at start while the file `<home>/crash.<service>` exists, refuses to work while `<home>/refuse.<service>` does,
 and ignores SIGTERM while `<home>/deaf.<service>` does.

@@ -20,11 +20,11 @@ WORDS = {
     r"\bwhoever\b": "name the person: the user, the operator",
     r"\bput away\b": "archive, delete",
     r"\btaken up again\b": "resume, reattach",
-    r"\bstands? for itself\b": "say what it is",
+    r"\bstands? (in|for)\b": "replaces, means, is written in",
     r"\bis like that\b": "match",
     r"\bas by default\b": "default values",
     r"\btime was over\b": "time limit reached",
-    r"\bcourier|consignment\b": "publisher, batch",
+    r"\b(courier|consignment)s?\b": "publisher, batch",
     r"\b(an|the) ear\b": "wrapper, hook",
     r"(?:^|[.:] )Of (?!course)": "name the subject first",
     r"(?:^|[.] )Who (?!is\b|are\b)[^?]*?[.]": "name the subject first",
@@ -32,7 +32,9 @@ WORDS = {
 }
 """Pattern and what to write instead."""
 _PATTERNS = {
-    re.compile(word, re.IGNORECASE if word[1] == "b" else 0): say for word, say in WORDS.items()
+    # Of and Who with a capital begin a sentence; a word is one in any case.
+    re.compile(word, re.IGNORECASE if word.startswith(r"\b") else 0): instead
+    for word, instead in WORDS.items()
 }
 PUBLIC = tuple(f"packages/{name}/src/" for name in ("contracts", "client", "workerkit"))
 USERS = ("gui/src/", "cli/src/")
@@ -67,7 +69,7 @@ def find_language(root: Path, names: list[str], limits: Path = LIMITS) -> list[s
             ]
         elif count < limit:
             findings.append(
-                f"{limits.name}:1: {area} has {count} left: lower its limit from {limit}"
+                f"tools/checks/{limits.name}:1: {area} has {count} left: lower its limit from {limit}"
             )
     return findings
 

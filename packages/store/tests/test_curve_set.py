@@ -268,15 +268,15 @@ def test_episodes_whose_steps_go_back_within_an_attempt_are_passes(
     writer: Writer, reader: Reader, envs: int
 ) -> None:
     """A program that goes through its steps once more: each pass has its own buckets, for all environments."""
-    told: list[Record] = []
+    records: list[Record] = []
     for number, first in enumerate((0, 9_000, 2_000)):
         for n in range(12_000):
-            env, seq = n % envs, len(told) + 1
+            env, seq = n % envs, len(records) + 1
             episode = (12_000 * number + n) // envs
-            told.append(
+            records.append(
                 Episode(seq, seq * 1000, env, episode, 10, float(number), 0, 0.1, (first + n) * 10)
             )
-    put(writer, told)
+    put(writer, records)
     (curve,) = reader.curve_set(RUN_ID, [EPISODE_RETURN], 200).curves
     found = parts(curve)
     assert [set(part["mean"]) for part in found] == [{0.0}, {1.0}, {2.0}]

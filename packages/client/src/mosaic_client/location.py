@@ -157,7 +157,7 @@ def find_stack(
 ) -> Location:
     """Find the stack: the one at `url`, else at MOSAIC_URL, else the one under MOSAIC_HOME.
 
-    Its token is `token`, or stands in `token_file` or MOSAIC_TOKEN_FILE; this data root's own token goes to no other
+    Its token is `token`, or is read from `token_file` or MOSAIC_TOKEN_FILE; this data root's own token goes to no other
     machine. `ca_file`, else MOSAIC_CA_FILE, is for an address that begins with https.
 
     Raises:

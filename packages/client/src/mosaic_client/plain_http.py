@@ -73,7 +73,7 @@ class PlainHttp:
 
 
 def query_text(query: Query) -> str:
-    """A query as it stands in an address; a list is a name that stands there several times."""
+    """A query as part of an address; a list repeats its name."""
     pairs: list[tuple[str, str]] = []
     for name, value in query.items():
         values = value if isinstance(value, (list, tuple)) else [value]

@@ -78,7 +78,7 @@ class Table:
 
 
 def number(value: Any) -> Any:
-    """A value of a plain event in which the words `NaN`, `Infinity` and `-Infinity` are the floats they stand for."""
+    """A value of a plain event in which the words `NaN`, `Infinity` and `-Infinity` are floats."""
     if isinstance(value, str):
         return _NOT_FINITE.get(value, value)
     if isinstance(value, list):

@@ -92,7 +92,7 @@ def plain_value(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> An
 
 
 def _by_space(raw: bytes, space: Space) -> Any:
-    """The value that raw bytes stand for, or None when the space does not explain them."""
+    """The value that raw bytes encode, or None when the space does not explain them."""
     match space.get("kind"):
         case "box":
             return _array(raw, space.get("dtype"), space.get("shape"))

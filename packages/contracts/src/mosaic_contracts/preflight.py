@@ -26,7 +26,7 @@ class PreflightLine(PeerModel):
 
 
 class PlacementPlan(PeerModel):
-    """What the placement would start around the worker's plan. `RUN` stands for the id that the run will get."""
+    """What the placement would start around the worker's plan. `RUN` is a placeholder for the id of the run."""
 
     placement: str
     """`process` or `docker`."""

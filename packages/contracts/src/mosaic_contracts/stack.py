@@ -77,5 +77,5 @@ class StackStatus(PeerModel):
     """In words, what is wrong and what to do."""
     proxies: StackProxies = Field(default_factory=StackProxies)
     tensorboard_url: str | None = None
-    """The stack's TensorBoard: absolute, or relative to the gateway's address. `{runs}` in it stands for the ids of
-    the runs to show, joined by `|`. None: it offers none."""
+    """The stack's TensorBoard: absolute, or relative to the gateway's address. `{runs}` in it is a placeholder for the
+    ids of the runs to show, joined by `|`. None: it offers none."""

@@ -340,7 +340,7 @@ def kind_of(record_type: type[msgspec.Struct]) -> Kind:
 
 
 def event_type(record: Record) -> str:
-    """Type of the event that a record stands for."""
+    """Type of the event that a record encodes."""
     return record.type if isinstance(record, Extra) else TYPE_OF[type(record)]
 
 

@@ -286,8 +286,10 @@ class Bus:
             await self._until_useless(closed)
             self._mark_lost()
             self._note_refusal(client.last_error)
-            get_log().warning("broker.closed_connection", error=repr(client.last_error))
-            if not closed.is_set():
+            if closed.is_set():
+                get_log().warning("broker.closed_connection", error=repr(client.last_error))
+            else:
+                get_log().warning("broker.client_replaced", error=repr(client.last_error))
                 await _discard(client)
             # The server refused us; it may do so again at once.
             await asyncio.sleep(RETRY_S)
@@ -295,13 +297,12 @@ class Bus:
     async def _until_useless(self, closed: asyncio.Event) -> None:
         """Return when the client is closed, or has had no connection for `RENEW_S`."""
         while not closed.is_set():
-            connects = self.connects
             try:
                 async with asyncio.timeout(RENEW_S):
                     await closed.wait()
             except TimeoutError:
-                age_s = asyncio.get_running_loop().time() - self._lost_at
-                if self.lost.is_set() and self.connects == connects and age_s >= RENEW_S:
+                lost_s = asyncio.get_running_loop().time() - self._lost_at
+                if self.lost.is_set() and lost_s >= RENEW_S:
                     return
 
     async def _connect(self, client: Client, closed: asyncio.Event) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 MIN_CHARS = 4
-"""A shorter value stands in too many other words to be masked."""
+"""A shorter value occurs in too many other words to be masked."""
 _MIN_PART_CHARS = 8
 """Least length of a value's line, or of its Base64 inside other Base64: shorter ones would match by chance."""
 _START_BYTES = 3
@@ -48,7 +48,7 @@ class SecretMask:
         return bool(self._names)
 
     def is_in(self, data: bytes) -> bool:
-        """Whether a value stands in the data."""
+        """Whether a value occurs in the data."""
         # Much faster than the pattern where nothing stands, which is the rule.
         return any(form in data for form in self._forms)
 

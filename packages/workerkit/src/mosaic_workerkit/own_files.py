@@ -37,7 +37,7 @@ class OwnFiles:
         self._written: dict[str, int] = {}
         self._logs: dict[str, int] = {}
         self._copied: dict[str, int] = {}
-        """How much of a deleted log stands in the one that was made for it."""
+        """Bytes of a deleted log that the log made in its place has."""
         self._missing_since: float | None = None
         self._remember()
 

@@ -140,7 +140,7 @@ class Program(UserModel):
         return argv
 
     def _switch(self, word: str, given: Mapping[str, Any]) -> list[str] | None:
-        """The words that stand for a boolean parameter; None when `word` is no such parameter.
+        """The words that pass a boolean parameter; None when `word` is no such parameter.
 
         Raises:
             ProgramRefused: the value is false, and program.toml does not say how the program gets that.
