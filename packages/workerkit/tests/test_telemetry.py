@@ -6,7 +6,7 @@ import json
 import math
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,32 @@ def test_values_arrive_plain(folder: Path, telemetry: Telemetry) -> None:
     assert extra == Extra(9, extra.dt, "bdi.intention", {"goal": "g"})
     assert last == Lifecycle(10, last.dt, "done")
     assert [record.dt for record in written(folder)] == sorted(r.dt for r in written(folder))
+
+
+@pytest.mark.parametrize(
+    "tell",
+    [
+        lambda telemetry: telemetry.step(2**62, 0, 1, 0, 0.0, 0, HASH),
+        lambda telemetry: telemetry.step(0, -(2**62), 1, 0, 0.0, 0, HASH),
+        lambda telemetry: telemetry.metric("m", 2**62, 1.0),
+        lambda telemetry: telemetry.metrics(2**62, [("m", 1.0)]),
+        lambda telemetry: telemetry.episode_start(0, 2**62, {}, HASH),
+        lambda telemetry: telemetry.episode(0, 0, 2**62, 1.0, 0, 0.5, 1),
+        lambda telemetry: telemetry.episode(0, 0, 1, 1.0, 0, 0.5, 2**63 - 1),
+        lambda telemetry: telemetry.count_lost_steps(2**62),
+        lambda telemetry: telemetry.checkpoint("spec.json", 2**62, "final"),
+        lambda telemetry: telemetry.extra(THINNED, {"steps": "many"}),
+    ],
+)
+def test_what_the_store_cannot_hold_is_refused_where_it_is_told(
+    folder: Path, telemetry: Telemetry, tell: Callable[[Telemetry], None]
+) -> None:
+    """The recorder would set aside the batch, with up to a thousand events that are in order."""
+    telemetry.config({})
+    telemetry.step(-1, 0, 2**62 - 1, 0, 0.0, 0, HASH)
+    with pytest.raises(ContractViolation):
+        tell(telemetry)
+    assert [type(record) for record in written(folder)] == [Config, Step]
 
 
 def test_config_comes_first(telemetry: Telemetry) -> None:

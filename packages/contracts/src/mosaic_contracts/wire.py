@@ -21,6 +21,8 @@ MAX_EVENT_BYTES = 2 * 2**20
 MAX_BATCH_EVENTS = 1000
 MAX_BATCH_BYTES = 4 * 2**20
 """Raw bytes of a batch's records; the broker's max_payload is set above it."""
+INTEGER_LIMIT = 2**62
+"""Steps, episodes, sub-environments, lengths and counts of an event lie below it: the store's columns hold no more."""
 
 MSG_ID_HEADER = "Nats-Msg-Id"
 BATCH_HEADER = "Mosaic-Batch"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import msgspec
 
 from mosaic_contracts.wire import (
+    INTEGER_LIMIT,
     THINNED,
     TYPE_OF,
     Artifact,
@@ -23,8 +24,6 @@ from mosaic_contracts.wire import (
     kind_of,
 )
 
-_LIMIT = 2**62
-"""Integers beyond it fit neither SQLite nor the columns; no honest writer makes them."""
 _MAX_ATTEMPT = 2**31
 
 
@@ -175,7 +174,7 @@ class _Folding:
                 self.configs.append((record.seq, msgspec.msgpack.encode(record.data)))
             case Extra() if record.type == THINNED:
                 count = record.data.get("steps")
-                if not isinstance(count, int) or not 0 <= count < _LIMIT:
+                if not isinstance(count, int) or not 0 <= count < INTEGER_LIMIT:
                     raise BatchInvalid(f"{THINNED} does not count steps: {count!r:.80}")
                 self.dropped += count
             case _:
@@ -218,7 +217,7 @@ class _Folding:
 
 def _check_range(*values: int) -> None:
     for value in values:
-        if not -_LIMIT < value < _LIMIT:
+        if not -INTEGER_LIMIT < value < INTEGER_LIMIT:
             raise BatchInvalid(f"{value} is out of the range of the store")
 
 

@@ -19,6 +19,7 @@ import msgspec
 from mosaic_contracts.launch import KEPT_NOTES_FILE, NOTES_FILE, SPEC_FILE, RunFile
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.wire import (
+    INTEGER_LIMIT,
     SOURCE_WORKER,
     THINNED,
     Actor,
@@ -174,6 +175,8 @@ class Telemetry:
             raise ContractViolation(
                 "a step's hash is 8 bytes: use step_hash(observation, reward, flags)"
             )
+        if (env | episode | step) >> 62:  # a negative one, too
+            _check_range(env, episode, step)
         self._write_step(
             (env, episode, step, action, reward, flags, hash, actor, observation),
         )
@@ -221,6 +224,8 @@ class Telemetry:
         """One scalar; NaN and infinities are kept as they are."""
         self._ready("metric")
         at = None if step is None else int(step)
+        if at is not None:
+            _check_range(at)
         self._write(Metric(self.next_seq, self._dt(), str(name), at, float(value)))
 
     def metrics(self, step: int | None, values: Sequence[tuple[str, float]]) -> None:
@@ -228,6 +233,8 @@ class Telemetry:
         outbox = self._outbox
         if not self._may_step or outbox.thinned:
             self._ready("metrics")
+        if step is not None:
+            _check_range(step)
         dt = (_monotonic_ns() - self._t0_ns) // 1000
         append = self._append
         for name, value in values:
@@ -236,6 +243,7 @@ class Telemetry:
     def count_lost_steps(self, count: int) -> None:
         """Count steps that happened and could not be recorded; the run shows the sum as dropped."""
         self._ready("count_lost_steps")
+        _check_range(count)
         self._write(Extra(self.next_seq, self._dt(), THINNED, {"steps": count}))
 
     def episode_start(
@@ -248,6 +256,7 @@ class Telemetry:
     ) -> None:
         """A reset; `reset` says how to rebuild it, `hash` is `step_hash(observation)`."""
         self._ready("episode_start")
+        _check_range(int(env), int(episode))
         seen = None if observation is None else act_value(observation)
         start = EpisodeStart(
             self.next_seq, self._dt(), int(env), int(episode), dict(reset), hash, seen
@@ -288,6 +297,7 @@ class Telemetry:
             float(duration_s),
             int(global_step),
         )
+        _check_range(record.env, record.episode, record.length, record.flags, record.global_step)
         if self._patience != _NEVER:
             self._patience = _NEVER
             if NO_EPISODE in self._notes:
@@ -354,6 +364,8 @@ class Telemetry:
         self._ready("extra")
         if _EXTRA_TYPE.fullmatch(type) is None:
             raise ContractViolation(f"{type!r} is not of the form namespace.name in lower case")
+        if type == THINNED:
+            raise ContractViolation(f"{THINNED} is MOSAIC's own: use count_lost_steps(count)")
         self._fact(Extra(self.next_seq, self._dt(), type, dict(data)))
 
     def checkpoint(
@@ -371,6 +383,7 @@ class Telemetry:
             raise ArtifactPathRefused(
                 f"{where} is a folder; a checkpoint is one file, announce a folder as an artifact"
             )
+        _check_range(int(step))
         facts = (where, int(step), digest, size, reason, dict(data or {}))
         self._list(
             where, kind="checkpoint", size=size, digest=digest, step=int(step), reason=reason
@@ -580,6 +593,13 @@ class Telemetry:
         if self._mask is not None:
             entry = self._mask.in_value(entry)
         add_to_manifest(self.run_dir, entry)
+
+
+def _check_range(*values: int) -> None:
+    """Refuse what the store cannot hold, here, where it costs one event: the recorder would set aside a whole batch."""
+    for value in values:
+        if not -INTEGER_LIMIT < value < INTEGER_LIMIT:
+            raise ContractViolation(f"{value} is beyond 2**62, which no integer of an event may be")
 
 
 def read_run_file(run_dir: Path) -> RunFile:

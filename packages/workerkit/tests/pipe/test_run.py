@@ -99,6 +99,34 @@ def test_bad_numbers_are_kept_or_counted(tmp_path: Path) -> None:
     ]
 
 
+def test_integers_that_the_store_cannot_hold_cost_their_own_line(tmp_path: Path) -> None:
+    """The recorder would set aside the whole batch with every event in it; numbers are counted on up to the limit only."""
+    made = run(
+        tmp_path / "run",
+        python(
+            "import json\n"
+            "def say(**line): print(json.dumps(line))\n"
+            "most = 2**62 - 1\n"
+            "say(global_step=most + 1, a=1)\n"
+            "say(type='metric', name='b', value=2, step=most + 1)\n"
+            "say(type='step', action=0, reward=1, env=most + 1)\n"
+            "say(type='mosaic.thinned', steps=-5)\n"
+            "say(type='step', action=0, reward=1, episode=most, step=most)\n"
+            "say(type='step', action=0, reward=1)\n"
+            "print('global_step=7, episodic_return=1.0')\n"
+            "say(global_step=8, episodic_return=2)\n"
+        ),
+    )
+    assert made.code == 0
+    assert made.refused == ["step_invalid", "fields_invalid", "fields_invalid", "event_invalid"]
+    assert [(name, step) for name, step, _ in made.metrics] == [
+        *(("a", None), ("charts/episodic_return", 7), ("charts/episodic_return", 8)),
+    ]
+    most = 2**62 - 1
+    assert [(step.episode, step.step) for step in made.of("step")] == [(most, most)] * 2
+    assert [(end.episode, end.length) for end in made.of("episode")] == [(most, most), (most, 0)]
+
+
 def test_many_refusals_are_counted_not_repeated(tmp_path: Path) -> None:
     """A program that prints a thousand broken lines gets a few words and a sum."""
     made = run(tmp_path / "run", python("for i in range(1000): print('{\"a\": ')"))

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 
+from mosaic_contracts.wire import INTEGER_LIMIT
 from mosaic_workerkit.telemetry import Telemetry
 
 
@@ -30,7 +31,7 @@ class Episodes:
 
     def next_step(self, env: int, step: int | None) -> int:
         """Return the number of the next step in the episode of `env`; None: the program does not number them."""
-        number = self._steps[env] + 1 if step is None else step
+        number = min(self._steps[env] + 1, INTEGER_LIMIT - 1) if step is None else step
         self._steps[env] = number
         return number
 
@@ -54,6 +55,6 @@ class Episodes:
             self._telemetry.episode(
                 env, number, length, episode_return, flags, duration_s, self.global_step
             )
-        self._numbers[env] = number + 1
+        self._numbers[env] = min(number + 1, INTEGER_LIMIT - 1)
         self._steps[env] = 0
         self._began_at[env] = now

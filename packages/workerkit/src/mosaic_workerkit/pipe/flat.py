@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from mosaic_contracts.wire import INTEGER_LIMIT
 from mosaic_workerkit.pipe.episodes import Episodes
 from mosaic_workerkit.pipe.errors import LineRefused
 from mosaic_workerkit.pipe.number import HugeNumber, Number, numbers_of
@@ -18,7 +19,7 @@ _AS_METRIC = {_RETURN: f"charts/{_RETURN}", _LENGTH: f"charts/{_LENGTH}"}
 """CleanRL's own names of the two, so that a piped script and a CleanRL run share their curves."""
 _MAX_NAMES = 10_000
 """Number of metric names that are remembered; a program that makes more takes the long way for them."""
-_TOO_LARGE = 2**63
+_TOO_LARGE = INTEGER_LIMIT
 
 _match_return = re.compile(
     rb"global_step=(\d{1,18}), episodic_return=\[?(-?\d{1,18}\.?\d{0,18})\]?"

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from mosaic_contracts.terminal import strip_sequences
+from mosaic_contracts.wire import INTEGER_LIMIT
 from mosaic_workerkit.pipe.errors import LineRefused
 from mosaic_workerkit.pipe.number import HugeNumber as HugeNumber
 from mosaic_workerkit.pipe.number import finite, integer
@@ -107,17 +108,17 @@ def step_of(fields: Fields) -> int | None:
     """The environment step that a line names; None when it names none.
 
     Raises:
-        LineRefused: it is no whole number from 0 to 2**63 - 1.
+        LineRefused: it is no whole number from 0 to 2**62 - 1.
     """
     for key in STEP_KEYS:
         if key in fields:
             value = fields[key]
             if isinstance(value, float) and value.is_integer():
                 value = int(value)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < INTEGER_LIMIT:
                 raise LineRefused(
                     "step_invalid",
-                    f"{key} is {_short(value)}, not a whole number from 0 to 2**63-1",
+                    f"{key} is {_short(value)}, not a whole number from 0 to 2**62-1",
                 )
             return value
     return None

@@ -5,10 +5,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
 
+from mosaic_contracts.wire import INTEGER_LIMIT
+
 RETURN_KEYS = ("return", "episode_return", "episodic_return")
 LENGTH_KEYS = ("length", "episode_length", "episodic_length")
 
-_Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Count = Annotated[int, Field(ge=0, lt=INTEGER_LIMIT)]
 
 
 class _Line(BaseModel):
@@ -43,7 +45,7 @@ class StepLine(_Line):
     type: Literal["step"]
     env: _Count = 0
     episode: _Count | None = None
-    step: Annotated[int, Field(ge=1, lt=2**63)] | None = None
+    step: Annotated[int, Field(ge=1, lt=INTEGER_LIMIT)] | None = None
     """Within the episode, from 1; None counts on."""
     action: Any = None
     reward: float
@@ -61,7 +63,7 @@ class EpisodeLine(_Line):
     env: _Count = 0
     episode: _Count | None = None
     episode_return: Annotated[float, Field(validation_alias=AliasChoices(*RETURN_KEYS))]
-    length: Annotated[int, Field(ge=0, lt=2**63, validation_alias=AliasChoices(*LENGTH_KEYS))] = 0
+    length: Annotated[int, Field(ge=0, lt=INTEGER_LIMIT, validation_alias=AliasChoices(*LENGTH_KEYS))] = 0
     """Steps; 0: unknown."""
     terminated: bool = False
     truncated: bool = False
@@ -139,7 +141,7 @@ class _Plain(msgspec.Struct, tag_field="type", forbid_unknown_fields=True):
     model_extra: ClassVar[None] = None
 
 
-_PlainCount = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+_PlainCount = Annotated[int, msgspec.Meta(ge=0, lt=INTEGER_LIMIT)]
 _PlainHash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 
 
@@ -157,7 +159,7 @@ class PlainStep(_Plain, tag="step"):
     reward: float
     env: _PlainCount = 0
     episode: _PlainCount | None = None
-    step: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
+    step: Annotated[int, msgspec.Meta(ge=1, lt=INTEGER_LIMIT)] | None = None
     action: Any = None
     terminated: bool = False
     truncated: bool = False

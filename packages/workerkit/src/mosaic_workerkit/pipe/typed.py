@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mosaic_contracts.wire import StepFlag
+from mosaic_contracts.wire import INTEGER_LIMIT, StepFlag
 from mosaic_workerkit.errors import ContractViolation
 from mosaic_workerkit.pipe import schema
 from mosaic_workerkit.pipe.episodes import Episodes
@@ -166,4 +166,4 @@ def _flags(line: Any) -> int:
 
 def _count(value: Any) -> int | None:
     """A number as the schema takes it, or None."""
-    return value if type(value) is int and 0 <= value < 2**63 else None
+    return value if type(value) is int and 0 <= value < INTEGER_LIMIT else None
