@@ -1,4 +1,4 @@
-"""`worker-check` hands the question to the judge in its own environment, and its answer and exit code back."""
+"""`worker-check` runs `check_worker` in its own environment, and returns its answer and exit code."""
 
 import sys
 from pathlib import Path
@@ -28,11 +28,11 @@ def _judge(layout: Layout, code: int) -> None:
 def test_the_judges_word_is_the_verbs(
     layout: Layout, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], code: int
 ) -> None:
-    """What was asked reaches the judge; its stdout and exit code are the verb's."""
+    """What was asked reaches `check_worker`; its stdout and exit code are the verb's."""
     _judge(layout, code)
     asked = ["some path", "--algorithm", "a", "--only", "stop", "--steps", "9", "--json"]
     assert _call(monkeypatch, *asked) == code
-    told = [*ISOLATED, "-m", "mosaic_workerkit.conformance", "some path", "--algorithm", "a"]
+    told = [*ISOLATED, "-m", "mosaic_workerkit.check_worker", "some path", "--algorithm", "a"]
     told += ["--only", "stop", "--venvs", str(layout.venvs), "--steps", "9", "--json"]
     assert capfd.readouterr().out == f"{told}\n"
 
@@ -40,7 +40,7 @@ def test_the_judges_word_is_the_verbs(
 def test_a_missing_judge_says_what_to_do(
     layout: Layout, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Without the judge's environment the verb names the command that makes it."""
+    """Without the environment of `check_worker` the verb names the command that makes it."""
     assert _call(monkeypatch, "somewhere") == 6
     assert "./mosaic sync workerkit" in capfd.readouterr().err
 
@@ -48,7 +48,7 @@ def test_a_missing_judge_says_what_to_do(
 def test_environments_are_made_first(
     layout: Layout, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The judge's environment and the one that the manifest names are made before the question."""
+    """The environment of `check_worker` and the one that the manifest names are made before the question."""
     _judge(layout, 0)
     (layout.root / "services/worker_mine").mkdir(parents=True)
     script = layout.root / "mosaic"

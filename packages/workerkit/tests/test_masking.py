@@ -18,7 +18,7 @@ from mosaic_workerkit.masking import MaskedStream, SecretMask, read_secrets, unm
 from mosaic_workerkit.pipe.trial import read_events
 
 VALUE = 'sk-t0p/"hush"+éÿ-Zk9'
-IDLE = [sys.executable, "-m", "mosaic_workerkit.conformance.idle"]
+IDLE = [sys.executable, "-m", "mosaic_workerkit.check_worker.idle_shipper"]
 _mask = SecretMask({"KEY": VALUE})
 
 

@@ -37,7 +37,7 @@ from mosaic_workerkit.artifacts import read_manifest
 from mosaic_workerkit.errors import ArtifactPathRefused, ContractViolation, RunFolderInvalid
 from mosaic_workerkit.outbox import CommittedMark, OutboxReader, outbox_dir
 from mosaic_workerkit.progress import read_progress
-from mosaic_workerkit.shipper.pulse import worker_notes
+from mosaic_workerkit.shipper.heartbeat import worker_notes
 from mosaic_workerkit.stephash import step_hash
 from mosaic_workerkit.telemetry import NO_EPISODE, PATIENCE_STEPS, PlainStep, Telemetry
 

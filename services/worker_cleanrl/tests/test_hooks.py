@@ -11,7 +11,7 @@ from tests.scripts.odd import add_odd_script
 
 from mosaic_worker_cleanrl.errors import HookNotInstalled
 from mosaic_worker_cleanrl.launch.patch import replaced
-from mosaic_workerkit.shipper.pulse import worker_notes
+from mosaic_workerkit.shipper.heartbeat import worker_notes
 
 pytestmark = pytest.mark.timeout(240)
 

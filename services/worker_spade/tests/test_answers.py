@@ -14,8 +14,8 @@ from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_worker_spade.description import describe_worker
 from mosaic_worker_spade.learning import choice
 from mosaic_worker_spade.request import check_run
-from mosaic_workerkit.conformance.candidate import read_candidate
-from mosaic_workerkit.conformance.judge import Limits, judge
+from mosaic_workerkit.check_worker.checker import CheckLimits, check_worker
+from mosaic_workerkit.check_worker.worker_under_test import read_worker
 
 ROOM = Path(__file__).resolve().parents[1]
 
@@ -186,9 +186,9 @@ def test_what_cannot_run_is_refused_in_words(
     fields: dict[str, Any], where: str, words: str
 ) -> None:
     """Each finding names the field, and says what is wrong or what to write."""
-    told = refusal(check(**fields))
-    assert told[0] == where
-    assert words in told[1]
+    reported = refusal(check(**fields))
+    assert reported[0] == where
+    assert words in reported[1]
 
 
 def test_a_syntax_error_in_a_file_has_line_and_column(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_describe_imports_no_agents() -> None:
 
 
 def test_plain_learning_keeps_the_workers_contract() -> None:
-    """The judge of `./mosaic worker-check` has nothing to say against plain Q-learning."""
-    candidate = read_candidate(ROOM, Path(sys.executable).parents[2])
-    judgement = judge(candidate, Limits(algorithms=("q_learning",)), lambda _word: None)
-    assert [v for v in judgement.verdicts if v.result == "failed"] == []
+    """`check_worker` finds nothing wrong with plain Q-learning."""
+    worker = read_worker(ROOM, Path(sys.executable).parents[2])
+    report = check_worker(worker, CheckLimits(algorithms=("q_learning",)), lambda _word: None)
+    assert [v for v in report.results if v.result == "failed"] == []

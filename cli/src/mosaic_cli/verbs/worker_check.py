@@ -45,7 +45,7 @@ def worker_check(
     layout = Layout.of_environment()
     _make_environments(layout, path)
     python = layout.program(_JUDGE_ROOM, "python")
-    command = python_module(python, "mosaic_workerkit.conformance", str(path))
+    command = python_module(python, "mosaic_workerkit.check_worker", str(path))
     command += [word for name in algorithm or [] for word in ("--algorithm", name)]
     command += [word for part in only or [] for word in ("--only", part.value)]
     command += ["--venvs", str(layout.venvs)]
@@ -55,7 +55,7 @@ def worker_check(
 
 
 def _make_environments(layout: Layout, path: Path) -> None:
-    """Make the judge's environment and the worker's own, as `./mosaic` does for a stack."""
+    """Make the environment of `check_worker` and the worker's own, as `./mosaic` does for a stack."""
     script = layout.root / "mosaic"
     if not script.exists():
         return
@@ -72,7 +72,7 @@ def _make_environments(layout: Layout, path: Path) -> None:
 
 
 def _room(path: Path) -> str | None:
-    """Room of the manifest; what is wrong with it, the judge says."""
+    """Room of the manifest; `check_worker` says what is wrong with it."""
     import tomllib
 
     file = path / "worker.toml" if path.is_dir() else path

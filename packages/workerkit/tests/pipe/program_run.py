@@ -11,7 +11,7 @@ from tests.run_folder import RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import Record, event_type
 from mosaic_workerkit.pipe.trial import read_events
-from mosaic_workerkit.shipper.pulse import worker_notes
+from mosaic_workerkit.shipper.heartbeat import worker_notes
 
 PIPE = [sys.executable, "-m", "mosaic_workerkit.pipe"]
 

@@ -237,7 +237,7 @@ def test_a_made_worker_keeps_the_contract(tmp_path: Path) -> None:
     make_worker(tmp_path / "w", [sys.executable, "train.py", "{steps=20}"], tmp_path)
     (tmp_path / "venvs").mkdir()
     (tmp_path / "venvs/workerkit").symlink_to(sys.prefix)
-    command = [sys.executable, "-m", "mosaic_workerkit.conformance", str(tmp_path / "w")]
+    command = [sys.executable, "-m", "mosaic_workerkit.check_worker", str(tmp_path / "w")]
     command += ["--venvs", str(tmp_path / "venvs"), "--steps", "20", "--json"]
     judged = subprocess.run(command, capture_output=True, check=False, timeout=60)
     assert [v for v in json.loads(judged.stdout)["verdicts"] if v["result"] != "ok"] == []

@@ -15,7 +15,7 @@ from tests.run_folder import RUN_ID, make_run_folder
 from mosaic_contracts.wire import Lifecycle, Metric
 from mosaic_workerkit.pipe.trial import read_events
 
-IDLE = [sys.executable, "-m", "mosaic_workerkit.conformance.idle"]
+IDLE = [sys.executable, "-m", "mosaic_workerkit.check_worker.idle_shipper"]
 
 
 def start(folder: Path, program: list[str], grace_s: float = 10) -> subprocess.Popen[bytes]:

@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from mosaic_contracts.launch import LAUNCH_FILE, Launch
 from mosaic_workerkit.outbox import outbox_dir
 from mosaic_workerkit.outbox.segment import SHIPPER_LOCK
-from mosaic_workerkit.shipper.consignment import Consignment
-from mosaic_workerkit.shipper.courier import Courier
+from mosaic_workerkit.shipper.delivery import DeliveryState
 from mosaic_workerkit.shipper.doors import opened
-from mosaic_workerkit.shipper.journal import say
+from mosaic_workerkit.shipper.log import log_event
+from mosaic_workerkit.shipper.publisher import OutboxPublisher
 
 EXIT_UNREADABLE = 2
 EXIT_GAVE_UP = 3
@@ -35,7 +35,7 @@ def main() -> int:
     try:
         launch = Launch.model_validate_json((run_dir / LAUNCH_FILE).read_text())
     except (OSError, ValidationError) as error:
-        say("shipper.refused", error=f"cannot read {LAUNCH_FILE}: {error}")
+        log_event("shipper.refused", error=f"cannot read {LAUNCH_FILE}: {error}")
         return EXIT_UNREADABLE
     folder = outbox_dir(run_dir, launch.attempt)
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,24 +43,26 @@ def main() -> int:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        say("shipper.refused", error="another shipper holds this outbox")
+        log_event("shipper.refused", error="another shipper holds this outbox")
         return EXIT_LOCKED
     # What was imported stays for good: later collections need not look at it again.
     gc.freeze()
     timeout_s = launch.drain_s if options.timeout is None else options.timeout
-    return asyncio.run(_ship(run_dir, launch, options.drain, timeout_s))
+    return asyncio.run(_publish_until_committed(run_dir, launch, options.drain, timeout_s))
 
 
-async def _ship(run_dir: Path, launch: Launch, drain: bool, timeout_s: float) -> int:
-    goods = Consignment(run_dir, launch)
+async def _publish_until_committed(
+    run_dir: Path, launch: Launch, drain: bool, timeout_s: float
+) -> int:
+    delivery = DeliveryState(run_dir, launch)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, goods.begin_drain)
+        loop.add_signal_handler(number, delivery.begin_drain)
     if drain:
-        goods.begin_drain()
+        delivery.begin_drain()
     async with opened(launch.doors):
-        all_committed = await Courier(goods).run(timeout_s, follow_parent=not drain)
-    say("shipper.done" if all_committed else "shipper.gave_up", **goods.standing())
+        all_committed = await OutboxPublisher(delivery).run(timeout_s, follow_parent=not drain)
+    log_event("shipper.done" if all_committed else "shipper.gave_up", **delivery.marks())
     return 0 if all_committed else EXIT_GAVE_UP
 
 

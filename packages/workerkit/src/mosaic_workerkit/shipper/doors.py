@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from mosaic_contracts.launch import Door
-from mosaic_workerkit.shipper.journal import say
+from mosaic_workerkit.shipper.log import log_event
 
 _LOOPBACK = "127.0.0.1"
 _ENV_DOORS = "MOSAIC_DOORS"
@@ -66,7 +66,7 @@ class _Passage:
         try:
             far_reader, far_writer = await asyncio.open_unix_connection(self._path)
         except OSError as error:
-            say("door.closed", socket=self._path, error=str(error))
+            log_event("door.closed", socket=self._path, error=str(error))
             await _close(writer)
             return
         try:

@@ -4,12 +4,12 @@ import time
 from pathlib import Path
 
 from mosaic_contracts.launch import SHIPPER_STATE_FILE, ShipperState
-from mosaic_workerkit.shipper.journal import say
+from mosaic_workerkit.shipper.log import log_event
 
 _REFUSALS = ("authorization", "authentication", "permissions violation")
 _ANSWER = 'publish to "_inbox'
 """An answer that came too late may not be published any more; that says nothing of the credentials."""
-_LONGEST_WORD = 300
+_MAX_CHARS = 300
 
 
 def refusal_of(error: object) -> str | None:
@@ -17,34 +17,34 @@ def refusal_of(error: object) -> str | None:
     text = str(error).removeprefix("nats: ").strip("'").lower()
     if _ANSWER in text or not any(word in text for word in _REFUSALS):
         return None
-    return text.partition(' to "')[0][:_LONGEST_WORD]
+    return text.partition(' to "')[0][:_MAX_CHARS]
 
 
-class RefusalWord:
-    """`control/shipper_state.json`: what cannot be said over the broker that refuses us."""
+class RefusalFile:
+    """`control/shipper_state.json`: what cannot be sent over the broker that refuses us."""
 
     def __init__(self, run_dir: Path, attempt: int) -> None:
         self._path = run_dir / SHIPPER_STATE_FILE
         self._attempt = attempt
-        self._said: str | None = None
+        self._written: str | None = None
 
-    def leave(self, refused: str) -> None:
-        """Say it, once a cause. A disk without room must not stop the shipping."""
-        if refused == self._said:
+    def write(self, refused: str) -> None:
+        """Write it, once a cause. A disk without room must not stop the publishing."""
+        if refused == self._written:
             return
         state = ShipperState(attempt=self._attempt, refused=refused, since=time.time())
         draft = self._path.with_name(f".{self._path.name}")
         try:
             draft.write_text(state.model_dump_json())
             draft.replace(self._path)
-            self._said = refused
+            self._written = refused
         except OSError as error:
-            say("refusal.not_written", error=str(error))
+            log_event("refusal.not_written", error=str(error))
 
-    def take_back(self) -> None:
+    def remove(self) -> None:
         """The credentials are good: also when an earlier shipper said otherwise."""
         try:
             self._path.unlink(missing_ok=True)
-            self._said = None
+            self._written = None
         except OSError as error:
-            say("refusal.not_taken_back", error=str(error))
+            log_event("refusal.not_taken_back", error=str(error))

@@ -27,9 +27,9 @@ from mosaic_contracts.wire import (
 )
 from mosaic_workerkit.outbox import Region
 from mosaic_workerkit.shipper.command import answer
-from mosaic_workerkit.shipper.consignment import Consignment
-from mosaic_workerkit.shipper.journal import say
-from mosaic_workerkit.shipper.pulse import heartbeat
+from mosaic_workerkit.shipper.delivery import DeliveryState
+from mosaic_workerkit.shipper.heartbeat import heartbeat
+from mosaic_workerkit.shipper.log import log_event
 
 TICK_S = 0.1
 WATCHED_TICK_S = 0.02
@@ -60,7 +60,7 @@ class BatchRefused(RuntimeError):
     """The broker answered that it does not take a batch now."""
 
 
-class ShipmentRefused(RuntimeError):
+class PublishRefused(RuntimeError):
     """The connection ended, or the broker did not take a batch."""
 
 
@@ -73,22 +73,22 @@ class _Sent:
     ack: "asyncio.Future[None]"
 
 
-class Session:
-    """One connection's work."""
+class PublishSession:
+    """Publishes over one connection."""
 
     def __init__(
         self,
-        goods: Consignment,
+        delivery: DeliveryState,
         connection: Client,
         closed: asyncio.Event,
         on_accepted: Callable[[], None],
     ) -> None:
         """`on_accepted`: called once the broker takes our credentials and lets us listen."""
-        self._goods = goods
+        self._delivery = delivery
         self._on_accepted = on_accepted
         self._connection = connection
         self._closed = closed
-        self._run_id = goods.launch.run_id
+        self._run_id = delivery.launch.run_id
         self._subject = subjects.events(self._run_id)
         self._acks = connection.new_inbox()
         """Replies of the broker come to `<this>.<number>`: not by nats-py's publish_async, which (2.16) raises in
@@ -100,19 +100,19 @@ class Session:
         self._in_flight_bytes = 0
         self._refusal_s = _FIRST_REFUSAL_S
         self._tick_s = TICK_S
-        self._has_sent = goods.mark.seq > 0
+        self._has_sent = delivery.mark.seq > 0
         self._note = ""
         self._stall_s = _STALL_S
-        self._told_at = time.monotonic()
+        self._announced_at = time.monotonic()
         self._must_rewind = False
-        self._losses = goods.losses
-        self._nonce = goods.launch.nonce
+        self._losses = delivery.losses
+        self._nonce = delivery.launch.nonce
 
     async def run(self) -> None:
         """Until everything is committed in a drain.
 
         Raises:
-            ShipmentRefused: the connection ended.
+            PublishRefused: the connection ended.
             nats.errors.Error: the broker does not answer.
         """
         run = self._run_id
@@ -120,8 +120,8 @@ class Session:
         await self._connection.subscribe(subjects.control(run), cb=self._on_control)
         await self._connection.subscribe(f"{self._acks}.*", cb=self._on_ack)
         await self._settle()
-        self._goods.acked_seq = self._goods.mark.seq
-        self._goods.reader.seek(self._goods.mark.seq + 1)
+        self._delivery.acked_seq = self._delivery.mark.seq
+        self._delivery.reader.seek(self._delivery.mark.seq + 1)
         tasks = {
             asyncio.create_task(self._publish()),
             asyncio.create_task(self._look_after()),
@@ -132,7 +132,7 @@ class Session:
             for task in done:
                 task.result()
             if self._closed.is_set():
-                raise ShipmentRefused("the connection ended")
+                raise PublishRefused("the connection ended")
         finally:
             for task in tasks:
                 task.cancel()
@@ -145,24 +145,24 @@ class Session:
         for _ in range(2):
             await self._connection.flush(timeout=_SETTLE_S)
         if self._closed.is_set():
-            raise ShipmentRefused("the connection ended")
+            raise PublishRefused("the connection ended")
         self._on_accepted()
 
     async def _publish(self) -> None:
-        goods, reader = self._goods, self._goods.reader
+        delivery, reader = self._delivery, self._delivery.reader
         while True:
             refusal = self._take_acks()
             if refusal is not None:
                 await self._stand_back(refusal)
-            if self._losses != goods.losses:
-                self._losses = goods.losses
+            if self._losses != delivery.losses:
+                self._losses = delivery.losses
                 self._start_over()
-            if self._must_rewind or goods.mark.seq >= reader.next_seq:
-                self._rewind(goods.mark.seq)
+            if self._must_rewind or delivery.mark.seq >= reader.next_seq:
+                self._rewind(delivery.mark.seq)
             if self._is_window_full():
                 await self._wait_for_ack()
                 continue
-            goods.wake.clear()
+            delivery.wake.clear()
             region = reader.read()
             if region is not None:
                 await self._send(region)
@@ -173,21 +173,21 @@ class Session:
             await self._tick(region.n if region is not None else 0)
 
     def _has_ended(self) -> bool:
-        goods = self._goods
-        if not goods.is_draining or goods.mark.seq < goods.reader.next_seq - 1:
+        delivery = self._delivery
+        if not delivery.is_draining or delivery.mark.seq < delivery.reader.next_seq - 1:
             return False
-        return goods.is_all_committed()
+        return delivery.is_all_committed()
 
     async def _tick(self, sent: int) -> None:
         """Let events gather after `sent` of them were sent; a drain and a refusal are other reasons to go on."""
         self._has_sent |= sent > 0
         # a run's first event is waited for: it says that the run has started
-        may_wait = self._has_sent and not self._goods.is_draining
+        may_wait = self._has_sent and not self._delivery.is_draining
         self._tick_s = next_tick(self._tick_s, sent) if may_wait else TICK_S
-        await self._goods.pause(WATCHED_TICK_S if self._is_watched() else self._tick_s)
+        await self._delivery.pause(WATCHED_TICK_S if self._is_watched() else self._tick_s)
 
     async def _send(self, region: Region) -> None:
-        launch = self._goods.launch
+        launch = self._delivery.launch
         head = BatchHead(self._run_id, launch.attempt, SOURCE_WORKER, region.seq0, region.n)
         data = self._compress(join_batch(head, region.t0_us, region.records))
         headers = {
@@ -210,7 +210,7 @@ class Session:
         """Move the acked mark over what is acknowledged in order; returns the first refusal.
 
         Raises:
-            ShipmentRefused: the broker is silent.
+            PublishRefused: the broker is silent.
         """
         while self._in_flight and self._in_flight[0].ack.done():
             sent = self._in_flight[0]
@@ -219,17 +219,17 @@ class Session:
                 return error
             self._in_flight.popleft()
             self._in_flight_bytes -= sent.size
-            self._goods.acked_seq = max(self._goods.acked_seq, sent.last_seq)
+            self._delivery.acked_seq = max(self._delivery.acked_seq, sent.last_seq)
             self._refusal_s, self._note = _FIRST_REFUSAL_S, ""
         if self._in_flight and time.monotonic() - self._in_flight[0].at > _ACK_S:
-            raise ShipmentRefused(f"the broker has not acknowledged for {_ACK_S} s")
+            raise PublishRefused(f"the broker has not acknowledged for {_ACK_S} s")
         return None
 
     async def _stand_back(self, refusal: Exception) -> None:
         """The stream is full or not made yet: go back to what is acknowledged and try a little later."""
         self._note = str(refusal)
-        self._goods.complain("batch.refused", refusal)
-        self._rewind(self._goods.acked_seq)
+        self._delivery.log_error("batch.refused", refusal)
+        self._rewind(self._delivery.acked_seq)
         await asyncio.sleep(self._refusal_s)
         self._refusal_s = min(2 * self._refusal_s, _LONGEST_REFUSAL_S)
 
@@ -240,8 +240,8 @@ class Session:
         """Send again from `seq` + 1 on."""
         self._forget_in_flight()
         self._must_rewind = False
-        self._goods.acked_seq = seq
-        self._goods.reader.seek(seq + 1)
+        self._delivery.acked_seq = seq
+        self._delivery.reader.seek(seq + 1)
 
     def _forget_in_flight(self) -> None:
         for sent in self._in_flight:
@@ -258,9 +258,9 @@ class Session:
         if message.headers and message.headers.get("Status") == _NO_RESPONDERS:
             ack.set_exception(BatchRefused("no stream takes events yet; the recorder makes it"))
             return
-        told = json.loads(message.data)
-        if "error" in told:
-            error = told["error"]
+        answer_data = json.loads(message.data)
+        if "error" in answer_data:
+            error = answer_data["error"]
             ack.set_exception(BatchRefused(f"{error.get('description')} ({error.get('err_code')})"))
         else:
             ack.set_result(None)
@@ -279,20 +279,20 @@ class Session:
 
     async def _rest(self, seconds: float) -> None:
         """Wait so long, or until there is a drain, and then a little between questions to the recorder."""
-        if self._goods.is_draining:
+        if self._delivery.is_draining:
             await asyncio.sleep(min(seconds, _DRAIN_ASK_S))
             return
         try:
             async with asyncio.timeout(seconds):
-                await self._goods.draining.wait()
+                await self._delivery.draining.wait()
         except TimeoutError:
             return
 
     def _is_watched(self) -> bool:
-        return time.monotonic() < self._goods.watched_until
+        return time.monotonic() < self._delivery.watched_until
 
     async def _beat(self) -> None:
-        beat = heartbeat(self._goods)
+        beat = heartbeat(self._delivery)
         if self._note:
             beat = beat.model_copy(update={"note": self._note})
         subject = subjects.heartbeat(self._run_id)
@@ -300,33 +300,33 @@ class Session:
 
     async def _ask_if_overdue(self) -> None:
         """Ask how far the recorder is when its word is overdue, and go back when that does not move."""
-        goods, now = self._goods, time.monotonic()
-        if goods.acked_seq <= goods.mark.seq:
+        delivery, now = self._delivery, time.monotonic()
+        if delivery.acked_seq <= delivery.mark.seq:
             self._stall_s = _STALL_S
-            goods.moved_at = now
+            delivery.moved_at = now
             return
-        is_overdue = now - max(self._told_at, goods.moved_at) >= _ASK_S
-        is_stalled = now - goods.moved_at >= self._stall_s
-        if not (goods.is_draining or is_overdue or is_stalled):
+        is_overdue = now - max(self._announced_at, delivery.moved_at) >= _ASK_S
+        is_stalled = now - delivery.moved_at >= self._stall_s
+        if not (delivery.is_draining or is_overdue or is_stalled):
             return
-        if await self._ask_recorder() and now - goods.moved_at >= self._stall_s:
-            say("commit.stalled", **goods.standing())
+        if await self._ask_recorder() and now - delivery.moved_at >= self._stall_s:
+            log_event("commit.stalled", **delivery.marks())
             # A recorder that is merely slow must not be given the same again and again.
             self._stall_s = min(2 * self._stall_s, _LONGEST_STALL_S)
-            goods.moved_at = time.monotonic()
+            delivery.moved_at = time.monotonic()
             self._start_over()
-            goods.wake.set()
+            delivery.wake.set()
 
     def _start_over(self) -> None:
         """Send again from the mark on, as new messages: the broker remembers ids of messages that it no longer has,
         and would swallow them."""
-        self._nonce = f"{self._goods.launch.nonce}.{secrets.token_hex(4)}"
+        self._nonce = f"{self._delivery.launch.nonce}.{secrets.token_hex(4)}"
         self._must_rewind = True
 
     async def _ask_recorder(self) -> bool:
         """Whether it answered; the answer is taken."""
-        known = self._goods.mark.seq
-        asked = CommittedRequest(run_id=self._run_id, from_seq=self._goods.floor)
+        known = self._delivery.mark.seq
+        asked = CommittedRequest(run_id=self._run_id, from_seq=self._delivery.floor)
         request = asked.model_dump_json().encode()
         try:
             message = await self._connection.request(
@@ -335,26 +335,28 @@ class Session:
             reply = Reply.model_validate_json(message.data)
             if reply.problem is not None or reply.result is None:
                 return False
-            self._goods.take_answer(Committed.model_validate(reply.result), asked.from_seq, known)
+            self._delivery.take_answer(
+                Committed.model_validate(reply.result), asked.from_seq, known
+            )
         except (nats.errors.TimeoutError, nats.errors.NoRespondersError):
             return False
         except ValidationError as error:
-            say("recorder.answer_invalid", error=str(error))
+            log_event("recorder.answer_invalid", error=str(error))
             return False
         return True
 
     async def _on_committed(self, message: Msg) -> None:
         try:
-            told = Committed.model_validate_json(message.data)
+            committed = Committed.model_validate_json(message.data)
         except ValidationError as error:
-            say("committed.invalid", error=str(error))
+            log_event("committed.invalid", error=str(error))
             return
         # An announcement of a gap below what is here says nothing about the rest: that must be asked for.
-        if self._goods.take_committed(told):
-            self._told_at = time.monotonic()
+        if self._delivery.take_committed(committed):
+            self._announced_at = time.monotonic()
 
     async def _on_control(self, message: Msg) -> None:
-        reply = await answer(self._goods, message.data)
+        reply = await answer(self._delivery, message.data)
         if message.reply:
             await message.respond(reply.model_dump_json().encode())
 

@@ -1,4 +1,4 @@
-"""The heartbeat: how the trainer is, seen by another process. Never about the shipper itself."""
+"""The heartbeat: the state of the trainer, seen by another process. Never about the shipper itself."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from mosaic_contracts.launch import (
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 from mosaic_workerkit.progress import read_progress
-from mosaic_workerkit.shipper.consignment import Consignment
+from mosaic_workerkit.shipper.delivery import DeliveryState
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -30,27 +30,27 @@ class ProcessState(NamedTuple):
     rss_bytes: int
 
 
-def heartbeat(goods: Consignment) -> Heartbeat:
-    """What to say now."""
-    pid, process = _worker(goods.run_dir)
-    word = read_progress(goods.run_dir)
+def heartbeat(delivery: DeliveryState) -> Heartbeat:
+    """The heartbeat of this moment."""
+    pid, process = _worker(delivery.run_dir)
+    word = read_progress(delivery.run_dir)
     progress = Progress()
     if word is not None:
         progress = Progress(step=word.step, total=word.total, age_s=word.age_s)
     return Heartbeat(
-        run_id=goods.launch.run_id,
-        attempt=goods.launch.attempt,
+        run_id=delivery.launch.run_id,
+        attempt=delivery.launch.attempt,
         progress=progress,
         worker_pid=pid,
         worker_state=process.state if process else None,
         cpu_s=process.cpu_s if process else None,
         rss_bytes=process.rss_bytes if process else None,
-        last_seq=max(goods.reader.next_seq - 1, goods.mark.seq),
-        acked_seq=goods.acked_seq,
-        committed_seq=goods.mark.seq,
-        outbox_bytes=goods.reader.unfreed_bytes(),
-        waiting_for_outbox=goods.reader.is_waited_for(),
-        notes=worker_notes(goods.run_dir),
+        last_seq=max(delivery.reader.next_seq - 1, delivery.mark.seq),
+        acked_seq=delivery.acked_seq,
+        committed_seq=delivery.mark.seq,
+        outbox_bytes=delivery.reader.unfreed_bytes(),
+        waiting_for_outbox=delivery.reader.is_waited_for(),
+        notes=worker_notes(delivery.run_dir),
     )
 
 

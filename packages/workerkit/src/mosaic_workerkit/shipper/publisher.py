@@ -1,4 +1,4 @@
-"""One connection after another until everything is committed."""
+"""Publishes an outbox: one connection after another until everything is committed."""
 
 import asyncio
 import os
@@ -12,10 +12,10 @@ from nats.aio.client import Client, RawCredentials
 from mosaic_contracts import subjects
 from mosaic_contracts.launch import CREDS_FILE
 from mosaic_workerkit.errors import CredentialsRefused, OutboxCorrupted
-from mosaic_workerkit.shipper.consignment import Consignment
-from mosaic_workerkit.shipper.journal import say
-from mosaic_workerkit.shipper.refusal import RefusalWord, refusal_of
-from mosaic_workerkit.shipper.session import Session, ShipmentRefused
+from mosaic_workerkit.shipper.delivery import DeliveryState
+from mosaic_workerkit.shipper.log import log_event
+from mosaic_workerkit.shipper.refusal import RefusalFile, refusal_of
+from mosaic_workerkit.shipper.session import PublishRefused, PublishSession
 
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 0.25
@@ -29,15 +29,15 @@ _ENV_RUNNER_PID = "MOSAIC_RUNNER_PID"
 """Set by the runner; without it the parent of this process counts."""
 
 
-class Courier:
-    """Ships one outbox."""
+class OutboxPublisher:
+    """Publishes one outbox to the broker."""
 
-    def __init__(self, goods: Consignment) -> None:
-        self._goods = goods
+    def __init__(self, delivery: DeliveryState) -> None:
+        self._delivery = delivery
         self._credentials: str | None = None
         """What was tried last."""
         self._had_credentials = False
-        self._refusal = RefusalWord(goods.run_dir, goods.launch.attempt)
+        self._refusal = RefusalFile(delivery.run_dir, delivery.launch.attempt)
         self._refusals = 0
         """In a row."""
         self._accepted_at: float | None = None
@@ -45,46 +45,46 @@ class Courier:
 
     async def run(self, drain_s: float, follow_parent: bool) -> bool:
         """Ship for as long as the run lives, and then at most `drain_s`; whether all is committed."""
-        shipping = asyncio.create_task(self._ship())
-        over = asyncio.create_task(self._goods.draining.wait())
+        publishing = asyncio.create_task(self._publish_until_committed())
+        over = asyncio.create_task(self._delivery.draining.wait())
         parent = asyncio.create_task(self._watch_parent()) if follow_parent else None
-        await asyncio.wait({shipping, over}, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait({shipping}, timeout=drain_s)
-        tasks = [task for task in (shipping, over, parent) if task is not None]
+        await asyncio.wait({publishing, over}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({publishing}, timeout=drain_s)
+        tasks = [task for task in (publishing, over, parent) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        return not shipping.cancelled() and shipping.result()
+        return not publishing.cancelled() and publishing.result()
 
-    async def _ship(self) -> bool:
+    async def _publish_until_committed(self) -> bool:
         wait_s = _FIRST_WAIT_S
         while True:
             self._accepted_at = None
             try:
-                if self._goods.is_draining and self._goods.is_all_committed():
-                    self._goods.mark.move(self._goods.mark.seq, is_all=True)
+                if self._delivery.is_draining and self._delivery.is_all_committed():
+                    self._delivery.mark.move(self._delivery.mark.seq, is_all=True)
                     return True
                 await self._with_connection()
             except OutboxCorrupted as error:
-                say("outbox.corrupted", error=str(error))
+                log_event("outbox.corrupted", error=str(error))
                 return False
             except CredentialsRefused as error:
-                self._goods.complain("credentials.refused", error)
+                self._delivery.log_error("credentials.refused", error)
                 if (
-                    self._goods.is_draining
+                    self._delivery.is_draining
                     and self._had_credentials
                     and not self._read_credentials()
                 ):
                     return False  # their folder was deleted: nobody can give us others
-                self._refusal.leave(str(error))
+                self._refusal.write(str(error))
                 await self._wait_for_credentials()
-            except (OSError, nats.errors.Error, ShipmentRefused) as error:
+            except (OSError, nats.errors.Error, PublishRefused) as error:
                 if self._was_up_for(_CONNECT_S):
                     wait_s = _FIRST_WAIT_S
-                    self._goods.forgive()
-                self._goods.complain("broker.away", error)
-                self._goods.wake.clear()
-                await self._goods.pause(wait_s)
+                    self._delivery.forget_errors()
+                self._delivery.log_error("broker.away", error)
+                self._delivery.wake.clear()
+                await self._delivery.pause(wait_s)
                 wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def _was_up_for(self, seconds: float) -> bool:
@@ -92,10 +92,10 @@ class Courier:
 
     def _on_accepted(self) -> None:
         """The broker takes our credentials, and lets us listen."""
-        say("broker.connected", **self._goods.standing())
+        log_event("broker.connected", **self._delivery.marks())
         self._accepted_at = time.monotonic()
         self._refusals = 0
-        self._refusal.take_back()
+        self._refusal.remove()
 
     async def _wait_for_credentials(self) -> None:
         """Until there are others, or it may be the broker that is another one."""
@@ -103,8 +103,8 @@ class Courier:
         self._refusals += 1
         until = time.monotonic() + wait_s
         while time.monotonic() < until and self._read_credentials() == self._credentials:
-            self._goods.wake.clear()
-            await self._goods.pause(_LOOK_S)
+            self._delivery.wake.clear()
+            await self._delivery.pause(_LOOK_S)
 
     async def _with_connection(self) -> None:
         closed, connected = asyncio.Event(), asyncio.Event()
@@ -114,9 +114,9 @@ class Courier:
 
         async def on_error(error: Exception) -> None:
             if not connected.is_set():
-                return  # told by what the try raises
+                return  # reported by what the try raises
             if refusal_of(error) is None:
-                self._goods.complain("broker.error", error)
+                self._delivery.log_error("broker.error", error)
             else:
                 closed.set()  # nothing of this connection can be relied on
 
@@ -125,15 +125,15 @@ class Courier:
         connection = await self._connect(on_closed, on_error)
         connected.set()
         try:
-            await Session(self._goods, connection, closed, self._on_accepted).run()
-        except (nats.errors.Error, ShipmentRefused) as error:
+            await PublishSession(self._delivery, connection, closed, self._on_accepted).run()
+        except (nats.errors.Error, PublishRefused) as error:
             _raise_refusal(connection.last_error, error)
             raise
         finally:
             try:
                 await asyncio.wait_for(connection.close(), 1.0)
             except (OSError, nats.errors.Error, TimeoutError) as error:
-                say("broker.error", error=f"while closing: {type(error).__name__}: {error}")
+                log_event("broker.error", error=f"while closing: {type(error).__name__}: {error}")
 
     async def _connect(
         self,
@@ -146,9 +146,9 @@ class Courier:
         try:
             await asyncio.wait_for(
                 client.connect(
-                    self._goods.launch.broker_url,
-                    name=f"shipper-{self._goods.launch.run_id}",
-                    inbox_prefix=subjects.inbox_prefix(self._goods.launch.run_id),
+                    self._delivery.launch.broker_url,
+                    name=f"shipper-{self._delivery.launch.run_id}",
+                    inbox_prefix=subjects.inbox_prefix(self._delivery.launch.run_id),
                     user_credentials=None if text is None else _checked(text),
                     allow_reconnect=False,
                     max_reconnect_attempts=1,
@@ -173,7 +173,7 @@ class Courier:
     def _read_credentials(self) -> str | None:
         """The run's credentials as they are now; None when the placement gave none (a broker without accounts)."""
         try:
-            return (self._goods.run_dir / CREDS_FILE).read_text(errors="replace")
+            return (self._delivery.run_dir / CREDS_FILE).read_text(errors="replace")
         except FileNotFoundError:
             return None
 
@@ -181,8 +181,8 @@ class Courier:
         """A runner that was killed has taken the worker along: what is left here is a drain."""
         parent = int(os.environ.get(_ENV_RUNNER_PID, os.getppid()))
         await _ended(parent)
-        say("runner.gone")
-        self._goods.begin_drain()
+        log_event("runner.gone")
+        self._delivery.begin_drain()
 
 
 async def _ended(parent: int) -> None:

@@ -16,8 +16,8 @@ from mosaic_contracts.wire import (
     Step,
 )
 from mosaic_workerkit.artifacts import inside_run, measure, read_manifest
-from mosaic_workerkit.conformance.training import Outcome
-from mosaic_workerkit.conformance.verdict import Judgement
+from mosaic_workerkit.check_worker.report import Report
+from mosaic_workerkit.check_worker.trial_run import TrialOutcome
 from mosaic_workerkit.errors import ArtifactPathRefused
 
 OF_EVENTS = [
@@ -28,30 +28,28 @@ OF_EVENTS = [
 _CONFIG_KEYS = ("algorithm", "environment", "arguments", "spaces", "record")
 
 
-def judge_events(
-    outcome: Outcome, judgement: Judgement, subject: str, tells: Sequence[str] = ()
+def check_events(
+    outcome: TrialOutcome, report: Report, subject: str, families: Sequence[str] = ()
 ) -> None:
-    """Judge the events of a training that was left to its end.
+    """Check the events of a training that was left to its end.
 
     Args:
-        `tells`: the families of namespaced events that `describe` promised.
+        families: the families of namespaced events that `describe` promised.
     """
     records = outcome.records
-    if not judgement.rule("train.events", None if records or outcome.fault else "none", subject):
-        judgement.skip(OF_EVENTS, "there are no events", subject)
+    if not report.rule("train.events", None if records or outcome.fault else "none", subject):
+        report.skip(OF_EVENTS, "there are no events", subject)
         return
-    judgement.rule("train.readable", outcome.fault, subject)
-    judgement.rule("train.config_first", config_fault(records), subject)
-    judgement.rule("train.config_whole", _config_gap(records), subject)
-    judgement.rule("train.contiguous", seq_fault(records), subject)
-    judgement.rule("train.one_terminal", terminal_fault(outcome), subject)
-    judgement.rule("train.truth", truth_fault(outcome), subject)
-    judgement.rule("train.steps_in_order", steps_fault(records), subject)
-    judgement.rule("train.tells", untold_fault(records, tells), subject)
-    judgement.rule("train.files", next(_file_faults(outcome.run_dir, records), None), subject)
-    judgement.rule(
-        "train.manifest", next(_manifest_faults(outcome.run_dir, records), None), subject
-    )
+    report.rule("train.readable", outcome.fault, subject)
+    report.rule("train.config_first", config_fault(records), subject)
+    report.rule("train.config_whole", _config_gap(records), subject)
+    report.rule("train.contiguous", seq_fault(records), subject)
+    report.rule("train.one_terminal", terminal_fault(outcome), subject)
+    report.rule("train.truth", truth_fault(outcome), subject)
+    report.rule("train.steps_in_order", steps_fault(records), subject)
+    report.rule("train.tells", missing_family_fault(records, families), subject)
+    report.rule("train.files", next(_file_faults(outcome.run_dir, records), None), subject)
+    report.rule("train.manifest", next(_manifest_faults(outcome.run_dir, records), None), subject)
 
 
 def config_fault(records: list[Record]) -> str | None:
@@ -72,26 +70,26 @@ def seq_fault(records: list[Record]) -> str | None:
     return None
 
 
-def terminal_fault(outcome: Outcome) -> str | None:
+def terminal_fault(outcome: TrialOutcome) -> str | None:
     """What is wrong with the end."""
     if len(outcome.terminals) != 1:
-        told = ", ".join(outcome.terminals) or "none"
-        return f"there are {len(outcome.terminals)} terminal events: {told}"
+        reported = ", ".join(outcome.terminals) or "none"
+        return f"there are {len(outcome.terminals)} terminal events: {reported}"
     last = outcome.records[-1]
     if not (isinstance(last, Lifecycle) and last.phase == outcome.terminals[0]):
         return f"a {type(last).__name__.lower()} comes after the terminal {outcome.terminals[0]!r}"
     return None
 
 
-def truth_fault(outcome: Outcome) -> str | None:
+def truth_fault(outcome: TrialOutcome) -> str | None:
     """Whether word and exit differ."""
     end = outcome.exit
     if end is None or not outcome.terminals:
         return "one of the two is missing"
-    told = outcome.terminals[-1]
-    if (told == "error") == (end.code == 0):
+    reported = outcome.terminals[-1]
+    if (reported == "error") == (end.code == 0):
         how = f"exit code {end.code}" if end.code is not None else f"signal {end.signal}"
-        return f"the terminal event says {told!r}, and it ended with {how}"
+        return f"the terminal event says {reported!r}, and it ended with {how}"
     return None
 
 
@@ -115,11 +113,13 @@ def steps_fault(records: list[Record]) -> str | None:
     return None
 
 
-def untold_fault(records: list[Record], tells: Sequence[str]) -> str | None:
+def missing_family_fault(records: list[Record], families: Sequence[str]) -> str | None:
     """Which promised family of namespaced events never came."""
-    told = {record.type.partition(".")[0] for record in records if isinstance(record, Extra)}
-    missing = [family for family in tells if family not in told]
-    return f"`tells` names {', '.join(missing)}, and no such event was told" if missing else None
+    reported = {record.type.partition(".")[0] for record in records if isinstance(record, Extra)}
+    missing = [family for family in families if family not in reported]
+    return (
+        f"`tells` names {', '.join(missing)}, and no such event was recorded" if missing else None
+    )
 
 
 def _config_gap(records: list[Record]) -> str | None:
@@ -137,14 +137,14 @@ def _file_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
             last.pop(record.path, None)
         elif isinstance(record, Checkpoint | Artifact):
             last[record.path] = record
-    for name, told in last.items():
+    for name, reported in last.items():
         try:
             size, digest = measure(run_dir, inside_run(run_dir, name))
         except ArtifactPathRefused as error:
             yield f"a file was announced that cannot be used: {error}"
             continue
-        if told.sha256 is not None and (size, digest) != (told.bytes, told.sha256):
-            yield f"{name} is not what was announced ({told.bytes} bytes then, {size} now)"
+        if reported.sha256 is not None and (size, digest) != (reported.bytes, reported.sha256):
+            yield f"{name} is not what was announced ({reported.bytes} bytes then, {size} now)"
 
 
 def _manifest_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:

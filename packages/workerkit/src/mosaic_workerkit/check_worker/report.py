@@ -1,9 +1,9 @@
-"""What the judge found."""
+"""What `check_worker` found."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from mosaic_workerkit.conformance.rule import RULES
+from mosaic_workerkit.check_worker.rules import RULES
 
 NOT_ASKED = "not asked for"
 """Why a rule was skipped that belongs to a part nobody asked for."""
@@ -12,8 +12,8 @@ Result = Literal["ok", "failed", "skipped"]
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """One rule, judged once: of the worker, or of one algorithm."""
+class CheckResult:
+    """One rule, checked once: of the worker, or of one algorithm."""
 
     rule: str
     subject: str
@@ -34,30 +34,30 @@ class Verdict:
 
 
 @dataclass
-class Judgement:
-    """All verdicts on a worker."""
+class Report:
+    """Every result of checking one worker."""
 
     worker: str
-    verdicts: list[Verdict] = field(default_factory=list)
+    results: list[CheckResult] = field(default_factory=list)
 
     @property
     def is_ok(self) -> bool:
-        """Whether nothing failed and something was judged."""
-        return all(v.result != "failed" for v in self.verdicts) and bool(self.verdicts)
+        """Whether nothing failed and something was checked."""
+        return all(v.result != "failed" for v in self.results) and bool(self.results)
 
     def count(self, result: Result) -> int:
-        """How many verdicts of one kind."""
-        return sum(verdict.result == result for verdict in self.verdicts)
+        """How many results of one kind."""
+        return sum(known.result == result for known in self.results)
 
     def rule(self, name: str, fault: str | None, subject: str = "") -> bool:
         """Note whether a rule holds; `fault` is what speaks against it. Returns whether it holds."""
         result: Result = "ok" if fault is None else "failed"
-        self.verdicts.append(Verdict(name, subject, result, fault or ""))
+        self.results.append(CheckResult(name, subject, result, fault or ""))
         return fault is None
 
     def skip(self, names: list[str], why: str, subject: str = "") -> None:
-        """Note what could not be judged."""
-        self.verdicts += [Verdict(name, subject, "skipped", why) for name in names]
+        """Note what could not be checked."""
+        self.results += [CheckResult(name, subject, "skipped", why) for name in names]
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -66,6 +66,6 @@ class Judgement:
             "ok": self.is_ok,
             "verdicts": [
                 {**asdict(v), "claim": v.claim, "remedy": v.remedy if v.result == "failed" else ""}
-                for v in self.verdicts
+                for v in self.results
             ],
         }

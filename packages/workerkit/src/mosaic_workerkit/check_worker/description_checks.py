@@ -1,4 +1,4 @@
-"""Judges the answer of `describe`."""
+"""Checks the answer of `describe`."""
 
 from collections import Counter
 from typing import Any
@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from mosaic_contracts.spec import RecordLevel
 from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm, WorkerDescription
-from mosaic_workerkit.conformance.candidate import Answer, Candidate
-from mosaic_workerkit.conformance.verdict import Judgement
+from mosaic_workerkit.check_worker.report import Report
+from mosaic_workerkit.check_worker.worker_under_test import WorkerAnswer, WorkerUnderTest
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -21,31 +21,31 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def judge_description(
-    candidate: Candidate, answer: Answer, judgement: Judgement
+def check_description(
+    worker: WorkerUnderTest, answer: WorkerAnswer, report: Report
 ) -> WorkerDescription | None:
-    """Judge it; returns the description when there is one."""
-    if not judgement.rule("describe.answers", answer.fault):
+    """Check it; returns the description when there is one."""
+    if not report.rule("describe.answers", answer.fault):
         return None
     try:
         document = answer.json()
     except ValueError as error:
-        judgement.rule("describe.json", str(error))
+        report.rule("describe.json", str(error))
         return None
-    judgement.rule("describe.json", None)
+    report.rule("describe.json", None)
     try:
         description = WorkerDescription.model_validate(document)
     except ValidationError as error:
-        judgement.rule("describe.valid", str(error))
+        report.rule("describe.valid", str(error))
         return None
-    judgement.rule("describe.valid", None)
-    told = description.worker
-    other = f"worker.toml says {candidate.manifest.id!r}, describe says {told!r}"
-    judgement.rule("describe.id", None if told == candidate.manifest.id else other)
-    judgement.rule("describe.levels", _levels_fault(description))
+    report.rule("describe.valid", None)
+    reported = description.worker
+    other = f"worker.toml says {worker.manifest.id!r}, describe says {reported!r}"
+    report.rule("describe.id", None if reported == worker.manifest.id else other)
+    report.rule("describe.levels", _levels_fault(description))
     for algorithm in description.algorithms:
-        judgement.rule("describe.parameters", parameters_fault(algorithm.parameters), algorithm.id)
-        judgement.rule("describe.fields", _fields_fault(algorithm, description), algorithm.id)
+        report.rule("describe.parameters", parameters_fault(algorithm.parameters), algorithm.id)
+        report.rule("describe.fields", _fields_fault(algorithm, description), algorithm.id)
     return description
 
 

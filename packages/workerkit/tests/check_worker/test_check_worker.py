@@ -1,4 +1,4 @@
-"""The judge lets good workers pass and catches each kind of bad one: real programs, real runner, real outbox."""
+"""`check_worker` lets good workers pass and catches each kind of bad one: real programs, real runner, real outbox."""
 
 import json
 import subprocess
@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from mosaic_workerkit.conformance.rule import RULES
+from mosaic_workerkit.check_worker.rules import RULES
 
 BAD = Path(__file__).with_name("bad_worker.py")
 EXAMPLES = Path(__file__).parents[4] / "examples"
 PLAY_RULES = {"play.ends", "play.told"}
-"""Judged of workers only that say they can play."""
+"""Checked of workers only that say they can play."""
 QUICK = ["--answer-timeout", "20", "--train-timeout", "20", "--grace", "1", "--steps", "50"]
 
 
-def judge(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mosaic_workerkit.conformance", str(path), *options]
+def check(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mosaic_workerkit.check_worker", str(path), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
@@ -30,9 +30,9 @@ def manifest(folder: Path, fault: str) -> Path:
 
 
 def failed(made: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    told = json.loads(made.stdout)
-    assert told["ok"] is (made.returncode == 0)
-    verdicts = {v["rule"]: v for v in told["verdicts"] if v["result"] == "failed"}
+    answer = json.loads(made.stdout)
+    assert answer["ok"] is (made.returncode == 0)
+    verdicts = {v["rule"]: v for v in answer["verdicts"] if v["result"] == "failed"}
     assert all(verdict["message"] and verdict["remedy"] for verdict in verdicts.values())
     return verdicts
 
@@ -48,24 +48,24 @@ def venvs(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["worker_minimal", "worker_program"])
 def test_the_examples_are_good(name: str, venvs: Path) -> None:
-    """The workers that the guide shows keep every rule, and every rule was judged."""
-    made = judge(EXAMPLES / name, "--venvs", str(venvs), "--json")
-    told = json.loads(made.stdout)
-    assert [v for v in told["verdicts"] if v["result"] != "ok"] == []
-    assert {v["rule"] for v in told["verdicts"]} == set(RULES) - PLAY_RULES
+    """The workers that the guide shows keep every rule, and every rule was checked."""
+    made = check(EXAMPLES / name, "--venvs", str(venvs), "--json")
+    answer = json.loads(made.stdout)
+    assert [v for v in answer["verdicts"] if v["result"] != "ok"] == []
+    assert {v["rule"] for v in answer["verdicts"]} == set(RULES) - PLAY_RULES
     assert made.returncode == 0
 
 
 def test_the_bad_worker_is_good_without_its_fault(tmp_path: Path) -> None:
     """What is caught below is the fault and nothing else of that program."""
-    made = judge(manifest(tmp_path, "none"), *QUICK, "--json")
+    made = check(manifest(tmp_path, "none"), *QUICK, "--json")
     assert failed(made) == {}
     assert made.returncode == 0
 
 
-def test_a_worker_that_plays_is_judged_by_that_too(tmp_path: Path) -> None:
-    """The checkpoint that a training saved is played, and the events of the play are judged."""
-    made = judge(manifest(tmp_path, "plays_well"), *QUICK, "--only", "train", "--json")
+def test_a_worker_that_plays_is_checked_for_that_too(tmp_path: Path) -> None:
+    """The checkpoint that a training saved is played, and the events of the play are checked."""
+    made = check(manifest(tmp_path, "plays_well"), *QUICK, "--only", "train", "--json")
     assert failed(made) == {}
     verdicts = {v["rule"]: v["result"] for v in json.loads(made.stdout)["verdicts"]}
     assert [verdicts[rule] for rule in sorted(PLAY_RULES)] == ["ok", "ok"]
@@ -115,23 +115,23 @@ NO_ANSWER = {
 )
 def test_a_bad_worker_is_caught(tmp_path: Path, fault: str, part: str, rules: set[str]) -> None:
     """Each fault fails its own rule and no other, with what was seen and what to do."""
-    made = judge(manifest(tmp_path, fault), *QUICK, "--only", part, "--json")
+    made = check(manifest(tmp_path, fault), *QUICK, "--only", part, "--json")
     assert set(failed(made)) == rules
     assert made.returncode == 1
 
 
 def test_a_worker_that_hangs_at_import_is_given_up(tmp_path: Path) -> None:
     """A `describe` that never answers costs its time limit, and nothing of it is left running."""
-    made = judge(manifest(tmp_path, "hangs_at_import"), "--answer-timeout", "1.5", "--json")
+    made = check(manifest(tmp_path, "hangs_at_import"), "--answer-timeout", "1.5", "--json")
     caught = failed(made)
     assert set(caught) == {"describe.answers"}
     assert "1.5 s" in caught["describe.answers"]["message"]
     assert not _carriers("hangs_at_import")
 
 
-def test_a_describe_that_leaves_a_child_is_told(tmp_path: Path) -> None:
+def test_a_describe_that_leaves_a_child_is_reported(tmp_path: Path) -> None:
     """A child in a session of its own that holds stdout is named, ended, and not waited for without end."""
-    made = judge(manifest(tmp_path, "describe_leaves_a_child"), "--answer-timeout", "5", "--json")
+    made = check(manifest(tmp_path, "describe_leaves_a_child"), "--answer-timeout", "5", "--json")
     assert "left a process behind" in failed(made)["describe.answers"]["message"]
     assert b"600.25" not in b"".join(_command_lines())
 
@@ -139,25 +139,25 @@ def test_a_describe_that_leaves_a_child_is_told(tmp_path: Path) -> None:
 def test_a_training_that_never_ends_is_killed(tmp_path: Path) -> None:
     """A training that ignores everything is ended by force and reported, and nothing of it is left running."""
     quick = [*QUICK, "--train-timeout", "2", "--only", "train"]
-    caught = failed(judge(manifest(tmp_path, "never_ends"), *quick, "--json"))
+    caught = failed(check(manifest(tmp_path, "never_ends"), *quick, "--json"))
     assert {"train.ends", "train.events"} <= set(caught)
     assert not _carriers("never_ends")
 
 
 def test_words_for_people(tmp_path: Path) -> None:
     """Without --json each rule is a line, and a failed one says what was seen and what to do."""
-    made = judge(manifest(tmp_path, "accepts_unknown"), *QUICK, "--only", "check")
+    made = check(manifest(tmp_path, "accepts_unknown"), *QUICK, "--only", "check")
     assert "failed  check.unknown_parameter: an unknown parameter is refused" in made.stdout
     assert "To do: Compare spec.parameters" in made.stdout
     assert (
         made.stdout.splitlines()[-1]
-        == "bad does not keep the contract: 12 ok, 1 failed, 15 not judged"
+        == "bad does not keep the contract: 12 ok, 1 failed, 15 not checked"
     )
 
 
-def test_what_is_not_judged_shares_a_line(tmp_path: Path) -> None:
-    """Twenty rules that cannot be judged for one reason are one line."""
-    made = judge(manifest(tmp_path, "another_shape"), *QUICK)
+def test_what_is_not_checked_shares_a_line(tmp_path: Path) -> None:
+    """Twenty rules that cannot be checked for one reason are one line."""
+    made = check(manifest(tmp_path, "another_shape"), *QUICK)
     assert "skipped describe.id, describe.levels, " in made.stdout
     assert made.stdout.count("there is no description to go by") == 1
 
@@ -167,22 +167,22 @@ def test_no_worker_at_all(tmp_path: Path, text: str | None) -> None:
     """A path without a valid manifest is a usage error that names the fault."""
     if text is not None:
         (tmp_path / "worker.toml").write_text(text)
-    made = judge(tmp_path)
+    made = check(tmp_path)
     assert made.returncode == 2
     assert made.stdout == ""
     assert "worker.toml" in made.stderr
 
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
-    """A command that cannot be executed fails one rule, and the rest is said to be not judged."""
+    """A command that cannot be executed fails one rule, and the rest is said to be not checked."""
     (tmp_path / "worker.toml").write_text(
         'id = "x"\ntitle = "X"\ncommand = ["{here}/absent"]\nhint = "Make it."\n'
     )
-    made = judge(tmp_path, "--json")
+    made = check(tmp_path, "--json")
     assert set(failed(made)) == {"manifest.command"}
-    told = json.loads(made.stdout)["verdicts"]
-    assert {v["rule"] for v in told} == set(RULES)
-    assert "Make it." in told[0]["message"]
+    answer = json.loads(made.stdout)["verdicts"]
+    assert {v["rule"] for v in answer} == set(RULES)
+    assert "Make it." in answer[0]["message"]
 
 
 def _carriers(fault: str) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""What is to be shipped, and how far it is: all that outlives a connection."""
+"""What is to be published, and how far that is: all that outlives a connection."""
 
 import asyncio
 import time
@@ -8,15 +8,15 @@ from mosaic_contracts.launch import Launch
 from mosaic_contracts.services import Committed
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_workerkit.outbox import CommittedMark, OutboxReader, outbox_dir
-from mosaic_workerkit.shipper.journal import say
+from mosaic_workerkit.shipper.log import log_event
 
-_SAY_AGAIN_S = 30.0
-"""Before the same is said again of the broker, and twice as long each further time: the log must not grow by every
-try of a night."""
+_LOG_AGAIN_S = 30.0
+"""Before the same error of the broker is logged again, and twice as long each further time: the log must not grow by
+every try of a night."""
 _LONGEST_SILENCE_S = 600.0
 
 
-class Consignment:
+class DeliveryState:
     """One outbox with its marks: read, acknowledged by the broker, committed by the recorder."""
 
     def __init__(self, run_dir: Path, launch: Launch) -> None:
@@ -36,8 +36,8 @@ class Consignment:
         """Set when there is a reason not to wait for the next tick."""
         self.draining = asyncio.Event()
         """Set when the worker is over: what is left is shipped, then this ends."""
-        self._complaints: dict[str, tuple[float, float]] = {}
-        """What was said of the broker, when it may be said again (monotonic), and how long that was."""
+        self._error_times: dict[str, tuple[float, float]] = {}
+        """Errors of the broker that were logged, when each may be logged again (monotonic), and how long that was."""
 
     @property
     def is_draining(self) -> bool:
@@ -47,11 +47,11 @@ class Consignment:
     def begin_drain(self) -> None:
         """The worker is over."""
         if not self.is_draining:
-            say("shipper.draining", **self.standing())
+            log_event("shipper.draining", **self.marks())
         self.draining.set()
         self.wake.set()
 
-    def standing(self) -> dict[str, int]:
+    def marks(self) -> dict[str, int]:
         """The marks, for the log."""
         read = self.reader.next_seq - 1
         return {"read": read, "acked": self.acked_seq, "committed": self.mark.seq}
@@ -60,28 +60,28 @@ class Consignment:
         """Whether nothing is left, and nobody can add to it."""
         return self.reader.writer_is_dead() and self.reader.last_seq() <= self.mark.seq
 
-    def take_committed(self, told: Committed) -> bool:
+    def take_committed(self, committed: Committed) -> bool:
         """Move the mark and free the outbox, as far as the recorder announces. False: it says less than before.
 
         Announcements and answers may pass each other, so that alone means nothing.
         """
-        return self._move(self._committed_seq(told))
+        return self._move(self._committed_seq(committed))
 
-    def take_answer(self, told: Committed, from_seq: int, known: int) -> None:
+    def take_answer(self, committed: Committed, from_seq: int, known: int) -> None:
         """The same from an answer, which was asked for from `from_seq` on when `known` was committed.
 
         When the recorder has less than that, its store was lost or is an older copy: what the outbox still holds is
         sent again, and what was freed stays a gap there.
         """
-        seq = max(self._committed_seq(told), from_seq - 1)
+        seq = max(self._committed_seq(committed), from_seq - 1)
         if seq < known:
             self._go_back()
         else:
             self._move(seq)
 
-    def _committed_seq(self, told: Committed) -> int:
+    def _committed_seq(self, committed: Committed) -> int:
         own = (self.launch.attempt, SOURCE_WORKER)
-        return next((m.next_seq - 1 for m in told.marks if (m.attempt, m.source) == own), 0)
+        return next((m.next_seq - 1 for m in committed.marks if (m.attempt, m.source) == own), 0)
 
     def _move(self, seq: int) -> bool:
         if seq > self.mark.seq:
@@ -94,24 +94,24 @@ class Consignment:
         return seq >= self.mark.seq
 
     def _go_back(self) -> None:
-        say("store.lost", **self.standing())
+        log_event("store.lost", **self.marks())
         self.floor = self.mark.go_back()
         self.acked_seq = self.mark.seq
         self.losses += 1
         self.wake.set()
 
-    def complain(self, event: str, error: Exception) -> None:
+    def log_error(self, event: str, error: Exception) -> None:
         """Log it, a new cause at once and the same one less and less often."""
         text, now = f"{type(error).__name__}: {error}", time.monotonic()
-        due, wait_s = self._complaints.get(f"{event} {text}", (now, _SAY_AGAIN_S))
+        due, wait_s = self._error_times.get(f"{event} {text}", (now, _LOG_AGAIN_S))
         if now >= due:
             longer_s = min(2 * wait_s, _LONGEST_SILENCE_S)
-            self._complaints[f"{event} {text}"] = (now + wait_s, longer_s)
-            say(event, error=text, **self.standing())
+            self._error_times[f"{event} {text}"] = (now + wait_s, longer_s)
+            log_event(event, error=text, **self.marks())
 
-    def forgive(self) -> None:
-        """All is well again: what was said may be said at once."""
-        self._complaints.clear()
+    def forget_errors(self) -> None:
+        """All is well again: the next error is logged at once."""
+        self._error_times.clear()
 
     async def pause(self, seconds: float) -> None:
         """Wait so long, or until there is a reason not to."""

@@ -1,4 +1,4 @@
-"""Stands where a run's shipper would: nothing is sent, so the outbox keeps every event for the judge."""
+"""Takes the place of a run's shipper: nothing is sent, so the outbox keeps every event for the checks."""
 
 import signal
 import sys

@@ -5,7 +5,7 @@ import sys
 import time
 
 
-def say(event: str, **fields: object) -> None:
+def log_event(event: str, **fields: object) -> None:
     """One line. A full disk must not stop the shipping that frees it, so a refused line is gone."""
     line = json.dumps({"event": event, "t": time.time(), **fields}, default=str)
     try:

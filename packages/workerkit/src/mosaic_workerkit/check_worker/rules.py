@@ -1,4 +1,4 @@
-"""The rules, in the order in which they are judged. docs/worker_author.md has the reasons."""
+"""The rules, in the order in which they are checked. docs/worker_author.md has the reasons."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ _ENTRY = "End the worker's module with sys.exit(mosaic_workerkit.entry.main(MyWo
 RULES: dict[str, Rule] = {
     "manifest.command": Rule(
         "the program of worker.toml can be found",
-        "Correct `command` or make the environment; {python} is the room's interpreter, {here} the manifest's folder.",
+        "Correct `command` or make the environment; {python}: interpreter of `room`; {here}: folder of worker.toml.",
     ),
     "describe.answers": Rule(
         "`describe` ends by itself with exit code 0",
@@ -63,7 +63,7 @@ RULES: dict[str, Rule] = {
         "The end of its log stands below. With steps_parameter set, train exactly so many steps.",
     ),
     "train.events": Rule(
-        "it tells events", "Open Telemetry (entry.main does) and tell the config first."
+        "it records events", "Open Telemetry (entry.main does) and record the config first."
     ),
     "train.readable": Rule(
         "each event can be read by everybody",
@@ -91,11 +91,11 @@ RULES: dict[str, Rule] = {
     ),
     "train.steps_in_order": Rule(
         "steps of an episode count from 1 without a gap, between its start and its end",
-        "Tell each step where it happens, innermost at the environment.",
+        "Record each step where it happens, innermost at the environment.",
     ),
     "train.tells": Rule(
-        "each family of namespaced events that `tells` names is told",
-        "Name in `tells` what a run always tells, by the first word of its type: a client offers views by it.",
+        "each family of namespaced events that `tells` names is recorded",
+        "Name in `tells` what a run always records, by the first word of its type: a client offers views by it.",
     ),
     "train.files": Rule(
         "checkpoints and artifacts that were announced are there, byte for byte",
@@ -114,8 +114,8 @@ RULES: dict[str, Rule] = {
         "Give the worker a method `play`; the marked parameter is the checkpoint's path in the run folder.",
     ),
     "play.told": Rule(
-        "it tells a config, exactly these episodes with every step of them, and saves no checkpoint",
-        "Look at spec.episodes; tell each step as in `train`, and learn nothing.",
+        "it records a config, exactly these episodes with every step of them, and saves no checkpoint",
+        "Look at spec.episodes; record each step as in `train`, and learn nothing.",
     ),
     "stop.in_time": Rule(
         "after SIGTERM it ends within the grace time",

@@ -1,4 +1,4 @@
-"""The worker under judgement: its manifest, and asking it one question at a time."""
+"""The worker that is checked: its manifest, and calls of it, one at a time."""
 
 import json
 import os
@@ -16,15 +16,18 @@ from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.interpreter import worker_command
 from mosaic_contracts.launch import ENV_RUN_ID
 from mosaic_contracts.worker import DeviceNeed, WorkerManifest
-from mosaic_workerkit.conformance.errors import ManifestUnusable
 from mosaic_workerkit.stray import end_strays
 
 MANIFEST = "worker.toml"
 _SHOWN = 600
 
 
+class ManifestUnusable(ValueError):
+    """There is no worker at this path."""
+
+
 @dataclass(frozen=True)
-class Candidate:
+class WorkerUnderTest:
     """A worker and how it is started."""
 
     manifest: WorkerManifest
@@ -40,7 +43,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Answer:
+class WorkerAnswer:
     """What one call gave."""
 
     argv: list[str]
@@ -57,7 +60,9 @@ class Answer:
         """Why this is no answer, in words."""
         how = f"`{' '.join(self.argv)}`"
         if self.is_left_open:
-            return f"{how} left a process behind that holds its stdout open: whoever asks waits for that"
+            return (
+                f"{how} left a process behind that holds its stdout open: the caller waits for that"
+            )
         if self.code is None:
             return f"{how} had not ended after {self.timeout_s:g} s{self._tail()}"
         if self.code:
@@ -82,11 +87,11 @@ class Answer:
         return f"; it said:\n{tail}" if tail else "; it said nothing"
 
 
-def read_candidate(path: Path, venvs: Path) -> Candidate:
+def read_worker(path: Path, venvs: Path) -> WorkerUnderTest:
     """The worker at a folder with `worker.toml`, or at a manifest itself.
 
     Args:
-        venvs: environments of the rooms.
+        venvs: environments of the packages and services, by name.
 
     Raises:
         ManifestUnusable: there is none, or it is not valid.
@@ -105,12 +110,12 @@ def read_candidate(path: Path, venvs: Path) -> Candidate:
     here = str(file.resolve().parent)
     # Absolute, for a training has another current folder; unresolved, or it would be the bare interpreter.
     python = str((venvs / (manifest.room or "workerkit") / "bin" / "python").absolute())
-    return Candidate(manifest, worker_command(manifest.command, python, here))
+    return WorkerUnderTest(manifest, worker_command(manifest.command, python, here))
 
 
-def ask(candidate: Candidate, verb: str, given: bytes, timeout_s: float) -> Answer:
+def ask(worker: WorkerUnderTest, verb: str, given: bytes, timeout_s: float) -> WorkerAnswer:
     """Call the worker as the scheduler does; whatever it starts does not outlive the question."""
-    argv = [*candidate.command, verb]
+    argv = [*worker.command, verb]
     mark = new_run_id()
     process = subprocess.Popen(
         argv,
@@ -131,7 +136,7 @@ def ask(candidate: Candidate, verb: str, given: bytes, timeout_s: float) -> Answ
         left_open = code is not None
         end_strays(mark, -1, None, {os.getpid()})
         stdout, stderr = process.communicate()
-    return Answer(argv, code, stdout, stderr, timeout_s, left_open)
+    return WorkerAnswer(argv, code, stdout, stderr, timeout_s, left_open)
 
 
 def clean_environment(device: DeviceNeed) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Judges a play of what a training has left."""
+"""Checks a play of what a training has left."""
 
 import shutil
 from pathlib import Path
@@ -7,16 +7,20 @@ from typing import Any
 from mosaic_contracts.launch import INPUTS_DIR
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.wire import Checkpoint, Config, Episode, EpisodeStart, Record, Step
-from mosaic_workerkit.conformance.candidate import Candidate
-from mosaic_workerkit.conformance.events import steps_fault
-from mosaic_workerkit.conformance.training import Outcome, Training
+from mosaic_workerkit.check_worker.event_checks import steps_fault
+from mosaic_workerkit.check_worker.trial_run import TrialOutcome, TrialRun
+from mosaic_workerkit.check_worker.worker_under_test import WorkerUnderTest
 
 EPISODES = 2
 
 
 def play(
-    candidate: Candidate, spec: dict[str, Any], parameter: str, trained: Outcome, timeout_s: float
-) -> Outcome | None:
+    worker: WorkerUnderTest,
+    spec: dict[str, Any],
+    parameter: str,
+    trained: TrialOutcome,
+    timeout_s: float,
+) -> TrialOutcome | None:
     """Play the newest checkpoint of a training, next to its folder; None when it left none."""
     saved = [record.path for record in trained.records if isinstance(record, Checkpoint)]
     if not saved:
@@ -30,10 +34,10 @@ def play(
         "episodes": EPISODES,
         "parameters": {**spec.get("parameters", {}), parameter: str(place)},
     }
-    return Training(candidate, asked, run_dir, stop=False, timeout_s=timeout_s, verb="play").run()
+    return TrialRun(worker, asked, run_dir, stop=False, timeout_s=timeout_s, verb="play").run()
 
 
-def untold_play_fault(records: list[Record], *, has_steps: bool) -> str | None:
+def play_fault(records: list[Record], *, has_steps: bool) -> str | None:
     """What is missing, or too much, in what a play recorded."""
     if not any(isinstance(record, Config) for record in records):
         return "there is no config"
@@ -44,7 +48,7 @@ def untold_play_fault(records: list[Record], *, has_steps: bool) -> str | None:
     steps = sum(isinstance(record, Step) for record in records)
     taken = sum(record.length for record in ends)
     if has_steps and steps != taken:
-        return f"{steps} of {taken} steps are told"
+        return f"{steps} of {taken} steps are recorded"
     if any(isinstance(record, Checkpoint) for record in records):
         return "it saved a checkpoint"
     return steps_fault(records)

@@ -23,7 +23,11 @@ from mosaic_contracts.launch import (
     RunFile,
 )
 from mosaic_contracts.wire import BatchInvalid, Config, Lifecycle, Record, decode_record
-from mosaic_workerkit.conformance.candidate import Candidate, clean_environment, new_run_id
+from mosaic_workerkit.check_worker.worker_under_test import (
+    WorkerUnderTest,
+    clean_environment,
+    new_run_id,
+)
 from mosaic_workerkit.errors import OutboxCorrupted
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
 from mosaic_workerkit.stray import end_strays
@@ -37,7 +41,7 @@ _TAIL_BYTES = 2000
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """What a training left."""
 
     run_dir: Path
@@ -67,7 +71,7 @@ class Outcome:
         ]
 
 
-class Training:
+class TrialRun:
     """One training.
 
     Args:
@@ -78,7 +82,7 @@ class Training:
 
     def __init__(
         self,
-        candidate: Candidate,
+        worker: WorkerUnderTest,
         spec: dict[str, Any],
         run_dir: Path,
         *,
@@ -86,7 +90,7 @@ class Training:
         timeout_s: float,
         verb: str = "train",
     ) -> None:
-        self._candidate = candidate
+        self._worker = worker
         self._spec = spec
         self._run_dir = run_dir
         self._stop = stop
@@ -95,7 +99,7 @@ class Training:
         self._run_id = new_run_id()
         self._stopped_at: float | None = None
 
-    def run(self) -> Outcome:
+    def run(self) -> TrialOutcome:
         """Do it, to its end or to a forced one."""
         self._write_folder()
         timed_out = False
@@ -111,7 +115,7 @@ class Training:
                 self._end(runner)
         ended = time.monotonic()
         records, fault = read_records(self._run_dir)
-        return Outcome(
+        return TrialOutcome(
             run_dir=self._run_dir,
             exit=self._read_exit(),
             stop_sent=self._stopped_at is not None,
@@ -131,7 +135,7 @@ class Training:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=clean_environment(self._candidate.manifest.device),
+                env=clean_environment(self._worker.manifest.device),
                 start_new_session=True,
             )
         try:
@@ -153,8 +157,10 @@ class Training:
             run_id=self._run_id,
             attempt=1,
             nonce="worker-check",
-            worker_argv=[*self._candidate.command, self._verb, "--run-dir", str(self._run_dir)],
-            shipper_argv=python_module(sys.executable, "mosaic_workerkit.conformance.idle"),
+            worker_argv=[*self._worker.command, self._verb, "--run-dir", str(self._run_dir)],
+            shipper_argv=python_module(
+                sys.executable, "mosaic_workerkit.check_worker.idle_shipper"
+            ),
             env={"OMP_NUM_THREADS": "1"},
             broker_url="",
             grace_s=float(self._spec["grace_s"]),
