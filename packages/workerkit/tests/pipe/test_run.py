@@ -100,7 +100,7 @@ def test_bad_numbers_are_kept_or_counted(tmp_path: Path) -> None:
 
 
 def test_integers_that_the_store_cannot_hold_cost_their_own_line(tmp_path: Path) -> None:
-    """The recorder would set aside the whole batch with every event in it; numbers are counted on up to the limit only."""
+    """The recorder would set aside the whole batch with every event in it; numbers count on up to the limit only."""
     made = run(
         tmp_path / "run",
         python(

@@ -115,7 +115,11 @@ def step_of(fields: Fields) -> int | None:
             value = fields[key]
             if isinstance(value, float) and value.is_integer():
                 value = int(value)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < INTEGER_LIMIT:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int)
+                or not 0 <= value < INTEGER_LIMIT
+            ):
                 raise LineRefused(
                     "step_invalid",
                     f"{key} is {_short(value)}, not a whole number from 0 to 2**62-1",

@@ -63,7 +63,9 @@ class EpisodeLine(_Line):
     env: _Count = 0
     episode: _Count | None = None
     episode_return: Annotated[float, Field(validation_alias=AliasChoices(*RETURN_KEYS))]
-    length: Annotated[int, Field(ge=0, lt=INTEGER_LIMIT, validation_alias=AliasChoices(*LENGTH_KEYS))] = 0
+    length: Annotated[
+        int, Field(ge=0, lt=INTEGER_LIMIT, validation_alias=AliasChoices(*LENGTH_KEYS))
+    ] = 0
     """Steps; 0: unknown."""
     terminated: bool = False
     truncated: bool = False
