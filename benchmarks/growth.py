@@ -4,7 +4,7 @@
 
 Method: runs of a million events of the synthetic run each (85 % steps), stored as the recorder stores them (10
 batches of 1,000 a commit, synchronous=FULL) into one file. At each size, of the last million: CPU an event (unpack,
-validate, fold, transaction), commit times, and the file's growth in bytes an event; then the queries of spine.md
+validate, summarize, transaction), commit times, and the file's growth in bytes an event; then the queries of spine.md
 through the Reader on the newest run, median of 21, with the summaries of all runs. One JSON object a line.
 """
 

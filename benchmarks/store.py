@@ -3,9 +3,9 @@
     var/venvs/store/bin/python benchmarks/store.py [--events N] [--points N]
 
 Method: batches of the synthetic run (85 % steps, 5 % metrics, the rest episode starts and ends; episodes of 17
-steps) are made first. Ingest counts reading a batch (unpack, decode, validate, fold) and the transaction (10 batches
-a commit, synchronous=FULL). The row table gets the same steps, decoded, in transactions of the same size, in the
-same process. Queries run through the Reader, models included, median of 21. One JSON object on stdout.
+steps) are made first. Ingest counts reading a batch (unpack, decode, validate, summarize) and the transaction (10
+batches a commit, synchronous=FULL). The row table gets the same steps, decoded, in transactions of the same size, in
+the same process. Queries run through the Reader, models included, median of 21. One JSON object on stdout.
 """
 
 import argparse

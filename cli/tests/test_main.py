@@ -420,4 +420,4 @@ def test_stopping_a_run_that_has_just_ended_is_no_fault(answers: Answers) -> Non
     """A stop refused because the run ended meanwhile counts as stopped."""
     answers[f"{OF_RUN}/stop"] = {"status": 409, "code": "run_final", "title": "It ended"}
     with connect() as client:
-        assert stop_all(client, [light.Run.read(json.dumps(RUN).encode())]) == []
+        assert stop_all(client, [light.RunFields.read(json.dumps(RUN).encode())]) == []

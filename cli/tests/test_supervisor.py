@@ -35,7 +35,7 @@ from mosaic_cli.stack.start_display import StartDisplay
 from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import Supervisor
-from mosaic_client.light import Service, StackFile
+from mosaic_client.light import ServiceFields, StackFileFields
 
 ANY = StartOptions()
 Living = Callable[[], list[Process]]
@@ -51,7 +51,7 @@ def until(claim: Callable[[], bool], timeout_s: float = 15.0) -> bool:
     return False
 
 
-def up(layout: Layout, options: StartOptions = ANY) -> StackFile:
+def up(layout: Layout, options: StartOptions = ANY) -> StackFileFields:
     supervisor = start_detached(layout, options, tied=True)  # a killed pytest leaves no stack
     threading.Thread(target=supervisor.wait).start()  # reaps it, whoever ends it
     return wait_until_ready(layout, supervisor, lambda _: None, timeout_s=30)
@@ -78,7 +78,7 @@ def ignores(pid: int, number: signal.Signals) -> bool:
     return bool(int(mask, 16) >> (number - 1) & 1)
 
 
-def service(layout: Layout, name: str) -> Service:
+def service(layout: Layout, name: str) -> ServiceFields:
     stack = running_stack(layout.home, layout.lock_file)
     assert stack is not None
     return next(entry for entry in stack.services if entry.name == name)
@@ -354,10 +354,10 @@ def test_a_start_that_is_watched_by_a_program_is_told_in_lines() -> None:
     """Off a terminal each change is one line on stderr, and the same is not said again at every look."""
     on = Console(file=io.StringIO(), force_terminal=False, width=100)
     entries = [
-        Service(name="broker", state="starting", log=""),
-        Service(name="gateway", state="up", log=""),
+        ServiceFields(name="broker", state="starting", log=""),
+        ServiceFields(name="gateway", state="up", log=""),
     ]
-    stack = StackFile(
+    stack = StackFileFields(
         supervisor_pid=1,
         gateway_url="",
         broker_url="",

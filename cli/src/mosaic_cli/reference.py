@@ -40,7 +40,7 @@ def no_runs_text() -> str:
     return "No runs yet. Try: ./mosaic demo"
 
 
-def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> light.Run:
+def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> light.RunFields:
     """The run that an id, an unambiguous beginning of one, a whole name, or `last` means.
 
     Raises:
@@ -75,12 +75,12 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
 
 def _candidates(
     stack: StackConnection, among: Among, page: int = reading.PAGE
-) -> Iterator[light.Run]:
+) -> Iterator[light.RunFields]:
     deleted = True if among is Among.PUT_AWAY else None
     return reading.each_run(stack, page=page, deleted=deleted)
 
 
-def _find_by_name(candidates: Iterator[light.Run], text: str) -> light.Run:
+def _find_by_name(candidates: Iterator[light.RunFields], text: str) -> light.RunFields:
     recent = list(islice(candidates, _NAMES_LOOKED_AT))
     named = [run for run in recent if run.name == text]
     if len(named) == 1:

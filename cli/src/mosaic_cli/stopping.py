@@ -13,14 +13,14 @@ STOP_RUNS_TIMEOUT_S = 120.0
 LOOK_EVERY_S = 0.3
 
 
-def live_runs(stack: StackConnection) -> list[light.Run]:
+def live_runs(stack: StackConnection) -> list[light.RunFields]:
     """Those that wait among them: what has not started needs an end too."""
     return list(
         reading.each_run(stack, state=[state.value for state in RunState if not state.is_final])
     )
 
 
-def stop_all(stack: StackConnection, live: list[light.Run]) -> list[light.Run]:
+def stop_all(stack: StackConnection, live: list[light.RunFields]) -> list[light.RunFields]:
     """Stop these runs and wait for their end, within a bound; returns those that go on."""
     deadline_s = time.monotonic() + STOP_RUNS_TIMEOUT_S
     with err.status(f"Stopping {plural(len(live), 'run')} ..."):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mosaic_cli.wording import AnyRun
     from mosaic_contracts.runs import ArtifactRow, RunSummary, RunView
 
-    AnyArtifact = ArtifactRow | light.Artifact
-    AnySummary = RunSummary | light.Summary
+    AnyArtifact = ArtifactRow | light.ArtifactFields
+    AnySummary = RunSummary | light.SummaryFields
 
 _BAD_ENDS = (RunState.FAILED, RunState.CRASHED, RunState.TIMED_OUT, RunState.INTERRUPTED)
 
@@ -62,7 +62,7 @@ def print_summary(
 
 def rows(run: "AnyRun", artifacts: "Sequence[AnyArtifact]", home: Path) -> list[tuple[str, Text]]:
     """Names and values of the summary."""
-    summary = run.summary or light.Summary()
+    summary = run.summary or light.SummaryFields()
     ended = Text(run.state.value, STATE_STYLE[run.state])
     if run.end:
         ended.append(f": {run.end.message}", "default")

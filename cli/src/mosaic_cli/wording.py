@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mosaic_client import light
     from mosaic_contracts.runs import RunView
 
-    AnyRun = RunView | light.Run
+    AnyRun = RunView | light.RunFields
 
 STATE_STYLE = {
     RunState.QUEUED: "cyan",

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from mosaic_client import AnswerInvalid, AsyncClient, Client, ExportRefused, Location
-from mosaic_contracts.plain import plain_event
+from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.stored import BatchPage, encode_page
 from mosaic_contracts.wire import (
     Batch,
@@ -94,7 +94,7 @@ def expected() -> list[dict[str, Any]]:
     pairs = [("worker", record) for record in WORKER] + [("supervisor", r) for r in SUPERVISOR]
     pairs.sort(key=lambda pair: pair[1].dt)
     batch = {name: Batch(1, RUN_ID, 1, name, 1, 1_000_000, []) for name in ("worker", "supervisor")}
-    return [plain_event(to_event(batch[name], record), SPACES) for name, record in pairs]
+    return [event_to_builtin(to_event(batch[name], record), SPACES) for name, record in pairs]
 
 
 def test_json_lines_hold_every_event_in_order_of_time(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_value_that_does_not_fit_its_space_makes_the_column_text(
     with client_of(page) as client:
         client.export(RUN_ID, tmp_path / "run", "parquet")
     written = pq.read_table(tmp_path / "run" / "step.parquet").to_pydict()["action"]
-    plain = plain_event(to_event(Batch(1, RUN_ID, 1, "worker", 1, 0, []), records[1]), spaces)
+    plain = event_to_builtin(to_event(Batch(1, RUN_ID, 1, "worker", 1, 0, []), records[1]), spaces)
     assert [json.loads(text) for text in written] == [1, plain["action"]]
 
 

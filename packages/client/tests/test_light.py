@@ -50,16 +50,16 @@ ROW = runs.EpisodeRow(
 BUCKET = runs.CurveBucket(step0=0, step1=1, n=2, min=None, max=1.0, mean=None, last=math.nan, nan=1)
 SERVICE = stack.ServiceEntry(name="gateway", state="up", log="logs/gateway.log", pid=7)
 SAMPLES: list[tuple[type[light.Light], BaseModel]] = [
-    (light.Run, SHORT),
-    (light.Run, LONG),
-    (light.Episode, ROW),
-    (light.Episode, runs.EpisodeRow(attempt=1, env=0, episode=3)),
-    (light.Metric, runs.MetricName(name="n", points=1, last_step=None, last_value=math.nan)),
-    (light.Curve, runs.Curve(run_id=RUN_ID, name="n", points=2, buckets=[BUCKET])),
-    (light.Artifact, runs.ArtifactRow(path="p", kind="video", bytes=3)),
-    (light.Status, stack.StackStatus(version="1", ready=True, broker=True, scheduler={"live": 1})),
+    (light.RunFields, SHORT),
+    (light.RunFields, LONG),
+    (light.EpisodeFields, ROW),
+    (light.EpisodeFields, runs.EpisodeRow(attempt=1, env=0, episode=3)),
+    (light.MetricFields, runs.MetricName(name="n", points=1, last_step=None, last_value=math.nan)),
+    (light.CurveFields, runs.Curve(run_id=RUN_ID, name="n", points=2, buckets=[BUCKET])),
+    (light.ArtifactFields, runs.ArtifactRow(path="p", kind="video", bytes=3)),
+    (light.StatusFields, stack.StackStatus(version="1", ready=True, broker=True, scheduler={"live": 1})),
     (
-        light.StackFile,
+        light.StackFileFields,
         stack.StackFile(
             supervisor_pid=1, gateway_url="g", broker_url="b", started_at=0.5, services=[SERVICE]
         ),
@@ -67,12 +67,12 @@ SAMPLES: list[tuple[type[light.Light], BaseModel]] = [
 ]  # fmt: skip
 PAIRS: list[tuple[type[light.Light], type[BaseModel]]] = [
     *((kind, type(model)) for kind, model in SAMPLES),
-    (light.Spec, RunSpec),
-    (light.End, runs.RunEnd),
-    (light.Progress, runs.Progress),
-    (light.Summary, runs.RunSummary),
-    (light.Bucket, runs.CurveBucket),
-    (light.Service, stack.ServiceEntry),
+    (light.SpecFields, RunSpec),
+    (light.EndFields, runs.RunEnd),
+    (light.ProgressFields, runs.Progress),
+    (light.SummaryFields, runs.RunSummary),
+    (light.BucketFields, runs.CurveBucket),
+    (light.ServiceFields, stack.ServiceEntry),
 ]
 
 
@@ -110,7 +110,7 @@ def test_values_are_those_of_the_contract(kind: type[light.Light], model: BaseMo
     assert_equal(found, model)
     assert type(model).model_validate(found.plain()).model_dump_json() == model.model_dump_json()
     if isinstance(model, runs.RunView):
-        assert isinstance(found, light.Run)
+        assert isinstance(found, light.RunFields)
         assert (found.step, found.total_steps) == (model.step, model.total_steps)
 
 

@@ -24,7 +24,7 @@ from mosaic_client import (
     StackUnreachable,
     WaitTimedOut,
 )
-from mosaic_client.live import Follower
+from mosaic_client.live import FollowState
 from mosaic_contracts.live import SUBPROTOCOL_JSON, Ended, Events, RunChanged
 from mosaic_contracts.runs import EventPage
 
@@ -220,7 +220,7 @@ def test_patience_has_an_end() -> None:
 
 def test_from_now_begins_at_the_snapshot() -> None:
     """Without a cursor the joint is where it begins, also for the connection after the next loss."""
-    follower = Follower(run_id=RUN_ID, cursor=None, types=None)
+    follower = FollowState(run_id=RUN_ID, cursor=None, types=None)
     run = {"name": "a", "state": "running", "revision": 1, "created_at": "2026-01-01T00:00:00Z"}
     spec = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"}
     run |= {"run_id": RUN_ID, "run_dir": "r", "spec": spec}
@@ -351,7 +351,7 @@ async def test_a_state_is_known_while_events_wait_in_a_loop() -> None:
 
 def test_an_older_state_is_left_out() -> None:
     """States are ordered by revision, and within one by the age that the stack reports."""
-    follower = Follower(RUN_ID, "", None)
+    follower = FollowState(RUN_ID, "", None)
     assert isinstance(follower.take(state(2, 5.0)), RunChanged)
     assert follower.take(state(2, 4.0)) is None
     assert isinstance(follower.take(state(2, 5.0)), RunChanged)

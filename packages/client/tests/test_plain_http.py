@@ -13,15 +13,15 @@ import httpx
 import pytest
 
 from mosaic_client import Location, StackUnreachable
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call, Query
-from mosaic_client.faults import Stage, TransportFault
+from mosaic_client.faults import FaultStage, TransportFault
 from mosaic_client.full_http import FullHttp
 from mosaic_client.plain_http import PlainHttp
 from mosaic_client.stack_connection import StackConnection, headers_of
 
 
-def text(answer: Answer) -> str:
+def text(answer: HttpAnswer) -> str:
     return answer.text
 
 
@@ -188,7 +188,7 @@ def test_a_broken_connection_is_a_fault_of_its_stage(act: Callable[[socket.socke
         http = PlainHttp(location, {})
         with pytest.raises(TransportFault) as told:
             http.exchange(Call("POST", "/x", text))
-        assert told.value.stage is Stage.HUNG_UP
+        assert told.value.stage is FaultStage.HUNG_UP
 
 
 def test_an_answer_that_does_not_come_in_time_is_one_that_takes_too_long() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic_contracts.merge import Part, merge_in_time
+from mosaic_contracts.merge import BatchSlice, merge_in_time
 from mosaic_contracts.wire import Batch, Log, Record
 
 RUN = "01K5ZZZZZZZZZZZZZZZZZZZZZZ"
@@ -11,7 +11,7 @@ SOURCES = ("worker", "supervisor")
 Gaps = list[list[list[int]]]
 
 
-def parts_of(source: str, batches: list[list[int]]) -> list[Part]:
+def parts_of(source: str, batches: list[list[int]]) -> list[BatchSlice]:
     """Batches of one source whose records lie so many microseconds behind each other."""
     parts, seq, at_us = [], 0, 0
     for gaps in batches:
@@ -21,11 +21,11 @@ def parts_of(source: str, batches: list[list[int]]) -> list[Part]:
             seq += 1
             at_us += gap
             records.append(Log(seq, at_us - t0_us, "info", source))
-        parts.append(Part(Batch(1, RUN, 1, source, records[0].seq, t0_us, records), records))
+        parts.append(BatchSlice(Batch(1, RUN, 1, source, records[0].seq, t0_us, records), records))
     return parts
 
 
-def spread(parts: list[Part]) -> list[tuple[int, str, int]]:
+def spread(parts: list[BatchSlice]) -> list[tuple[int, str, int]]:
     """Time, source and seq of each record."""
     return [(p.batch.t0_us + r.dt, p.batch.source, r.seq) for p in parts for r in p.records]
 

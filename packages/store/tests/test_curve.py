@@ -17,7 +17,7 @@ from mosaic_contracts.wire import (
     encode_record,
     join_batch,
 )
-from mosaic_store import MetricUnknown, Reader, StreamCursor, Writer, read_batch
+from mosaic_store import MetricNotStored, Reader, StreamCursor, Writer, read_batch
 from mosaic_store.points import reduce_values
 from mosaic_store.testing import RUN_ID
 
@@ -140,7 +140,7 @@ def test_few_points_are_not_reduced(writer: Writer, reader: Reader) -> None:
 
 def test_unknown_metric_is_told(filled: Reader) -> None:
     """A metric that is not there is an error with words, not an empty plot."""
-    with pytest.raises(MetricUnknown, match="has no metric 'nothing'"):
+    with pytest.raises(MetricNotStored, match="has no metric 'nothing'"):
         filled.curve(RUN_ID, "nothing")
 
 

@@ -29,7 +29,7 @@ from mosaic_contracts.wire import (
     join_batch,
 )
 from mosaic_store import (
-    EpisodeUnknown,
+    EpisodeNotStored,
     Quarantined,
     Reader,
     StoredBatch,
@@ -147,7 +147,7 @@ def test_every_event_is_strict_json_and_fits_the_contract(writer: Writer, reader
     for event in page.events:
         event_adapter.validate_python(event)
         json.loads(strict_json(event), parse_constant=pytest.fail)
-        assert strict_json(reader.plain_event(RUN_ID, event)) == strict_json(event)
+        assert strict_json(reader.event_to_builtin(RUN_ID, event)) == strict_json(event)
     json.loads(page.model_dump_json(), parse_constant=pytest.fail)
     start, first, second = page.events[1:4]
     assert start["observation"] == [[0.0, 0.0], [0.0, 0.0]]
@@ -164,7 +164,7 @@ def test_steps_of_an_episode(filled: Reader) -> None:
     assert [event["step"] for event in events[1:]] == list(range(1, 18))
     assert {event["episode"] for event in events} == {20}
     for unknown in ((1, 0, 50), (2, 0, 0), (1, 1, 0), (2**70, 0, 0)):
-        with pytest.raises(EpisodeUnknown, match="list its episodes"):
+        with pytest.raises(EpisodeNotStored, match="list its episodes"):
             filled.steps(RUN_ID, *unknown)
 
 
@@ -228,7 +228,7 @@ def test_episodes_that_were_not_sent_are_counted_as_played(writer: Writer, reade
     writer.apply([batch([ended(4, 0, 7), ended(5, 1, 5)])], StreamCursor("one", 2))
     summary = reader.summary(RUN_ID)
     assert (summary.episodes, summary.episodes_played) == (5, 17)
-    assert reader.standings()[RUN_ID].episodes == 17
+    assert reader.run_marks()[RUN_ID].episodes == 17
 
 
 def test_all_episodes_are_no_sample(filled: Reader) -> None:
@@ -267,7 +267,7 @@ def test_a_span_is_the_workers_own(writer: Writer, reader: Reader) -> None:
     assert (summary.last_t or 0) - (summary.first_t or 0) > 3600
 
 
-def test_standings_say_the_same_as_summaries(writer: Writer, reader: Reader) -> None:
+def test_run_marks_say_the_same_as_summaries(writer: Writer, reader: Reader) -> None:
     """What the run list is sorted by is, for every run at once, what each summary says."""
     other = "01JGXSYNTHET1CRVN000000001"
     stored = [
@@ -276,11 +276,11 @@ def test_standings_say_the_same_as_summaries(writer: Writer, reader: Reader) -> 
         for m in messages(last, 100, run_id=run_id)
     ]
     writer.apply(stored, CURSOR)
-    standings = reader.standings()
-    assert sorted(standings) == [RUN_ID, other]
-    for run_id, standing in standings.items():
+    marks = reader.run_marks()
+    assert sorted(marks) == [RUN_ID, other]
+    for run_id, mark in marks.items():
         summary = reader.summary(run_id).model_dump()
-        assert standing._asdict() == {name: summary[name] for name in standing._fields}
+        assert mark._asdict() == {name: summary[name] for name in mark._fields}
     assert reader.event_count() == 1151
 
 

@@ -140,7 +140,7 @@ def test_store_of_version_1_gets_its_played_episodes(path: Path) -> None:
     db.close()
     with open_writer(path), open_reader(path) as reader:
         assert reader.summary(RUN_ID).episodes_played == 50
-        assert reader.standings()["other"].episodes == 4 * 10**18
+        assert reader.run_marks()["other"].episodes == 4 * 10**18
 
 
 def test_deleted_run_leaves_no_row_behind(path: Path) -> None:

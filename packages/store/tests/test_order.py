@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mosaic_contracts.plain import plain_event
+from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.wire import Batch, to_event
 from mosaic_store import Reader, StreamCursor, open_reader, open_writer, read_batch, strict_json
 from mosaic_store.testing import METRIC, RUN_ID, SPACES, T0_US, message, record_at
@@ -24,7 +24,7 @@ def expected(seqs: set[int]) -> list[bytes]:
     """The events of these seqs as the reader must give them."""
     batch = Batch(1, RUN_ID, 1, "worker", 1, T0_US, [])
     events = (to_event(batch, record_at(seq)) for seq in sorted(seqs))
-    return [strict_json(plain_event(event, SPACES)) for event in events]
+    return [strict_json(event_to_builtin(event, SPACES)) for event in events]
 
 
 def store(folder: str, transactions: list[list[Range]]) -> Reader:

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mosaic_gateway.connections import Connections, Limits, limits_for
+from mosaic_gateway.connections import ConnectionLimits, Connections, limits_for
 from mosaic_gateway.monitoring.log_budget import LogBudget
 from mosaic_gateway.server import bind, make_server
 from mosaic_servicekit.testing import free_port
@@ -107,7 +107,7 @@ async def until(holds: Any, timeout_s: float = 5.0) -> None:
 
 
 @asynccontextmanager
-async def serving(limits: Limits) -> AsyncIterator[tuple[int, Connections]]:
+async def serving(limits: ConnectionLimits) -> AsyncIterator[tuple[int, Connections]]:
     """A server of this process whose path /known stands in for a request with the token."""
     connections = Connections(limits)
 
@@ -161,7 +161,7 @@ async def trickle(writer: asyncio.StreamWriter, text: bytes) -> None:
 )
 async def test_a_connection_without_a_token_lives_for_seconds(sent: bytes) -> None:
     """Silence, half a head and bytes one after the other end with the deadline, whatever comes meanwhile."""
-    async with serving(Limits(10, 10, 4, anonymous_s=0.6)) as (port, connections):
+    async with serving(ConnectionLimits(10, 10, 4, anonymous_s=0.6)) as (port, connections):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         sending = asyncio.create_task(trickle(writer, sent))
         began = time.monotonic()
@@ -179,7 +179,7 @@ async def test_a_connection_without_a_token_lives_for_seconds(sent: bytes) -> No
 
 async def test_a_connection_with_the_token_outlives_the_deadline() -> None:
     """Once a request has shown the token, its connection has no deadline; closed, it is counted no more."""
-    async with serving(Limits(10, 10, 4, anonymous_s=1.0)) as (port, connections):
+    async with serving(ConnectionLimits(10, 10, 4, anonymous_s=1.0)) as (port, connections):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for _ in range(3):
             writer.write(KNOWN)
@@ -192,7 +192,7 @@ async def test_a_connection_with_the_token_outlives_the_deadline() -> None:
 
 async def test_a_websocket_is_counted_until_it_is_closed() -> None:
     """A connection that became a WebSocket has its place among those with the token, and gives it back."""
-    async with serving(Limits(10, 10, 4, anonymous_s=1.0)) as (port, connections):
+    async with serving(ConnectionLimits(10, 10, 4, anonymous_s=1.0)) as (port, connections):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(
             b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -207,7 +207,7 @@ async def test_a_websocket_is_counted_until_it_is_closed() -> None:
 
 async def test_the_oldest_without_a_token_goes_first() -> None:
     """One more than may be open: the oldest is closed, the newest is served."""
-    async with serving(Limits(3, 10, 1, anonymous_s=60)) as (port, connections):
+    async with serving(ConnectionLimits(3, 10, 1, anonymous_s=60)) as (port, connections):
         opened = []
         for number in range(5):
             opened.append(await asyncio.open_connection("127.0.0.1", port))
@@ -224,7 +224,7 @@ async def test_the_oldest_without_a_token_goes_first() -> None:
 
 async def test_those_with_the_token_are_bounded_too() -> None:
     """Beyond their limit a request is refused, and served again once another connection is closed."""
-    async with serving(Limits(4, 2, 4, anonymous_s=60)) as (port, connections):
+    async with serving(ConnectionLimits(4, 2, 4, anonymous_s=60)) as (port, connections):
         opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
         answers = []
         for reader, writer in opened:

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from mosaic_contracts.wire import ENCODING_ZSTD, BatchHead, Episode, encode_record, join_batch
 from mosaic_gateway.runs.query import (
     Order,
-    Place,
-    SortKey,
+    RunSortKey,
+    SortPosition,
     arrange,
-    format_place,
+    format_position,
     is_behind,
-    parse_place,
-    place_of,
+    parse_position,
+    position_of,
 )
 from mosaic_store.testing import Message
 
@@ -127,7 +127,7 @@ async def test_filters_reach_the_scheduler(gateway: Any, peers: Any, record: Any
         "environment": ["ALE/Pong-v5"], "kind": ["train"], "tag": ["ä b", "x"], "text": "50% _é",
         "parent": run_id_of(0),
     }  # fmt: skip
-    for key in SortKey:
+    for key in RunSortKey:
         await numbers(gateway, sort=key.value, **filters)
         asked = peers.asked[-1].model_dump()
         assert {name: asked[f"{name}s"] for name in filters if f"{name}s" in asked} == {
@@ -143,7 +143,7 @@ async def test_filters_reach_the_scheduler(gateway: Any, peers: Any, record: Any
 
 async def test_what_makes_no_sense_is_refused(gateway: Any, peers: Any) -> None:
     """Filters out of range and cursors of another order have their codes, and never reach the scheduler."""
-    by_name = format_place(place_of(run_id_of(1), "a"), SortKey.NAME, Order.ASCENDING)
+    by_name = format_position(position_of(run_id_of(1), "a"), RunSortKey.NAME, Order.ASCENDING)
     for query, code in [
         ({"sort": "speed"}, "request_invalid"),
         ({"order": "up"}, "request_invalid"),
@@ -175,9 +175,9 @@ async def test_what_makes_no_sense_is_refused(gateway: Any, peers: Any) -> None:
 )
 def test_a_cursor_keeps_its_place_exactly(order: Order, value: float | None) -> None:
     """Values are read back from a cursor as they were, to the last bit."""
-    place = place_of(run_id_of(1), value)
-    text = format_place(place, SortKey.STEPS, order)
-    assert parse_place(text, SortKey.STEPS, order) == place
+    place = position_of(run_id_of(1), value)
+    text = format_position(place, RunSortKey.STEPS, order)
+    assert parse_position(text, RunSortKey.STEPS, order) == place
     assert text.isascii()
     assert text.replace("-", "").replace("_", "").isalnum()
 
@@ -191,25 +191,27 @@ def test_pages_put_together_are_the_whole_order(
     values: list[float | None], order: Order, limit: int
 ) -> None:
     """For any values, going on behind each page's last run gives every run once, in the order of the whole."""
-    places = [place_of(run_id_of(number), value) for number, value in enumerate(values)]
+    places = [position_of(run_id_of(number), value) for number, value in enumerate(values)]
     whole = arrange(places, order)
     assert sorted(whole, key=lambda place: place.run_id) == places
     numbers = [place.value for place in whole if isinstance(place.value, float)]
     assert numbers == sorted(numbers, reverse=order is Order.DESCENDING)
     assert all(place.value is None for place in whole[len(numbers) :])
-    seen: list[Place] = []
+    seen: list[SortPosition] = []
     while rest := [place for place in whole if not seen or is_behind(place, seen[-1], order)]:
         page = rest[:limit]
         seen += [
             *page[:-1],
-            parse_place(format_place(page[-1], SortKey.STEPS, order), SortKey.STEPS, order),
+            parse_position(
+                format_position(page[-1], RunSortKey.STEPS, order), RunSortKey.STEPS, order
+            ),
         ]
     assert seen == whole
 
 
 def test_nan_is_no_value() -> None:
     """A run whose value is NaN stands with those that have none."""
-    places = [place_of(run_id_of(n), value) for n, value in enumerate([math.nan, 1.0, None])]
+    places = [position_of(run_id_of(n), value) for n, value in enumerate([math.nan, 1.0, None])]
     assert [place.run_id for place in arrange(places, Order.ASCENDING)] == [
         run_id_of(1),
         run_id_of(2),

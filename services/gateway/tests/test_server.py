@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mosaic_gateway.errors import PortTaken
+from mosaic_gateway.errors import AddressTaken
 from mosaic_gateway.server import bind, make_server
 from mosaic_servicekit.testing import free_port
 
@@ -62,7 +62,7 @@ def test_a_port_that_is_taken_is_named() -> None:
     port = free_port()
     listener = bind(port)
     began = time.monotonic()
-    with pytest.raises(PortTaken, match=f"port {port}.*MOSAIC_GATEWAY_PORT"):
+    with pytest.raises(AddressTaken, match=f"port {port}.*MOSAIC_GATEWAY_PORT"):
         bind(port)
     assert time.monotonic() - began < 1
     listener.close()

@@ -10,7 +10,7 @@ from mosaic_contracts.live import SUBPROTOCOL_MSGPACK
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord, RunSummary, RunView
 from mosaic_gateway.errors import store_unavailable
-from mosaic_gateway.live.client import Client
+from mosaic_gateway.live.client import LiveClient
 from mosaic_gateway.live.hub import SUMMARY_S, Hub
 from mosaic_gateway.live.wire_format import FORMATS
 from mosaic_gateway.runs.rate import RateTracker
@@ -80,7 +80,7 @@ def hub(store: Store) -> Hub:
 async def telling(hub: Hub) -> tuple[Listener, list[asyncio.Task[None]]]:
     """Start both lanes with one client."""
     listener = Listener()
-    hub._clients.add(cast("Client", listener))
+    hub._clients.add(cast("LiveClient", listener))
     return listener, [
         asyncio.create_task(lane()) for lane in (hub._tell_states, hub._tell_progress)
     ]

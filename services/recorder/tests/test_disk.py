@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mosaic_recorder.disk import DiskGuard, free_bytes
-from mosaic_recorder.errors import DiskLow
+from mosaic_recorder.errors import DiskReserveReached
 from mosaic_recorder.testing import (
     Publisher,
     RecorderProcess,
@@ -32,7 +32,7 @@ def test_guard_raises_below_the_reserve_and_takes_up_above_it(tmp_path: Path) ->
     guard = DiskGuard(tmp_path, 1000, lambda _: free.pop(0))
     guard.check()
     for _ in range(2):
-        with pytest.raises(DiskLow, match="MOSAIC_DISK_RESERVE_BYTES"):
+        with pytest.raises(DiskReserveReached, match="MOSAIC_DISK_RESERVE_BYTES"):
             guard.check()
     guard.check()
     guard.check()

@@ -8,7 +8,7 @@ import zstandard
 
 from mosaic_contracts import subjects
 from mosaic_contracts.wire import BATCH_HEADER, ENCODING_HEADER, BatchHead
-from mosaic_recorder.intake import Arrival, read_arrival
+from mosaic_recorder.decode import Arrival, decode
 from mosaic_recorder.testing import Publisher, RecorderProcess, ask_status, wait_events, wait_status
 from mosaic_servicekit.bus import Bus
 from mosaic_store import Quarantined, StoredBatch
@@ -27,9 +27,9 @@ def arrival(m: Message, **changes: Any) -> Arrival:
 
 def test_good_message_is_a_batch() -> None:
     """The message that the cases below spoil is good itself, with and without its header."""
-    assert isinstance(read_arrival(arrival(message(1, 5)), 0), StoredBatch)
+    assert isinstance(decode(arrival(message(1, 5)), 0), StoredBatch)
     bare = arrival(message(1, 5), headers={ENCODING_HEADER: "zstd"})
-    assert isinstance(read_arrival(bare, 0), StoredBatch)
+    assert isinstance(decode(bare, 0), StoredBatch)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_good_message_is_a_batch() -> None:
 )
 def test_spoilt_message_is_set_aside(spoilt: Arrival, reason: str) -> None:
     """Whatever is wrong with a message, it is set aside with a reason that names it, and never raises."""
-    read = read_arrival(spoilt, 7)
+    read = decode(spoilt, 7)
     assert isinstance(read, Quarantined)
     assert reason in read.reason
     assert (read.payload, read.at_us) == (spoilt.payload, 7)

@@ -11,7 +11,7 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import Committed, CommittedRequest, RunRequest
 from mosaic_contracts.stack_files import REFUSED_EVENT, SERVICE_REFUSED
 from mosaic_recorder.announcer import INTERVAL_S, Announcer
-from mosaic_recorder.stream import Start, StreamState, start_of
+from mosaic_recorder.stream import ReadStart, StreamState, read_start
 from mosaic_recorder.testing import (
     Publisher,
     RecorderProcess,
@@ -41,9 +41,9 @@ STATE = StreamState("2026-01-01T00:00:00", "SERVER1", 90, 120)
 )
 def test_where_reading_starts(cursor: StreamCursor | None, seq: int, healed: str | None) -> None:
     """Behind the cursor, unless the stream may hold something else there than the cursor knows."""
-    start = start_of(cursor, STATE)
+    start = read_start(cursor, STATE)
     assert start.seq == seq
-    assert start == Start(seq, None) if healed is None else healed in str(start.healed)
+    assert start == ReadStart(seq, None) if healed is None else healed in str(start.healed)
 
 
 def test_announcer_tells_often_enough_and_always_at_last() -> None:

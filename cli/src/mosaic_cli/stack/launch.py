@@ -16,7 +16,7 @@ from mosaic_cli.stack.private import open_log
 from mosaic_cli.stack.service_log import last_message, log_tail, rotate
 from mosaic_cli.stack.start_options import EXIT_ALREADY_UP, STACK_REFUSED, StartOptions
 from mosaic_cli.stack.state import earlier_stack, end_strays, running_stack
-from mosaic_client.light import StackFile
+from mosaic_client.light import StackFileFields
 from mosaic_contracts.interpreter import python_module
 
 READY_TIMEOUT_S = 90.0
@@ -29,7 +29,7 @@ DOWN_TIMEOUT_S = 90.0
 MANY_RESTARTS = 5
 """A service that crashed so often before the stack was ever ready will not get better by waiting."""
 
-Watch = Callable[[StackFile | None], None]
+Watch = Callable[[StackFileFields | None], None]
 """Gets each look at the stack; None while no supervisor has written anything."""
 
 
@@ -74,7 +74,7 @@ def wait_until_ready(
     supervisor: "subprocess.Popen[bytes] | None",
     watch: Watch,
     timeout_s: float = READY_TIMEOUT_S,
-) -> StackFile:
+) -> StackFileFields:
     """Wait until every service answers; `watch` gets each state on the way.
 
     Raises:
@@ -92,9 +92,9 @@ def _wait_until_ready(
     supervisor: "subprocess.Popen[bytes] | None",
     watch: Watch,
     timeout_s: float,
-) -> StackFile:
+) -> StackFileFields:
     deadline_s = time.monotonic() + timeout_s
-    stack: StackFile | None = None
+    stack: StackFileFields | None = None
     while time.monotonic() < deadline_s:
         if supervisor is not None and (code := supervisor.poll()) is not None:
             if code != EXIT_ALREADY_UP:
@@ -149,7 +149,7 @@ def _refusal(log: Path, code: int | None) -> str:
     return f"The supervisor {ended} before the stack was ready. Its log, {log}:\n  {tail}"
 
 
-def _not_ready(layout: Layout, stack: StackFile | None, timeout_s: float) -> str:
+def _not_ready(layout: Layout, stack: StackFileFields | None, timeout_s: float) -> str:
     if stack is None:
         return (
             f"No supervisor of {layout.home} said within {timeout_s:.0f} s how it is. Its log is "

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from mosaic_cli.stack.service_states import BACKING_OFF, STARTING, STOPPED, UP
 from mosaic_cli.wording import duration
-from mosaic_client.light import StackFile
+from mosaic_client.light import StackFileFields
 
 REMIND_EVERY_S = 10.0
 _STILL = {STARTING: "starting", BACKING_OFF: "ended, is tried again", STOPPED: "comes next"}
@@ -39,7 +39,7 @@ class StartDisplay:
         if self._status is not None:
             self._status.stop()
 
-    def show(self, stack: StackFile | None) -> None:
+    def show(self, stack: StackFileFields | None) -> None:
         """Show how it is now."""
         words = waiting_for(stack)
         if self._status is not None:
@@ -53,7 +53,7 @@ class StartDisplay:
         self._console.print(f"Starting the stack: {words}{waited}", markup=False, soft_wrap=True)
 
 
-def waiting_for(stack: StackFile | None) -> str:
+def waiting_for(stack: StackFileFields | None) -> str:
     """What is not there yet, in words."""
     if stack is None:
         return "waiting for its supervisor"

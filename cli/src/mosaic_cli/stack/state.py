@@ -16,14 +16,14 @@ from mosaic_contracts.stack_files import STACK_FILE
 STRAY_TERM_S = 5.0
 
 
-class KeptService(light.Service):
+class KeptService(light.ServiceFields):
     """An entry of stack.json with what is needed to recognise the process later."""
 
     start_ticks: int | None = None
     program: str = ""
 
 
-class KeptStack(light.StackFile):
+class KeptStack(light.StackFileFields):
     """The whole of stack.json; `mosaic_contracts.stack.StackFile` is what others may rely on."""
 
     v: int = 1

@@ -19,7 +19,7 @@ from mosaic_client import light, reading
 from mosaic_client.stack_connection import StackConnection
 
 if TYPE_CHECKING:
-    from mosaic_contracts.mind import Look, Mind
+    from mosaic_contracts.decisions import DecisionStep, MentalState
 
 _FURTHER = 20
 _MOST_CHANGES = 6
@@ -38,7 +38,7 @@ def beliefs(
     json: option.Json = False,
 ) -> None:
     """Show, step by step, what an agent believed and intended, which plan it followed and how sure it was."""
-    from mosaic_contracts.mind import look_at
+    from mosaic_contracts.decisions import decision_steps
 
     with open_stack() as stack:
         view = find_run(stack, run)
@@ -48,7 +48,7 @@ def beliefs(
             (e["data"] for e in reading.each_event(stack, run_id, ["config"])), {}
         )
         steps = reading.steps(stack, run_id, row.attempt, env, row.episode)
-        looks, first = look_at(config, _extras(stack, run_id, row, steps), steps, env)
+        looks, first = decision_steps(config, _extras(stack, run_id, row, steps), steps, env)
     if not looks:
         raise NothingFound(
             f"No steps of episode {row.episode} are stored. "
@@ -69,7 +69,7 @@ def beliefs(
 
 def _find_episode(
     stack: StackConnection, run_id: str, wanted: int | None, env: int
-) -> light.Episode:
+) -> light.EpisodeFields:
     newest = None
     for row in reading.episodes(stack, run_id, "newest", sys.maxsize):
         if row.env != env or (wanted is not None and row.episode != wanted):
@@ -86,10 +86,10 @@ def _find_episode(
 
 
 def _extras(
-    stack: StackConnection, run_id: str, row: light.Episode, steps: list[dict[str, Any]]
+    stack: StackConnection, run_id: str, row: light.EpisodeFields, steps: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """What agents said up to the episode's end, and a little further: `policy.choices` comes behind the last step."""
-    from mosaic_contracts.mind import TYPES
+    from mosaic_contracts.decisions import TYPES
 
     last = max((step["seq"] for step in steps), default=0)
     further = _FURTHER
@@ -103,10 +103,10 @@ def _extras(
 
 
 def _print(
-    row: light.Episode,
-    looks: "list[Look]",
+    row: light.EpisodeFields,
+    looks: "list[DecisionStep]",
     config: dict[str, Any],
-    first: "Mind",
+    first: "MentalState",
     *,
     has_ended: bool,
 ) -> None:
@@ -141,25 +141,25 @@ def _print(
     _print_policy(config, first)
 
 
-def _place(look: "Look") -> str:
+def _place(look: "DecisionStep") -> str:
     if look.cell is None:
         return "-" if look.state is None else str(look.state)
     return f"{look.cell[0]},{look.cell[1]} {look.kind}"
 
 
-def _changes(look: "Look") -> str:
+def _changes(look: "DecisionStep") -> str:
     changes = [f"+{belief}" for belief in look.added] + [f"-{belief}" for belief in look.removed]
     more = len(changes) - _MOST_CHANGES
     shown = " ".join(changes[:_MOST_CHANGES])
     return f"{shown} and {more} more" if more > 0 else shown or "-"
 
 
-def _print_policy(config: dict[str, Any], first: "Mind") -> None:
+def _print_policy(config: dict[str, Any], first: "MentalState") -> None:
     """The policy as it was last told before the episode."""
     if not config.get("grid") or first.values is None:
         return
+    from mosaic_contracts.decisions import policy_rows
     from mosaic_contracts.grid import Grid
-    from mosaic_contracts.mind import policy_rows
 
     grid = Grid.model_validate(config["grid"])
     if grid.states_per_cell > 1:

@@ -109,7 +109,7 @@ def _gone_text(run_id: str, now: bool) -> str:
     return f"{run_id} is archived. `./mosaic restore {run_id}` brings it back within a day."
 
 
-def _ask(views: list[light.Run]) -> None:
+def _ask(views: list[light.RunFields]) -> None:
     """Deleting for good is asked for on a terminal; a script has said what it wants."""
     if not sys.stdin.isatty():
         return

@@ -63,7 +63,7 @@ def play(
         accompany(client, started, detach, json)
 
 
-def find_checkpoint(stack: StackConnection, run: light.Run, text: str) -> str:
+def find_checkpoint(stack: StackConnection, run: light.RunFields, text: str) -> str:
     """Path of a run's checkpoint by what a person calls it.
 
     Raises:
@@ -80,6 +80,6 @@ def find_checkpoint(stack: StackConnection, run: light.Run, text: str) -> str:
     raise NothingFound(f"{run.run_id} has no checkpoint {text!r}. {hint} {has}".replace("  ", " "))
 
 
-def _names(row: light.Artifact) -> set[str]:
+def _names(row: light.ArtifactFields) -> set[str]:
     path = PurePosixPath(row.path)
     return {row.path, path.name, path.stem, str(row.step)}

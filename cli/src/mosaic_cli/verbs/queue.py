@@ -86,7 +86,7 @@ def _change(runs: list[str], json: bool, words: str, **changes: Any) -> None:
         say(f"{view.run_id} {words}{place}.")
 
 
-def _table(waiting: Sequence[light.Run], now: datetime) -> Table:
+def _table(waiting: Sequence[light.RunFields], now: datetime) -> Table:
     table = Table(box=None, pad_edge=False, caption_justify="left")
     table.add_column("PLACE", justify="right")
     table.add_column("RUN", no_wrap=True)
@@ -110,6 +110,6 @@ def _table(waiting: Sequence[light.Run], now: datetime) -> Table:
     return table
 
 
-def _gpus(run: light.Run) -> str:
+def _gpus(run: light.RunFields) -> str:
     memory_mb = run.spec.gpu_memory_mb
     return f"{run.spec.gpus}" if memory_mb is None else f"{run.spec.gpus} x {memory_mb:,} MiB"

@@ -144,7 +144,9 @@ def _say_down(was_up: bool, stopped: list[str], going_on: list[str], waiting: li
         say(f"{plural(len(waiting), 'run')} in the queue will start with the next stack.")
 
 
-def start_and_wait(layout: Layout, options: StartOptions, *, tied: bool = False) -> light.StackFile:
+def start_and_wait(
+    layout: Layout, options: StartOptions, *, tied: bool = False
+) -> light.StackFileFields:
     """Start a detached stack and show on stderr how it comes up.
 
     Raises:
@@ -177,7 +179,7 @@ def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> Non
     with Live(Text("Starting the stack ..."), console=err, refresh_per_second=4) as live:
         shown_restarts: dict[str, int] = {}
 
-        def watch(stack: light.StackFile) -> None:
+        def watch(stack: light.StackFileFields) -> None:
             for service in stack.services:
                 if service.restarts > shown_restarts.get(service.name, 0):
                     live.console.print(
@@ -198,7 +200,7 @@ def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> Non
     say("The stack is down.")
 
 
-def _print_ready(stack: light.StackFile) -> None:
+def _print_ready(stack: light.StackFileFields) -> None:
     out.print(Text.assemble("MOSAIC is up at ", (stack.gateway_url, "bold")))
     for command, words in (
         ("./mosaic run cleanrl ppo CartPole-v1", "train an agent"),
@@ -214,7 +216,7 @@ def _say_what_is_named() -> None:
         say(f"MOSAIC_URL is set: the other verbs talk to {elsewhere_url()} and not to this stack.")
 
 
-def _say_already_up(stack: light.StackFile, json: bool) -> None:
+def _say_already_up(stack: light.StackFileFields, json: bool) -> None:
     if json:
         emit(stack)
     word = "is up" if stack.ready else "is starting"
@@ -222,7 +224,7 @@ def _say_already_up(stack: light.StackFile, json: bool) -> None:
     _say_what_is_named()
 
 
-def _live_runs(patience_s: float) -> list[light.Run] | None:
+def _live_runs(patience_s: float) -> list[light.RunFields] | None:
     """The runs that live; None when the stack does not say within `patience_s`: it is broken, or very busy."""
     deadline_s = time.monotonic() + patience_s
     while True:

@@ -54,7 +54,7 @@ def status(json: option.Json = False) -> None:
         raise typer.Exit(ExitCode.NO_STACK)
 
 
-def services_table(stack: "StackFile | light.StackFile") -> RenderableType:
+def services_table(stack: "StackFile | light.StackFileFields") -> RenderableType:
     """The services of a stack, one a row."""
     table = Table(box=None, pad_edge=False)
     for heading in ("SERVICE", "STATE", "PID", "RESTARTS", "LAST EXIT", "LOG"):
@@ -80,7 +80,7 @@ def services_table(stack: "StackFile | light.StackFile") -> RenderableType:
     return Group(head, table)
 
 
-def _ask_stack(layout: Layout) -> tuple[light.Status | None, list[LoneRun], str]:
+def _ask_stack(layout: Layout) -> tuple[light.StatusFields | None, list[LoneRun], str]:
     answer = None
     try:
         with open_stack() as stack:
@@ -90,7 +90,7 @@ def _ask_stack(layout: Layout) -> tuple[light.Status | None, list[LoneRun], str]
         return answer, [], str(error)
 
 
-def _print_status(answer: light.Status | None, reason: str) -> None:
+def _print_status(answer: light.StatusFields | None, reason: str) -> None:
     if answer is None:
         say(f"The gateway gives no answer: {reason}")
         return

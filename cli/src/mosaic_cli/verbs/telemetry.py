@@ -87,9 +87,9 @@ def episodes(
     say_how_many(view, len(rows), oldest=oldest)
 
 
-def say_how_many(view: light.Run, shown: int, *, oldest: bool) -> None:
+def say_how_many(view: light.RunFields, shown: int, *, oldest: bool) -> None:
     """Say which part of the episodes was shown, where that is not all."""
-    summary = view.summary or light.Summary()
+    summary = view.summary or light.SummaryFields()
     recorded = max(summary.episodes, shown)
     sample = ""
     if summary.is_sample:
@@ -129,7 +129,7 @@ def metrics(
         _print_curve(reading.curve(stack, run_id, tag, buckets), wide)
 
 
-def _no_metric(view: light.Run, tag: str, names: list[str]) -> NothingFound:
+def _no_metric(view: light.RunFields, tag: str, names: list[str]) -> NothingFound:
     if names:
         listing = "All of them: " + ", ".join(names[:ALL_NAMED]) + "."
         if len(names) > ALL_NAMED:
@@ -138,7 +138,7 @@ def _no_metric(view: light.Run, tag: str, names: list[str]) -> NothingFound:
     return NothingFound(f"{view.run_id} has no metric stored{_yet(view)}.")
 
 
-def _yet(view: light.Run) -> str:
+def _yet(view: light.RunFields) -> str:
     if view.state.is_final:
         return ""
     first = view.first_event_at is None
@@ -165,7 +165,7 @@ def _event_line(event: dict[str, Any]) -> str:
     return f"{event['attempt']}.{event['source']}.{event['seq']:<8} {event['type']:<14} {json_line(rest)}"
 
 
-def _episode_table(rows: list[light.Episode], view: light.Run) -> Table:
+def _episode_table(rows: list[light.EpisodeFields], view: light.RunFields) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("EPISODE", "ENV", "LENGTH", "RETURN", "AT STEP", "RECORDED"):
         table.add_column(heading, justify="right")
@@ -183,13 +183,13 @@ def _episode_table(rows: list[light.Episode], view: light.Run) -> Table:
     return table
 
 
-def _episode_end(row: light.Episode, view: light.Run) -> str:
+def _episode_end(row: light.EpisodeFields, view: light.RunFields) -> str:
     if row.length is None:
         return open_episode_text(has_ended=view.state.is_final)
     return "terminated" if row.terminated else "truncated" if row.truncated else "ended"
 
 
-def _list_metrics(stack: StackConnection, view: light.Run, json: bool) -> None:
+def _list_metrics(stack: StackConnection, view: light.RunFields, json: bool) -> None:
     found = reading.metrics(stack, view.run_id)
     if json:
         emit(found)
@@ -206,7 +206,7 @@ def _list_metrics(stack: StackConnection, view: light.Run, json: bool) -> None:
     out.print(table)
 
 
-def _print_curve(curve: light.Curve, wide: light.Curve) -> None:
+def _print_curve(curve: light.CurveFields, wide: light.CurveFields) -> None:
     out.print(Text.assemble((curve.name, "bold"), f"  {curve.points:,} points"))
     out.print(sparkline([_shown(bucket) for bucket in wide.buckets]))
     table = Table(box=None, pad_edge=False)
@@ -228,6 +228,6 @@ def _print_curve(curve: light.Curve, wide: light.Curve) -> None:
     out.print(table)
 
 
-def _shown(bucket: light.Bucket) -> float | None:
+def _shown(bucket: light.BucketFields) -> float | None:
     # a bucket with anything that is not a number is marked, for a mean would hide it
     return None if bucket.nan or bucket.mean is None else bucket.mean

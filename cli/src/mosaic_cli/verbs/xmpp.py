@@ -128,7 +128,7 @@ def _none_words(layout: Layout) -> str:
     return "This stack has no XMPP server. Runs whose agents talk need one: ./mosaic xmpp up"
 
 
-def _entry(layout: Layout) -> light.Service | None:
+def _entry(layout: Layout) -> light.ServiceFields | None:
     stack = running_stack(layout.home, layout.lock_file)
     services = stack.services if stack is not None else []
     return next((service for service in services if service.name == server.NAME), None)

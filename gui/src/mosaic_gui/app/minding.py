@@ -4,7 +4,7 @@ from functools import partial
 
 from PyQt6.QtCore import QObject, QTimer
 
-from mosaic_contracts.mind import TYPES
+from mosaic_contracts.decisions import TYPES
 from mosaic_contracts.runs import EpisodePage, EventPage, RunView
 from mosaic_contracts.services import WorkerEntry
 from mosaic_gui.app.session import Session

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mosaic_contracts.mind import Look, Mind, look_at
+from mosaic_contracts.decisions import DecisionStep, MentalState, decision_steps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,9 +41,9 @@ class _Told:
     """Of one environment of one attempt."""
 
     events: list[Event] = field(default_factory=list)
-    marks: list[Mind] = field(default_factory=lambda: [Mind()])
+    marks: list[MentalState] = field(default_factory=lambda: [MentalState()])
     """The mind before every `_MARK_EVERY`-th event."""
-    mind: Mind = field(default_factory=Mind)
+    mind: MentalState = field(default_factory=MentalState)
     tables: list[Values] = field(default_factory=list)
     choices: dict[int, Event] = field(default_factory=dict)
     """By episode."""
@@ -75,7 +75,7 @@ class MindLog:
 
     def looks(
         self, config: Mapping[str, Any], attempt: int, env: int, steps: Sequence[Event]
-    ) -> list[Look]:
+    ) -> list[DecisionStep]:
         """Each step of an episode with what was in mind, as `steps` (its start and its steps) are stored."""
         told = self._told.get((attempt, env), _Told())
         taken = [step for step in steps if step["type"] == "step"]
@@ -86,7 +86,7 @@ class MindLog:
         extras = told.events[begin * _MARK_EVERY : end]
         if (choices := told.choices.get(int(taken[0]["episode"]))) is not None:
             extras = [*extras, choices]
-        return look_at(config, extras, steps, env, told.marks[begin])[0]
+        return decision_steps(config, extras, steps, env, told.marks[begin])[0]
 
     def values(self, attempt: int, env: int, seq: int) -> Values | None:
         """The table of values that was told last before an event; None: none was yet."""

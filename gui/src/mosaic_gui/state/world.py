@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mosaic_contracts.decisions import state_of
 from mosaic_contracts.grid import Grid
-from mosaic_contracts.mind import state_of
 
 
 def world_of(config: Mapping[str, Any]) -> Grid | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_contracts.decisions import DecisionStep
 from mosaic_contracts.grid import Grid
-from mosaic_contracts.mind import Look
 from mosaic_contracts.runs import EpisodeRow
 from mosaic_gui.state.episodes import episode_ends
 from mosaic_gui.state.mind_log import FAMILIES, Event, MindLog, Values
@@ -53,7 +53,7 @@ class MindModel(QObject):
         self.following = True
         self.at_end = True
         """The newest step of a run that lives stays in sight."""
-        self.looks: list[Look] = []
+        self.looks: list[DecisionStep] = []
         self.place = 0
         self._steps: list[Event] = []
         self._step_seqs: list[int] = []
@@ -102,7 +102,7 @@ class MindModel(QObject):
         return episode_ends([self.rows[key] for key in self.episodes], self._watch.run)
 
     @property
-    def look(self) -> Look | None:
+    def look(self) -> DecisionStep | None:
         """The step that is chosen."""
         return self.looks[self.place] if self.place < len(self.looks) else None
 

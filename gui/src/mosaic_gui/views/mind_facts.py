@@ -5,7 +5,7 @@ from html import escape
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QFrame, QTextBrowser
 
-from mosaic_contracts.mind import Look
+from mosaic_contracts.decisions import DecisionStep
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.current import current, on_theme
@@ -42,7 +42,7 @@ class MindFacts(QTextBrowser):
         self._said = said
         replace_html(self, said)
 
-    def _page(self, look: Look) -> str:
+    def _page(self, look: DecisionStep) -> str:
         tokens = current()
         parts = [self._head(look)]
         has_agent = "bdi" in self._model.families
@@ -66,7 +66,7 @@ class MindFacts(QTextBrowser):
             )
         return "".join(parts)
 
-    def _values(self, look: Look) -> list[str]:
+    def _values(self, look: DecisionStep) -> list[str]:
         """The value of each action where the agent stands, the best in bold."""
         grid, policy = self._model.grid, self._model.policy
         if grid is None or policy is None or look.cell is None:
@@ -78,7 +78,7 @@ class MindFacts(QTextBrowser):
             lines.append(_strong(text) if n in cell.best else escape(text))
         return [_section(tr("Values here"), lines)]
 
-    def _head(self, look: Look) -> str:
+    def _head(self, look: DecisionStep) -> str:
         tokens = current()
         where = ""
         if look.cell is not None:

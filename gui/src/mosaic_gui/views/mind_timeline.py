@@ -6,7 +6,7 @@ from PyQt6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PyQt6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PyQt6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from mosaic_contracts.mind import Look
+from mosaic_contracts.decisions import DecisionStep
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current, ui_font
@@ -229,7 +229,7 @@ class MindTimeline(QWidget):
         return "\n".join(lines)
 
 
-def _goal(look: Look) -> str:
+def _goal(look: DecisionStep) -> str:
     """What the agent is about: the top of its first stack."""
     return look.intentions[0].rpartition(" > ")[2] if look.intentions else ""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """Status, headers and body."""
 
     status_code: int

@@ -19,10 +19,10 @@ from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.client import Client
 from mosaic_client.compare import comparison
-from mosaic_client.download import Download, refused
+from mosaic_client.download import ArtifactDownload, refused
 from mosaic_client.faults import Persistence
 from mosaic_client.full_http import answer_of, fault_of, http_options, request_options, timeout
-from mosaic_client.live import WAITED_TYPES, Follower, LiveItem, timed_out
+from mosaic_client.live import WAITED_TYPES, FollowState, LiveItem, timed_out
 from mosaic_client.location import Location, find_stack
 from mosaic_client.method import named_like
 from mosaic_client.patience import LIVE_PATIENCE_S, REQUEST_PATIENCE_S
@@ -142,7 +142,7 @@ class AsyncClient:
         OSError when `target` cannot be written.
         """
         call = telemetry_calls.artifact(run_id, path)
-        with Download(target) as download:
+        with ArtifactDownload(target) as download:
             while True:
                 try:
                     await self._fetch(call, download)
@@ -170,7 +170,7 @@ class AsyncClient:
 
         return await asyncio.to_thread(write)
 
-    async def _fetch(self, call: Call[None], download: Download) -> None:
+    async def _fetch(self, call: Call[None], download: ArtifactDownload) -> None:
         request = self._http.build_request(
             call.method, call.path, headers=download.headers, timeout=timeout(call)
         )
@@ -229,7 +229,7 @@ class AsyncClient:
         No event is left out or given twice, whatever connections are lost; what a slow reader missed is read from
         the store. `types` as in `mosaic_contracts.live.Subscribe`.
         """
-        follower = Follower(run_id=run_id, cursor=cursor, types=types)
+        follower = FollowState(run_id=run_id, cursor=cursor, types=types)
         return live_async.follow(self.location, follower, self.events, patience_s)
 
     async def each_episode(self, run_id: str, page: int = 1000) -> AsyncIterator[EpisodeRow]:
@@ -258,7 +258,7 @@ class AsyncClient:
         Raises:
             WaitTimedOut: it did not within `timeout_s` seconds.
         """
-        follower = Follower(run_id=run_id, cursor=None, types=WAITED_TYPES)
+        follower = FollowState(run_id=run_id, cursor=None, types=WAITED_TYPES)
         try:
             async with asyncio.timeout(timeout_s):
                 async for _ in live_async.follow(

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from urllib.parse import quote
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.errors import AnswerInvalid, problem_error
 from mosaic_contracts.problem_codes import ProblemCode
 
@@ -45,7 +45,7 @@ class Call(Generic[T]):
         self,
         method: Method,
         path: str,
-        read: Callable[[Answer], T],
+        read: Callable[[HttpAnswer], T],
         query: Query = _NO_QUERY,
         body: bytes | None = None,
         timeout_s: float = 15.0,
@@ -89,7 +89,7 @@ class Call(Generic[T]):
             headers["Idempotency-Key"] = self.idempotency_key
         return headers
 
-    def answer(self, answer: Answer) -> T:
+    def answer(self, answer: HttpAnswer) -> T:
         """Read the answer.
 
         Raises:
@@ -112,7 +112,7 @@ class Call(Generic[T]):
             ) from error
 
 
-def read_problem(answer: Answer) -> "Problem":
+def read_problem(answer: HttpAnswer) -> "Problem":
     """The problem that an error carries, or one made from its status."""
     from pydantic import ValidationError
 
@@ -138,7 +138,7 @@ def read_problem(answer: Answer) -> "Problem":
     )
 
 
-def model(kind: type[M]) -> Callable[[Answer], M]:
+def model(kind: type[M]) -> Callable[[HttpAnswer], M]:
     """Reads an answer as one model."""
     return lambda answer: kind.model_validate_json(answer.content)
 

@@ -16,10 +16,10 @@ from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.compare import comparison
-from mosaic_client.download import Download, refused
+from mosaic_client.download import ArtifactDownload, refused
 from mosaic_client.faults import Persistence
 from mosaic_client.full_http import FullHttp, timeout
-from mosaic_client.live import WAITED_TYPES, Follower, LiveItem
+from mosaic_client.live import WAITED_TYPES, FollowState, LiveItem
 from mosaic_client.location import Location, find_stack
 from mosaic_client.method import named_like
 from mosaic_client.patience import LIVE_PATIENCE_S, REQUEST_PATIENCE_S
@@ -125,7 +125,7 @@ class Client(StackConnection):
         OSError when `target` cannot be written.
         """
         call = telemetry_calls.artifact(run_id, path)
-        with Download(target) as download:
+        with ArtifactDownload(target) as download:
             while True:
                 try:
                     self._fetch(call, download)
@@ -170,7 +170,7 @@ class Client(StackConnection):
             progress or (lambda _: None),
         )
 
-    def _fetch(self, call: Call[None], download: Download) -> None:
+    def _fetch(self, call: Call[None], download: ArtifactDownload) -> None:
         if self._files is None:
             self._files = FullHttp(self.location, headers_of(self.location), self._transport)
         http = self._files.http
@@ -230,7 +230,7 @@ class Client(StackConnection):
         No event is left out or given twice, whatever connections are lost; what a slow reader missed is read from
         the store. `types` as in `mosaic_contracts.live.Subscribe`.
         """
-        follower = Follower(run_id=run_id, cursor=cursor, types=types)
+        follower = FollowState(run_id=run_id, cursor=cursor, types=types)
         return live_sync.follow(self.location, follower, self.events, patience_s)
 
     def each_episode(self, run_id: str, page: int = 1000) -> Iterator[EpisodeRow]:
@@ -258,7 +258,7 @@ class Client(StackConnection):
             WaitTimedOut: it did not within `timeout_s` seconds.
         """
         ends_at = None if timeout_s is None else time.monotonic() + timeout_s
-        follower = Follower(run_id=run_id, cursor=None, types=WAITED_TYPES)
+        follower = FollowState(run_id=run_id, cursor=None, types=WAITED_TYPES)
         for _ in live_sync.follow(self.location, follower, self.events, LIVE_PATIENCE_S, ends_at):
             pass
         return self.run(run_id)

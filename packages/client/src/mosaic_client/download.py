@@ -20,7 +20,7 @@ from mosaic_client.full_http import answer_of, fault_of
 _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
 
 
-class Download:
+class ArtifactDownload:
     """Writes to a file next to `target`; only a whole file gets the name `target`. Nothing half-written is left."""
 
     def __init__(self, target: Path) -> None:

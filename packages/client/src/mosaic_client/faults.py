@@ -7,10 +7,10 @@ from typing import Any
 from mosaic_client.call import Call
 from mosaic_client.errors import StackUnreachable
 from mosaic_client.location import START_HINT, Location
-from mosaic_client.patience import Backoff
+from mosaic_client.patience import BoundedBackoff
 
 
-class Stage(Enum):
+class FaultStage(Enum):
     """How far a request came."""
 
     NOT_CONNECTED = auto()
@@ -25,7 +25,7 @@ class Stage(Enum):
 class TransportFault(Exception):
     """A request without an answer. Its cause is the error of the HTTP library or of the socket."""
 
-    def __init__(self, stage: Stage, reason: str) -> None:
+    def __init__(self, stage: FaultStage, reason: str) -> None:
         super().__init__(reason)
         self.stage = stage
 
@@ -36,7 +36,7 @@ class Persistence:
     def __init__(self, location: Location, call: Call[Any], patience_s: float) -> None:
         self._location = location
         self._call = call
-        self._backoff = Backoff(patience_s)
+        self._backoff = BoundedBackoff(patience_s)
 
     def delay(self, fault: TransportFault, has_answered: bool) -> float:
         """Seconds to wait before the request is sent again.
@@ -51,9 +51,9 @@ class Persistence:
         raise unreachable(self._location, fault) from fault
 
     def _is_worth_it(self, fault: TransportFault, has_answered: bool) -> bool:
-        if fault.stage is Stage.NOT_CONNECTED:
+        if fault.stage is FaultStage.NOT_CONNECTED:
             return has_answered  # never sent; a stack that was never there is not waited for
-        return (has_answered or fault.stage is Stage.HUNG_UP) and self._call.may_repeat
+        return (has_answered or fault.stage is FaultStage.HUNG_UP) and self._call.may_repeat
 
 
 def tls_fault(location: Location, error: BaseException) -> StackUnreachable | None:
@@ -70,7 +70,7 @@ def unreachable(location: Location, error: Exception) -> StackUnreachable:
     if (fault := tls_fault(location, error)) is not None:
         return fault
     stage = error.stage if isinstance(error, TransportFault) else None
-    if stage is Stage.TOO_SLOW or isinstance(error, TimeoutError):
+    if stage is FaultStage.TOO_SLOW or isinstance(error, TimeoutError):
         return StackUnreachable(
             f"The stack at {location.url} takes too long to answer. `./mosaic status` and `./mosaic doctor` say more."
         )
@@ -78,6 +78,6 @@ def unreachable(location: Location, error: Exception) -> StackUnreachable:
     hint = START_HINT
     if location.is_named:
         hint = "Is the address right (--url, MOSAIC_URL), is the stack up there, and a tunnel to it open?"
-        if not location.is_encrypted and stage is Stage.HUNG_UP:
+        if not location.is_encrypted and stage is FaultStage.HUNG_UP:
             hint = f"If TLS is spoken there, the address begins with https://. {hint}"
     return StackUnreachable(f"No stack answers at {location.url} ({reason}). {hint}")

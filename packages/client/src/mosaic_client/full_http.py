@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import httpx
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call
-from mosaic_client.faults import Stage, TransportFault
+from mosaic_client.faults import FaultStage, TransportFault
 from mosaic_client.location import Location
 from mosaic_client.patience import CONNECT_TIMEOUT_S
 from mosaic_client.trust import tls_context
@@ -57,21 +57,21 @@ def timeout(call: Call[Any]) -> httpx.Timeout:
     return httpx.Timeout(call.timeout_s, connect=CONNECT_TIMEOUT_S)
 
 
-def answer_of(response: httpx.Response) -> Answer:
+def answer_of(response: httpx.Response) -> HttpAnswer:
     """A response whose body was read."""
     headers = {name.lower(): value for name, value in response.headers.items()}
-    return Answer(response.status_code, headers, response.content, str(response.url))
+    return HttpAnswer(response.status_code, headers, response.content, str(response.url))
 
 
 def fault_of(error: httpx.TransportError) -> TransportFault:
     """What an error of httpx means."""
     reason = str(error) or type(error).__name__
     if isinstance(error, _NOT_CONNECTED):
-        return TransportFault(Stage.NOT_CONNECTED, reason)
+        return TransportFault(FaultStage.NOT_CONNECTED, reason)
     if isinstance(error, _HUNG_UP):
-        return TransportFault(Stage.HUNG_UP, reason)
+        return TransportFault(FaultStage.HUNG_UP, reason)
     slow = isinstance(error, httpx.TimeoutException)
-    return TransportFault(Stage.TOO_SLOW if slow else Stage.OTHER, reason)
+    return TransportFault(FaultStage.TOO_SLOW if slow else FaultStage.OTHER, reason)
 
 
 class FullHttp:
@@ -85,7 +85,7 @@ class FullHttp:
     ) -> None:
         self.http = httpx.Client(**http_options(location, headers), transport=transport)
 
-    def exchange(self, call: Call[Any]) -> Answer:
+    def exchange(self, call: Call[Any]) -> HttpAnswer:
         """Send a request and read its answer.
 
         Raises:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import field
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_contracts.choices import RunKind
 from mosaic_contracts.figures import steps_done, steps_in_all
 from mosaic_contracts.states import EndCause, RunState
@@ -32,7 +32,7 @@ class Light(msgspec.Struct, dict=True):
         return found
 
     @classmethod
-    def read_answer(cls, answer: Answer) -> Self:
+    def read_answer(cls, answer: HttpAnswer) -> Self:
         """The value in an answer."""
         return cls.read(answer.content)
 
@@ -42,7 +42,7 @@ class Light(msgspec.Struct, dict=True):
         return msgspec.to_builtins(self) if raw is None else json.loads(raw)
 
 
-class Spec(Light):
+class SpecFields(Light):
     """As in `mosaic_contracts.spec.RunSpec`."""
 
     worker: str
@@ -60,7 +60,7 @@ class Spec(Light):
     parent: str | None = None
 
 
-class End(Light):
+class EndFields(Light):
     """As in `mosaic_contracts.runs.RunEnd`."""
 
     cause: EndCause
@@ -68,14 +68,14 @@ class End(Light):
     last_lines: list[str] = []
 
 
-class Progress(Light):
+class ProgressFields(Light):
     """As in `mosaic_contracts.runs.Progress`."""
 
     step: int = 0
     total: int | None = None
 
 
-class Summary(Light):
+class SummaryFields(Light):
     """As in `mosaic_contracts.runs.RunSummary`."""
 
     events: int = 0
@@ -95,12 +95,12 @@ class Summary(Light):
         return self.episodes_played > self.episodes
 
 
-class Run(Light):
+class RunFields(Light):
     """As in `mosaic_contracts.runs.RunView`."""
 
     run_id: str
     name: str
-    spec: Spec
+    spec: SpecFields
     state: RunState
     created_at: datetime
     run_dir: str
@@ -112,8 +112,8 @@ class Run(Light):
     first_event_at: datetime | None = None
     ended_at: datetime | None = None
     elapsed_s: float | None = None
-    end: End | None = None
-    progress: Progress | None = None
+    end: EndFields | None = None
+    progress: ProgressFields | None = None
     telemetry_pending: bool = False
     worker_version: str | None = None
     image: str | None = None
@@ -123,7 +123,7 @@ class Run(Light):
     priority: int = 0
     held: bool = False
     deleted_at: datetime | None = None
-    summary: Summary | None = None
+    summary: SummaryFields | None = None
     sps: float | None = None
 
     @property
@@ -137,7 +137,7 @@ class Run(Light):
         return steps_in_all(self.progress, self.spec.steps)
 
 
-class Episode(Light):
+class EpisodeFields(Light):
     """As in `mosaic_contracts.runs.EpisodeRow`."""
 
     attempt: int
@@ -151,7 +151,7 @@ class Episode(Light):
     recorded_steps: int = 0
 
 
-class Metric(Light):
+class MetricFields(Light):
     """As in `mosaic_contracts.runs.MetricName`."""
 
     name: str
@@ -160,7 +160,7 @@ class Metric(Light):
     last_value: float
 
 
-class Bucket(Light):
+class BucketFields(Light):
     """As in `mosaic_contracts.runs.CurveBucket`."""
 
     step0: int
@@ -175,15 +175,15 @@ class Bucket(Light):
     pass_number: int = 0
 
 
-class Curve(Light):
+class CurveFields(Light):
     """As in `mosaic_contracts.runs.Curve`."""
 
     name: str
     points: int
-    buckets: list[Bucket] = []
+    buckets: list[BucketFields] = []
 
 
-class Artifact(Light):
+class ArtifactFields(Light):
     """As in `mosaic_contracts.runs.ArtifactRow`."""
 
     path: str
@@ -193,7 +193,7 @@ class Artifact(Light):
     exists: bool = True
 
 
-class Status(Light):
+class StatusFields(Light):
     """As in `mosaic_contracts.stack.StackStatus`."""
 
     ready: bool
@@ -202,7 +202,7 @@ class Status(Light):
     findings: list[str] = []
 
 
-class Service(Light):
+class ServiceFields(Light):
     """As in `mosaic_contracts.stack.ServiceEntry`."""
 
     name: str
@@ -213,7 +213,7 @@ class Service(Light):
     last_exit: str | None = None
 
 
-class StackFile(Light):
+class StackFileFields(Light):
     """As in `mosaic_contracts.stack.StackFile`."""
 
     supervisor_pid: int
@@ -221,4 +221,4 @@ class StackFile(Light):
     broker_url: str
     monitor_url: str = ""
     ready: bool = False
-    services: list[Service] = []
+    services: list[ServiceFields] = []

@@ -75,7 +75,7 @@ class ServiceAway(Exception):
 
 
 @dataclass
-class Follower:
+class FollowState:
     """The state of following one run over any number of connections."""
 
     run_id: str

@@ -19,12 +19,12 @@ from mosaic_client.live import (
     FILL_PAGE,
     FILL_PATIENCE_S,
     ConnectionLost,
-    Follower,
+    FollowState,
     LiveItem,
     ServiceAway,
 )
 from mosaic_client.location import Location
-from mosaic_client.patience import Backoff
+from mosaic_client.patience import BoundedBackoff
 from mosaic_contracts.live import Missed, RunChanged
 from mosaic_contracts.runs import EventPage
 
@@ -32,7 +32,7 @@ ReadPage = Callable[[str, str, int, list[str] | None], Awaitable[EventPage]]
 
 
 async def follow(
-    location: Location, follower: Follower, read_page: ReadPage, patience_s: float
+    location: Location, follower: FollowState, read_page: ReadPage, patience_s: float
 ) -> AsyncIterator[LiveItem]:
     """Yield what happens in a run until it is final and everything stored was seen.
 
@@ -40,7 +40,7 @@ async def follow(
         MosaicProblem: refused.
         StackUnreachable: the connection did not come back within `patience_s`.
     """
-    backoff = Backoff(patience_s)
+    backoff = BoundedBackoff(patience_s)
     while not follower.ended:
         try:
             async for item in _connection(location, follower, read_page):
@@ -60,7 +60,7 @@ async def follow(
 
 
 async def _connection(
-    location: Location, follower: Follower, read_page: ReadPage
+    location: Location, follower: FollowState, read_page: ReadPage
 ) -> AsyncIterator[LiveItem]:
     async with (
         connect(location.live_url, **live_options(location)) as socket,
@@ -100,7 +100,7 @@ async def _waiting(socket: ClientConnection) -> str | bytes | None:
         return None
 
 
-async def _newest_state(states: ClientConnection, follower: Follower) -> RunChanged | None:
+async def _newest_state(states: ClientConnection, follower: FollowState) -> RunChanged | None:
     """The newest state of the run, if one has come since the last."""
     newest = None
     while (raw := await _waiting(states)) is not None:
@@ -108,8 +108,10 @@ async def _newest_state(states: ClientConnection, follower: Follower) -> RunChan
     return newest
 
 
-async def _fill(follower: Follower, missed: Missed, read_page: ReadPage) -> AsyncIterator[LiveItem]:
-    backoff = Backoff(FILL_PATIENCE_S)
+async def _fill(
+    follower: FollowState, missed: Missed, read_page: ReadPage
+) -> AsyncIterator[LiveItem]:
+    backoff = BoundedBackoff(FILL_PATIENCE_S)
     while follower.is_behind(missed.to_cursor):
         page = await read_page(
             follower.run_id, follower.cursor or "", FILL_PAGE, follower.store_types

@@ -19,13 +19,13 @@ from mosaic_client.live import (
     FILL_PAGE,
     FILL_PATIENCE_S,
     ConnectionLost,
-    Follower,
+    FollowState,
     LiveItem,
     ServiceAway,
     timed_out,
 )
 from mosaic_client.location import Location
-from mosaic_client.patience import Backoff
+from mosaic_client.patience import BoundedBackoff
 from mosaic_contracts.live import Missed, RunChanged
 from mosaic_contracts.runs import EventPage
 
@@ -34,7 +34,7 @@ ReadPage = Callable[[str, str, int, list[str] | None], EventPage]
 
 def follow(
     location: Location,
-    follower: Follower,
+    follower: FollowState,
     read_page: ReadPage,
     patience_s: float,
     ends_at: float | None = None,
@@ -46,7 +46,7 @@ def follow(
         StackUnreachable: the connection did not come back within `patience_s`.
         WaitTimedOut: nothing more came until `ends_at` (monotonic).
     """
-    backoff = Backoff(patience_s)
+    backoff = BoundedBackoff(patience_s)
     while not follower.ended:
         try:
             for item in _connection(location, follower, read_page, ends_at):
@@ -66,7 +66,7 @@ def follow(
 
 
 def _connection(
-    location: Location, follower: Follower, read_page: ReadPage, ends_at: float | None
+    location: Location, follower: FollowState, read_page: ReadPage, ends_at: float | None
 ) -> Iterator[LiveItem]:
     with connect(location.live_url, **live_options(location)) as socket, ExitStack() as others:
         socket.send(follower.subscription())
@@ -99,7 +99,7 @@ def _waiting(socket: ClientConnection) -> str | bytes | None:
         return None
 
 
-def _newest_state(states: ClientConnection, follower: Follower) -> Iterator[RunChanged]:
+def _newest_state(states: ClientConnection, follower: FollowState) -> Iterator[RunChanged]:
     """The newest state of the run, if one has come since the last."""
     newest = None
     while (raw := _waiting(states)) is not None:
@@ -109,7 +109,7 @@ def _newest_state(states: ClientConnection, follower: Follower) -> Iterator[RunC
 
 
 def _receive(
-    socket: ClientConnection, timeout_s: float | None, follower: Follower, ends_at: float | None
+    socket: ClientConnection, timeout_s: float | None, follower: FollowState, ends_at: float | None
 ) -> str | bytes:
     if ends_at is None:
         return socket.recv(timeout=timeout_s)
@@ -120,7 +120,7 @@ def _receive(
         raise
 
 
-def _left_s(follower: Follower, ends_at: float | None, most_s: float | None) -> float:
+def _left_s(follower: FollowState, ends_at: float | None, most_s: float | None) -> float:
     """Seconds until `ends_at`, `most_s` at most."""
     left_s = math.inf if ends_at is None else ends_at - time.monotonic()
     if left_s <= 0:
@@ -128,8 +128,8 @@ def _left_s(follower: Follower, ends_at: float | None, most_s: float | None) -> 
     return left_s if most_s is None else min(left_s, most_s)
 
 
-def _fill(follower: Follower, missed: Missed, read_page: ReadPage) -> Iterator[LiveItem]:
-    backoff = Backoff(FILL_PATIENCE_S)
+def _fill(follower: FollowState, missed: Missed, read_page: ReadPage) -> Iterator[LiveItem]:
+    backoff = BoundedBackoff(FILL_PATIENCE_S)
     while follower.is_behind(missed.to_cursor):
         page = read_page(follower.run_id, follower.cursor or "", FILL_PAGE, follower.store_types)
         events = follower.take_page(page)

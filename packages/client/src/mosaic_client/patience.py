@@ -8,7 +8,7 @@ REQUEST_PATIENCE_S = 10.0
 LIVE_PATIENCE_S = 60.0
 
 
-class Backoff:
+class BoundedBackoff:
     """Growing delays until `patience_s` is used up."""
 
     def __init__(self, patience_s: float) -> None:

@@ -5,9 +5,9 @@ import select
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call, Query
-from mosaic_client.faults import Stage, TransportFault
+from mosaic_client.faults import FaultStage, TransportFault
 from mosaic_client.location import Location
 from mosaic_client.patience import CONNECT_TIMEOUT_S
 
@@ -20,7 +20,7 @@ class PlainHttp:
         self._headers = headers
         self._idle: list[http.client.HTTPConnection] = []
 
-    def exchange(self, call: Call[Any]) -> Answer:
+    def exchange(self, call: Call[Any]) -> HttpAnswer:
         """Send a request and read its answer.
 
         Raises:
@@ -37,14 +37,14 @@ class PlainHttp:
             content = response.read()
         except TimeoutError as error:
             connection.close()
-            raise TransportFault(Stage.TOO_SLOW, str(error)) from error
+            raise TransportFault(FaultStage.TOO_SLOW, str(error)) from error
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise TransportFault(Stage.HUNG_UP, str(error) or type(error).__name__) from error
+            raise TransportFault(FaultStage.HUNG_UP, str(error) or type(error).__name__) from error
         if connection.sock is not None:  # the server keeps it open
             self._idle.append(connection)
         headers = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, headers, content, f"{self._url}{call.path}")
+        return HttpAnswer(response.status, headers, content, f"{self._url}{call.path}")
 
     def close(self) -> None:
         """Close the connections."""
@@ -64,7 +64,9 @@ class PlainHttp:
         try:
             connection.connect()
         except OSError as error:
-            raise TransportFault(Stage.NOT_CONNECTED, str(error) or type(error).__name__) from error
+            raise TransportFault(
+                FaultStage.NOT_CONNECTED, str(error) or type(error).__name__
+            ) from error
         return connection
 
     def _target(self, call: Call[Any]) -> str:

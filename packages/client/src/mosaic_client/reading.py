@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from mosaic_client import light
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import PREFIX, Call, Method, Query, QueryValue, query_of, run_path
 from mosaic_client.location import stack_file_problem, stack_file_text
 from mosaic_client.stack_connection import StackConnection
@@ -19,14 +19,14 @@ EPISODE_PAGE = 500
 EVENT_PAGE = 1000
 
 
-def run(stack: StackConnection, run_id: str) -> light.Run:
+def run(stack: StackConnection, run_id: str) -> light.RunFields:
     """One run."""
-    return stack.send(Call("GET", run_path(run_id), light.Run.read_answer))
+    return stack.send(Call("GET", run_path(run_id), light.RunFields.read_answer))
 
 
 def each_run(
     stack: StackConnection, *, page: int = PAGE, **query: QueryValue | None
-) -> Iterator[light.Run]:
+) -> Iterator[light.RunFields]:
     """All runs that fit, page by page; filters as in `mosaic_client.RunFilter`, and `state`."""
     cursor: str | None = None
     while True:
@@ -37,56 +37,58 @@ def each_run(
             return
 
 
-def queue(stack: StackConnection) -> list[light.Run]:
+def queue(stack: StackConnection) -> list[light.RunFields]:
     """Runs that wait, in the order in which they will start."""
     return stack.send(Call("GET", f"{PREFIX}/queue", _run_page))[0]
 
 
-def stop(stack: StackConnection, run_id: str) -> light.Run:
+def stop(stack: StackConnection, run_id: str) -> light.RunFields:
     """Ask a run to stop."""
-    return stack.send(Call("POST", f"{run_path(run_id)}/stop", light.Run.read_answer))
+    return stack.send(Call("POST", f"{run_path(run_id)}/stop", light.RunFields.read_answer))
 
 
-def patch(stack: StackConnection, run_id: str, **changes: Any) -> light.Run:
+def patch(stack: StackConnection, run_id: str, **changes: Any) -> light.RunFields:
     """Change `name`, `tags` (the whole list) or `note`."""
     return _changed(stack, "PATCH", run_path(run_id), changes)
 
 
-def move(stack: StackConnection, run_id: str, **changes: Any) -> light.Run:
+def move(stack: StackConnection, run_id: str, **changes: Any) -> light.RunFields:
     """Change `hold`, or one of `priority`, `before` and `after`, of a run that waits."""
     return _changed(stack, "PATCH", f"{run_path(run_id)}/queue", changes)
 
 
-def delete(stack: StackConnection, run_id: str, *, now: bool = False) -> light.Run:
+def delete(stack: StackConnection, run_id: str, *, now: bool = False) -> light.RunFields:
     """Put an ended run away, or delete it at once."""
     query = query_of(now=True if now else None)
-    return stack.send(Call("DELETE", run_path(run_id), light.Run.read_answer, query))
+    return stack.send(Call("DELETE", run_path(run_id), light.RunFields.read_answer, query))
 
 
-def restore(stack: StackConnection, run_id: str) -> light.Run:
+def restore(stack: StackConnection, run_id: str) -> light.RunFields:
     """Restore an archived run."""
-    return stack.send(Call("POST", f"{run_path(run_id)}/restore", light.Run.read_answer))
+    return stack.send(Call("POST", f"{run_path(run_id)}/restore", light.RunFields.read_answer))
 
 
-def artifacts(stack: StackConnection, run_id: str) -> list[light.Artifact]:
+def artifacts(stack: StackConnection, run_id: str) -> list[light.ArtifactFields]:
     """Files that the run announced."""
-    return _read_list(stack, f"{run_path(run_id)}/artifacts", light.Artifact)
+    return _read_list(stack, f"{run_path(run_id)}/artifacts", light.ArtifactFields)
 
 
-def metrics(stack: StackConnection, run_id: str) -> list[light.Metric]:
+def metrics(stack: StackConnection, run_id: str) -> list[light.MetricFields]:
     """Names and newest points of a run's metrics."""
-    return _read_list(stack, f"{run_path(run_id)}/metrics", light.Metric)
+    return _read_list(stack, f"{run_path(run_id)}/metrics", light.MetricFields)
 
 
-def curve(stack: StackConnection, run_id: str, name: str, buckets: int) -> light.Curve:
+def curve(stack: StackConnection, run_id: str, name: str, buckets: int) -> light.CurveFields:
     """A metric in at most `buckets` buckets."""
     query = query_of(name=name, buckets=buckets)
-    return stack.send(Call("GET", f"{run_path(run_id)}/curve", light.Curve.read_answer, query))
+    return stack.send(
+        Call("GET", f"{run_path(run_id)}/curve", light.CurveFields.read_answer, query)
+    )
 
 
 def episodes(
     stack: StackConnection, run_id: str, order: str, limit: int
-) -> Iterator[light.Episode]:
+) -> Iterator[light.EpisodeFields]:
     """At most `limit` episodes, page by page; `order` is `begun`, or `newest` first."""
     cursor: str | None = None
     while limit > 0:
@@ -130,12 +132,12 @@ def log_tail(stack: StackConnection, run_id: str, lines: int) -> tuple[str, int]
     return _log(stack, run_id, query_of(tail=lines))
 
 
-def status(stack: StackConnection) -> light.Status:
+def status(stack: StackConnection) -> light.StatusFields:
     """How the services are."""
-    return stack.send(Call("GET", f"{PREFIX}/stack", light.Status.read_answer))
+    return stack.send(Call("GET", f"{PREFIX}/stack", light.StatusFields.read_answer))
 
 
-def stack_file(home: Path) -> light.StackFile | None:
+def stack_file(home: Path) -> light.StackFileFields | None:
     """What the supervisor of this data root last wrote; None when there never was one.
 
     Raises:
@@ -145,20 +147,20 @@ def stack_file(home: Path) -> light.StackFile | None:
     if written is None:
         return None
     try:
-        return light.StackFile.read(written)
+        return light.StackFileFields.read(written)
     except ValueError as error:
         raise stack_file_problem(home, error) from error
 
 
 def _changed(
     stack: StackConnection, method: Method, path: str, changes: Mapping[str, Any]
-) -> light.Run:
+) -> light.RunFields:
     body = json.dumps(changes).encode()
-    return stack.send(Call(method, path, light.Run.read_answer, body=body, repeats=True))
+    return stack.send(Call(method, path, light.RunFields.read_answer, body=body, repeats=True))
 
 
 def _read_list(stack: StackConnection, path: str, kind: type[L]) -> list[L]:
-    def read(answer: Answer) -> list[L]:
+    def read(answer: HttpAnswer) -> list[L]:
         return _each(kind, msgspec.json.decode(answer.content, type=list[msgspec.Raw]))
 
     return stack.send(Call("GET", path, read))
@@ -180,25 +182,25 @@ class _EpisodePage(msgspec.Struct):
     next_cursor: str | None = None
 
 
-def _run_page(answer: Answer) -> tuple[list[light.Run], str | None]:
+def _run_page(answer: HttpAnswer) -> tuple[list[light.RunFields], str | None]:
     page = msgspec.json.decode(answer.content, type=_RunPage)
-    return _each(light.Run, page.runs), page.next_cursor
+    return _each(light.RunFields, page.runs), page.next_cursor
 
 
-def _event_page(answer: Answer) -> _EventPage:
+def _event_page(answer: HttpAnswer) -> _EventPage:
     return msgspec.json.decode(answer.content, type=_EventPage)
 
 
 def _log(stack: StackConnection, run_id: str, query: Query) -> tuple[str, int]:
-    def read(answer: Answer) -> tuple[str, int]:
+    def read(answer: HttpAnswer) -> tuple[str, int]:
         return answer.text, int(answer.headers.get("x-next-offset", "0"))
 
     return stack.send(Call("GET", f"{run_path(run_id)}/log", read, query))
 
 
-def _episode_page(answer: Answer) -> tuple[list[light.Episode], str | None]:
+def _episode_page(answer: HttpAnswer) -> tuple[list[light.EpisodeFields], str | None]:
     page = msgspec.json.decode(answer.content, type=_EpisodePage)
-    return _each(light.Episode, page.episodes), page.next_cursor
+    return _each(light.EpisodeFields, page.episodes), page.next_cursor
 
 
 def _each(kind: type[L], rows: list[msgspec.Raw]) -> list[L]:

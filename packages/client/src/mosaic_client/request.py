@@ -6,7 +6,7 @@ from typing import Any, TypeVar, overload
 
 from pydantic import BaseModel
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, Method, QueryValue
 from mosaic_client.client import Client
 
@@ -57,7 +57,7 @@ def request(
         AnswerInvalid: not an answer of a gateway.
     """
 
-    def read(answer: Answer) -> BaseModel | None:
+    def read(answer: HttpAnswer) -> BaseModel | None:
         return None if model is None else model.model_validate_json(answer.content)
 
     call = Call[Any](

@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 
 _TRUSTED_S = 2.0
 """A date in an answer counts whole seconds, and the answer was under way: less than this is no difference."""
@@ -16,7 +16,7 @@ class StackClock:
         self._date: str | None = None
         self._noted_s = 0.0
 
-    def note(self, answer: Answer) -> None:
+    def note(self, answer: HttpAnswer) -> None:
         """Remember the date of an answer."""
         self._date = answer.headers.get("date")
         self._noted_s = time.monotonic()

@@ -7,7 +7,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call
 from mosaic_client.faults import Persistence, TransportFault
 from mosaic_client.location import Location, find_stack
@@ -28,7 +28,7 @@ USER_AGENT = f"mosaic-client/{VERSION}"
 class Http(Protocol):
     """An HTTP library."""
 
-    def exchange(self, call: Call[Any]) -> Answer:
+    def exchange(self, call: Call[Any]) -> HttpAnswer:
         """Send a request and read its answer. Raises TransportFault."""
 
     def close(self) -> None:

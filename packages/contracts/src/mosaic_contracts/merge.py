@@ -10,7 +10,7 @@ SourceKey = tuple[int, str]
 """Attempt and source."""
 
 
-class Part(NamedTuple):
+class BatchSlice(NamedTuple):
     """Consecutive records of one batch; never empty."""
 
     batch: Batch
@@ -32,21 +32,23 @@ class Part(NamedTuple):
         return self.batch.t0_us + self.records[-1].dt
 
 
-def merge_in_time(parts: Iterable[Part]) -> Iterator[Part]:
+def merge_in_time(parts: Iterable[BatchSlice]) -> Iterator[BatchSlice]:
     """Cut and order parts so that their records follow each other in time; each source keeps its order.
 
     Args:
         parts: in the order of their first records' times, each source's in order of seq. They are read one by one, and
             of each source only those are held that another source has not caught up with.
     """
-    held: dict[SourceKey, deque[Part]] = {}
+    held: dict[SourceKey, deque[BatchSlice]] = {}
     for part in parts:
         yield from _take_until(held, part.first_us)
         held.setdefault(part.key, deque()).append(part)
     yield from _take_until(held, None)
 
 
-def _take_until(held: dict[SourceKey, deque[Part]], end_us: int | None) -> Iterator[Part]:
+def _take_until(
+    held: dict[SourceKey, deque[BatchSlice]], end_us: int | None
+) -> Iterator[BatchSlice]:
     """Take out of `held` what lies before `end_us` (None: everything), in order of time."""
     while held:
         key = min(held, key=lambda key: held[key][0].first_us)
@@ -66,7 +68,7 @@ def _take_until(held: dict[SourceKey, deque[Part]], end_us: int | None) -> Itera
         yield taken
 
 
-def _cut(part: Part, bound: int | None) -> tuple[Part, Part | None]:
+def _cut(part: BatchSlice, bound: int | None) -> tuple[BatchSlice, BatchSlice | None]:
     """Records up to and including `bound`, at least one, and those behind it."""
     if bound is None or part.last_us <= bound:
         return part, None
@@ -77,4 +79,4 @@ def _cut(part: Part, bound: int | None) -> tuple[Part, Part | None]:
         count += 1
     if count == len(records):
         return part, None
-    return Part(batch, records[:count]), Part(batch, records[count:])
+    return BatchSlice(batch, records[:count]), BatchSlice(batch, records[count:])

@@ -349,8 +349,8 @@ def event_type(record: Record) -> str:
 def to_event(batch: Batch, record: Record) -> dict[str, Any]:
     """The event of a record as a plain dict: envelope and fields by name.
 
-    `hash` becomes hex text; raw bytes of actions and observations stay bytes (`mosaic_contracts.plain` turns them into
-    lists, by the run's spaces). Floats may be non-finite.
+    `hash` becomes hex text; raw bytes of actions and observations stay bytes (`mosaic_contracts.builtin_values` turns
+    them into lists, by the run's spaces). Floats may be non-finite.
     """
     return _WRITERS.get(type(record), _write_any)(batch, record)
 

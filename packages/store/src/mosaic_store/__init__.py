@@ -2,8 +2,8 @@
 
 from mosaic_store.batch import MAX_RAW_BYTES, StoredBatch, read_batch
 from mosaic_store.errors import (
-    EpisodeUnknown,
-    MetricUnknown,
+    EpisodeNotStored,
+    MetricNotStored,
     ReadTooSlow,
     StoreError,
     StoreForeign,
@@ -18,19 +18,19 @@ from mosaic_store.phases import Phase
 from mosaic_store.prune import PruneStep
 from mosaic_store.reader import Reader, open_reader
 from mosaic_store.strict_json import strict_json, with_words
-from mosaic_store.summaries import Standing
+from mosaic_store.summaries import RunMarks
 from mosaic_store.writer import StreamCursor, Writer, open_writer
 
 __all__ = [
     "MAX_RAW_BYTES",
-    "EpisodeUnknown",
-    "MetricUnknown",
+    "EpisodeNotStored",
+    "MetricNotStored",
     "Phase",
     "PruneStep",
     "Quarantined",
     "ReadTooSlow",
     "Reader",
-    "Standing",
+    "RunMarks",
     "StoreError",
     "StoreForeign",
     "StoreLocked",

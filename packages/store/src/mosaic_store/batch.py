@@ -17,7 +17,7 @@ from mosaic_contracts.wire import (
     encode_record,
     join_batch,
 )
-from mosaic_store.fold import Delta, fold
+from mosaic_store.batch_summary import BatchSummary, summarize
 
 MAX_RAW_BYTES = 2 * MAX_BATCH_BYTES
 """No honest batch is larger; a frame that claims or yields more is not unpacked."""
@@ -33,7 +33,7 @@ class StoredBatch(NamedTuple):
     batch: Batch
     body: bytes
     raw_bytes: int
-    delta: Delta
+    summary: BatchSummary
 
 
 def read_batch(payload: bytes, encoding: str) -> StoredBatch:
@@ -54,7 +54,7 @@ def read_batch(payload: bytes, encoding: str) -> StoredBatch:
         batch = decode_batch(raw)
     except MemoryError as error:
         raise BatchInvalid(f"records are too large: {error}") from error
-    return StoredBatch(batch, body, len(raw), fold(batch, batch.records))
+    return StoredBatch(batch, body, len(raw), summarize(batch, batch.records))
 
 
 def cut_batch(stored: StoredBatch, first: int, last: int) -> StoredBatch:
@@ -64,7 +64,7 @@ def cut_batch(stored: StoredBatch, first: int, last: int) -> StoredBatch:
     part = Batch(batch.v, batch.run_id, batch.attempt, batch.source, first, batch.t0_us, records)
     head = BatchHead(batch.run_id, batch.attempt, batch.source, first, len(records))
     raw = join_batch(head, batch.t0_us, b"".join(encode_record(record) for record in records))
-    return StoredBatch(part, pack(raw), len(raw), fold(part, records))
+    return StoredBatch(part, pack(raw), len(raw), summarize(part, records))
 
 
 def pack(raw: bytes) -> bytes:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mosaic_contracts.runs import Curve, MetricName
-from mosaic_store.errors import MetricUnknown
+from mosaic_store.errors import MetricNotStored
 from mosaic_store.points import (
     GROUP,
     GROUP_POINTS,
@@ -26,7 +26,7 @@ MAX_LAST = 100_000
 EVERY_STEP = (NO_STEP + 1, 2**63 - 1)
 
 
-class Series(NamedTuple):
+class MetricSeries(NamedTuple):
     """One metric of one source of one attempt."""
 
     id: int
@@ -37,7 +37,7 @@ class Series(NamedTuple):
 class Stored(NamedTuple):
     """What is read of a series before any of its chunks is unpacked."""
 
-    series: Series
+    series: MetricSeries
     seq_min: npt.NDArray[np.int64]
     """Smallest seq of each chunk."""
     seq_max: npt.NDArray[np.int64]
@@ -147,7 +147,7 @@ def are_few(stored: Sequence[Stored], buckets: int) -> bool:
     return sum(one.series.points for one in stored) <= buckets * GROUP_POINTS
 
 
-def find_series(db: sqlite3.Connection, run_id: str, name: str) -> list[Series]:
+def find_series(db: sqlite3.Connection, run_id: str, name: str) -> list[MetricSeries]:
     """All series of a metric, by attempt. Raises MetricUnknown."""
     rows = db.execute(
         "SELECT series.id, attempt, points FROM source JOIN series ON series.source=source.id"
@@ -155,10 +155,10 @@ def find_series(db: sqlite3.Connection, run_id: str, name: str) -> list[Series]:
         (run_id, name),
     ).fetchall()
     if not rows:
-        raise MetricUnknown(
+        raise MetricNotStored(
             f"run {run_id} has no metric {name!r}; ask for its metrics to see which there are"
         )
-    return [Series(*row) for row in rows]
+    return [MetricSeries(*row) for row in rows]
 
 
 def last_columns(db: sqlite3.Connection, series: int, wanted: int) -> Columns:
@@ -182,7 +182,7 @@ def read_chunk(db: sqlite3.Connection, series: int, seq_min: int) -> Columns:
     return unpack_columns(body)
 
 
-def load(db: sqlite3.Connection, series: Series) -> Stored:
+def load(db: sqlite3.Connection, series: MetricSeries) -> Stored:
     """Summaries of all chunks of a series, and the points behind them."""
     rows = db.execute(
         "SELECT seq_min, seq_max, n, groups FROM chunk WHERE series=? ORDER BY seq_min",

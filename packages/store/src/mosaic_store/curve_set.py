@@ -17,7 +17,7 @@ from mosaic_contracts.curve_set import (
     DrawnCurve,
 )
 from mosaic_store.curve import (
-    Series,
+    MetricSeries,
     find_series,
     last_columns,
     load,
@@ -25,7 +25,7 @@ from mosaic_store.curve import (
     read_steps_groups,
 )
 from mosaic_store.episode_curve import read_episode_curve
-from mosaic_store.errors import MetricUnknown
+from mosaic_store.errors import MetricNotStored
 from mosaic_store.passes import Numbering, read_passes
 from mosaic_store.points import NO_STEP, Columns, Groups
 from mosaic_store.series import read_tails
@@ -79,7 +79,7 @@ def _curve(
         return read_episode_curve(db, run_id, name, buckets, bounds)
     try:
         series = find_series(db, run_id, name)
-    except MetricUnknown:
+    except MetricNotStored:
         return None
     points = sum(one.points for one in series)
     if points <= WHOLE_POINTS and bounds == (None, None):
@@ -87,7 +87,7 @@ def _curve(
     return _reduced(db, name, series, buckets, bounds)
 
 
-def _whole(db: sqlite3.Connection, name: str, series: list[Series]) -> DrawnCurve:
+def _whole(db: sqlite3.Connection, name: str, series: list[MetricSeries]) -> DrawnCurve:
     """Return every point: each source's in the order in which it sent them, one source after another."""
     columns = np.concatenate([last_columns(db, one.id, WHOLE_POINTS) for one in series])
     step = columns["step"].astype(np.float64)
@@ -98,7 +98,7 @@ def _whole(db: sqlite3.Connection, name: str, series: list[Series]) -> DrawnCurv
 
 
 def _reduced(
-    db: sqlite3.Connection, name: str, series: list[Series], buckets: int, bounds: Bounds
+    db: sqlite3.Connection, name: str, series: list[MetricSeries], buckets: int, bounds: Bounds
 ) -> DrawnCurve:
     stored = [load(db, one) for one in series]
     begins: list[int] = []
@@ -147,7 +147,7 @@ def _merged(groups: Groups, starts: npt.NDArray[np.intp]) -> tuple[npt.NDArray[A
 
 
 def _clocks(
-    db: sqlite3.Connection, series: list[Series], numbers: list[Numbering]
+    db: sqlite3.Connection, series: list[MetricSeries], numbers: list[Numbering]
 ) -> tuple[list[tuple[Floats, Floats]], bool]:
     """Return steps (positions, where points have none) and seconds of some points of each pass, both ascending."""
     steps, times, owners, stepless = [], [], [], False
@@ -183,7 +183,7 @@ def _times(
 
 
 def _sampled(
-    db: sqlite3.Connection, one: Series, numbering: Numbering
+    db: sqlite3.Connection, one: MetricSeries, numbering: Numbering
 ) -> tuple[Columns, npt.NDArray[np.int64]]:
     """Points of chunks spread over a series, around the beginning of each pass, and of its tails, with positions."""
     rows = db.execute("SELECT seq_min, n FROM chunk WHERE series=? ORDER BY seq_min", (one.id,))

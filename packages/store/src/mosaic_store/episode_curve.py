@@ -150,7 +150,7 @@ def _in_passes(
     return sorted(found)
 
 
-class _Part(NamedTuple):
+class _EpisodePart(NamedTuple):
     """Episodes of a lane within one pass of it."""
 
     number: int
@@ -159,13 +159,13 @@ class _Part(NamedTuple):
     """Steps at which its first and its last episode ended; None: none has."""
 
 
-def _cut(db: sqlite3.Connection, run: int, lane: Lane, samples: int) -> list[_Part]:
+def _cut(db: sqlite3.Connection, run: int, lane: Lane, samples: int) -> list[_EpisodePart]:
     """A lane in passes. Every step is read only where samples fall: a fall between two samples fills one bucket."""
     attempt, env, first, last = lane
     span = tuple(db.execute(query, (run, attempt, env)).fetchone() for query in _SPAN)
     if None in span:
-        return [_Part(0, lane, None)]
-    whole = _Part(0, lane, (span[0][0], span[1][0]))
+        return [_EpisodePart(0, lane, None)]
+    whole = _EpisodePart(0, lane, (span[0][0], span[1][0]))
     width = max(1, (last - first + 1) // samples)
     places = [(run, attempt, env, number) for number in range(first, last + 1, width)]
     sampled = [row[0] for place in places if (row := db.execute(_SAMPLE, place).fetchone())]
@@ -177,7 +177,7 @@ def _cut(db: sqlite3.Connection, run: int, lane: Lane, samples: int) -> list[_Pa
     if not 2 < len(edges) <= min(MOST_PASSES, samples // 2) + 1:
         return [whole]
     return [
-        _Part(
+        _EpisodePart(
             number,
             (attempt, env, int(numbers[a]), int(numbers[b - 1])),
             (int(steps[a]), int(steps[b - 1])),

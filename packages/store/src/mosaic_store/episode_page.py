@@ -14,7 +14,7 @@ from mosaic_contracts.wire import (
     to_event,
 )
 from mosaic_store.blocks import read_blocks
-from mosaic_store.errors import EpisodeUnknown
+from mosaic_store.errors import EpisodeNotStored
 
 Order = Literal["begun", "newest"]
 _BEGUN = """
@@ -33,7 +33,7 @@ ORDER BY attempt DESC, start_seq DESC LIMIT ?
 """
 
 
-class _Place(NamedTuple):
+class _PagePosition(NamedTuple):
     """Where a page ended; one seq begins one episode only."""
 
     attempt: int
@@ -49,7 +49,7 @@ def read_episodes(
         ValueError: the cursor was not made by this function.
     """
     newest = order == "newest"
-    start = _Place(2**62, 2**62) if newest else _Place(0, 0)
+    start = _PagePosition(2**62, 2**62) if newest else _PagePosition(0, 0)
     place = _parse_place(cursor) if cursor else start
     query = _NEWEST if newest else _BEGUN
     rows = db.execute(query, (run_id, *place, limit + 1)).fetchall()
@@ -77,7 +77,7 @@ def read_steps(
             (attempt, env, episode, run_id),
         ).fetchone()
     if row is None:
-        raise EpisodeUnknown(
+        raise EpisodeNotStored(
             f"run {run_id} has no episode {episode} of environment {env} in attempt {attempt};"
             " list its episodes to see which there are"
         )
@@ -97,12 +97,12 @@ def read_steps(
     ]
 
 
-def _parse_place(text: str) -> _Place:
+def _parse_place(text: str) -> _PagePosition:
     attempt, dot, seq = text.partition(".")
     digits = attempt.isdecimal() and seq.isdecimal() and max(len(attempt), len(seq)) <= 18
     if not (dot and digits and text.isascii()):
         raise ValueError(f"{text[:40]!r} is not a cursor of an episode list")
-    return _Place(int(attempt), int(seq))
+    return _PagePosition(int(attempt), int(seq))
 
 
 def _episode(row: tuple[Any, ...]) -> EpisodeRow:

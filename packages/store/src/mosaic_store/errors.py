@@ -33,9 +33,9 @@ class ReadTooSlow(StoreError):
     """A read was interrupted because it took too long."""
 
 
-class EpisodeUnknown(StoreError):
+class EpisodeNotStored(StoreError):
     """The store has no event of that episode."""
 
 
-class MetricUnknown(StoreError):
+class MetricNotStored(StoreError):
     """The store has no point of that metric."""

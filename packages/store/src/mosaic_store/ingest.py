@@ -7,8 +7,8 @@ from typing import NamedTuple
 from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.wire import SOURCE_WORKER, BatchHead, Checkpoint
 from mosaic_store.batch import StoredBatch, cut_batch
+from mosaic_store.batch_summary import BatchSummary, EpisodeSpan, File, Points
 from mosaic_store.coverage import Coverage
-from mosaic_store.fold import Delta, EpisodeSpan, File, Points
 from mosaic_store.run_row import RunRow
 from mosaic_store.series import append_points
 
@@ -142,7 +142,7 @@ class Ingest:
         return coverage
 
     def _add_fresh(self, run: RunRow, source: int, stored: StoredBatch) -> None:
-        batch, delta = stored.batch, stored.delta
+        batch, summary = stored.batch, stored.summary
         self._db.execute(
             "INSERT INTO block (source, seq0, n, t_min_us, t_max_us, kinds, raw_bytes, body)"
             " VALUES (?,?,?,?,?,?,?,?)",
@@ -150,20 +150,20 @@ class Ingest:
                 source,
                 batch.seq0,
                 len(batch.records),
-                delta.t_min_us,
-                delta.t_max_us,
-                delta.kinds,
+                summary.t_min_us,
+                summary.t_max_us,
+                summary.kinds,
                 stored.raw_bytes,
                 stored.body,
             ),
         )
         if batch.source != SOURCE_WORKER:
             # only the worker acts in an environment
-            delta = delta._replace(episodes={})
-        run.add(batch.attempt, len(batch.records), delta)
-        self._collect_episodes(run.id, batch.attempt, delta.episodes)
-        self._collect_points(source, delta.points)
-        self._add_files(run.id, batch.attempt, delta)
+            summary = summary._replace(episodes={})
+        run.add(batch.attempt, len(batch.records), summary)
+        self._collect_episodes(run.id, batch.attempt, summary.episodes)
+        self._collect_points(source, summary.points)
+        self._add_files(run.id, batch.attempt, summary)
 
     def _collect_episodes(
         self, run: int, attempt: int, spans: dict[tuple[int, int], EpisodeSpan]
@@ -177,17 +177,17 @@ class Ingest:
         for name, added in points.items():
             self._points.setdefault((source, name), []).append(added)
 
-    def _add_files(self, run: int, attempt: int, delta: Delta) -> None:
+    def _add_files(self, run: int, attempt: int, summary: BatchSummary) -> None:
         many = self._db.executemany
-        if delta.files:
-            many(_FILE_UPSERT, (_file_row(run, attempt, file) for file in delta.files))
-        if delta.removals:
+        if summary.files:
+            many(_FILE_UPSERT, (_file_row(run, attempt, file) for file in summary.files))
+        if summary.removals:
             rows: Iterable[tuple[object, ...]] = (
-                (run, record.path, attempt, seq) for seq, record in delta.removals
+                (run, record.path, attempt, seq) for seq, record in summary.removals
             )
             many(_REMOVAL_UPSERT, rows)
-        if delta.configs:
-            many(_CONFIG_UPSERT, ((run, attempt, seq, data) for seq, data in delta.configs))
+        if summary.configs:
+            many(_CONFIG_UPSERT, ((run, attempt, seq, data) for seq, data in summary.configs))
 
 
 def _episode_row(key: tuple[int, int, int, int], span: EpisodeSpan) -> tuple[object, ...]:

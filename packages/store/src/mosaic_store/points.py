@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mosaic_store.batch import pack, unpack
-from mosaic_store.fold import Points
+from mosaic_store.batch_summary import Points
 
 NO_STEP = -(2**63)
-"""Stands for a point without a step; no step can be it (fold checks the range)."""
+"""Stands for a point without a step; no step can be it (`summarize` checks the range)."""
 CHUNK_POINTS = 512
 GROUP_POINTS = 64
 

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import msgspec
 
+from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.cursor import format_cursor, parse_cursor
 from mosaic_contracts.curve_set import CurveSet
-from mosaic_contracts.plain import plain_event
 from mosaic_contracts.runs import (
     ArtifactRow,
     Curve,
@@ -31,11 +31,11 @@ from mosaic_store.marks import read_marks
 from mosaic_store.phases import Phase, read_phases
 from mosaic_store.pool import ReadPool
 from mosaic_store.summaries import (
-    Standing,
+    RunMarks,
     count_events,
     read_artifacts,
     read_quarantine,
-    read_standings,
+    read_run_marks,
     read_summaries,
 )
 
@@ -79,10 +79,10 @@ class Reader:
         with self._pool.lend() as db:
             return read_summaries(db, run_ids)
 
-    def standings(self) -> dict[str, Standing]:
+    def run_marks(self) -> dict[str, RunMarks]:
         """What all runs with events can be sorted by, by run id."""
         with self._pool.lend() as db:
-            return read_standings(db)
+            return read_run_marks(db)
 
     def phases(self, run_id: str) -> list[Phase]:
         """Return the states of a run that its scheduler reported, in order."""
@@ -212,7 +212,7 @@ class Reader:
         with self._pool.lend() as db:
             return int(db.execute("SELECT count(*) FROM quarantine").fetchone()[0])
 
-    def plain_event(self, run_id: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    def event_to_builtin(self, run_id: str, event: Mapping[str, Any]) -> dict[str, Any]:
         """A copy of an event without bytes (a live one, for one); a plain one stays as it is.
 
         Floats may be non-finite: serialise with `strict_json` or a model of the contracts.
@@ -227,7 +227,7 @@ class Reader:
             attempt: self._spaces_of(db, run_id, attempt)
             for attempt in {event["attempt"] for event in events}
         }
-        return [plain_event(event, spaces[event["attempt"]]) for event in events]
+        return [event_to_builtin(event, spaces[event["attempt"]]) for event in events]
 
     def _spaces_of(self, db: sqlite3.Connection, run_id: str, attempt: int) -> Spaces | None:
         key = (run_id, attempt)

@@ -6,7 +6,7 @@ import sqlite3
 import msgspec
 
 from mosaic_contracts.wire import Checkpoint
-from mosaic_store.fold import Delta
+from mosaic_store.batch_summary import BatchSummary
 
 RECENT_EPISODES = 20
 
@@ -63,19 +63,19 @@ class RunRow:
         self._last_episodes: dict[tuple[int, int], int] = {}
         """By attempt and env: the highest number of an episode that ended, of this transaction."""
 
-    def add(self, attempt: int, events: int, delta: Delta) -> None:
+    def add(self, attempt: int, events: int, summary: BatchSummary) -> None:
         """Add what a batch means."""
         values = self._values
         values["events"] += events
-        values["steps"] += delta.steps
-        values["global_step"] = max(values["global_step"], delta.global_step)
-        values["dropped"] += delta.dropped
-        checkpoints = sum(isinstance(file.record, Checkpoint) for file in delta.files)
+        values["steps"] += summary.steps
+        values["global_step"] = max(values["global_step"], summary.global_step)
+        values["dropped"] += summary.dropped
+        checkpoints = sum(isinstance(file.record, Checkpoint) for file in summary.files)
         values["checkpoints"] += checkpoints
-        values["artifacts"] += len(delta.files) - checkpoints
-        values["first_us"] = min(delta.t_min_us, values["first_us"] or delta.t_min_us)
-        values["last_us"] = max(delta.t_max_us, values["last_us"] or delta.t_max_us)
-        ended = {key: span.end for key, span in delta.episodes.items() if span.end is not None}
+        values["artifacts"] += len(summary.files) - checkpoints
+        values["first_us"] = min(summary.t_min_us, values["first_us"] or summary.t_min_us)
+        values["last_us"] = max(summary.t_max_us, values["last_us"] or summary.t_max_us)
+        ended = {key: span.end for key, span in summary.episodes.items() if span.end is not None}
         ends = list(ended.values())
         values["episodes"] += len(ends)
         for env, episode in ended:

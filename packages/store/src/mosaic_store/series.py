@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-from mosaic_store.fold import Points
+from mosaic_store.batch_summary import Points
 from mosaic_store.points import (
     CHUNK_POINTS,
     COLUMN,

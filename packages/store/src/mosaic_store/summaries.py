@@ -17,7 +17,7 @@ FROM source WHERE run = (SELECT id FROM run WHERE run_id=?) AND source = ?
 """
 
 
-class Standing(NamedTuple):
+class RunMarks(NamedTuple):
     """What of a run's summary a list of runs can be sorted by."""
 
     global_step: int
@@ -43,14 +43,14 @@ def read_summaries(db: sqlite3.Connection, run_ids: Sequence[str]) -> dict[str, 
     return found
 
 
-def read_standings(db: sqlite3.Connection) -> dict[str, Standing]:
+def read_run_marks(db: sqlite3.Connection) -> dict[str, RunMarks]:
     """Where every run of the store stands: one row of a small table each."""
     rows = db.execute(
         "SELECT run_id, global_step, MAX(episodes, episodes_played), best_return, recent_returns"
         " FROM run"
     )
     return {
-        run_id: Standing(global_step, episodes, *_last_and_mean(recent), best)
+        run_id: RunMarks(global_step, episodes, *_last_and_mean(recent), best)
         for run_id, global_step, episodes, best, recent in rows
     }
 

@@ -11,8 +11,8 @@ from mosaic_gateway.access_token import load_token
 from mosaic_gateway.app import create_app
 from mosaic_gateway.assembly import assemble, close_parts
 from mosaic_gateway.certificate import check_pair, own_certificate
-from mosaic_gateway.connections import Connections, Listener, limits_for, raise_file_limit
-from mosaic_gateway.errors import GatewayError, PortTaken
+from mosaic_gateway.connections import Connections, ListeningSocket, limits_for, raise_file_limit
+from mosaic_gateway.errors import AddressTaken, GatewayError
 from mosaic_gateway.guard import LOOPBACK_HOSTS
 from mosaic_gateway.monitoring.log_budget import LibraryLog
 from mosaic_gateway.server import bind, make_server
@@ -26,15 +26,15 @@ CLOSE_S = 2.0
 """For clients to take the goodbye; who does not read is cut off."""
 
 
-class Door(NamedTuple):
+class Endpoint(NamedTuple):
     """Where it is listened, and with which certificate and key."""
 
     name: str
-    listener: Listener
+    listener: ListeningSocket
     tls: tuple[Path, Path] | None
 
 
-def open_doors(settings: GatewaySettings) -> list[Door]:
+def open_endpoints(settings: GatewaySettings) -> list[Endpoint]:
     """Listen; a certificate is made where one of the gateway's own is asked for.
 
     Raises:
@@ -43,11 +43,11 @@ def open_doors(settings: GatewaySettings) -> list[Door]:
     pair = settings.tls_pair
     if settings.tls and pair:
         own_certificate(*pair, (*LOOPBACK_HOSTS, *settings.host_names))
-    doors = [Door("http", bind(settings.gateway_port, settings.plain_bind), None)]
+    endpoints = [Endpoint("http", bind(settings.gateway_port, settings.plain_bind), None)]
     if pair:
         check_pair(*pair)
-        doors.append(Door("https", bind(settings.tls_port, settings.bind), pair))
-    return doors
+        endpoints.append(Endpoint("https", bind(settings.tls_port, settings.bind), pair))
+    return endpoints
 
 
 async def serve_gateway(
@@ -55,21 +55,21 @@ async def serve_gateway(
     settings: GatewaySettings,
     token: str,
     ticket_key: str,
-    doors: list[Door],
+    endpoints: list[Endpoint],
 ) -> None:
     """Serve until the service is asked to stop; then close streams, drain requests, leave the broker."""
     bus = Bus(str(settings.broker_url).rstrip("/"), "gateway", settings.creds)
     parts = assemble(settings, bus, ticket_key.encode())
     connections = Connections(limits_for(raise_file_limit()))
-    for door in doors:
-        door.listener.count_in(connections)
+    for endpoint in endpoints:
+        endpoint.listener.count_in(connections)
     app = create_app(parts, token, connections)
-    servers = [make_server(app, tls=door.tls) for door in doors]
+    servers = [make_server(app, tls=endpoint.tls) for endpoint in endpoints]
     await bus.start()
     service.spawn("hub", parts.hub.run())
     serving = [
-        service.spawn(door.name, server.serve(sockets=[door.listener]))
-        for door, server in zip(doors, servers, strict=True)
+        service.spawn(endpoint.name, server.serve(sockets=[endpoint.listener]))
+        for endpoint, server in zip(endpoints, servers, strict=True)
     ]
     get_log().info(
         "gateway.started",
@@ -98,10 +98,10 @@ def main() -> int:
         configure_logging("gateway", settings.log_format)
         logging.getLogger().addHandler(LibraryLog())
         logging.captureWarnings(True)
-        doors = open_doors(settings)
+        endpoints = open_endpoints(settings)
         token = load_token(settings.token_path)
         ticket_key = load_token(settings.ticket_key_path)
-    except PortTaken as error:
+    except AddressTaken as error:
         get_log().error("gateway.cannot_start", error=str(error))
         return 1  # whoever has the port may leave it
     except GatewayError as error:
@@ -110,7 +110,9 @@ def main() -> int:
         return refuse(error)
     redactor.hide(token)
     redactor.hide(ticket_key)
-    return run_service(lambda service: serve_gateway(service, settings, token, ticket_key, doors))
+    return run_service(
+        lambda service: serve_gateway(service, settings, token, ticket_key, endpoints)
+    )
 
 
 if __name__ == "__main__":

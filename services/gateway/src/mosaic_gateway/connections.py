@@ -40,7 +40,7 @@ Key = tuple[str, int, int]
 """Address and port of the peer, port of ours: which connection this is."""
 
 
-class Limits(NamedTuple):
+class ConnectionLimits(NamedTuple):
     """How many connections may be open."""
 
     anonymous: int
@@ -59,12 +59,12 @@ class Limits(NamedTuple):
         return min(MAX_GRACE_S, self.anonymous / 1000)
 
 
-def limits_for(files: int) -> Limits:
+def limits_for(files: int) -> ConnectionLimits:
     """What a process with so many file descriptors can bear, one more for each file that is sent."""
     spare = max(files - min(_OTHER_FILES, files // 2), 8)
     total = min(spare * 3 // 4, MAX_OPEN)
     anonymous = max(1, min(total // 4, MAX_ANONYMOUS))
-    return Limits(anonymous, total - anonymous, batch=max(1, anonymous // 8))
+    return ConnectionLimits(anonymous, total - anonymous, batch=max(1, anonymous // 8))
 
 
 def raise_file_limit() -> int:
@@ -77,10 +77,10 @@ def raise_file_limit() -> int:
     return most
 
 
-class Connection(socket.socket):
+class ClientSocket(socket.socket):
     """An accepted socket that says when it is closed, by whomever."""
 
-    on_close: Callable[["Connection"], None] | None = None
+    on_close: Callable[["ClientSocket"], None] | None = None
     key: Key
     deadline: float
 
@@ -95,11 +95,11 @@ class Connection(socket.socket):
 class Connections:
     """All that are open, on all listeners of this process."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
-        self._anonymous: dict[Key, Connection] = {}
+        self._anonymous: dict[Key, ClientSocket] = {}
         """Oldest first."""
-        self._authenticated: dict[Key, Connection] = {}
+        self._authenticated: dict[Key, ClientSocket] = {}
         for kind, held in (("anonymous", self._anonymous), ("authenticated", self._authenticated)):
             OPEN_CONNECTIONS.labels(kind).set_function(partial(len, held))
         self._timer: asyncio.TimerHandle | None = None
@@ -120,7 +120,7 @@ class Connections:
         began = oldest.deadline - self.limits.anonymous_s
         return max(0.0, began + self.limits.grace_s - asyncio.get_running_loop().time())
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: ClientSocket) -> None:
         """One was accepted. The oldest anonymous ones are closed where there are too many."""
         loop = asyncio.get_running_loop()
         connection.on_close = self._closed
@@ -160,14 +160,14 @@ class Connections:
                 return
             self._drop(connection, "too_late")
 
-    def _drop(self, connection: Connection, why: str) -> None:
+    def _drop(self, connection: ClientSocket, why: str) -> None:
         """Shut it down; its transport then closes it, whatever it was waiting for."""
         del self._anonymous[connection.key]
         with suppress(OSError):  # the peer has gone
             connection.shutdown(socket.SHUT_RDWR)
         self._note(why)
 
-    def _closed(self, connection: Connection) -> None:
+    def _closed(self, connection: ClientSocket) -> None:
         for known in (self._anonymous, self._authenticated):
             if known.get(connection.key) is connection:
                 del known[connection.key]
@@ -192,7 +192,7 @@ def _key_of(scope: Any) -> Key | None:
     return str(client[0]), int(client[1]), int(server[1])
 
 
-class Listener(socket.socket):
+class ListeningSocket(socket.socket):
     """A listening socket whose connections are counted, and that can rest.
 
     asyncio watches what `fileno` returns. That is a selector with the socket in it: taken out, the connections wait in
@@ -246,7 +246,7 @@ class Listener(socket.socket):
             if not self._refuse_one():
                 self._rest(NO_FILES_S)
             raise BlockingIOError from error
-        connection = Connection(self.family, self.type, self.proto, fileno=accepted.detach())
+        connection = ClientSocket(self.family, self.type, self.proto, fileno=accepted.detach())
         connection.key = (str(address[0]), int(address[1]), int(self.getsockname()[1]))
         self._connections.opened(connection)
         return connection, address

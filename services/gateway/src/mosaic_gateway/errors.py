@@ -11,7 +11,7 @@ class TokenFileInvalid(GatewayError):
     """The token file cannot be trusted."""
 
 
-class PortTaken(GatewayError):
+class AddressTaken(GatewayError):
     """Something else listens on the gateway's port."""
 
 

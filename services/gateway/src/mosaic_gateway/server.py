@@ -13,8 +13,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from mosaic_contracts.problems import Problem, ProblemCode
-from mosaic_gateway.connections import Listener
-from mosaic_gateway.errors import PortTaken
+from mosaic_gateway.connections import ListeningSocket
+from mosaic_gateway.errors import AddressTaken
 from mosaic_gateway.problem_reply import PROBLEM_TYPE
 from mosaic_gateway.settings import LOOPBACK
 from mosaic_gateway.strict_json import write_json
@@ -71,7 +71,7 @@ class Server(uvicorn.Server):
         yield
 
 
-def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> Listener:
+def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> ListeningSocket:
     """Listen on the gateway's address and port.
 
     Raises:
@@ -79,7 +79,7 @@ def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> Listener:
     """
     # The protocol is named because asyncio sets TCP_NODELAY only where it is: otherwise every answer waits 40 ms.
     family = socket.AF_INET if host.version == 4 else socket.AF_INET6
-    listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = ListeningSocket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, FIRST_BYTE_S)
     try:
@@ -87,7 +87,7 @@ def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> Listener:
         listener.listen(512)
     except OSError as error:
         listener.close()
-        raise PortTaken(
+        raise AddressTaken(
             f"port {port} on {host} cannot be had ({error.strerror}); stop what listens there, "
             "or set MOSAIC_GATEWAY_PORT, MOSAIC_TLS_PORT or MOSAIC_BIND to another"
         ) from error

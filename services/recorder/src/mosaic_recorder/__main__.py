@@ -6,7 +6,7 @@ import sys
 from mosaic_recorder.disk import DiskGuard
 from mosaic_recorder.recorder import Recorder
 from mosaic_recorder.settings import RecorderSettings
-from mosaic_recorder.vault import Vault
+from mosaic_recorder.store_thread import StoreThread
 from mosaic_recorder.verbs import SERVICE, Verbs
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.errors import ServiceRefused
@@ -25,20 +25,20 @@ async def serve(service: Service) -> None:
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD, 20, 100)
     bus = Bus(str(settings.broker_url), SERVICE, settings.creds)
-    vault = Vault(settings.store_path)
+    store = StoreThread(settings.store_path)
     guard = DiskGuard(settings.store_path.parent, settings.disk_reserve_bytes)
-    recorder = Recorder(bus, vault, guard, service.stop)
+    recorder = Recorder(bus, store, guard, service.stop)
     with open_reader(settings.store_path) as reader:
         try:
             await recorder.open_store()
             await bus.start()
-            await bus.serve(SERVICE, Verbs(recorder, vault, reader, guard).table())
+            await bus.serve(SERVICE, Verbs(recorder, store, reader, guard).table())
             await recorder.run()
         except (StoreForeign, StoreWalRefused) as error:
             raise ServiceRefused(f"{settings.store_path}: {error}") from error
         finally:
-            await vault.close()
-            vault.stop()
+            await store.close()
+            store.stop()
             await bus.close()
 
 

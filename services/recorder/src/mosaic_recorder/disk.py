@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from mosaic_recorder.errors import DiskLow
+from mosaic_recorder.errors import DiskReserveReached
 
 _RESUME_FACTOR = 1.05
 """Taking up again needs a little more than the reserve, or a disk at its edge would flap."""
@@ -41,7 +41,7 @@ class DiskGuard:
         limit = self._reserve * (_RESUME_FACTOR if self._low else 1)
         self._low = self.free < limit
         if self._low:
-            raise DiskLow(
+            raise DiskReserveReached(
                 f"disk low: {self.free // 2**20} MiB free at {self._folder}, {self._reserve // 2**20} MiB are"
                 " kept free (MOSAIC_DISK_RESERVE_BYTES); delete runs or make room, recording goes on by itself"
             )

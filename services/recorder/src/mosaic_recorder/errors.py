@@ -13,5 +13,5 @@ class ConsumerLost(RecorderError):
     """Messages may have been missed (consumer gone, connection renewed, silence): read again from the cursor."""
 
 
-class DiskLow(RecorderError):
+class DiskReserveReached(RecorderError):
     """Fewer free bytes than the reserve: nothing is taken until there are more."""

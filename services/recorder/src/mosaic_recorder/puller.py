@@ -12,8 +12,8 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from mosaic_contracts import subjects
+from mosaic_recorder.decode import Arrival
 from mosaic_recorder.errors import ConsumerLost
-from mosaic_recorder.intake import Arrival
 from mosaic_servicekit.bus import Bus
 
 BATCH = 1000

@@ -13,10 +13,10 @@ from mosaic_contracts import subjects
 from mosaic_contracts.services import Committed
 from mosaic_recorder.announcer import INTERVAL_S, Announcer
 from mosaic_recorder.disk import DiskGuard
-from mosaic_recorder.errors import ConsumerLost, DiskLow, StreamMoved
+from mosaic_recorder.errors import ConsumerLost, DiskReserveReached, StreamMoved
 from mosaic_recorder.puller import Puller
-from mosaic_recorder.stream import EventStream, StreamState, start_of
-from mosaic_recorder.vault import Commit, Vault
+from mosaic_recorder.store_thread import Commit, StoreThread
+from mosaic_recorder.stream import BrokerStream, StreamState, read_start
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.errors import BrokerUnavailable
 from mosaic_servicekit.logging import get_log
@@ -35,7 +35,7 @@ _NO_BROKER = "the broker cannot be reached"
 
 
 @dataclass(slots=True)
-class Situation:
+class Condition:
     """What the recorder says of itself."""
 
     cursor: int = 0
@@ -48,13 +48,13 @@ class Situation:
 class Recorder:
     """Runs until `stop` is set. Broker, store and disk may come and go; nothing but `stop` ends it."""
 
-    def __init__(self, bus: Bus, vault: Vault, guard: DiskGuard, stop: asyncio.Event) -> None:
-        self.situation = Situation()
+    def __init__(self, bus: Bus, store: StoreThread, guard: DiskGuard, stop: asyncio.Event) -> None:
+        self.condition = Condition()
         self._bus = bus
-        self._vault = vault
+        self._store = store
         self._guard = guard
         self._stop = stop
-        self._stream = EventStream(bus)
+        self._stream = BrokerStream(bus)
         self._announcer = Announcer(time.monotonic)
         self._failures = 0
         self._cared_at = 0.0
@@ -67,7 +67,7 @@ class Recorder:
             StoreForeign, StoreWalRefused: as said.
         """
         try:
-            await self._vault.open()
+            await self._store.open()
         except StoreError as error:
             if is_final(error):
                 raise
@@ -87,9 +87,9 @@ class Recorder:
             except (BrokerUnavailable, NatsError, TimeoutError) as error:
                 self._note(_NO_BROKER, error)
             except StoreReplaced as error:
-                await self._vault.close()
+                await self._store.close()
                 self._note(str(error), error)
-            except DiskLow as error:
+            except DiskReserveReached as error:
                 self._note(str(error), error)
             except StoreError as error:
                 if is_final(error):
@@ -99,9 +99,9 @@ class Recorder:
         await self._finish()
 
     async def _session(self) -> None:
-        cursor = await self._vault.open()
+        cursor = await self._store.open()
         state = await self._stream.ensure()
-        start = start_of(cursor, state)
+        start = read_start(cursor, state)
         position = max(start.seq, state.first) - 1
         self._see(position, state)
         self._guard.check()
@@ -110,9 +110,9 @@ class Recorder:
             raise StreamMoved("the broker could not write to its stream any more; it was made anew")
         if start.healed is not None:
             get_log().warning("stream.healed", why=start.healed, cursor=cursor)
-            self.situation.healed += 1
+            self.condition.healed += 1
         await self._stream.place_consumer(start.seq)
-        self.situation.reason = None
+        self.condition.reason = None
         self._purged = 0
         puller = Puller(self._bus)
         await puller.start()
@@ -129,12 +129,12 @@ class Recorder:
             arrivals = await puller.take(INTERVAL_S, ENOUGH_BYTES, gather_s)
             if arrivals:
                 committed_at = time.monotonic()
-                for commit in await self._vault.commit(arrivals, state.incarnation):
+                for commit in await self._store.commit(arrivals, state.incarnation):
                     self._report(commit)
                 position = arrivals[-1].stream_seq
                 self._failures = 0
-                self.situation.cursor = position
-                self.situation.stream_last = position + puller.pending
+                self.condition.cursor = position
+                self.condition.stream_last = position + puller.pending
             await self._announce()
             if time.monotonic() - self._cared_at >= _CARE_INTERVAL_S:
                 await self._care(state, position)
@@ -143,7 +143,7 @@ class Recorder:
         """What is looked after once a second."""
         self._cared_at = time.monotonic()
         self._guard.check()
-        await self._vault.check_in_place()
+        await self._store.check_in_place()
         now = await self._stream.state()
         if now.incarnation != state.incarnation:
             raise StreamMoved("the broker's stream was made anew, or the broker was started again")
@@ -159,7 +159,7 @@ class Recorder:
         due = self._announcer.take_due(last_call)
         if not due:
             return
-        for run_id, marks in (await self._vault.marks(due)).items():
+        for run_id, marks in (await self._store.marks(due)).items():
             told = Committed(run_id=run_id, marks=marks)
             await self._bus.publish(subjects.committed(run_id), told.model_dump_json().encode())
 
@@ -177,20 +177,20 @@ class Recorder:
 
     def _note(self, reason: str | None, error: Exception) -> None:
         """Say why a session ended: once, however often it fails."""
-        if self._failures == 0 or self.situation.reason != reason:
+        if self._failures == 0 or self.condition.reason != reason:
             get_log().warning("session.ended", reason=reason, error=repr(error))
         self._failures += 1
-        self.situation.reason = reason
+        self.condition.reason = reason
 
     def _see(self, position: int, stream: StreamState) -> None:
         """Report how far the store is. What the stream no longer holds is not waiting to be read."""
-        self.situation.cursor = max(position, stream.first - 1)
-        self.situation.stream_last = stream.last
+        self.condition.cursor = max(position, stream.first - 1)
+        self.condition.stream_last = stream.last
 
     async def _wait_connected(self) -> bool:
         """Wait for the broker; False when asked to stop."""
         if not self._bus.connected.is_set():
-            self.situation.reason = _NO_BROKER
+            self.condition.reason = _NO_BROKER
             await self._wait_stop(None, self._bus.connected.wait())
         return not self._stop.is_set()
 
@@ -209,8 +209,8 @@ class Recorder:
     async def _finish(self) -> None:
         if self._bus.connected.is_set():
             await self._announce(last_call=True)
-        await self._vault.close()
-        get_log().info("recorder.stopped", cursor=self.situation.cursor)
+        await self._store.close()
+        get_log().info("recorder.stopped", cursor=self.condition.cursor)
 
 
 def is_final(error: StoreError) -> bool:

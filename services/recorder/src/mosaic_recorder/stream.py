@@ -43,7 +43,7 @@ class StreamState(NamedTuple):
         return f"{self.created} {self.server}"
 
 
-class Start(NamedTuple):
+class ReadStart(NamedTuple):
     """Where to read on."""
 
     seq: int
@@ -51,22 +51,22 @@ class Start(NamedTuple):
     """Why the stream is not the one that the cursor knows, in words."""
 
 
-def start_of(cursor: StreamCursor | None, state: StreamState) -> Start:
+def read_start(cursor: StreamCursor | None, state: StreamState) -> ReadStart:
     """Where to read a stream, given the store's cursor. Too early costs a little, too late loses events."""
     if cursor is None:
-        return Start(1, None)
+        return ReadStart(1, None)
     created, _, server = cursor.incarnation.rpartition(" ")
     if created != state.created:
-        return Start(1, "the broker's stream was made anew")
+        return ReadStart(1, "the broker's stream was made anew")
     if state.last < cursor.seq:
-        return Start(1, f"the stream went back from {cursor.seq} to {state.last}")
+        return ReadStart(1, f"the stream went back from {cursor.seq} to {state.last}")
     if server != state.server:
         # A broker that lost its tail and took new messages since looks as if nothing had happened.
-        return Start(1, None)
-    return Start(cursor.seq + 1, None)
+        return ReadStart(1, None)
+    return ReadStart(cursor.seq + 1, None)
 
 
-class EventStream:
+class BrokerStream:
     """Stream and consumer on a bus. Methods raise nats errors and BrokerUnavailable."""
 
     def __init__(self, bus: Bus) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from nats.errors import Error as NatsError
 
 from mosaic_contracts import subjects
+from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.cursor import parse_cursor
-from mosaic_contracts.plain import plain_event
 from mosaic_contracts.services import Committed, RecorderStatus
 from mosaic_contracts.stack import TELEMETRY_DB
 from mosaic_contracts.wire import BATCH_HEADER, ENCODING_HEADER, MSG_ID_HEADER, Batch, to_event
@@ -197,7 +197,7 @@ def check_values(reader: Reader, last: int, run_id: str = RUN_ID) -> None:
         page = reader.events(run_id, cursor, limit=10_000)
         for event in page.events:
             seq += 1
-            sent = strict_json(plain_event(to_event(batch, record_at(seq)), SPACES))
+            sent = strict_json(event_to_builtin(to_event(batch, record_at(seq)), SPACES))
             if strict_json(event) != sent:
                 raise ValueError(f"at seq {seq} the store has {event}, sent was {sent!r}")
         cursor, more = page.cursor, page.has_more

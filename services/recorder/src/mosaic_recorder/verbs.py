@@ -8,7 +8,7 @@ from mosaic_contracts.services import Committed, CommittedRequest, RecorderStatu
 from mosaic_recorder import VERSION
 from mosaic_recorder.disk import DiskGuard
 from mosaic_recorder.recorder import Recorder
-from mosaic_recorder.vault import Vault
+from mosaic_recorder.store_thread import StoreThread
 from mosaic_servicekit.bus import Verb
 from mosaic_servicekit.logging import get_log
 from mosaic_store import Reader, StoreError, StoreMissing
@@ -26,9 +26,11 @@ class Pruned(PeerModel):
 class Verbs:
     """Answers from the store and from what the recorder says of itself."""
 
-    def __init__(self, recorder: Recorder, vault: Vault, reader: Reader, guard: DiskGuard) -> None:
+    def __init__(
+        self, recorder: Recorder, store: StoreThread, reader: Reader, guard: DiskGuard
+    ) -> None:
         self._recorder = recorder
-        self._vault = vault
+        self._store = store
         self._reader = reader
         self._guard = guard
 
@@ -50,7 +52,7 @@ class Verbs:
 
     async def status(self) -> RecorderStatus:
         """How the recorder is."""
-        now = self._recorder.situation
+        now = self._recorder.condition
         return RecorderStatus(
             version=VERSION,
             cursor=now.cursor,
@@ -66,7 +68,7 @@ class Verbs:
     async def prune(self, request: RunRequest) -> Pruned:
         """Delete a run from the store; whether it still lives is for the scheduler to know."""
         try:
-            freed = await self._vault.prune(request.run_id)
+            freed = await self._store.prune(request.run_id)
         except StoreError as error:
             raise _unavailable(error) from error
         get_log().info("run.pruned", run_id=request.run_id, freed_bytes=freed)

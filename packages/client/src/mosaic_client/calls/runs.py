@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, query_of, run_path
 from mosaic_client.run_view import Run, RunList
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
@@ -173,7 +173,7 @@ def restore(run_id: str) -> Call[Run]:
 
 def _post(
     path: str,
-    read: Callable[[Answer], T],
+    read: Callable[[HttpAnswer], T],
     body: bytes,
     *,
     repeats: bool = False,
@@ -190,7 +190,7 @@ def _post(
     )
 
 
-def _read_runs(answer: Answer) -> list[Run]:
+def _read_runs(answer: HttpAnswer) -> list[Run]:
     return RunList.model_validate_json(answer.content).runs
 
 

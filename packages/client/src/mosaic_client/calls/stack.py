@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, part, query_of
 from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket, TicketRequest
 from mosaic_contracts.gpus import GpuReport
@@ -81,11 +81,11 @@ def ticket(path: str, ttl_s: float = 300) -> Call[Ticket]:
     return Call("POST", f"{PREFIX}/tickets", model(Ticket), body=body, repeats=True)
 
 
-def _read_secrets(answer: Answer) -> list[SecretEntry]:
+def _read_secrets(answer: HttpAnswer) -> list[SecretEntry]:
     return SecretEntries.model_validate_json(answer.content).secrets
 
 
-def _read_readiness(answer: Answer) -> Readiness:
+def _read_readiness(answer: HttpAnswer) -> Readiness:
     if answer.status_code not in (200, 503):
         raise ValueError(f"status {answer.status_code}")
     body = answer.json()

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from mosaic_client.answer import Answer
+from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call, model, query_of, run_path
 from mosaic_contracts.runs import ArtifactRow, Curve, EpisodePage, EventPage, MetricName
 from mosaic_contracts.stored import BatchPage, decode_page
@@ -110,5 +110,5 @@ def quarantine(run_id: str) -> Call[list[dict[str, Any]]]:
     )
 
 
-def _read_log(answer: Answer) -> LogPart:
+def _read_log(answer: HttpAnswer) -> LogPart:
     return LogPart(answer.text, int(answer.headers.get("x-next-offset", "0")))

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic_core import to_json
 
-from mosaic_contracts.plain import Space, plain_value
+from mosaic_contracts.builtin_values import Space, to_builtin
 
 
 class ValueMisfit(Exception):
@@ -60,7 +60,7 @@ class SpaceColumn:
             raise ValueMisfit(self._name) from error
 
     def _flat(self, value: Any) -> Any:
-        plain = plain_value(value, self._space)
+        plain = to_builtin(value, self._space)
         if not pa.types.is_fixed_size_list(self._type) or plain is None:
             return plain
         flat = plain if isinstance(plain, list) else [plain]
@@ -123,4 +123,4 @@ def _packed(values: Sequence[Any], kind: pa.FixedSizeListType) -> pa.Array | Non
 def _text(value: Any, space: Space | None) -> str | None:
     if value is None:
         return None
-    return to_json(plain_value(value, space), inf_nan_mode="strings").decode()
+    return to_json(to_builtin(value, space), inf_nan_mode="strings").decode()

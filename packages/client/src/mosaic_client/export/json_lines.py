@@ -7,7 +7,7 @@ import msgspec
 from pydantic_core import to_json
 
 from mosaic_client.export.stored import StoredPart
-from mosaic_contracts.plain import make_plain
+from mosaic_contracts.builtin_values import events_to_builtin
 from mosaic_contracts.wire import to_events
 
 _encode_lines = msgspec.json.Encoder().encode_lines
@@ -18,7 +18,7 @@ def write_json_lines(parts: Iterable[StoredPart], file: BinaryIO) -> Iterator[in
     count = 0
     for part, records, spaces in parts:
         events = to_events(part.batch, records)
-        make_plain(events, spaces)
+        events_to_builtin(events, spaces)
         file.write(json_lines(events))
         count += len(events)
         yield count

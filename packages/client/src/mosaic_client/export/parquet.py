@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from mosaic_client.export.columns import SpaceColumn
 from mosaic_client.export.stored import Spaces, StoredPart
-from mosaic_contracts.plain import plain_value
+from mosaic_contracts.builtin_values import to_builtin
 from mosaic_contracts.wire import TYPE_OF, Batch, Record, StepFlag
 
 _GROUP_ROWS = 50_000
@@ -163,4 +163,4 @@ def _plain_column(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _json(value: Any) -> str:
-    return to_json(plain_value(value, None), inf_nan_mode="strings").decode()
+    return to_json(to_builtin(value, None), inf_nan_mode="strings").decode()

@@ -7,7 +7,7 @@ import zstandard
 
 from mosaic_client.errors import AnswerInvalid
 from mosaic_contracts.cursor import parse_cursor
-from mosaic_contracts.merge import Part, merge_in_time
+from mosaic_contracts.merge import BatchSlice, merge_in_time
 from mosaic_contracts.stored import BatchPage
 from mosaic_contracts.wanted import WantedTypes
 from mosaic_contracts.wire import MAX_BATCH_BYTES, BatchInvalid, Record, decode_batch
@@ -20,7 +20,7 @@ Spaces = dict[str, Any]
 class StoredPart(NamedTuple):
     """Consecutive records of one batch, and the spaces that explain their raw bytes."""
 
-    part: Part
+    part: BatchSlice
     records: list[Record]
     """Those of the wanted types."""
     spaces: Spaces | None
@@ -45,7 +45,7 @@ def stored_parts(
             yield StoredPart(part, records, spaces.get(part.batch.attempt))
 
 
-def _read(pages: Iterable[BatchPage], spaces: dict[int, Spaces]) -> Iterator[Part]:
+def _read(pages: Iterable[BatchPage], spaces: dict[int, Spaces]) -> Iterator[BatchSlice]:
     """Decode the frames and learn the spaces, cutting what is not part of a page."""
     unpack = zstandard.ZstdDecompressor().decompress
     position: dict[tuple[int, str], int] = {}
@@ -65,4 +65,4 @@ def _read(pages: Iterable[BatchPage], spaces: dict[int, Spaces]) -> Iterator[Par
             end = ends.get(key, 0) + 1 - batch.seq0
             if records := batch.records[first:end]:
                 position[key] = records[-1].seq
-                yield Part(batch, records)
+                yield BatchSlice(batch, records)

@@ -19,7 +19,7 @@ from mosaic_gateway.problem_reply import problem_response
 CHUNK_BYTES = 2**18
 
 
-class Download(Response):
+class ArtifactResponse(Response):
     """Opens `path` below `folder` and sends exactly as many bytes as it announced.
 
     Reads in threads, a chunk at a time as the client takes them, so that neither a slow disk nor a slow client holds

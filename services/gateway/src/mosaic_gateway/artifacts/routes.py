@@ -8,7 +8,7 @@ from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
 
 from mosaic_contracts.runs import ArtifactRow
-from mosaic_gateway.artifacts.download import Download
+from mosaic_gateway.artifacts.download import ArtifactResponse
 from mosaic_gateway.artifacts.service import artifact_unknown
 from mosaic_gateway.doors import PartsOf, json_reply
 
@@ -46,7 +46,7 @@ async def get_artifact(request: Request, parts: PartsOf, run_id: str, path: str)
     await parts.runs.require(run_id)
     if not _is_exact(request):
         raise artifact_unknown(path, " Its name is not UTF-8.")
-    return Download(parts.runs.folder(run_id), path)
+    return ArtifactResponse(parts.runs.folder(run_id), path)
 
 
 def _is_exact(request: Request) -> bool:

@@ -23,10 +23,10 @@ from mosaic_contracts.live import (
 )
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_gateway.history import History
-from mosaic_gateway.live.follower import Follower
+from mosaic_gateway.live.follower import RunSubscription
 from mosaic_gateway.live.mailbox import Mailbox
 from mosaic_gateway.live.watched import WatchedRun
-from mosaic_gateway.live.wire_format import Payload, Selection, WireFormat
+from mosaic_gateway.live.wire_format import Payload, TypeSelection, WireFormat
 from mosaic_gateway.problem_reply import request_invalid, validation_problem
 from mosaic_gateway.telemetry.service import read_cursor
 from mosaic_servicekit.logging import get_log
@@ -39,7 +39,7 @@ GOING_AWAY = 1001
 _frames: TypeAdapter[ClientFrame] = TypeAdapter(ClientFrame)
 
 
-class Watch(Protocol):
+class RunWatcher(Protocol):
     """What a client needs of the hub."""
 
     async def watch(self, run_id: str) -> WatchedRun:
@@ -51,10 +51,12 @@ class Watch(Protocol):
         ...
 
 
-class Client:
+class LiveClient:
     """A connection. It never waits for another client, and no other waits for it."""
 
-    def __init__(self, socket: WebSocket, wire: WireFormat, hub: Watch, history: History) -> None:
+    def __init__(
+        self, socket: WebSocket, wire: WireFormat, hub: RunWatcher, history: History
+    ) -> None:
         self.wire = wire
         self.follows_list = False
         self._socket = socket
@@ -62,7 +64,7 @@ class Client:
         self._history = history
         self._mailbox = Mailbox()
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._followers: set[Follower] = set()
+        self._followers: set[RunSubscription] = set()
         self._closing = asyncio.Event()
 
     async def serve(self) -> None:
@@ -143,7 +145,7 @@ class Client:
             raise request_invalid(f"One connection follows at most {MAX_SUBSCRIPTIONS} runs.")
         cursor = None if frame.cursor is None else read_cursor(frame.cursor)
         types = DEFAULT_TYPES if frame.types is None else frame.types
-        wanted = Selection(None if "*" in types else types)
+        wanted = TypeSelection(None if "*" in types else types)
         work = self._follow(frame.run_id, cursor, wanted)
         task = asyncio.get_running_loop().create_task(work, name=f"follow {frame.run_id}")
         self._tasks[frame.run_id] = task
@@ -154,13 +156,13 @@ class Client:
         if task is not None:
             task.cancel()
 
-    async def _follow(self, run_id: str, cursor: Cursor | None, wanted: Selection) -> None:
+    async def _follow(self, run_id: str, cursor: Cursor | None, wanted: TypeSelection) -> None:
         try:
             watched = await self._hub.watch(run_id)
         except ProblemError as error:
             self.tell(error.problem, run_id)
             return
-        follower = Follower(watched, self._history, self._mailbox, self.wire, wanted, cursor)
+        follower = RunSubscription(watched, self._history, self._mailbox, self.wire, wanted, cursor)
         self._mailbox.open(follower)
         self._followers.add(follower)
         try:

@@ -19,7 +19,7 @@ from mosaic_gateway.live.mailbox import Mailbox
 from mosaic_gateway.live.sequence import Piece, distance, merged
 from mosaic_gateway.live.tick import Tick
 from mosaic_gateway.live.watched import WatchedRun
-from mosaic_gateway.live.wire_format import Payload, Selection, WireFormat
+from mosaic_gateway.live.wire_format import Payload, TypeSelection, WireFormat
 from mosaic_gateway.monitoring.meters import MISSED_EVENTS
 from mosaic_store import Reader
 
@@ -37,7 +37,7 @@ CURSOR_S = 0.5
 """Delay before a client is sent the run's cursor although no event that it wants has happened."""
 
 
-class Follower:
+class RunSubscription:
     """A subscription. `run` is its life; `take` and `fall_behind` are called by the feed."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Follower:
         history: History,
         mailbox: Mailbox,
         wire: WireFormat,
-        wanted: Selection,
+        wanted: TypeSelection,
         cursor: Cursor | None,
     ) -> None:
         self.run_id = watched.run_id

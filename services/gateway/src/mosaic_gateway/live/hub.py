@@ -14,7 +14,7 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord, RunSummary, RunView
 from mosaic_contracts.services import ControlRequest, Heartbeat
 from mosaic_gateway.history import History
-from mosaic_gateway.live.client import Client
+from mosaic_gateway.live.client import LiveClient
 from mosaic_gateway.live.feed import Feed
 from mosaic_gateway.live.watched import WatchedRun
 from mosaic_gateway.live.wire_format import FORMATS
@@ -51,7 +51,7 @@ class Hub:
         self._scheduler = scheduler
         self._runs = runs
         self._rates = rates
-        self._clients: set[Client] = set()
+        self._clients: set[LiveClient] = set()
         self._watched: dict[str, WatchedRun] = {}
         self._records: OrderedDict[str, RunRecord] = OrderedDict()
         self._dirty: dict[str, RunRecord] = {}
@@ -82,7 +82,7 @@ class Hub:
         """Connections of this moment."""
         return len(self._clients)
 
-    async def serve(self, client: Client) -> None:
+    async def serve(self, client: LiveClient) -> None:
         """The life of one connection."""
         self._clients.add(client)
         self._nobody.clear()

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, WebSocket
 
 from mosaic_gateway.doors import Parts
-from mosaic_gateway.live.client import Client
+from mosaic_gateway.live.client import LiveClient
 from mosaic_gateway.live.wire_format import FORMATS
 
 router = APIRouter()
@@ -22,4 +22,4 @@ async def live(socket: WebSocket) -> None:
         await socket.close(UNSUPPORTED, f"offer one of the subprotocols {', '.join(FORMATS)}")
         return
     await socket.accept(subprotocol=chosen)
-    await parts.hub.serve(Client(socket, FORMATS[chosen], parts.hub, parts.hub.history))
+    await parts.hub.serve(LiveClient(socket, FORMATS[chosen], parts.hub, parts.hub.history))

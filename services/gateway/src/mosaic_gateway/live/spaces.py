@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mosaic_contracts.plain import plain_event
+from mosaic_contracts.builtin_values import event_to_builtin
 
 
 class Spaces:
@@ -20,4 +20,4 @@ class Spaces:
 
     def plain(self, event: dict[str, Any]) -> dict[str, Any]:
         """The event without raw bytes."""
-        return plain_event(event, self._of_attempt.get(event["attempt"]))
+        return event_to_builtin(event, self._of_attempt.get(event["attempt"]))

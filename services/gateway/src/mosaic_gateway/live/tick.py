@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mosaic_contracts.cursor import Cursor, format_cursor
 from mosaic_gateway.live.sequence import Piece
-from mosaic_gateway.live.wire_format import Payload, Plain, Selection, WireFormat
+from mosaic_gateway.live.wire_format import Payload, ToBuiltin, TypeSelection, WireFormat
 
 FRAME_EVENTS = 5000
 FRAME_BYTES = 4 * 2**20
@@ -14,7 +14,7 @@ Group = tuple[frozenset[str] | None, str]
 
 
 def encode_pieces(
-    pieces: list[Piece], start: Cursor, wanted: Selection, wire: WireFormat, plain: Plain
+    pieces: list[Piece], start: Cursor, wanted: TypeSelection, wire: WireFormat, plain: ToBuiltin
 ) -> tuple[Payload, ...]:
     """Frames for `pieces`, which follow `start`; none for what is not wanted."""
     cursor = dict(start)
@@ -45,14 +45,16 @@ def _frames(pieces: list[Piece]) -> Iterator[list[Piece]]:
 class Tick:
     """Pieces from `start` to `end`."""
 
-    def __init__(self, pieces: list[Piece], start: Cursor, end: Cursor, plain: Plain) -> None:
+    def __init__(self, pieces: list[Piece], start: Cursor, end: Cursor, plain: ToBuiltin) -> None:
         self.start = start
         self.end = end
         self._pieces = pieces
         self._plain = plain
         self._encoded: dict[Group, tuple[Payload, ...]] = {}
 
-    def payloads(self, wanted: Selection, wire: WireFormat, cursor: Cursor) -> tuple[Payload, ...]:
+    def payloads(
+        self, wanted: TypeSelection, wire: WireFormat, cursor: Cursor
+    ) -> tuple[Payload, ...]:
         """Frames for a reader at `cursor`: the shared ones, or its own when it is ahead already."""
         pieces = self._pieces
         if any(seq > self.start.get(key, 0) for key, seq in cursor.items()):

@@ -31,11 +31,11 @@ _IN_COLUMNS = (Step, Metric)
 
 Payload = str | bytes
 Event = dict[str, Any]
-Plain = Callable[[Event], Event]
+ToBuiltin = Callable[[Event], Event]
 """Turns raw bytes of actions and observations into lists, by the run's spaces."""
 
 
-class Selection:
+class TypeSelection:
     """Which event types a reader wants."""
 
     def __init__(self, types: Iterable[str] | None) -> None:
@@ -72,7 +72,7 @@ class WireFormat(Protocol):
         ...
 
     def live(
-        self, pieces: list[Piece], wanted: Selection, plain: Plain, cursor: str
+        self, pieces: list[Piece], wanted: TypeSelection, plain: ToBuiltin, cursor: str
     ) -> Payload | None:
         """Events of pieces of one source; None when none of them is wanted."""
         ...
@@ -97,7 +97,7 @@ class JsonFormat:
         return write_json({**frame, "cursor": cursor}).decode()
 
     def live(
-        self, pieces: list[Piece], wanted: Selection, plain: Plain, cursor: str
+        self, pieces: list[Piece], wanted: TypeSelection, plain: ToBuiltin, cursor: str
     ) -> Payload | None:
         """See `WireFormat`."""
         events = [
@@ -140,7 +140,7 @@ class MsgpackFormat:
         return self._frame(run_id, others, _present(tables, *head), cursor)
 
     def live(
-        self, pieces: list[Piece], wanted: Selection, plain: Plain, cursor: str
+        self, pieces: list[Piece], wanted: TypeSelection, plain: ToBuiltin, cursor: str
     ) -> Payload | None:
         """See `WireFormat`."""
         steps: list[Part] = []

@@ -20,30 +20,30 @@ END_BYTES = 2**13
 
 
 @dataclass(frozen=True)
-class LogPart:
+class LogSlice:
     """A piece of a log and the offset from which to go on."""
 
     text: bytes
     next_offset: int
 
 
-def read_from(run_dir: Path, offset: int, limit_bytes: int) -> LogPart:
+def read_from(run_dir: Path, offset: int, limit_bytes: int) -> LogSlice:
     """Bytes from `offset`; an offset beyond the end gives nothing and the end."""
     with _open(run_dir) as fd:
         if fd is None:
-            return LogPart(b"", 0)
+            return LogSlice(b"", 0)
         size = os.fstat(fd).st_size
         start = min(offset, size)
         data = os.pread(fd, limit_bytes, start)
         kept = _whole_characters(data) if start + len(data) < size else data
-        return LogPart(kept, start + len(kept))
+        return LogSlice(kept, start + len(kept))
 
 
-def read_tail(run_dir: Path, lines: int) -> LogPart:
+def read_tail(run_dir: Path, lines: int) -> LogSlice:
     """The last `lines` lines, each as a terminal would show it: only what follows its last carriage return."""
     with _open(run_dir) as fd:
         if fd is None:
-            return LogPart(b"", 0)
+            return LogSlice(b"", 0)
         size = os.fstat(fd).st_size
         start = max(0, size - TAIL_BYTES)
         data = os.pread(fd, size - start, start)
@@ -54,7 +54,7 @@ def read_tail(run_dir: Path, lines: int) -> LogPart:
         shown = [_bounded(_as_shown(line)) for line in found[-lines:]]
         if start > 0 and len(found) <= lines and b"\r" not in found[0].rstrip(b"\r"):
             shown[0] = _read_line(fd, start, start + len(found[0].rstrip(b"\r")))
-    return LogPart(b"\n".join(shown) + (b"\n" if ended and shown else b""), start + len(data))
+    return LogSlice(b"\n".join(shown) + (b"\n" if ended and shown else b""), start + len(data))
 
 
 def _as_shown(line: bytes) -> bytes:

@@ -11,30 +11,30 @@ from mosaic_gateway.history import History
 from mosaic_gateway.peers import Scheduler
 from mosaic_gateway.runs.query import (
     Order,
-    Place,
     RunQuery,
-    SortKey,
+    RunSortKey,
+    SortPosition,
     Value,
     arrange,
-    format_place,
+    format_position,
     is_behind,
-    parse_place,
-    place_of,
+    parse_position,
+    position_of,
 )
-from mosaic_store import Standing
+from mosaic_store import RunMarks
 
-_OF_RECORD: dict[SortKey, tuple[RunValue, Callable[[str], Value]]] = {
-    SortKey.NAME: ("name", str.casefold),
-    SortKey.STARTED: ("started_at", lambda text: datetime.fromisoformat(text).timestamp()),
-    SortKey.ENDED: ("ended_at", lambda text: datetime.fromisoformat(text).timestamp()),
+_OF_RECORD: dict[RunSortKey, tuple[RunValue, Callable[[str], Value]]] = {
+    RunSortKey.NAME: ("name", str.casefold),
+    RunSortKey.STARTED: ("started_at", lambda text: datetime.fromisoformat(text).timestamp()),
+    RunSortKey.ENDED: ("ended_at", lambda text: datetime.fromisoformat(text).timestamp()),
 }
 """Field of the record, and what it is as a value to sort by."""
-_OF_STORE: dict[SortKey, Callable[[Standing], Value]] = {
-    SortKey.STEPS: lambda run: run.global_step,
-    SortKey.EPISODES: lambda run: run.episodes,
-    SortKey.LAST_RETURN: lambda run: run.last_return,
-    SortKey.BEST_RETURN: lambda run: run.best_return,
-    SortKey.MEAN_RETURN: lambda run: run.mean_return,
+_OF_STORE: dict[RunSortKey, Callable[[RunMarks], Value]] = {
+    RunSortKey.STEPS: lambda run: run.global_step,
+    RunSortKey.EPISODES: lambda run: run.episodes,
+    RunSortKey.LAST_RETURN: lambda run: run.last_return,
+    RunSortKey.BEST_RETURN: lambda run: run.best_return,
+    RunSortKey.MEAN_RETURN: lambda run: run.mean_return,
 }
 
 
@@ -51,7 +51,7 @@ class Listing:
         Raises:
             ProblemError: `cursor_invalid`; the scheduler or the store does not answer.
         """
-        if query.sort is not SortKey.CREATED:
+        if query.sort is not RunSortKey.CREATED:
             return await self._by_value(query)
         if query.order is Order.DESCENDING:
             return await self._newest_first(query)
@@ -72,28 +72,32 @@ class Listing:
         return await self._records(chosen, query.deleted), chosen[-1] if more else None
 
     async def _by_value(self, query: RunQuery) -> tuple[list[RunRecord], str | None]:
-        places = arrange(await self._places(query), query.order)
+        positions = arrange(await self._positions(query), query.order)
         if query.cursor:
-            last = _read_place(query.cursor, query.sort, query.order)
-            places = [place for place in places if is_behind(place, last, query.order)]
-        chosen = places[: query.limit]
+            last = _read_position(query.cursor, query.sort, query.order)
+            positions = [
+                position for position in positions if is_behind(position, last, query.order)
+            ]
+        chosen = positions[: query.limit]
         cursor = None
-        if len(places) > query.limit:
-            cursor = format_place(chosen[-1], query.sort, query.order)
-        ids = [place.run_id for place in chosen]
+        if len(positions) > query.limit:
+            cursor = format_position(chosen[-1], query.sort, query.order)
+        ids = [position.run_id for position in chosen]
         return await self._records(ids, query.deleted), cursor
 
-    async def _places(self, query: RunQuery) -> list[Place]:
+    async def _positions(self, query: RunQuery) -> list[SortPosition]:
         of_record = _OF_RECORD.get(query.sort)
         if of_record is not None:
             value, read = of_record
             rows = await self._scheduler.run_values(query.request(1), value)
-            return [place_of(run_id, None if text is None else read(text)) for run_id, text in rows]
-        of_store, none = _OF_STORE[query.sort], dict[str, Standing]()
+            return [
+                position_of(run_id, None if text is None else read(text)) for run_id, text in rows
+            ]
+        of_store, none = _OF_STORE[query.sort], dict[str, RunMarks]()
         ids = await self._scheduler.run_ids(query.request(1))
-        standings = await self._history.read(lambda reader: reader.standings(), none)
+        marks = await self._history.read(lambda reader: reader.run_marks(), none)
         return [
-            place_of(run_id, of_store(standings[run_id]) if run_id in standings else None)
+            position_of(run_id, of_store(marks[run_id]) if run_id in marks else None)
             for run_id in ids
         ]
 
@@ -122,8 +126,8 @@ def _id_of(query: RunQuery) -> str | None:
         raise cursor_invalid(str(error)) from error
 
 
-def _read_place(text: str, sort: SortKey, order: Order) -> Place:
+def _read_position(text: str, sort: RunSortKey, order: Order) -> SortPosition:
     try:
-        return parse_place(text, sort, order)
+        return parse_position(text, sort, order)
     except ValueError as error:
         raise cursor_invalid(str(error)) from error

@@ -23,7 +23,7 @@ Value = float | str | None
 """What a run is sorted by; None: it has no such value."""
 
 
-class SortKey(StrEnum):
+class RunSortKey(StrEnum):
     """What the run list can be sorted by."""
 
     CREATED = "created"
@@ -61,7 +61,7 @@ class RunQuery(UserModel):
     parent: RunIdField | None = None
     deleted: bool = False
     """List deleted runs instead of the others."""
-    sort: SortKey = SortKey.CREATED
+    sort: RunSortKey = RunSortKey.CREATED
     order: Order = Order.DESCENDING
     """Missing values and NaN come last in both."""
 
@@ -82,50 +82,50 @@ class RunQuery(UserModel):
         )
 
 
-class Place(NamedTuple):
-    """A run's place in an order."""
+class SortPosition(NamedTuple):
+    """Position of a run in a sorted list."""
 
     value: Value
     run_id: str
 
 
-def place_of(run_id: str, value: Value) -> Place:
+def position_of(run_id: str, value: Value) -> SortPosition:
     """A run with its value; NaN is no value."""
     is_nan = isinstance(value, float) and math.isnan(value)
-    return Place(None if is_nan else value, run_id)
+    return SortPosition(None if is_nan else value, run_id)
 
 
-def arrange(places: list[Place], order: Order) -> list[Place]:
+def arrange(positions: list[SortPosition], order: Order) -> list[SortPosition]:
     """Places in order: by value, equal ones newest first, those without a value last."""
-    newest_first = sorted(places, key=lambda place: place.run_id, reverse=True)
-    valued = [place for place in newest_first if place.value is not None]
+    newest_first = sorted(positions, key=lambda position: position.run_id, reverse=True)
+    valued = [position for position in newest_first if position.value is not None]
     # Stable both ways: equal values keep the order they have.
-    valued.sort(key=lambda place: place.value, reverse=order is Order.DESCENDING)  # type: ignore[arg-type, return-value]  # one type in one list
-    return valued + [place for place in newest_first if place.value is None]
+    valued.sort(key=lambda position: position.value, reverse=order is Order.DESCENDING)  # type: ignore[arg-type, return-value]  # one type in one list
+    return valued + [position for position in newest_first if position.value is None]
 
 
-def is_behind(place: Place, cursor: Place, order: Order) -> bool:
-    """Whether `place` comes after `cursor`, which need not be in the list any more."""
-    if place.value == cursor.value:
-        return place.run_id < cursor.run_id
-    if place.value is None or cursor.value is None:
-        return place.value is None
+def is_behind(position: SortPosition, cursor: SortPosition, order: Order) -> bool:
+    """Whether `position` comes after `cursor`, which need not be in the list any more."""
+    if position.value == cursor.value:
+        return position.run_id < cursor.run_id
+    if position.value is None or cursor.value is None:
+        return position.value is None
     if order is Order.DESCENDING:
-        return place.value < cursor.value  # type: ignore[operator]
-    return place.value > cursor.value  # type: ignore[operator]
+        return position.value < cursor.value  # type: ignore[operator]
+    return position.value > cursor.value  # type: ignore[operator]
 
 
-def format_place(place: Place, sort: SortKey, order: Order) -> str:
-    """A cursor that stands behind `place`."""
-    text = json.dumps([sort, order, place.value, place.run_id])
+def format_position(position: SortPosition, sort: RunSortKey, order: Order) -> str:
+    """A cursor that stands behind `position`."""
+    text = json.dumps([sort, order, position.value, position.run_id])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def parse_place(text: str, sort: SortKey, order: Order) -> Place:
+def parse_position(text: str, sort: RunSortKey, order: Order) -> SortPosition:
     """Read a cursor.
 
     Raises:
-        ValueError: not made by `format_place` for this sort and order.
+        ValueError: not made by `format_position` for this sort and order.
     """
     try:
         padded = text + "=" * (-len(text) % 4)
@@ -135,7 +135,7 @@ def parse_place(text: str, sort: SortKey, order: Order) -> Place:
         raise ValueError("this is no cursor of the run list") from error
     if (sort_of, order_of) != (sort, order):
         raise ValueError("the cursor belongs to another sort or order")
-    fits = isinstance(value, str) if sort is SortKey.NAME else type(value) in (int, float)
+    fits = isinstance(value, str) if sort is RunSortKey.NAME else type(value) in (int, float)
     if value is not None and (not fits or value != value):
         raise ValueError("this is no cursor of the run list")
-    return Place(value, run_id)
+    return SortPosition(value, run_id)

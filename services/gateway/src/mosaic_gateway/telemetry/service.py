@@ -9,7 +9,7 @@ from mosaic_contracts.runs import Curve, EpisodePage, EventPage
 from mosaic_contracts.stored import BatchPage
 from mosaic_gateway.errors import cursor_invalid
 from mosaic_gateway.history import History
-from mosaic_store import EpisodeUnknown, MetricUnknown
+from mosaic_store import EpisodeNotStored, MetricNotStored
 
 
 def read_cursor(text: str) -> Cursor:
@@ -38,7 +38,7 @@ async def curve(
         return await history.read(
             lambda r: r.curve(run_id, name, buckets=buckets, from_step=low, to_step=high), absent
         )
-    except MetricUnknown as error:
+    except MetricNotStored as error:
         raise _unknown(ProblemCode.METRIC_UNKNOWN, "There is no such metric", error) from error
 
 
@@ -73,7 +73,7 @@ async def steps(history: History, run_id: str, attempt: int, env: int, episode: 
     nothing: list[dict[str, Any]] = []
     try:
         found = await history.read(lambda r: r.steps(run_id, attempt, env, episode), nothing)
-    except EpisodeUnknown as error:
+    except EpisodeNotStored as error:
         raise _unknown(ProblemCode.EPISODE_UNKNOWN, "There is no such episode", error) from error
     last: Cursor = {}
     for event in found:

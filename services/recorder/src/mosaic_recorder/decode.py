@@ -27,7 +27,7 @@ class Arrival(NamedTuple):
     payload: bytes
 
 
-def read_arrival(arrival: Arrival, now_us: int) -> StoredBatch | Quarantined:
+def decode(arrival: Arrival, now_us: int) -> StoredBatch | Quarantined:
     """Validate a message. The subject decides whose it is: a run's credential publishes on that run's only."""
     run_id: str | None = None
     head: BatchHead | None = None

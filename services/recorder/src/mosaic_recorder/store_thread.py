@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from mosaic_contracts.runs import SourceMark
-from mosaic_recorder.intake import Arrival, read_arrival
+from mosaic_recorder.decode import Arrival, decode
 from mosaic_store import (
     Quarantined,
     StoredBatch,
@@ -32,7 +32,7 @@ class Commit(NamedTuple):
     quarantined: list[Quarantined]
 
 
-class Vault:
+class StoreThread:
     """Opens, fills and closes the store; every call runs in the one thread, in order."""
 
     def __init__(self, path: Path) -> None:
@@ -102,7 +102,7 @@ class Vault:
         raw_bytes = 0
         now_us = time.time_ns() // 1000
         for arrival in arrivals:
-            read = read_arrival(arrival, now_us)
+            read = decode(arrival, now_us)
             if isinstance(read, Quarantined):
                 poison.append(read)
             else:

@@ -43,32 +43,32 @@ _SCALARS = frozenset({int, float, bool, type(None)})
 Space = Mapping[str, Any]
 
 
-def plain_event(event: Mapping[str, Any], spaces: Mapping[str, Any] | None) -> dict[str, Any]:
+def event_to_builtin(event: Mapping[str, Any], spaces: Mapping[str, Any] | None) -> dict[str, Any]:
     """A copy of `event` without bytes. What no space explains becomes `base64:...` text."""
     plain: dict[str, Any] = {}
     for name, value in event.items():
         if name in _SPACED:
             space = (spaces or {}).get(_SPACED[name])
-            plain[name] = plain_value(value, space if isinstance(space, Mapping) else None)
+            plain[name] = to_builtin(value, space if isinstance(space, Mapping) else None)
         elif isinstance(value, str | int | float):
             plain[name] = value
         else:
-            plain[name] = plain_value(value, None)
+            plain[name] = to_builtin(value, None)
     return plain
 
 
-def make_plain(events: list[dict[str, Any]], spaces: Mapping[str, Any] | None) -> None:
-    """Replace the bytes in events of one attempt that nobody else holds, as `plain_event` does, but in place."""
+def events_to_builtin(events: list[dict[str, Any]], spaces: Mapping[str, Any] | None) -> None:
+    """Replace the bytes in events of one attempt that nobody else holds, as `event_to_builtin` does, but in place."""
     for event in events:
         kind = event["type"]
         if kind == "step":
             if type(event["action"]) not in _SCALARS or type(event["observation"]) not in _SCALARS:
-                event.update(plain_event(event, spaces))
+                event.update(event_to_builtin(event, spaces))
         elif kind != "metric":
-            event.update(plain_event(event, spaces))
+            event.update(event_to_builtin(event, spaces))
 
 
-def plain_value(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> Any:
+def to_builtin(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> Any:
     """A value of msgpack as JSON knows it, down to `levels` levels of maps and lists."""
     if isinstance(value, str | int | float | None):
         return value
@@ -80,10 +80,10 @@ def plain_value(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> An
     if isinstance(value, Mapping):
         inner = _inner_spaces(space)
         return {
-            _key(key): plain_value(item, inner.get(key), levels - 1) for key, item in value.items()
+            _key(key): to_builtin(item, inner.get(key), levels - 1) for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [plain_value(item, None, levels - 1) for item in value]
+        return [to_builtin(item, None, levels - 1) for item in value]
     if isinstance(value, msgspec.msgpack.Ext):
         return _base64(bytes(value.data))
     if isinstance(value, datetime.datetime):

@@ -1,4 +1,4 @@
-"""What an agent had in mind at each step of an episode, put together from stored events; no worker is known here.
+"""Decision steps and mental states of an agent, rebuilt from the stored events of an episode (any worker).
 
 Read are the events of docs/interfaces.md, "Agents that can be read", in the order of their seq: what was said before a
 step is what held at it.
@@ -20,8 +20,8 @@ MOST_STATES = 100_000
 
 
 @dataclass(frozen=True)
-class Look:
-    """One step, and what the agent had in mind when it took it."""
+class DecisionStep:
+    """One environment step, with the beliefs, plan and intentions that the agent held when it took it."""
 
     step: int
     state: int | None
@@ -42,12 +42,12 @@ class Look:
     """Beliefs that came since the step before; at the first step all that it held."""
     removed: list[str]
     beliefs: list[str]
-    """All that it held."""
+    """All beliefs held at this step."""
 
 
 @dataclass
-class Mind:
-    """What one agent has in mind now."""
+class MentalState:
+    """Beliefs, plan, intentions and action values of one agent at one moment (Rao and Georgeff, 1995)."""
 
     agent: str | None = None
     beliefs: dict[str, None] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Mind:
     values: list[list[float]] | None = None
 
     def take(self, kind: str, data: Mapping[str, Any]) -> None:
-        """What an event says."""
+        """Update the state from one event."""
         if kind == "bdi.belief":
             for belief in data.get("removed", []):
                 self.beliefs.pop(belief, None)
@@ -70,54 +70,54 @@ class Mind:
             self.values = data.get("q")
         self.agent = data.get("agent", self.agent)
 
-    def copy(self) -> "Mind":
-        """One that goes its own way."""
+    def copy(self) -> "MentalState":
+        """Return an independent copy."""
         return replace(self, beliefs=dict(self.beliefs))
 
 
-def look_at(
+def decision_steps(
     config: Mapping[str, Any],
     extras: Iterable[Mapping[str, Any]],
     steps: Sequence[Mapping[str, Any]],
     env: int,
-    before: Mind | None = None,
-) -> tuple[list[Look], Mind]:
-    """Every step of an episode, and the mind as it was at the first of them.
+    before: MentalState | None = None,
+) -> tuple[list[DecisionStep], MentalState]:
+    """Rebuild the decision steps of an episode, and the mental state at the first of them.
 
     Args:
         config: data of the run's config event.
         extras: events of `TYPES` in order, up to the episode's end and a little further.
         steps: the episode's events: its start and its steps.
-        before: the mind in front of the first of `extras`, where those are not all; it is not changed.
+        before: the mental state before the first of `extras`, where those are not all; it is not changed.
     """
     grid = Grid.model_validate(config["grid"]) if config.get("grid") else None
     taken = [step for step in steps if step["type"] == "step"]
     states = _states(config, steps)
     choices = _choices(extras := list(extras), env, taken)
-    mind, first, looks = before.copy() if before else Mind(), Mind(), []
+    mental, first, decisions = before.copy() if before else MentalState(), MentalState(), []
     waiting = iter(e for e in extras if e["data"].get("env", 0) == env)
     event = next(waiting, None)
     held: dict[str, None] = {}
     for place, step in enumerate(taken):
         while event is not None and event["seq"] < step["seq"]:
-            mind.take(event["type"], event["data"])
+            mental.take(event["type"], event["data"])
             event = next(waiting, None)
         if place == 0:
-            first = Mind(values=mind.values, agent=mind.agent)
-        looks.append(_look(step, states[place], grid, mind, held, choices, place))
-        held = dict(mind.beliefs)
-    return looks, first
+            first = MentalState(values=mental.values, agent=mental.agent)
+        decisions.append(_decision_step(step, states[place], grid, mental, held, choices, place))
+        held = dict(mental.beliefs)
+    return decisions, first
 
 
-def _look(
+def _decision_step(
     step: Mapping[str, Any],
     state: int | None,
     grid: Grid | None,
-    mind: Mind,
+    mental: MentalState,
     held: dict[str, None],
     choices: Mapping[str, Any],
     place: int,
-) -> Look:
+) -> DecisionStep:
     cell = kind = None
     name = str(step["action"])
     if grid is not None:
@@ -128,7 +128,7 @@ def _look(
             kind = grid.cells[cell[0]][cell[1]]
     explored = _at(choices.get("explored"), place)
     confidence = _at(choices.get("confidence"), place)
-    return Look(
+    return DecisionStep(
         step=step["step"],
         state=state,
         cell=cell,
@@ -136,14 +136,14 @@ def _look(
         action=step["action"],
         action_name=name,
         reward=step["reward"],
-        agent=mind.agent,
-        plan=mind.plan,
-        intentions=[" > ".join(stack) for stack in mind.stacks],
-        confidence=mind.confidence if mind.confidence is not None else confidence,
+        agent=mental.agent,
+        plan=mental.plan,
+        intentions=[" > ".join(stack) for stack in mental.stacks],
+        confidence=mental.confidence if mental.confidence is not None else confidence,
         explored=None if explored is None else bool(explored),
-        added=[belief for belief in mind.beliefs if belief not in held],
-        removed=[belief for belief in held if belief not in mind.beliefs],
-        beliefs=list(mind.beliefs),
+        added=[belief for belief in mental.beliefs if belief not in held],
+        removed=[belief for belief in held if belief not in mental.beliefs],
+        beliefs=list(mental.beliefs),
     )
 
 

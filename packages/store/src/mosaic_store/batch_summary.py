@@ -71,7 +71,7 @@ class File(NamedTuple):
     record: Checkpoint | Artifact
 
 
-class Delta(NamedTuple):
+class BatchSummary(NamedTuple):
     """Everything that a batch adds outside its block."""
 
     t_min_us: int
@@ -87,38 +87,38 @@ class Delta(NamedTuple):
     configs: list[tuple[int, bytes]]
 
 
-def fold(batch: Batch, records: list[Record]) -> Delta:
+def summarize(batch: Batch, records: list[Record]) -> BatchSummary:
     """Fold records of a batch.
 
     Raises:
         BatchInvalid: an integer that the store cannot hold, or a thinned count that is none.
     """
     t0 = batch.t0_us
-    steps, others = _fold_steps(records, t0)
-    delta = _Folding(batch, steps)
+    steps, others = _summarize_steps(records, t0)
+    summary = _Summarizer(batch, steps)
     for record in others:
-        delta.add(record)
+        summary.add(record)
     first, last = t0 + records[0].dt, t0 + records[-1].dt
     _check_range(batch.seq0 + len(records), first, last, batch.t0_us)
     if batch.attempt >= _MAX_ATTEMPT:
         raise BatchInvalid(f"attempt {batch.attempt} is out of range")
-    kinds = delta.kinds | (1 << Kind.STEP if len(others) < len(records) else 0)
-    return Delta(
+    kinds = summary.kinds | (1 << Kind.STEP if len(others) < len(records) else 0)
+    return BatchSummary(
         min(first, last),
         max(first, last),
         kinds,
         len(records) - len(others),
-        delta.global_step,
-        delta.dropped,
-        delta.episodes,
-        delta.points,
-        delta.files,
-        delta.removals,
-        delta.configs,
+        summary.global_step,
+        summary.dropped,
+        summary.episodes,
+        summary.points,
+        summary.files,
+        summary.removals,
+        summary.configs,
     )
 
 
-def _fold_steps(
+def _summarize_steps(
     records: list[Record], t0_us: int
 ) -> tuple[dict[tuple[int, int], EpisodeSpan], list[Record]]:
     """The hot path: nine of ten records are steps. Returns their episodes and the records that are none."""
@@ -141,7 +141,7 @@ def _fold_steps(
     return spans, others
 
 
-class _Folding:
+class _Summarizer:
     """Collects what records other than steps say."""
 
     def __init__(self, batch: Batch, episodes: dict[tuple[int, int], EpisodeSpan]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic_core import from_json, to_json
 
-from mosaic_contracts.plain import MAX_LEVELS, TOO_DEEP, plain_event, plain_value
+from mosaic_contracts.builtin_values import MAX_LEVELS, TOO_DEEP, event_to_builtin, to_builtin
 
 BOX = {"kind": "box", "dtype": "<f4", "shape": [2]}
 IMAGE = {"kind": "box", "dtype": "|u1", "shape": [1, 2, 1]}
@@ -47,7 +47,7 @@ PAIR = struct.pack("<2f", 1.5, -2.0)
 )
 def test_bytes_are_explained_by_the_space(raw: Any, space: dict[str, Any], plain: Any) -> None:
     """Little-endian, C order, as dtype and shape say."""
-    assert plain_value(raw, space) == plain
+    assert to_builtin(raw, space) == plain
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_bytes_are_explained_by_the_space(raw: Any, space: dict[str, Any], plain
 )
 def test_what_no_space_explains_is_marked_text(space: dict[str, Any] | None) -> None:
     """A space that does not fit, or is nonsense, never raises and never guesses."""
-    assert plain_value(PAIR, space) == "base64:AADAPwAAAMA="
+    assert to_builtin(PAIR, space) == "base64:AADAPwAAAMA="
 
 
 @pytest.mark.parametrize("depth", [MAX_LEVELS, MAX_LEVELS + 1, 255, 400, 700, 990])
@@ -81,7 +81,7 @@ def test_an_event_of_any_depth_can_be_shown(form: str, depth: int) -> None:
     value: Any = 1
     for _ in range(depth):
         value = [value] if form == "lists" else {"a": value}
-    shown = plain_event({"type": "my.event", "data": {"deep": value}}, None)
+    shown = event_to_builtin({"type": "my.event", "data": {"deep": value}}, None)
     text = to_json(shown)
     assert from_json(text) == shown
     assert (TOO_DEEP.encode() in text) == (depth >= MAX_LEVELS)
