@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(os.environ.get("MOSAIC_ROOT") or Path(__file__).parent.parent).resolve()
-PLACES = ("packages/*", "cli", "gui", "services/*", "deploy/broker", "tools", "tests")
+PLACES = ("packages/*", "cli", "gui", "services/*", "deploy/broker", "docs", "tools", "tests")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ fail() {
 
 room_folders() {
   local file
-  for file in "$ROOT"/{packages/*,cli,gui,services/*,deploy/broker,tools,tests}/pyproject.toml; do
+  for file in "$ROOT"/{packages/*,cli,gui,services/*,deploy/broker,docs,tools,tests}/pyproject.toml; do
     [ ! -f "$file" ] || printf '%s\n' "${file%/pyproject.toml}"
   done
 }

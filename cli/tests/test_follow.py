@@ -137,7 +137,7 @@ def test_a_return_that_is_not_a_number_is_shown_as_such() -> None:
     ],
 )
 def test_the_end_of_a_run_is_the_exit_code(state: RunState, code: ExitCode) -> None:
-    """As docs/interfaces.md lists them."""
+    """As docs/reference/exit_codes.md lists them."""
     assert code_of_state(state) == code
 
 

@@ -42,9 +42,9 @@ def config(**variables: str) -> dict[str, Any]:
 
 
 def documented() -> dict[str, set[str]]:
-    """Services that read each variable, by the table of docs/interfaces.md."""
+    """Services that read each variable, by the table of docs/reference/environment.md."""
     found: dict[str, set[str]] = {}
-    for line in (ROOT / "docs" / "interfaces.md").read_text().splitlines():
+    for line in (ROOT / "docs" / "reference" / "environment.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         for name in re.findall(r"`(MOSAIC_\w+)`", cells[1] if len(cells) > 3 else ""):
             readers = set(re.findall(r"\w+", cells[2]))
@@ -76,7 +76,7 @@ def test_a_missing_image_is_refused_and_not_pulled(project: dict[str, str]) -> N
 
 
 def test_documented_settings_reach_their_services() -> None:
-    """Every variable that docs/interfaces.md gives to a service reaches it from the shell or an .env file."""
+    """Each variable that docs/reference/environment.md gives to a service reaches it, from the shell or an .env file."""
     asked = {name: readers for name, readers in documented().items() if name not in OF_THE_STACK}
     assert {"MOSAIC_CPU_LIMIT", "MOSAIC_DISK_RESERVE_BYTES", "MOSAIC_LOG_FORMAT"} <= set(asked)
     services = config(**dict.fromkeys(asked, "as-set"))["services"]

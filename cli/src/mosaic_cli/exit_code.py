@@ -1,4 +1,4 @@
-"""Exit codes of every verb; docs/interfaces.md publishes them."""
+"""Exit codes of every verb; docs/reference/exit_codes.md publishes them."""
 
 from enum import IntEnum
 

@@ -1,4 +1,4 @@
-"""Settings of a service, all from environment variables (docs/interfaces.md lists them)."""
+"""Settings of a service, all from environment variables (docs/reference/environment.md lists them)."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args

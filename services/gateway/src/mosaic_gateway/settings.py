@@ -1,4 +1,4 @@
-"""Settings of the gateway, from the environment (docs/interfaces.md)."""
+"""Settings of the gateway, from the environment (docs/reference/environment.md)."""
 
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
