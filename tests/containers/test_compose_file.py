@@ -76,7 +76,7 @@ def test_a_missing_image_is_refused_and_not_pulled(project: dict[str, str]) -> N
 
 
 def test_documented_settings_reach_their_services() -> None:
-    """Each variable that docs/reference/environment.md gives to a service reaches it, from the shell or an .env file."""
+    """Each variable that docs/reference/environment.md gives to a service reaches it, from shell or .env file."""
     asked = {name: readers for name, readers in documented().items() if name not in OF_THE_STACK}
     assert {"MOSAIC_CPU_LIMIT", "MOSAIC_DISK_RESERVE_BYTES", "MOSAIC_LOG_FORMAT"} <= set(asked)
     services = config(**dict.fromkeys(asked, "as-set"))["services"]
