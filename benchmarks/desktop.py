@@ -3,7 +3,7 @@
     var/venvs/tests/bin/python benchmarks/desktop.py [flood state start open list charts memory]
         [--platform offscreen xcb] [--seconds S] [--events N]
 
-Method: real stacks, and the program itself (its Client, window, connection) in a process of its own, offscreen and in
+Method: real stacks, and the program itself (its client, window, connection) in a process of its own, offscreen and in
 a virtual X screen (needs Xvfb). `flood`: four runs tell 10,000 events/s in all, once in the mix of a training (88 %
 steps, which the window does not ask for) and once nothing but metrics; a picture of 400x300 in the window is to change
 60 times a second, mouse moves over a chart and keys are posted from another thread at random moments and timed until

@@ -2,7 +2,7 @@
 
     var/venvs/gui/bin/python benchmarks/desktop_client.py PART --home DIR --runs ID ... --seconds S
 
-Everything is the program's own: its Client, its window of 1280x800, its connection to a real gateway. One JSON object.
+Everything is the program's own: its client, its window of 1280x800, its connection to a real gateway. One JSON object.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from PyQt6.QtGui import QWheelEvent
 from PyQt6.QtWidgets import QApplication, QLineEdit
 
 from mosaic_contracts.states import RunState
-from mosaic_gui.app.client import Client
-from mosaic_gui.app.warm_up import WarmUp
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.program.warm_up import WarmUp
 from mosaic_gui.state.run_row import elapsed_s, now
 from mosaic_gui.theme.apply import apply_theme, load_fonts
 from mosaic_gui.theme.tokens import DARK
@@ -45,14 +45,16 @@ def main() -> None:
     app.setQuitOnLastWindowClosed(False)
     load_fonts()
     apply_theme(app, DARK)
-    client = Client(options.home)
+    client = DesktopClient(options.home)
     client.window.resize(1280, 800)
     warm_up, warm = WarmUp(client), []
     warm_up.done.connect(lambda: warm.append(True))
     warm_up.start()
     client.window.show()
-    client.connect_local()
-    wait(lambda: client.list_read and bool(warm), "the list is read, and the program is warm")
+    client.stack.connect_local()
+    wait(
+        lambda: client.run_list.is_read and bool(warm), "the list is read, and the program is warm"
+    )
     pulse = Pulse()
     told = PARTS[options.part](client, pulse, options.runs, options.seconds)
     pulse.stop()
@@ -84,9 +86,9 @@ def pass_time(seconds: float) -> None:
     wait(lambda: time.monotonic() > end, "time", seconds + WAIT_S)
 
 
-def flood(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+def flood(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Told:
     """Four runs that stream: frames, input, the longest stall; then a stop."""
-    client.open_runs(runs)
+    client.navigator.open_runs(runs)
     charts = client.window.watch.charts
     wait(lambda: len(charts.charts) > 1 and charts.charts[0].curve_count >= len(runs), "curves")
     pass_time(SETTLE_S)
@@ -118,7 +120,7 @@ def flood(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told
     return {**told, **_stop(client, runs)}
 
 
-def _key_probe(client: Client) -> InputProbe | None:
+def _key_probe(client: DesktopClient) -> InputProbe | None:
     fields = [f for f in client.window.findChildren(QLineEdit) if f.isVisible()]
     return InputProbe(fields[0], key_into(fields[0])) if fields else None
 
@@ -126,7 +128,7 @@ def _key_probe(client: Client) -> InputProbe | None:
 class _Redraws(QObject):
     """Counts how often the charts were asked to draw."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: DesktopClient) -> None:
         super().__init__()
         self.count = 0
         client.watch.curves_grown.connect(self._on_grown)
@@ -135,7 +137,7 @@ class _Redraws(QObject):
         self.count += 1
 
 
-def _count(client: Client) -> int:
+def _count(client: DesktopClient) -> int:
     """How far all followed runs have come, by the cursors."""
     total = 0
     for followed in client.store.followed.values():
@@ -144,7 +146,7 @@ def _count(client: Client) -> int:
     return total
 
 
-def _stop(client: Client, runs: list[str]) -> Told:
+def _stop(client: DesktopClient, runs: list[str]) -> Told:
     """From the click to the word on the button, and to the stack's answer."""
     button = client.window.watch.stop
     began = time.perf_counter()
@@ -159,9 +161,9 @@ def _stop(client: Client, runs: list[str]) -> Told:
     }
 
 
-def state(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+def state(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Told:
     """A run that ends while its metrics flood in: when its badge says so, by the wall clock."""
-    client.open_runs(runs)
+    client.navigator.open_runs(runs)
     pulse.begin()
     behind = elapsed = 0.0
     word = RunState.SUCCEEDED.value.capitalize()
@@ -186,7 +188,7 @@ def state(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told
     }
 
 
-def opening(client: Client, pulse: Pulse, runs: list[str], _seconds: float) -> Told:
+def opening(client: DesktopClient, pulse: Pulse, runs: list[str], _seconds: float) -> Told:
     """A run of millions of events: from the wish to the first curve on the screen, and to the last."""
     painted: list[float] = []
     grid = client.window.watch.charts
@@ -200,7 +202,7 @@ def opening(client: Client, pulse: Pulse, runs: list[str], _seconds: float) -> T
     filters = Paints()
     pulse.begin()
     began = time.perf_counter()
-    client.open_runs(runs)
+    client.navigator.open_runs(runs)
     wait(lambda: bool(grid.charts) and grid.charts[0].curve_count > 0, "the first curve", 300)
     grid.charts[0].plot.getViewWidget().viewport().installEventFilter(filters)
     wait(lambda: bool(painted), "the first paint")
@@ -214,7 +216,7 @@ def opening(client: Client, pulse: Pulse, runs: list[str], _seconds: float) -> T
     }
 
 
-def _when_whole(client: Client, run_id: str, began: float) -> float:
+def _when_whole(client: DesktopClient, run_id: str, began: float) -> float:
     """Until every chart reaches the run's last step."""
     summary = client.store.runs[run_id].summary
     last = summary.global_step if summary is not None else 0
@@ -228,7 +230,7 @@ def _when_whole(client: Client, run_id: str, began: float) -> float:
     return time.perf_counter() - began
 
 
-def listing(client: Client, pulse: Pulse, _runs: list[str], _seconds: float) -> Told:
+def listing(client: DesktopClient, pulse: Pulse, _runs: list[str], _seconds: float) -> Told:
     """A list of thousands under the wheel, from one end to the other and back."""
     client.window.show_page(RUNS)
     table = client.window.runs.table
@@ -266,10 +268,10 @@ def listing(client: Client, pulse: Pulse, _runs: list[str], _seconds: float) -> 
     }
 
 
-def memory(client: Client, pulse: Pulse, runs: list[str], seconds: float) -> Told:
+def memory(client: DesktopClient, pulse: Pulse, runs: list[str], seconds: float) -> Told:
     """Memory of its own while runs stream, a look every 5 s: over time, and the slope of the second half."""
     pulse.stop()  # what it keeps would grow with time, too
-    client.open_runs(runs)
+    client.navigator.open_runs(runs)
     looks: list[tuple[float, float]] = []
     began = time.monotonic()
     while (now := time.monotonic() - began) < seconds:
@@ -298,7 +300,7 @@ def _slope(looks: list[tuple[float, float]]) -> float:
     return above / below if below else 0.0
 
 
-PARTS: dict[str, Callable[[Client, Pulse, list[str], float], Told]] = {
+PARTS: dict[str, Callable[[DesktopClient, Pulse, list[str], float], Told]] = {
     "flood": flood,
     "list": listing,
     "memory": memory,

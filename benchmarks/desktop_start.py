@@ -10,9 +10,9 @@ import json
 import sys
 import time
 
-from mosaic_gui.app import program
-from mosaic_gui.app.arguments import Arguments, parse_arguments
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.program import run as program
+from mosaic_gui.program.arguments import Arguments, parse_arguments
 
 connect = program._connect
 
@@ -40,7 +40,7 @@ def main() -> None:
 
     paints = FirstPaint()
 
-    def connect_and_watch(client: Client, arguments: Arguments) -> None:
+    def connect_and_watch(client: DesktopClient, arguments: Arguments) -> None:
         client.window.installEventFilter(paints)
         connect(client, arguments)
 

@@ -17,7 +17,7 @@ settings.register_profile(
 )
 settings.load_profile("mosaic")
 
-from mosaic_gui.app.qt_check import explain_import  # noqa: E402 - after the platform is set
+from mosaic_gui.program.qt_check import explain_import  # noqa: E402 - after the platform is set
 
 try:
     from PyQt6 import sip

@@ -14,9 +14,9 @@ from typing import Any
 
 from PyQt6.QtCore import QSocketNotifier
 
-from mosaic_gui.app import program
-from mosaic_gui.app.arguments import Arguments
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.program import run as program
+from mosaic_gui.program.arguments import Arguments
 from mosaic_gui.state import series
 from mosaic_gui.state.connection import Connection
 from mosaic_gui.state.store import Changes
@@ -28,21 +28,21 @@ def tell(**said: Any) -> None:
     sys.stdout.flush()
 
 
-class ObservedClient(Client):
+class ObservedClient(DesktopClient):
     """Reports what a person would see: connection, notices, and how far each run has come."""
 
     def __init__(self, home: Path, *more: Any) -> None:
         super().__init__(home, *more)
         self._pill = ("", "")
+        self.stack.status_changed.connect(self._tell_link)
         self.connection.changed.connect(self._tell_connection)
         self.clock.ticked.connect(self._tell_changes)
         read = QSocketNotifier.Type.Read
         self._orders = QSocketNotifier(sys.stdin.fileno(), read, self)  # type: ignore[arg-type]  # the stubs want a pointer
         self._orders.activated.connect(self._obey)
 
-    def _on_connection(self, connection: Connection) -> None:
+    def _tell_link(self, connection: Connection) -> None:
         tell(what="link", link=connection.link, reason=connection.reason)
-        super()._on_connection(connection)
 
     def _tell_connection(self) -> None:
         pill = (self.connection.word, self.connection.detail)
@@ -68,7 +68,7 @@ class ObservedClient(Client):
 
     def _do(self, order: str, run_id: str) -> None:
         if order == "open":
-            self.open_runs([run_id])
+            self.navigator.open_runs([run_id])
             return
         followed = self.store.followed[run_id]
         values = {name: one.values.tolist() for name, one in followed.curves.series.items()}
@@ -79,5 +79,5 @@ class ObservedClient(Client):
 
 if __name__ == "__main__":
     series.MOST_RAW = 10**7
-    vars(program)["Client"] = ObservedClient
+    vars(program)["DesktopClient"] = ObservedClient
     sys.exit(program.run_program(Arguments(size=(1280, 800))))

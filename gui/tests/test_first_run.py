@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 from tests.real_stack import absent, real_stack
 
 from mosaic_contracts.states import RunState
-from mosaic_gui.app.client import Client
-from mosaic_gui.app.screenshot import Screenshots
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.program.screenshot import Screenshots
 from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.views.main_window import TRAIN, WATCH
 
@@ -34,18 +34,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def client(home: Path) -> Iterator[Client]:
+def client(home: Path) -> Iterator[DesktopClient]:
     """The client as a person starts it on the stack's machine."""
-    made = Client(home)
+    made = DesktopClient(home)
     made.window.resize(1280, 800)
     made.window.show()
-    made.connect_local()
+    made.stack.connect_local()
     yield made
     made.window.close()
     made.window.deleteLater()
 
 
-def click(qtbot: QtBot, client: Client, name: str) -> None:
+def click(qtbot: QtBot, client: DesktopClient, name: str) -> None:
     """Press a button when it can be pressed."""
     found = client.window.findChild(QPushButton, name)
     assert found is not None, name
@@ -53,9 +53,9 @@ def click(qtbot: QtBot, client: Client, name: str) -> None:
     qtbot.mouseClick(found, LEFT)
 
 
-def fetch_checkpoint(qtbot: QtBot, client: Client, folder: Path) -> None:
+def fetch_checkpoint(qtbot: QtBot, client: DesktopClient, folder: Path) -> None:
     """Bring what the watched run learned into a folder, and compare."""
-    client.fetching.folder = lambda: folder
+    client.downloads.folder = lambda: folder
     panel = client.window.watch.files
     qtbot.waitUntil(
         lambda: panel.file is not None and panel.file.kind == "checkpoint", timeout=WAIT_MS
@@ -70,7 +70,7 @@ def fetch_checkpoint(qtbot: QtBot, client: Client, folder: Path) -> None:
     assert fetched.read_bytes() == (client.home / run.run_dir / file.path).read_bytes()
 
 
-def test_a_first_run_by_clicks(qtbot: QtBot, client: Client, tmp_path: Path) -> None:
+def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Path) -> None:
     """From an empty list to the card of a stopped run, with nothing but clicks, and every view as a picture."""
     click(qtbot, client, "runs.first")
     assert client.window.page == TRAIN

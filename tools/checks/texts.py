@@ -21,7 +21,7 @@ SHOWING = re.compile(
     r"|label|button|ElidedLabel|ElidedButton|Badge|_say|say|showText)"
 )
 """What shows its argument to the user."""
-TERMINAL = ("__main__.py", "app/arguments.py", "app/qt_check.py", "app/program.py")
+TERMINAL = ("__main__.py", "program/arguments.py", "program/qt_check.py", "program/run.py")
 UNSEEN = re.compile(
     r"(\w+Error|compile|search|fullmatch|match|sub|setStyleSheet|\w*[lL]og\.\w+|getLogger|mark)"
 )

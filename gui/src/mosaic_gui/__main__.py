@@ -3,9 +3,9 @@
 import os
 import sys
 
-from mosaic_gui.app.arguments import Arguments, parse_arguments
-from mosaic_gui.app.qt_check import check_platform, explain_import
 from mosaic_gui.errors import ArgumentInvalid, GuiError, StackUnknown
+from mosaic_gui.program.arguments import Arguments, parse_arguments
+from mosaic_gui.program.qt_check import check_platform, explain_import
 
 EXIT_USAGE = 2
 EXIT_NO_STACK = 3
@@ -34,7 +34,7 @@ def main() -> int:
 def _run(arguments: Arguments) -> int:
     try:
         # here and not above: a library that is missing on this machine is to be named, not traced
-        from mosaic_gui.app.program import run_program
+        from mosaic_gui.program.run import run_program
     except ImportError as error:
         raise explain_import(error) from error
     return run_program(arguments)

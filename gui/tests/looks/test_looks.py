@@ -16,7 +16,7 @@ from mosaic_contracts.machine import MachineHistory, MachineSample
 from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.theme.apply import apply_theme, current
 from mosaic_gui.theme.tokens import DARK, THEMES
@@ -30,10 +30,10 @@ PICTURES = os.environ.get("MOSAIC_TEST_PICTURES")
 @pytest.fixture(scope="module", params=sorted(THEMES))
 def client(
     qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Client]:
+) -> Iterator[DesktopClient]:
     """The client with runs in many states, at the smallest size that is promised; one for all views of a theme."""
     apply_theme(qapp, THEMES[request.param])
-    made = Client(tmp_path_factory.mktemp("home"))
+    made = DesktopClient(tmp_path_factory.mktemp("home"))
     made.window.resize(1280, 800)
     made.window.show()
     made.table.consume(made.store.replace_runs(runs_in_every_state()))
@@ -45,7 +45,7 @@ def client(
 
 
 @pytest.fixture(autouse=True)
-def _live(client: Client) -> Iterator[None]:
+def _live(client: DesktopClient) -> Iterator[None]:
     """Connected, and quiet again after each view."""
     client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
     yield
@@ -81,7 +81,7 @@ def runs_in_every_state() -> list[RunView]:
     ]
 
 
-def picture(client: Client, name: str) -> QImage:
+def picture(client: DesktopClient, name: str) -> QImage:
     """The window as it is seen once all charts have had their turn."""
     QApplication.processEvents()
     client.window.watch.charts.redraw()
@@ -130,7 +130,7 @@ def _width(widget: QWidget, text: str) -> int:
     return max(QFontMetrics(widget.font()).horizontalAdvance(line) for line in text.split("\n"))
 
 
-def test_the_list(client: Client) -> None:
+def test_the_list(client: DesktopClient) -> None:
     """Each state has a badge of its tone, no text is cut, and the accent is on the one main button."""
     client.window.show_page(RUNS)
     image = picture(client, "runs")
@@ -141,7 +141,7 @@ def test_the_list(client: Client) -> None:
     assert clipped_texts(client.window) == []
 
 
-def test_the_form(qtbot: QtBot, client: Client) -> None:
+def test_the_form(qtbot: QtBot, client: DesktopClient) -> None:
     """At 1280x800 the form, its help and the checklist stand side by side without cut texts."""
     client.launch.preflight_wanted.connect(
         lambda spec: client.launch.take_report(spec, report("warning"))
@@ -157,7 +157,7 @@ def test_the_form(qtbot: QtBot, client: Client) -> None:
     assert clipped_texts(client.window) == []
 
 
-def test_curves_are_drawn(client: Client) -> None:
+def test_curves_are_drawn(client: DesktopClient) -> None:
     """The curve is there in its colour, the raw line fainter beneath it."""
     live = run_id(list(RunState).index(RunState.RUNNING))
     number = list(RunState).index(RunState.RUNNING)
@@ -174,7 +174,7 @@ def test_curves_are_drawn(client: Client) -> None:
     assert clipped_texts(client.window) == []
 
 
-def test_the_end_card(client: Client) -> None:
+def test_the_end_card(client: DesktopClient) -> None:
     """A failure is shown in the colour of faults, with everything readable and the charts below still there."""
     failed = run_id(list(RunState).index(RunState.FAILED))
     client.watch.watch(failed)
@@ -186,7 +186,7 @@ def test_the_end_card(client: Client) -> None:
     assert clipped_texts(client.window) == []
 
 
-def test_the_first_page(client: Client) -> None:
+def test_the_first_page(client: DesktopClient) -> None:
     """Without a stack the way to one is in the middle of the window."""
     client.connection.take(Connection(reason="No stack has been started for /home/a/var yet."))
     picture(client, "connection")

@@ -38,7 +38,7 @@ from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.roster import Mode
@@ -66,9 +66,9 @@ LOG = "".join(
 )
 
 
-def prepared(folder: Path) -> Client:
+def prepared(folder: Path) -> DesktopClient:
     """A client that is being used: on every page something was typed, chosen, scrolled or folded."""
-    client = Client(folder)
+    client = DesktopClient(folder)
     window = client.window
     window.resize(1280, 800)
     window.show()
@@ -90,7 +90,7 @@ def prepared(folder: Path) -> Client:
     return client
 
 
-def use_runs(client: Client) -> None:
+def use_runs(client: DesktopClient) -> None:
     """A filter, a search, a selection and a place in the list."""
     client.window.show_page(RUNS)
     page = client.window.runs
@@ -102,7 +102,7 @@ def use_runs(client: Client) -> None:
     page.table.setColumnHidden(10, False)
 
 
-def use_trash(client: Client) -> None:
+def use_trash(client: DesktopClient) -> None:
     """Deleted runs, of which two are chosen."""
     client.window.show_page(RUNS)
     client.window.runs.show_trash(True)
@@ -111,7 +111,7 @@ def use_trash(client: Client) -> None:
     client.window.runs.trash.table.selectRow(5)
 
 
-def watch_run(client: Client) -> None:
+def watch_run(client: DesktopClient) -> None:
     """A run with an agent's mind, curves, output, episodes and files."""
     client.window.show_page(WATCH)
     client.store.follow(run_id(70))
@@ -137,7 +137,7 @@ def watch_run(client: Client) -> None:
     client.mind.take_steps(run_id(70), (1, 0, 3), STEPS)  # type: ignore[arg-type]
 
 
-def use_log(client: Client) -> None:
+def use_log(client: DesktopClient) -> None:
     """A place and a selection in the output, a word that is searched, and charts that were moved."""
     watch_run(client)
     log = client.window.watch.log
@@ -158,10 +158,10 @@ def use_log(client: Client) -> None:
     chart.plot.setYRange(-3, 20)
 
 
-def use_side(name: str) -> Callable[[Client], None]:
+def use_side(name: str) -> Callable[[DesktopClient], None]:
     """A tab next to the curves, with a row that is chosen and a place."""
 
-    def use(client: Client) -> None:
+    def use(client: DesktopClient) -> None:
         watch_run(client)
         watch = client.window.watch
         page = {"files": watch.files, "episodes": watch.episodes, "details": watch.details}[name]
@@ -179,7 +179,7 @@ def use_side(name: str) -> Callable[[Client], None]:
     return use
 
 
-def use_beliefs(client: Client) -> None:
+def use_beliefs(client: DesktopClient) -> None:
     """The agent's mind at an earlier step."""
     watch_run(client)
     client.window.watch.views.setCurrentWidget(client.window.watch.mind)
@@ -188,7 +188,7 @@ def use_beliefs(client: Client) -> None:
     client.window.watch.stop_asked(run_id(70))
 
 
-def use_card(client: Client) -> None:
+def use_card(client: DesktopClient) -> None:
     """A run that failed, in another layout with the roster folded."""
     watch_run(client)
     client.layouts.apply("Replay")
@@ -196,7 +196,7 @@ def use_card(client: Client) -> None:
     client.watch.watch(run_id(1))
 
 
-def use_form(client: Client) -> None:
+def use_form(client: DesktopClient) -> None:
     """What was typed, right and wrong, with steps to undo and a folded section."""
     client.window.show_page(TRAIN)
     form = client.window.train.form
@@ -210,7 +210,7 @@ def use_form(client: Client) -> None:
     client.launch._settle.stop()
 
 
-def use_plan(client: Client) -> None:
+def use_plan(client: DesktopClient) -> None:
     """The dry run, with a part of it selected."""
     client.window.show_page(TRAIN)
     client.launch._settle.stop()
@@ -223,32 +223,32 @@ def use_plan(client: Client) -> None:
     text.setTextCursor(cursor)
 
 
-def use_about(client: Client) -> None:
+def use_about(client: DesktopClient) -> None:
     """What the worker says of the algorithm."""
     client.window.show_page(TRAIN)
     client.launch._settle.stop()
     client.window.train.preflight.show_view("about")
 
 
-def use_trained(client: Client) -> None:
+def use_trained(client: DesktopClient) -> None:
     """A number that is none yet."""
     client.window.show_page(TRAINED)
     client.window.trained.seed.lineEdit().setText("1,2")  # type: ignore[union-attr]
 
 
-def use_settings(client: Client) -> None:
+def use_settings(client: DesktopClient) -> None:
     """A number that is being typed."""
     client.window.show_page(SETTINGS)
     client.window.settings.fields["notice_s"].lineEdit().setText("30")  # type: ignore[attr-defined]
 
 
-def use_connection(client: Client) -> None:
+def use_connection(client: DesktopClient) -> None:
     """An address that is being typed."""
     client.window.show_connection()
     client.window.start.url.setText("http://gpu-box:84")
 
 
-USES: dict[str, Callable[[Client], None]] = {
+USES: dict[str, Callable[[DesktopClient], None]] = {
     "runs": use_runs,
     "trash": use_trash,
     "log": use_log,
@@ -269,16 +269,16 @@ USES: dict[str, Callable[[Client], None]] = {
 @pytest.fixture
 def make(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
-) -> Iterator[Callable[[Tokens, str], Client]]:
+) -> Iterator[Callable[[Tokens, str], DesktopClient]]:
     """Makes clients in a theme, in the middle of some use."""
-    made: list[Client] = []
+    made: list[DesktopClient] = []
 
-    def build(tokens: Tokens, use: str) -> Client:
+    def build(tokens: Tokens, use: str) -> DesktopClient:
         apply_theme(qapp, tokens)
         home = tmp_path / "home"  # the settings page shows where it is
         shutil.rmtree(home, ignore_errors=True)
         client = prepared(home)
-        client.memory.change("theme", tokens.name)
+        client.preferences.change("theme", tokens.name)
         made.append(client)
         USES[use](client)
         qtbot.waitUntil(lambda: is_still(client.window))
@@ -354,7 +354,7 @@ def changed(before: list[tuple[object, dict[str, Any]]], after: Any) -> list[str
     ]
 
 
-def picture(client: Client) -> QImage:
+def picture(client: DesktopClient) -> QImage:
     """The window as it is seen."""
     client.window.activateWindow()
     client.window.watch.charts.redraw()
@@ -376,28 +376,28 @@ def pixels(image: QImage) -> Any:
 
 @pytest.mark.parametrize("use", USES)
 def test_nothing_changes_but_colours(
-    qtbot: QtBot, make: Callable[[Tokens, str], Client], use: str
+    qtbot: QtBot, make: Callable[[Tokens, str], DesktopClient], use: str
 ) -> None:
     """Switching the theme keeps every text, choice, selection, place and size, and switching back every pixel."""
     client = make(DARK, use)
     client.window.activateWindow()
     before_image, before = picture(client), snapshot(client.window)
     focus, history = QApplication.focusWidget(), client.launch.draft.history.undoes  # type: ignore[union-attr]
-    client.change_theme()
+    client.theme.toggle()
     qtbot.waitUntil(lambda: current() is LIGHT)
     light, after = picture(client), snapshot(client.window)
     assert [widget for widget, _ in after] == [widget for widget, _ in before]
     assert not changed(before, after), "\n".join(changed(before, after))
     assert QApplication.focusWidget() is focus
     assert client.launch.draft.history.undoes == history  # type: ignore[union-attr]
-    client.change_theme()
+    client.theme.toggle()
     qtbot.waitUntil(lambda: current() is DARK)
     assert_same(picture(client), before_image, use)
     assert not np.array_equal(pixels(light), pixels(before_image))
 
 
 def test_window_stays_maximised_and_what_was_typed_in_a_popup_too(
-    qtbot: QtBot, make: Callable[[Tokens, str], Client]
+    qtbot: QtBot, make: Callable[[Tokens, str], DesktopClient]
 ) -> None:
     """The window itself and a popup over it are the same ones after the switch."""
     client = make(DARK, "runs")
@@ -407,7 +407,7 @@ def test_window_stays_maximised_and_what_was_typed_in_a_popup_too(
     note = window.findChild(QPlainTextEdit, "note.field")
     assert note is not None
     note.setPlainText("half a thought")
-    client.change_theme()
+    client.theme.toggle()
     qtbot.waitUntil(lambda: current() is LIGHT)
     assert client.window is window
     assert window.isMaximized()
@@ -417,13 +417,13 @@ def test_window_stays_maximised_and_what_was_typed_in_a_popup_too(
 
 
 def test_output_grows_on_after_a_switch(
-    qtbot: QtBot, make: Callable[[Tokens, str], Client]
+    qtbot: QtBot, make: Callable[[Tokens, str], DesktopClient]
 ) -> None:
     """A run that is watched goes on to be shown: its output, its curves, and what is filtered of the list."""
     client = make(DARK, "log")
     log = client.window.watch.log
     before = log.text.toPlainText()
-    client.change_theme()
+    client.theme.toggle()
     qtbot.waitUntil(lambda: current() is LIGHT)
     client.feed.take(run_id(70), "one more line\n", len(LOG) + 14)
     assert log.text.toPlainText() == before + "\none more line"
@@ -434,12 +434,12 @@ def test_output_grows_on_after_a_switch(
 
 @pytest.mark.parametrize("use", USES)
 def test_no_colour_of_the_other_theme_is_left(
-    qtbot: QtBot, make: Callable[[Tokens, str], Client], use: str
+    qtbot: QtBot, make: Callable[[Tokens, str], DesktopClient], use: str
 ) -> None:
     """A window that was switched looks exactly like one that began in that theme."""
     switched = make(DARK, use)
     picture(switched)
-    switched.change_theme()
+    switched.theme.toggle()
     qtbot.waitUntil(lambda: current() is LIGHT)
     began = make(LIGHT, use)
     assert_same(picture(switched), picture(began), use)

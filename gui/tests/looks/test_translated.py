@@ -9,7 +9,7 @@ from PyQt6.QtCore import QPoint, QPointF
 from PyQt6.QtGui import QPainter
 from PyQt6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
-from tests.app.test_run_acts import FakeSession
+from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
 from tests.mind_specimen import CONFIG, STEPS, TOLD, event
 from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
@@ -25,11 +25,12 @@ from mosaic_contracts.services import WorkerEntries, WorkerEntry
 from mosaic_contracts.spec import RecordLevel, RestartPolicy
 from mosaic_contracts.states import EndCause, RunState, StopStep
 from mosaic_contracts.tracking import TrackedRun
-from mosaic_gui.app import languages
-from mosaic_gui.app.client import KEPT_IN, Client
-from mosaic_gui.app.remembering import Remembering
-from mosaic_gui.app.session import Session
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.app.parts import KEPT_IN
+from mosaic_gui.controllers.preferences import PreferenceStore
+from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.download import unwritable
+from mosaic_gui.program import languages
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.diagnosis import Trouble, diagnose, version_words
 from mosaic_gui.state.end_card import end_card
@@ -59,10 +60,10 @@ METRICS = ("losses/a", "episode/return", "episode/length", "discrete", "Optimize
 class Spoken:
     """The client in a language that nobody speaks, and all data that it was given."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: DesktopClient) -> None:
         self.client = client
         self.told: list[object] = [URL, str(client.home), NAMES, METRICS, CONFIG, TOLD, STEPS]
-        self.tell(client._languages, "OMP_NUM_THREADS=1", '"total_steps": 500', list(RestartPolicy))
+        self.tell(client.languages, "OMP_NUM_THREADS=1", '"total_steps": 500', list(RestartPolicy))
 
     def tell(self, *data: Any) -> Any:
         """Data that may be shown as it is; the first of it."""
@@ -87,7 +88,7 @@ def spoken(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iter
     write_pseudo(home / KEPT_IN / languages.FOLDER)
     found = languages.find_languages(home / KEPT_IN)
     assert languages.speak(qapp, CODE, found) == ""
-    client = Client(home, Remembering(None), languages.names(found))
+    client = DesktopClient(home, PreferenceStore(None), languages.names(found))
     client.window.resize(1280, 800)
     client.window.show()
     made = Spoken(client)
@@ -518,10 +519,10 @@ def test_notices_speak_the_language(spoken: Spoken, monkeypatch: pytest.MonkeyPa
         client.window.notices, "say", lambda text, *more: told.extend((text, more[0]))
     )
     session = FakeSession(client.store)
-    client.acts.session = cast(Session, session)
-    client.acts.stop([run_id(LIVE)])
-    client.acts.delete([run_id(FAILED), run_id(23)])
-    client.acts.session = None
+    client.run_actions.session = cast(StreamSession, session)
+    client.run_actions.stop([run_id(LIVE)])
+    client.run_actions.delete([run_id(FAILED), run_id(23)])
+    client.run_actions.session = None
     client.layouts.save("Train")
     client.layouts.save("mine")
     client.layouts.remove("mine")
@@ -529,10 +530,10 @@ def test_notices_speak_the_language(spoken: Spoken, monkeypatch: pytest.MonkeyPa
     client.layouts._set_movable(False)
     missed = Missed(run_id=run_id(LIVE), count=7, from_cursor="", to_cursor="1.worker.7")
     spoken.tick(client.store.apply(missed))
-    client.edit_copy(run_id(LIVE))
+    client.navigator.edit_copy(run_id(LIVE))
     for path in ("a", "b"):
         failed = unwritable(Path(path), OSError(28, "full"))
-        client.fetching._on_failed(Path(path), runs()[0], FILES[0], path, failed)
+        client.downloads._on_failed(Path(path), runs()[0], FILES[0], path, failed)
     data = strings_in(*spoken.told, "full", "mine")
     assert len(told) > 12
     assert {text: rest for text in told if (rest := untranslated(text, data))} == {}

@@ -23,7 +23,7 @@ from tests.specimen import report, run, run_id, summary, worker
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.roster import Mode
 from mosaic_gui.views.command import Command, of_actions, on_page
@@ -60,7 +60,7 @@ def documented() -> list[str]:
     return list(dict.fromkeys(key if key.endswith("+.") else key.rstrip(".") for key in named))
 
 
-def show_train(client: Client) -> None:
+def show_train(client: DesktopClient) -> None:
     """The form, with something to undo."""
     client.window.show_page(TRAIN)
     client.launch.set_text("parameters", "gamma", "0.5")
@@ -68,7 +68,7 @@ def show_train(client: Client) -> None:
     client.launch._settle.stop()
 
 
-PAGES: dict[str, tuple[str, Callable[[Client], None]]] = {
+PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "runs": (RUNS, lambda client: client.window.show_page(RUNS)),
     "trash": (RUNS, use_trash),
     "train": (TRAIN, show_train),
@@ -104,9 +104,9 @@ KEYS_OF_TRASH = ("Return", "Ctrl+Z", "Ctrl+Shift+Del")
 
 
 @pytest.fixture
-def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     """The client with runs, a worker, a run that is watched, and something to do on every page."""
-    made = Client(tmp_path)
+    made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
     made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
@@ -136,14 +136,14 @@ def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
     made.window.deleteLater()
 
 
-def commands(client: Client) -> list[Command]:
+def commands(client: DesktopClient) -> list[Command]:
     """What the palette would list now."""
     page = client.window._stack.currentWidget()
     assert page is not None
     return of_actions(client.window.actions() + client.window._page_actions()) + on_page(page)
 
 
-def record(client: Client) -> list[str]:
+def record(client: DesktopClient) -> list[str]:
     """Let all keys do nothing but be recorded, with what was ambiguous."""
     given: list[str] = []
     window = client.window
@@ -172,7 +172,7 @@ def kinds_of_focus(window: QWidget) -> list[QWidget]:
     return list(found.values())
 
 
-def test_every_documented_key_is_a_command_of_its_page(client: Client) -> None:
+def test_every_documented_key_is_a_command_of_its_page(client: DesktopClient) -> None:
     """The README names no key that the palette does not have, and the palette none that the README lacks."""
     known = set()
     for _, use in PAGES.values():
@@ -188,7 +188,7 @@ def test_every_documented_key_is_a_command_of_its_page(client: Client) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_documented_key_works_wherever_the_focus_is(
-    qtbot: QtBot, client: Client, name: str
+    qtbot: QtBot, client: DesktopClient, name: str
 ) -> None:
     """From each kind of widget of each page a key gives its own command, once, and edits nothing."""
     page, use = PAGES[name]
@@ -247,7 +247,7 @@ def _first_name(keys: str) -> str:
     return QKeySequence(first).toString()
 
 
-def test_ctrl_f_searches_what_is_shown(qtbot: QtBot, client: Client) -> None:
+def test_ctrl_f_searches_what_is_shown(qtbot: QtBot, client: DesktopClient) -> None:
     """The log of a watched run, the arguments of a form, else the list of runs; from anywhere on the page."""
     window = client.window
     use_log(client)
@@ -268,7 +268,9 @@ def test_ctrl_f_searches_what_is_shown(qtbot: QtBot, client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_escape_leads_back_from_every_widget(qtbot: QtBot, client: Client, name: str) -> None:
+def test_escape_leads_back_from_every_widget(
+    qtbot: QtBot, client: DesktopClient, name: str
+) -> None:
     """Whatever has the focus, a few presses of Escape lead to the list of runs."""
     page, use = PAGES[name]
     if page == TRAIN:

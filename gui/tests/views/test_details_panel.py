@@ -6,7 +6,7 @@ from pytestqt.qtbot import QtBot
 from tests.specimen import report, run, run_id
 
 from mosaic_contracts.states import RunState
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.dry_run import kept_text
 from mosaic_gui.state.family import MOST_CHILDREN, family
@@ -14,9 +14,9 @@ from mosaic_gui.views.main_window import WATCH
 
 
 @pytest.fixture
-def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     """The window of a run with a parent and a child that plays."""
-    made = Client(tmp_path)
+    made = DesktopClient(tmp_path)
     made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
     made.window.show()
     parent = {"parent": run_id(0)}
@@ -32,7 +32,7 @@ def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
     made.window.deleteLater()
 
 
-def test_relatives_are_links(client: Client) -> None:
+def test_relatives_are_links(client: DesktopClient) -> None:
     """Where it comes from and what came of it, each one click away; a run alone has no line for it."""
     relatives = client.window.watch.details.relatives
     assert f'Comes from <a href="{run_id(0)}"' in relatives.text()
@@ -43,7 +43,7 @@ def test_relatives_are_links(client: Client) -> None:
     assert not relatives.isVisible()
 
 
-def test_a_new_child_and_a_parent_that_goes_are_seen(client: Client) -> None:
+def test_a_new_child_and_a_parent_that_goes_are_seen(client: DesktopClient) -> None:
     """The line follows the list; who is not in it is named, and no link."""
     relatives = client.window.watch.details.relatives
     client.watch.consume(client.store.take_runs([run(4, spec={"parent": run_id(1)})]))
@@ -53,7 +53,7 @@ def test_a_new_child_and_a_parent_that_goes_are_seen(client: Client) -> None:
     assert f'href="{run_id(0)}"' not in relatives.text()
 
 
-def test_a_name_is_no_markup(client: Client) -> None:
+def test_a_name_is_no_markup(client: DesktopClient) -> None:
     """What a person calls a run is shown as it is."""
     spec = {"parent": run_id(1), "name": "<b>&x"}
     client.watch.consume(client.store.take_runs([run(5, spec=spec)]))
@@ -69,7 +69,7 @@ def test_of_many_children_the_newest_are_named() -> None:
     assert found.more == 100 - MOST_CHILDREN
 
 
-def test_a_note_of_several_lines_is_read_in_the_details(client: Client) -> None:
+def test_a_note_of_several_lines_is_read_in_the_details(client: DesktopClient) -> None:
     """All of the user's own words can be read next to the table, which has their first line."""
     note = "try it\nwith more steps\n\nand again"
     assert not client.window.watch.details.note.isVisible()
@@ -83,7 +83,7 @@ def test_a_note_of_several_lines_is_read_in_the_details(client: Client) -> None:
     assert texts["Your note"] == "try it"
 
 
-def test_a_dry_run_has_a_section_of_its_own(client: Client) -> None:
+def test_a_dry_run_has_a_section_of_its_own(client: DesktopClient) -> None:
     """The plan that was looked at is a tab, whole and apart from the note; a run without one has no such tab."""
     watch = client.window.watch
     at = watch.tabs.indexOf(watch.plan)

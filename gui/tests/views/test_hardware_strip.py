@@ -10,7 +10,7 @@ from tests.specimen import machine_sample, run, run_id
 
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.states import RunState
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.hardware import Meter
 from mosaic_gui.viewmodels.hardware import HardwareModel
@@ -30,9 +30,9 @@ class Clock:
 
 
 @pytest.fixture
-def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     """The whole client without a stack, watching a run."""
-    made = Client(tmp_path)
+    made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
     made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
@@ -50,7 +50,7 @@ def history(*times: float) -> MachineHistory:
     return MachineHistory(interval_s=2.0, samples=samples, age_s=0.5)
 
 
-def test_host_and_run_are_shown_as_they_come(client: Client) -> None:
+def test_host_and_run_are_shown_as_they_come(client: DesktopClient) -> None:
     """The bar has the machine, the watch page the run; a run that has ended has no figures of now."""
     client.hardware.take(history(1.0, 3.0))
     bar, page = client.window.notices.machine, client.window.watch.machine
@@ -77,7 +77,7 @@ def test_figures_that_stand_still_say_how_old_they_are(qtbot: QtBot) -> None:
     assert model.age_words == ""
 
 
-def test_old_figures_are_marked_in_the_window(client: Client) -> None:
+def test_old_figures_are_marked_in_the_window(client: DesktopClient) -> None:
     """The word stands before the figures, for the eye and for a screen reader."""
     clock = Clock()
     client.hardware._now = clock
@@ -107,7 +107,7 @@ def test_a_narrow_window_loses_curves_before_figures(qtbot: QtBot) -> None:
     assert strip.toolTip() == "CPU 100 %\nRAM 100 %\nGPU 0 100 %"
 
 
-def test_another_stack_has_another_machine(client: Client) -> None:
+def test_another_stack_has_another_machine(client: DesktopClient) -> None:
     """Figures of one stack are not shown next to another one's runs."""
     client.hardware.take(history(1.0))
     client.hardware.clear()

@@ -24,7 +24,7 @@ from tests.specimen import episodes, metrics, report, run, run_id, worker
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.roster import Mode
@@ -58,10 +58,12 @@ FILE = ArtifactRow(path="checkpoints/a.pt", kind="checkpoint", bytes=2048, step=
 
 
 @pytest.fixture(params=sorted(THEMES))
-def client(qtbot: QtBot, qapp: QApplication, tmp_path: Path, request: object) -> Iterator[Client]:
+def client(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path, request: object
+) -> Iterator[DesktopClient]:
     """The client with a run that is watched, a roster and a form that is filled."""
     apply_theme(qapp, THEMES[request.param])  # type: ignore[attr-defined]
-    made = Client(tmp_path)
+    made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
     runs = [run(0), run(1, RunState.SUCCEEDED), run(2, RunState.FAILED)]
@@ -83,7 +85,7 @@ def client(qtbot: QtBot, qapp: QApplication, tmp_path: Path, request: object) ->
     apply_theme(qapp, DARK)
 
 
-def open_page(qtbot: QtBot, client: Client, page: str) -> MainWindow:
+def open_page(qtbot: QtBot, client: DesktopClient, page: str) -> MainWindow:
     """Show a page, and nothing has the focus."""
     if page != CONNECTION:
         client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
@@ -153,7 +155,7 @@ def said(widget: QWidget) -> str:
 
 @pytest.mark.parametrize("page", [CONNECTION, *PAGES])
 def test_everything_is_reached_with_tab_and_has_a_name(
-    qtbot: QtBot, client: Client, page: str
+    qtbot: QtBot, client: DesktopClient, page: str
 ) -> None:
     """A user with the keyboard alone reaches everything, sees where the focus is, and hears what it is."""
     window = open_page(qtbot, client, page)
@@ -182,7 +184,7 @@ def _look(widget: QWidget) -> QImage:
 
 @pytest.mark.parametrize("page", [RUNS, TRAIN, WATCH])
 def test_shortcuts_are_shown_where_they_are_offered(
-    qtbot: QtBot, client: Client, page: str
+    qtbot: QtBot, client: DesktopClient, page: str
 ) -> None:
     """The palette has every command with its keys, and the tool tip of a command names them, too."""
     window = open_page(qtbot, client, page)
@@ -192,7 +194,7 @@ def test_shortcuts_are_shown_where_they_are_offered(
     assert [a.text() for a in with_keys if a.shortcut().toString() not in a.toolTip()] == []
 
 
-def fill_mind(client: Client) -> None:
+def fill_mind(client: DesktopClient) -> None:
     """An agent that emitted its mind, with one recorded episode."""
     client.store.apply(EventBatch(run_id(0), TOLD, {}, "1.worker.13"))
     client.mind.take_events(run_id(0), TOLD, "1.worker.13")
@@ -201,7 +203,7 @@ def fill_mind(client: Client) -> None:
     client.mind.take_steps(run_id(0), (1, 0, 3), STEPS)  # type: ignore[arg-type]
 
 
-def open_panel(qtbot: QtBot, client: Client, name: str) -> QWidget:
+def open_panel(qtbot: QtBot, client: DesktopClient, name: str) -> QWidget:
     """A panel of the watch page that has something to show."""
     watch = open_page(qtbot, client, WATCH).watch
     if name == "card":
@@ -223,7 +225,9 @@ def open_panel(qtbot: QtBot, client: Client, name: str) -> QWidget:
 
 
 @pytest.mark.parametrize("name", ["files", "details", "log", "beliefs", "card"])
-def test_every_panel_of_the_watch_page_is_reached(qtbot: QtBot, client: Client, name: str) -> None:
+def test_every_panel_of_the_watch_page_is_reached(
+    qtbot: QtBot, client: DesktopClient, name: str
+) -> None:
     """A tab that is chosen with the keyboard is used with it, too, and so is the card of a run that failed."""
     panel = open_panel(qtbot, client, name)
     assert panel.isVisible()
@@ -256,7 +260,7 @@ POPUPS = {
 }
 
 
-def open_popup(qtbot: QtBot, client: Client, name: str) -> tuple[QWidget, QWidget]:
+def open_popup(qtbot: QtBot, client: DesktopClient, name: str) -> tuple[QWidget, QWidget]:
     """A popup that is opened with the keyboard; and what had the focus before."""
     page, way = POPUPS[name]
     window = open_page(qtbot, client, page)
@@ -283,7 +287,7 @@ def open_popup(qtbot: QtBot, client: Client, name: str) -> tuple[QWidget, QWidge
 
 @pytest.mark.parametrize("name", sorted(POPUPS))
 def test_a_popup_is_used_and_left_with_the_keyboard(
-    qtbot: QtBot, client: Client, name: str
+    qtbot: QtBot, client: DesktopClient, name: str
 ) -> None:
     """It can be used at once, everything in it is reached and named, and Escape gives the focus back."""
     popup, before = open_popup(qtbot, client, name)
@@ -303,7 +307,7 @@ def test_a_popup_is_used_and_left_with_the_keyboard(
     assert QApplication.focusWidget() is before
 
 
-def test_escape_goes_back_one_thing(qtbot: QtBot, client: Client) -> None:
+def test_escape_goes_back_one_thing(qtbot: QtBot, client: DesktopClient) -> None:
     """Out of what is typed first, then to the page before, then to the list; never further than that."""
     window = open_page(qtbot, client, RUNS)
     window.show_page(WATCH)
@@ -326,7 +330,7 @@ def test_escape_goes_back_one_thing(qtbot: QtBot, client: Client) -> None:
     assert window.runs.table.hasFocus()
 
 
-def test_no_shortcut_fires_while_somebody_types(qtbot: QtBot, client: Client) -> None:
+def test_no_shortcut_fires_while_somebody_types(qtbot: QtBot, client: DesktopClient) -> None:
     """Letters, signs and Delete are what they are in a field, whatever they do elsewhere."""
     window = open_page(qtbot, client, WATCH)
     window.watch.tabs.setCurrentWidget(window.watch.log)
@@ -348,7 +352,9 @@ def test_no_shortcut_fires_while_somebody_types(qtbot: QtBot, client: Client) ->
 
 
 @pytest.mark.parametrize("page", [RUNS, TRAIN, TRAINED, WATCH, SETTINGS])
-def test_the_palette_has_every_key_of_the_page(qtbot: QtBot, client: Client, page: str) -> None:
+def test_the_palette_has_every_key_of_the_page(
+    qtbot: QtBot, client: DesktopClient, page: str
+) -> None:
     """Nobody has to know a key by heart: F1 lists those of the window, and those of what is in sight."""
     window = open_page(qtbot, client, page)
     qtbot.keyClick(window, Qt.Key.Key_Tab)

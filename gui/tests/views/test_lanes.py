@@ -9,7 +9,7 @@ from tests.specimen import run, run_id, worker
 
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.views.lane_banner import LaneBanner
 from mosaic_gui.views.main_window import TRAIN
@@ -18,9 +18,9 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     """A client that is connected."""
-    made = Client(tmp_path)
+    made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
     made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
@@ -30,13 +30,13 @@ def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
     made.window.deleteLater()
 
 
-def watch(client: Client, lane: str, record: str) -> LaneBanner:
+def watch(client: DesktopClient, lane: str, record: str) -> LaneBanner:
     """Open a run of a worker of that lane, recorded so."""
     manifest = worker().manifest.model_copy(update={"lane": lane})
     client.launch.take_catalogue(WorkerEntries(workers=[worker(manifest=manifest.model_dump())]))
     client.table.consume(client.store.replace_runs([run(0, spec={"record": record})]))
     client.watch.watch(run_id(0))
-    client.open_runs([run_id(0)])
+    client.navigator.open_runs([run_id(0)])
     banner = client.window.findChild(LaneBanner)
     assert banner is not None
     return banner
@@ -51,7 +51,7 @@ def watch(client: Client, lane: str, record: str) -> LaneBanner:
     ],
 )
 def test_the_banner_is_there_where_something_is_missing(
-    client: Client, lane: str, record: str, shown: bool
+    client: DesktopClient, lane: str, record: str, shown: bool
 ) -> None:
     """Only a run of the analytics lane that keeps no steps has it, and it names what is not kept."""
     banner = watch(client, lane, record)
@@ -60,7 +60,9 @@ def test_the_banner_is_there_where_something_is_missing(
         assert "not episodes, steps, observations" in banner.words.whole()
 
 
-def test_its_button_fills_the_form_with_a_level_that_records(qtbot: QtBot, client: Client) -> None:
+def test_its_button_fills_the_form_with_a_level_that_records(
+    qtbot: QtBot, client: DesktopClient
+) -> None:
     """The run's own values, and steps kept: one press from launching it."""
     watch(client, "analytics", "metrics")
     found = client.window.findChild(QPushButton, "lane_banner.record")
@@ -70,7 +72,7 @@ def test_its_button_fills_the_form_with_a_level_that_records(qtbot: QtBot, clien
     assert client.launch.text("run", "record") == "replay"
 
 
-def test_a_run_of_the_analytics_lane_opens_on_its_files(client: Client) -> None:
+def test_a_run_of_the_analytics_lane_opens_on_its_files(client: DesktopClient) -> None:
     """Curves stand on the right as ever; next to them the files, as soon as there is one."""
     watch(client, "analytics", "metrics")
     client.watch.take_files([ArtifactRow(path="a.pt", kind="checkpoint", bytes=1)])

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from tests.specimen import worker
 
 from mosaic_contracts.services import WorkerEntries
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.roster import Mode, Way
 from mosaic_gui.theme.apply import current
@@ -21,9 +21,9 @@ from mosaic_gui.views.main_window import SETTINGS, WATCH
 LEFT = Qt.MouseButton.LeftButton
 
 
-def started(home: Path) -> Client:
+def started(home: Path) -> DesktopClient:
     """A client that is connected, on the page with the panels."""
-    made = Client(home)
+    made = DesktopClient(home)
     made.window.resize(1280, 800)
     made.window.show()
     made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
@@ -32,7 +32,7 @@ def started(home: Path) -> Client:
     return made
 
 
-def end(client: Client) -> None:
+def end(client: DesktopClient) -> None:
     """Close it as a person does."""
     if not sip.isdeleted(client.window):
         client.window.close()
@@ -40,14 +40,14 @@ def end(client: Client) -> None:
 
 
 @pytest.fixture
-def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     """The client at its first start."""
     made = started(tmp_path)
     yield made
     end(made)
 
 
-def seen(client: Client) -> dict[str, bool]:
+def seen(client: DesktopClient) -> dict[str, bool]:
     """Which parts can be seen."""
     area = client.window.watch.area
     parts = {name: dock.isVisible() for name, dock in area.docks.items()}
@@ -63,7 +63,7 @@ def seen(client: Client) -> dict[str, bool]:
         (COMPARE, {"curves"}),
     ],
 )
-def test_each_layout_shows_its_panels(client: Client, name: str, shown: set[str]) -> None:
+def test_each_layout_shows_its_panels(client: DesktopClient, name: str, shown: set[str]) -> None:
     """A layout is one key away, whichever holds before."""
     for before in (COMPARE, REPLAY, HUMAN, TRAIN):
         client.layouts.apply(before)
@@ -71,7 +71,7 @@ def test_each_layout_shows_its_panels(client: Client, name: str, shown: set[str]
         assert {part for part, on in seen(client).items() if on} == shown
 
 
-def test_curves_keep_their_share_of_a_wider_window(client: Client) -> None:
+def test_curves_keep_their_share_of_a_wider_window(client: DesktopClient) -> None:
     """On a large screen the curves are not left at the width of a small one."""
     area = client.window.watch.area
     client.layouts.apply(TRAIN)
@@ -82,7 +82,7 @@ def test_curves_keep_their_share_of_a_wider_window(client: Client) -> None:
 
 
 def test_a_share_outlasts_a_small_window_a_restart_and_a_drawn_edge(
-    client: Client, tmp_path: Path
+    client: DesktopClient, tmp_path: Path
 ) -> None:
     """A user who makes the window small and large again, today or tomorrow, finds the panels as they were."""
     area = client.window.watch.area
@@ -105,7 +105,9 @@ def test_a_share_outlasts_a_small_window_a_restart_and_a_drawn_edge(
     end(again)
 
 
-def test_ones_own_layout_comes_back_at_the_next_start(client: Client, tmp_path: Path) -> None:
+def test_ones_own_layout_comes_back_at_the_next_start(
+    client: DesktopClient, tmp_path: Path
+) -> None:
     """What was closed as it stood opens as it stood; a saved one is there by its name."""
     client.layouts.apply(COMPARE)
     client.layouts.save("Two monitors/left")
@@ -123,7 +125,7 @@ def test_ones_own_layout_comes_back_at_the_next_start(client: Client, tmp_path: 
 
 
 def test_a_layout_of_other_panels_is_refused_and_said(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: DesktopClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Qt refuses what another version arranged; the built-in layout holds, and the bar says so."""
     client.layouts.apply(COMPARE)
@@ -135,14 +137,14 @@ def test_a_layout_of_other_panels_is_refused_and_said(
     end(again)
 
 
-def test_a_built_in_name_is_not_taken(client: Client) -> None:
+def test_a_built_in_name_is_not_taken(client: DesktopClient) -> None:
     """The built-in layout stays what it is."""
     client.layouts.save(TRAIN)
     assert "built in" in client.window.notices.text
     assert client.layouts.own == []
 
 
-def test_the_menu_offers_everything(qtbot: QtBot, client: Client) -> None:
+def test_the_menu_offers_everything(qtbot: QtBot, client: DesktopClient) -> None:
     """Layouts, panels, moving, saving and the way back, without a dialog."""
     button = client.window.findChild(QPushButton, "rail.layout")
     assert button is not None
@@ -159,7 +161,7 @@ def test_the_menu_offers_everything(qtbot: QtBot, client: Client) -> None:
 
 
 def test_a_setting_holds_at_once_and_after_a_restart(
-    qtbot: QtBot, client: Client, tmp_path: Path
+    qtbot: QtBot, client: DesktopClient, tmp_path: Path
 ) -> None:
     """The page is made of the declaration; a choice needs no confirmation."""
     before = current().name
@@ -171,13 +173,13 @@ def test_a_setting_holds_at_once_and_after_a_restart(
     assert client.window.page == SETTINGS
     end(client)
     again = started(tmp_path)
-    assert again.memory.settings.theme == "light"
-    again.memory.change("theme", before)
+    assert again.preferences.settings.theme == "light"
+    again.preferences.change("theme", before)
     qtbot.waitUntil(lambda: current().name == before)
     end(again)
 
 
-def test_mode_way_and_preset_are_remembered(client: Client, tmp_path: Path) -> None:
+def test_mode_way_and_preset_are_remembered(client: DesktopClient, tmp_path: Path) -> None:
     """The next start begins where the last one ended, for each agent apart."""
     client.launch.take_catalogue(WorkerEntries(workers=[worker()]))
     client.agents.set_mode(Mode.AGENT)

@@ -11,7 +11,7 @@ from tests.specimen import report, run, run_id, summary, worker
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.form_field import FieldKind
 from mosaic_gui.state.roster import Mode
@@ -24,10 +24,10 @@ LISTS = ("1,2,3", "1 2 3", "1;2", "0,001,5", "12,34,567", "0 001")
 
 
 @pytest.fixture(params=["C", "de_DE", "de_CH", "fr_FR", "en_US", "hi_IN"])
-def client(qtbot: QtBot, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Client]:
+def client(qtbot: QtBot, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[DesktopClient]:
     """The client on a desktop of each of these countries, with a form and a trained run."""
     QLocale.setDefault(QLocale(request.param))
-    made = Client(tmp_path)
+    made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
     for page in (TRAIN, TRAINED, SETTINGS):
@@ -54,13 +54,13 @@ def client(qtbot: QtBot, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
     QLocale.setDefault(QLocale.c())
 
 
-def number_rows(client: Client) -> list[FieldRow]:
+def number_rows(client: DesktopClient) -> list[FieldRow]:
     """All number fields of the form."""
     kinds = (FieldKind.INTEGER, FieldKind.NUMBER)
     return [row for row in client.window.train.form.rows.values() if row.field.kind in kinds]
 
 
-def boxes(client: Client) -> list[NumberBox]:
+def boxes(client: DesktopClient) -> list[NumberBox]:
     """All number fields of the other pages."""
     return client.window.findChildren(NumberBox)
 
@@ -73,7 +73,7 @@ def retype(qtbot: QtBot, box: NumberBox, text: str) -> None:
     qtbot.keyClicks(box, text)
 
 
-def test_no_number_field_is_left_to_qt(client: Client) -> None:
+def test_no_number_field_is_left_to_qt(client: DesktopClient) -> None:
     """Qt's own spin boxes read `0,95` as 95 and `1,2,3` as 123 in some locales: there are none."""
     assert boxes(client)
     assert client.window.findChildren(QSpinBox) == []
@@ -81,7 +81,9 @@ def test_no_number_field_is_left_to_qt(client: Client) -> None:
 
 
 @pytest.mark.parametrize("text", LISTS)
-def test_every_field_of_the_form_refuses_a_list(qtbot: QtBot, client: Client, text: str) -> None:
+def test_every_field_of_the_form_refuses_a_list(
+    qtbot: QtBot, client: DesktopClient, text: str
+) -> None:
     """Several numbers in a field of one: the field says so, and Launch stays disabled."""
     client.window.show_page(TRAIN)
     launch = client.window.findChild(QPushButton, "preflight.launch")
@@ -97,7 +99,7 @@ def test_every_field_of_the_form_refuses_a_list(qtbot: QtBot, client: Client, te
         row.typed.emit(before)
 
 
-def test_a_decimal_comma_is_read_and_shown(qtbot: QtBot, client: Client) -> None:
+def test_a_decimal_comma_is_read_and_shown(qtbot: QtBot, client: DesktopClient) -> None:
     """`0,001` is 0.001 in every locale, and the form says what it has read."""
     client.window.show_page(TRAIN)
     row = client.window.train.form.rows[("parameters", "learning_rate")]
@@ -109,7 +111,7 @@ def test_a_decimal_comma_is_read_and_shown(qtbot: QtBot, client: Client) -> None
     assert client.launch.draft.spec()["parameters"] == {"learning_rate": 0.001}
 
 
-def test_every_other_number_field_refuses_a_list(qtbot: QtBot, client: Client) -> None:
+def test_every_other_number_field_refuses_a_list(qtbot: QtBot, client: DesktopClient) -> None:
     """Settings and the page of trained runs keep the text, say what is wrong, and keep their value."""
     for page in (SETTINGS, TRAINED):
         client.window.show_page(page)
@@ -126,7 +128,9 @@ def test_every_other_number_field_refuses_a_list(qtbot: QtBot, client: Client) -
             assert box.fault == ""
 
 
-def test_nothing_is_played_with_a_number_that_was_refused(qtbot: QtBot, client: Client) -> None:
+def test_nothing_is_played_with_a_number_that_was_refused(
+    qtbot: QtBot, client: DesktopClient
+) -> None:
     """Play is disabled and names the field while one of its numbers is none."""
     client.window.show_page(TRAINED)
     page = client.window.trained
@@ -143,19 +147,19 @@ def test_nothing_is_played_with_a_number_that_was_refused(qtbot: QtBot, client: 
     assert wanted[0][2]["seed"] == 1200
 
 
-def test_a_setting_takes_a_decimal_comma(qtbot: QtBot, client: Client) -> None:
+def test_a_setting_takes_a_decimal_comma(qtbot: QtBot, client: DesktopClient) -> None:
     """The setting changes when the field is left, and arrows step within its bounds."""
     client.window.show_page(SETTINGS)
     box = client.window.settings.fields["smoothing"]
     assert isinstance(box, NumberBox)
     retype(qtbot, box, "0,95")
     qtbot.keyClick(box, Qt.Key.Key_Return)
-    assert client.memory.settings.smoothing == 0.95
+    assert client.preferences.settings.smoothing == 0.95
     qtbot.keyClick(box, Qt.Key.Key_Up)
-    assert (client.memory.settings.smoothing, box.text()) == (0.999, "0.999")
+    assert (client.preferences.settings.smoothing, box.text()) == (0.999, "0.999")
     qtbot.keyClick(box, Qt.Key.Key_Down)
     assert box.text() == "0.949"
     retype(qtbot, box, "95")
     qtbot.keyClick(box, Qt.Key.Key_Return)
-    assert client.memory.settings.smoothing == 0.949
+    assert client.preferences.settings.smoothing == 0.949
     assert box.fault == "at most 0.999"

@@ -11,7 +11,7 @@ from tests.state.test_outside import GATEWAY, tracking
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.tracking import TrackedRun
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.store import Changes
 from mosaic_gui.views.main_window import WATCH
@@ -21,7 +21,7 @@ from mosaic_gui.views.outside_links import OfflineSummary
 class Shown:
     """The window of a tracked run, and what it opened."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: DesktopClient) -> None:
         self.client, self.links = client, client.window.watch.outside
         self.opened: list[str] = []
         self.has_browser = True
@@ -40,7 +40,7 @@ class Shown:
 @pytest.fixture
 def shown(qtbot: QtBot, tmp_path: Path) -> Iterator[Shown]:
     """Connected to a stack that offers nothing of the kind."""
-    client = Client(tmp_path)
+    client = DesktopClient(tmp_path)
     client.connection.take(Connection(Link.LIVE, GATEWAY))
     client.window.show()
     client.launch.take_catalogue(WorkerEntries(workers=[tracking()[0]]))

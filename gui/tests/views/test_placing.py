@@ -6,7 +6,7 @@ from PyQt6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from tests.views.test_keyboard import POPUPS, client, open_popup  # noqa: F401 - the client is a fixture
 
-from mosaic_gui.app.client import Client
+from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.views.placing import MARGIN, inside
 from mosaic_gui.views.word_popup import WordPopup
 
@@ -57,7 +57,7 @@ def test_tag_popup_opens_inside_of_the_screen(qtbot: QtBot, width: int) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(POPUPS))
-def test_every_popup_is_whole(qtbot: QtBot, client: Client, name: str) -> None:  # noqa: F811 - the fixture
+def test_every_popup_is_whole(qtbot: QtBot, client: DesktopClient, name: str) -> None:  # noqa: F811 - the fixture
     """Each popup of the window lies on the screen."""
     popup, _ = open_popup(qtbot, client, name)
     screen = QApplication.primaryScreen()

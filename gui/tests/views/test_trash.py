@@ -8,14 +8,14 @@ from PyQt6.QtCore import Qt
 from PyQt6.QtTest import QAbstractItemModelTester, QSignalSpy
 from PyQt6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
-from tests.app.test_run_acts import FakeSession
+from tests.controllers.test_run_actions import FakeSession
 from tests.specimen import BEGAN, run, run_id
 
 from mosaic_contracts.runs import RunPage, RunView
 from mosaic_contracts.states import RunState
-from mosaic_gui.app.client import Client
-from mosaic_gui.app.session import Session
-from mosaic_gui.app.trash import SETTLE_MS
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.controllers.session import StreamSession
+from mosaic_gui.controllers.trash import SETTLE_MS
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.views.main_window import RUNS
@@ -32,14 +32,15 @@ class Used:
     """A client, and the stack's part played by the test."""
 
     def __init__(self, folder: Path) -> None:
-        self.client = Client(folder)
+        self.client = DesktopClient(folder)
         self.window = self.client.window
         self.window.resize(1280, 800)
         self.window.show()
         self.client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
         self.session = FakeSession(store=self.client.store)
-        session = cast(Session, self.session)
-        self.client.acts.session = self.client.trash.session = session
+        session = cast(StreamSession, self.session)
+        self.client.run_actions.attach(session)
+        self.client.trash_controller.attach(session)
         self.tick([run(5), run(6, RunState.SUCCEEDED)])
 
     def tick(self, runs: list[RunView]) -> None:
@@ -71,7 +72,7 @@ def used(qtbot: QtBot, tmp_path: Path) -> Iterator[Used]:
     made.window.activateWindow()
     qtbot.waitUntil(made.window.isActiveWindow)
     yield made
-    made.client.trash.session = None
+    made.client.trash_controller.detach()
     made.window.close()
     made.window.deleteLater()
 

@@ -11,10 +11,10 @@ from PyQt6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from mosaic_contracts.runs import ArtifactRow
-from mosaic_gui.app import warm_up
-from mosaic_gui.app.client import Client
-from mosaic_gui.app.program import FRAME, fits
-from mosaic_gui.app.warm_up import WarmUp
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.program import warm_up
+from mosaic_gui.program.run import FRAME, fits
+from mosaic_gui.program.warm_up import WarmUp
 from mosaic_gui.state.connection import Connection, Link
 from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.apply import current
@@ -27,9 +27,9 @@ URL = "http://127.0.0.1:1"
 
 
 @pytest.fixture
-def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     """The whole client without a stack."""
-    made = Client(tmp_path)
+    made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
     yield made
@@ -37,22 +37,22 @@ def client(qtbot: QtBot, tmp_path: Path) -> Iterator[Client]:
     made.window.deleteLater()
 
 
-def button(client: Client, name: str) -> QPushButton:
+def button(client: DesktopClient, name: str) -> QPushButton:
     """A button by its object name."""
     found = client.window.findChild(QPushButton, name)
     assert found is not None, name
     return found
 
 
-def test_without_a_stack_the_first_page_says_so(client: Client) -> None:
+def test_without_a_stack_the_first_page_says_so(client: DesktopClient) -> None:
     """Where it looked, and what can be done; nothing else can be pressed."""
-    client.connect_local()
+    client.stack.connect_local()
     assert client.window.page == "connection"
     assert "No stack has been started" in client.window.start._detail.text()
     assert not button(client, "nav.runs").isEnabled()
 
 
-def test_a_live_stack_opens_the_list_and_a_lost_one_keeps_it(client: Client) -> None:
+def test_a_live_stack_opens_the_list_and_a_lost_one_keeps_it(client: DesktopClient) -> None:
     """Old data stays readable while the connection is tried again, and the badge says that it is old."""
     client.connection.take(Connection(Link.LIVE, URL))
     assert client.window.page == RUNS
@@ -63,14 +63,14 @@ def test_a_live_stack_opens_the_list_and_a_lost_one_keeps_it(client: Client) -> 
     assert "tried again in 2 s" in badge.toolTip()
 
 
-def test_a_refused_token_is_not_tried_for_ever(client: Client) -> None:
+def test_a_refused_token_is_not_tried_for_ever(client: DesktopClient) -> None:
     """What only the user can put right is said as such."""
     client.connection.take(Connection(Link.IDLE, URL, "401", refused=True))
     assert client.window.page == "connection"
     assert client.window.start._title.text() == "The stack refused the connection"
 
 
-def test_pages_are_reached_by_key_and_by_click(qtbot: QtBot, client: Client) -> None:
+def test_pages_are_reached_by_key_and_by_click(qtbot: QtBot, client: DesktopClient) -> None:
     """Every page has a shortcut, and the rail shows where one is."""
     client.connection.take(Connection(Link.LIVE, URL))
     qtbot.mouseClick(button(client, "nav.watch"), LEFT)
@@ -80,7 +80,7 @@ def test_pages_are_reached_by_key_and_by_click(qtbot: QtBot, client: Client) -> 
     assert not button(client, "nav.watch").isChecked()
 
 
-def test_every_action_is_in_the_palette(qtbot: QtBot, client: Client) -> None:
+def test_every_action_is_in_the_palette(qtbot: QtBot, client: DesktopClient) -> None:
     """A few letters and Return do what is meant."""
     client.connection.take(Connection(Link.LIVE, URL))
     palette = client.window.open_palette()
@@ -89,7 +89,7 @@ def test_every_action_is_in_the_palette(qtbot: QtBot, client: Client) -> None:
     assert client.window.page == TRAIN
 
 
-def test_a_notice_can_be_undone_and_goes_by_itself(qtbot: QtBot, client: Client) -> None:
+def test_a_notice_can_be_undone_and_goes_by_itself(qtbot: QtBot, client: DesktopClient) -> None:
     """No dialog asks whether one is sure; what was done can be taken back."""
     undone: list[bool] = []
     client.window.notices.say("1 run deleted.", "Undo", lambda: undone.append(True))
@@ -99,23 +99,23 @@ def test_a_notice_can_be_undone_and_goes_by_itself(qtbot: QtBot, client: Client)
     assert client.window.notices.text == ""
 
 
-def test_the_theme_changes_in_place(qtbot: QtBot, client: Client) -> None:
+def test_the_theme_changes_in_place(qtbot: QtBot, client: DesktopClient) -> None:
     """Light and dark are one key apart, the page stays, and nothing is sent to the window of before."""
     client.connection.take(Connection(Link.LIVE, URL))
     client.window.show_page(TRAIN)
     before = current().name
-    client.change_theme()
+    client.theme.toggle()
     qtbot.waitUntil(lambda: current().name != before)
     assert client.window.isVisible()
     assert client.window.page == TRAIN
     client.watch.take_files([ArtifactRow(path="a.pt", kind="checkpoint", bytes=1)])
     client.hardware.changed.emit()
     client.agents.set_mode(Mode.HUMAN)
-    client.change_theme()
+    client.theme.toggle()
     qtbot.waitUntil(lambda: current().name == before)
 
 
-def test_an_address_is_tried_or_explained(qtbot: QtBot, client: Client) -> None:
+def test_an_address_is_tried_or_explained(qtbot: QtBot, client: DesktopClient) -> None:
     """A wrong address or a missing token is said on the page."""
     start = client.window.start
     wanted = QSignalSpy(start.connect_wanted)
@@ -125,7 +125,7 @@ def test_an_address_is_tried_or_explained(qtbot: QtBot, client: Client) -> None:
     assert "another machine" in start._detail.text()
 
 
-def test_any_sign_can_be_typed_into_the_palette(client: Client, qtbot: QtBot) -> None:
+def test_any_sign_can_be_typed_into_the_palette(client: DesktopClient, qtbot: QtBot) -> None:
     """What is typed is looked for as it stands: a sign of patterns finds what has it, or nothing."""
     palette = client.window.open_palette()
     everything = palette.list.model()
@@ -140,7 +140,7 @@ def test_any_sign_can_be_typed_into_the_palette(client: Client, qtbot: QtBot) ->
     palette.close()
 
 
-def test_a_narrow_window_folds_the_roster_to_a_drawer(qtbot: QtBot, client: Client) -> None:
+def test_a_narrow_window_folds_the_roster_to_a_drawer(qtbot: QtBot, client: DesktopClient) -> None:
     """Half of a common screen is enough for every page; the roster comes when it is asked for, and goes again."""
     client.connection.take(Connection(Link.LIVE, URL))
     window, roster = client.window, client.window.roster
@@ -160,7 +160,7 @@ def test_a_narrow_window_folds_the_roster_to_a_drawer(qtbot: QtBot, client: Clie
     assert not client.layouts.snapshot().folded
 
 
-def test_the_first_window_is_all_on_the_screen(client: Client) -> None:
+def test_the_first_window_is_all_on_the_screen(client: DesktopClient) -> None:
     """A window that fits only without the desktop's frame is opened maximized instead."""
     screen = client.window.screen()
     assert screen is not None
@@ -172,7 +172,7 @@ def test_the_first_window_is_all_on_the_screen(client: Client) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_made_without_another_window(client: Client, page: str) -> None:
+def test_a_page_is_made_without_another_window(client: DesktopClient, page: str) -> None:
     """While a page is made for a window that is there, no part of it is a window for a moment and takes the focus."""
     client.window.show()
     QApplication.processEvents()
@@ -200,7 +200,8 @@ def test_a_program_opens_its_window_without_numpy_and_charts(tmp_path: Path) -> 
     """What only charts need is imported after the first paint: it is as much as all the rest of a start."""
     script = (
         "import sys; from pathlib import Path; from PyQt6.QtWidgets import QApplication; app = QApplication([]);"
-        "from mosaic_gui.app.program import Client; client = Client(Path(sys.argv[1])); client.window.show();"
+        "from mosaic_gui.program.run import DesktopClient;"
+        "client = DesktopClient(Path(sys.argv[1])); client.window.show();"
         "app.processEvents();"
         "late = ('numpy', 'pyqtgraph', 'keyring', 'mosaic_gui.views.watch_page');"
         "print([name for name in late if name in sys.modules])"
@@ -218,7 +219,7 @@ def test_a_program_opens_its_window_without_numpy_and_charts(tmp_path: Path) -> 
 
 
 def test_the_page_for_charts_is_made_once_the_window_was_painted(
-    qtbot: QtBot, client: Client, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, client: DesktopClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody who opens a run waits for its imports and its page; layouts that were kept are applied to it then."""
     monkeypatch.setattr(warm_up, "REST_MS", 0)

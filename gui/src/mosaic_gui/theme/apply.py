@@ -5,15 +5,15 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from PyQt6.QtCore import QTemporaryDir
-from PyQt6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PyQt6.QtCore import Qt, QTemporaryDir
+from PyQt6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PyQt6.QtWidgets import QApplication, QStyleFactory
 
 from mosaic_gui.theme.current import announce, current, set_current
 from mosaic_gui.theme.icon import write_svg
-from mosaic_gui.theme.tokens import Tokens, mixed
+from mosaic_gui.theme.tokens import DARK, LIGHT, THEMES, Tokens, mixed
 
-__all__ = ["apply_theme", "current", "load_fonts", "mono_font", "ui_font"]
+__all__ = ["apply_theme", "current", "load_fonts", "mono_font", "tokens_for", "ui_font"]
 
 FAMILY = "Inter"
 SIZE_PX = 13
@@ -46,6 +46,15 @@ def apply_theme(app: QApplication, tokens: Tokens) -> None:
     # by way of an empty sheet it would take a third of the time, and lists would lose their place
     app.setStyleSheet(Template(sheet).substitute(names))
     announce()
+
+
+def tokens_for(choice: str) -> Tokens:
+    """The theme of this name, else the desktop's own; dark where the desktop does not say which it has."""
+    if choice in THEMES:
+        return THEMES[choice]
+    hints = QGuiApplication.styleHints()
+    light = hints is not None and hints.colorScheme() is Qt.ColorScheme.Light
+    return LIGHT if light else DARK
 
 
 @cache

@@ -1,0 +1,116 @@
+"""The parts of one client: its store, its view models, and the controllers that fill them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PyQt6.QtCore import QObject, QUrl, pyqtSignal
+from PyQt6.QtGui import QDesktopServices
+
+from mosaic_gui.controllers.base import Controller
+from mosaic_gui.controllers.beliefs import BeliefsController
+from mosaic_gui.controllers.checkpoints import CheckpointController
+from mosaic_gui.controllers.connection import ConnectionController
+from mosaic_gui.controllers.curve_refiner import CurveRefiner
+from mosaic_gui.controllers.downloads import DownloadController
+from mosaic_gui.controllers.keyring_client import KeyringClient
+from mosaic_gui.controllers.launch import LaunchController
+from mosaic_gui.controllers.layouts import LayoutController
+from mosaic_gui.controllers.preferences import PreferenceStore
+from mosaic_gui.controllers.run_actions import RunActions
+from mosaic_gui.controllers.run_list import RunListController
+from mosaic_gui.controllers.stage import StageController
+from mosaic_gui.controllers.theme import ThemeController
+from mosaic_gui.controllers.trash import TrashController
+from mosaic_gui.controllers.watch import WatchController
+from mosaic_gui.state.store import Store
+from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.viewmodels.connection import ConnectionModel
+from mosaic_gui.viewmodels.frame_clock import FrameClock
+from mosaic_gui.viewmodels.hardware import HardwareModel
+from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.mind import MindModel
+from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
+from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.viewmodels.trained import TrainedModel
+from mosaic_gui.viewmodels.trash import TrashModel
+from mosaic_gui.viewmodels.watch import WatchModel
+
+KEPT_IN = "gui"
+"""Folder of the data root for what the client keeps for itself."""
+
+
+class ClientParts(QObject):
+    """Everything but the window, without connections between the parts."""
+
+    said = pyqtSignal(str, str, object)
+    """A notice, the label of its button, and what the button does."""
+
+    def __init__(
+        self,
+        home: Path,
+        preferences: PreferenceStore | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        """`preferences`: settings and choices; None: those of this data root."""
+        super().__init__(parent)
+        self.home = home
+        self.preferences = preferences or PreferenceStore(home / KEPT_IN)
+        self.preferences.setParent(self)
+        self.store = Store()
+        self.clock = FrameClock(self)
+        self.open_outside: Callable[[QUrl], bool] = QDesktopServices.openUrl
+        self._make_models()
+        self._make_controllers()
+
+    def say(self, text: str, act: str = "", then: Callable[[], None] | None = None) -> None:
+        """Show a notice to the user."""
+        self.said.emit(text, act, then)
+
+    def _make_models(self) -> None:
+        self.connection = ConnectionModel(self)
+        self.hardware = HardwareModel(self)
+        self.table = RunTableModel(self.store, self)
+        self.shown_runs = RunFilterModel(self.table, self)
+        self.launch = LaunchModel(self, self.store)
+        self.agents = AgentsModel(self.launch, self)
+        self.watch = WatchModel(self.store, self)
+        self.stage = StageModel(self.store, self.watch, self)
+        self.mind = MindModel(self.store, self.watch, self)
+        self.trained = TrainedModel(self.store, self.agents, self)
+        self.trash_runs = TrashModel(self)
+        self.feed = LogFeed(self)
+
+    def _make_controllers(self) -> None:
+        self.stack = ConnectionController(self.home, self.connection, self.store, self.clock, self)
+        self.keyring = KeyringClient(self.launch, self)
+        self.theme = ThemeController(self.preferences, self)
+        self.layouts = LayoutController(self.preferences.folder, self.say, self)
+        self.run_list = RunListController(self.store, self.table, self)
+        self.launch_controller = LaunchController(self.launch, self)
+        self.watch_controller = WatchController(self.watch, self.feed, self)
+        self.beliefs_controller = BeliefsController(self.mind, self)
+        self.stage_controller = StageController(self.stage, self.watch, self)
+        self.checkpoints = CheckpointController(self.launch, self.trained, self)
+        self.trash_controller = TrashController(self.trash_runs, self)
+        self.curve_refiner = CurveRefiner(self)
+        self.run_actions = RunActions(self.say, self)
+        self.downloads = DownloadController(
+            self.watch.files, self.say, lambda url: self.open_outside(url), self
+        )
+
+    @property
+    def attached(self) -> tuple[Controller, ...]:
+        """Controllers that use the session, in the order in which they take changes."""
+        return (
+            self.run_list,
+            self.launch_controller,
+            self.watch_controller,
+            self.beliefs_controller,
+            self.stage_controller,
+            self.checkpoints,
+            self.trash_controller,
+            self.curve_refiner,
+            self.run_actions,
+            self.downloads,
+        )

@@ -1,0 +1,214 @@
+"""The window and its pages, connected to the parts of the client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from PyQt6.QtCore import QObject, QUrl
+
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.stack import StackStatus
+from mosaic_gui.app.parts import ClientParts
+from mosaic_gui.controllers.navigator import RunNavigator
+from mosaic_gui.state.language import tr
+from mosaic_gui.state.memory import KnownStack
+from mosaic_gui.state.settings import Settings
+from mosaic_gui.views.connection_page import ConnectionPage
+from mosaic_gui.views.main_window import RUNS, TRAIN, MainWindow
+from mosaic_gui.views.runs_page import RunsPage
+
+if TYPE_CHECKING:
+    from mosaic_gui.views.settings_page import SettingsPage
+    from mosaic_gui.views.train_page import TrainPage
+    from mosaic_gui.views.trained_page import TrainedPage
+    from mosaic_gui.views.watch_page import WatchPage
+
+
+class Wiring(QObject):
+    """Makes the window, connects signals, and makes each further page when it is first shown."""
+
+    def __init__(self, parts: ClientParts, languages: Mapping[str, str]) -> None:
+        """`languages`: those that the settings offer, by code."""
+        super().__init__(parts)
+        self._parts, self._languages = parts, languages
+        self.window = self._make_window()
+        self.navigator = RunNavigator(
+            self.window,
+            parts.store,
+            parts.agents,
+            parts.launch,
+            parts.watch_controller,
+            parts.say,
+        )
+        self._connect_connection_page()
+        self._connect_runs_page()
+        self._connect_controllers()
+        parts.layouts.attach(self.window)
+
+    def make_train(self) -> TrainPage:
+        """The form of a new run."""
+        from mosaic_gui.views.train_page import TrainPage
+
+        return TrainPage(self._parts.launch)
+
+    def make_trained(self) -> TrainedPage:
+        """What trained agents can do."""
+        from mosaic_gui.views.trained_page import TrainedPage
+
+        page = TrainedPage(self._parts.trained)
+        page.watch_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
+        page.train_wanted.connect(lambda: self.window.show_page(TRAIN))
+        return page
+
+    def make_settings(self) -> SettingsPage:
+        """What the user may choose."""
+        from mosaic_gui.views.settings_page import SettingsPage
+
+        preferences = self._parts.preferences
+        where = str(preferences.settings_path or "")
+        page = SettingsPage(preferences.settings, where, self._languages)
+        page.changed.connect(self._on_setting)
+        return page
+
+    def make_watch(self) -> WatchPage:
+        """The page of a watched run."""
+        from mosaic_gui.views.lane_banner import LaneBanner
+        from mosaic_gui.views.watch_page import WatchPage
+
+        parts = self._parts
+        page = WatchPage(parts.watch, parts.feed, parts.stage, parts.mind, parts.hardware)
+        banner = LaneBanner(parts.watch, parts.agents)
+        banner.record_wanted.connect(self.navigator.record_more)
+        page.add_banner(banner)
+        self._connect_watch_page(page)
+        if parts.watch.run_id:
+            page.charts.rebuild()
+        return page
+
+    def _connect_watch_page(self, page: WatchPage) -> None:
+        parts = self._parts
+        page.stop_wanted.connect(self._on_stop_wanted)
+        page.again_wanted.connect(parts.run_actions.again)
+        page.resume_wanted.connect(parts.run_actions.resume)
+        page.copy_wanted.connect(self.navigator.edit_copy)
+        page.back_wanted.connect(lambda: self.window.show_page(RUNS))
+        page.shown.connect(parts.watch_controller.show_page)
+        page.log.shown.connect(parts.watch_controller.show_log)
+        page.mind.shown.connect(parts.beliefs_controller.show)
+        page.stage.shown.connect(parts.stage_controller.show)
+        page.details.open_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
+        page.outside.open_wanted.connect(self._on_outside_wanted)
+        page.files.save_wanted.connect(parts.downloads.fetch)
+        page.files.cancel_wanted.connect(parts.downloads.cancel)
+        page.files.train_on_wanted.connect(self.navigator.train_on)
+        page.files.play_wanted.connect(parts.trained.play_now)
+        page.files.said.connect(parts.say)
+        page.charts.said.connect(parts.say)
+        parts.run_actions.stop_refused.connect(page.stop_refused)
+
+    def _make_window(self) -> MainWindow:
+        parts = self._parts
+        start = ConnectionPage(
+            parts.connection, parts.stack.start.is_possible, parts.preferences.memory.stacks
+        )
+        runs = RunsPage(parts.table, parts.shown_runs, parts.watch, parts.trash_runs)
+        runs.set_read(parts.run_list.is_read)
+        window = MainWindow(parts.connection, parts.hardware, parts.agents, start, runs, self)
+        window.notices.stay_s = parts.preferences.settings.notice_s
+        window.theme_wanted.connect(parts.theme.toggle)
+        parts.said.connect(lambda *notice: window.notices.say(*notice))
+        return window
+
+    def _connect_connection_page(self) -> None:
+        start, stack = self.window.start, self._parts.stack
+        start.start_wanted.connect(stack.start_stack)
+        start.retry_wanted.connect(stack.retry)
+        start.connect_wanted.connect(stack.connect_typed)
+        start.local_wanted.connect(stack.connect_local)
+        start.forget_wanted.connect(self._on_forget_wanted)
+        stack.said.connect(self._parts.say)
+        stack.live.connect(self._on_live)
+
+    def _connect_runs_page(self) -> None:
+        parts, runs, notices = self._parts, self.window.runs, self.window.notices
+        notices.act_changed.connect(lambda: runs.undo.setEnabled(notices.can_act))
+        runs.undo_wanted.connect(notices.act)
+        runs.open_wanted.connect(self.navigator.open_runs)
+        runs.outside_wanted.connect(self._on_outside_wanted)
+        runs.stop_wanted.connect(parts.run_actions.stop)
+        runs.delete_wanted.connect(parts.run_actions.delete)
+        runs.tags_wanted.connect(parts.run_actions.add_tags)
+        runs.note_wanted.connect(parts.run_actions.note)
+        runs.grouping.setChecked(parts.preferences.settings.grouped)
+        runs.grouping.toggled.connect(lambda on: parts.preferences.change("grouped", on))
+        runs.copy_wanted.connect(self.navigator.edit_copy)
+        runs.train_wanted.connect(lambda: self.window.show_page(TRAIN))
+        parts.run_list.read_changed.connect(runs.set_read)
+
+    def _connect_controllers(self) -> None:
+        parts = self._parts
+        parts.launch.catalogue_changed.connect(self._on_catalogue)
+        parts.mind.place_changed.connect(self._on_mind_place)
+        parts.watch.finer_wanted.connect(parts.curve_refiner.want)
+        parts.launch_controller.launched.connect(self._on_launched)
+        parts.launch_controller.said.connect(parts.say)
+        parts.launch_controller.stack_read.connect(self._on_stack)
+        parts.run_actions.made.connect(lambda run: self.navigator.open_runs([run.run_id]))
+        parts.trash_runs.restore_wanted.connect(parts.run_actions.restore)
+        parts.trained.play_wanted.connect(parts.run_actions.play)
+        parts.preferences.settings_changed.connect(self._on_settings)
+
+    def _on_setting(self, name: str, value: object) -> None:
+        if name == "theme":
+            self._parts.theme.fixed = None
+        self._parts.preferences.change(name, value)
+
+    def _on_settings(self, settings: Settings) -> None:
+        self.window.notices.stay_s = settings.notice_s
+        if self.window.has_settings:
+            self.window.settings.show_settings(settings)
+        self.window.runs.grouping.setChecked(settings.grouped)
+        self._parts.theme.follow()
+
+    def _on_catalogue(self) -> None:
+        workers = self._parts.launch.workers
+        self._parts.beliefs_controller.take_workers(workers)
+        self._parts.watch.take_workers(workers)
+
+    def _on_stack(self, status: StackStatus) -> None:
+        session = self._parts.stack.session
+        if session is not None:
+            self._parts.watch.take_stack(session.location.url, status)
+
+    def _on_outside_wanted(self, url: str) -> None:
+        if not self._parts.open_outside(QUrl(url)):
+            self._parts.say(tr("No program here opens web pages. The address: {url}", url=url))
+
+    def _on_mind_place(self) -> None:
+        """The picture in the middle shows the step that is looked at."""
+        mind = self._parts.mind
+        look = mind.look
+        if look is not None:
+            is_newest = mind.following and mind.at_end
+            self._parts.stage.take_place(mind.run_id, look.cell, is_newest)
+
+    def _on_live(self, named: KnownStack | None) -> None:
+        if named is not None:
+            self._parts.preferences.use_stack(named)
+            self._show_stacks()
+
+    def _on_forget_wanted(self, url: str) -> None:
+        self._parts.preferences.forget_stack(url)
+        self._show_stacks()
+
+    def _show_stacks(self) -> None:
+        self.window.start.elsewhere.show_stacks(self._parts.preferences.memory.stacks)
+
+    def _on_stop_wanted(self, run_id: str) -> None:
+        self.window.watch.stop_asked(run_id)
+        self._parts.run_actions.stop([run_id])
+
+    def _on_launched(self, run: RunView) -> None:
+        self._parts.preferences.keep(self._parts.launch, self._parts.trained)
+        self.navigator.open_runs([run.run_id])

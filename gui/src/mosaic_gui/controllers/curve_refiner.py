@@ -1,0 +1,69 @@
+"""Where the user zooms into a downsampled curve, its points are read again from the stack."""
+
+from functools import partial
+
+from PyQt6.QtCore import QObject
+
+from mosaic_contracts.curve_set import CurveSet
+from mosaic_gui.controllers.base import Controller
+from mosaic_gui.controllers.session import StreamSession
+from mosaic_gui.state.store import Changes
+from mosaic_gui.timers import single_shot_timer
+from mosaic_gui.viewmodels.curves import Stretch
+
+SETTLE_MS = 120
+"""A wheel that still turns is not to ask at each of its steps."""
+BEYOND = 0.5
+"""Of the width on either side, so that moving a little asks nothing."""
+FINER = 4
+"""Buckets for each that the width can show: zooming in a little asks nothing, either."""
+
+
+class CurveRefiner(Controller):
+    """Gathers what is wanted, and asks for the newest of each curve."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._wanted: dict[tuple[str, str], Stretch] = {}
+        self._asked: dict[tuple[str, str], Stretch] = {}
+        self._settle = single_shot_timer(self, self._ask, SETTLE_MS)
+
+    def want(self, stretch: Stretch) -> None:
+        """This stretch is looked at; what was answered already is not asked for again."""
+        key = (stretch.run_id, stretch.name)
+        if self._asked.get(key) != stretch:
+            self._wanted[key] = stretch
+            self._settle.start()
+
+    def detach(self) -> None:
+        """Stop all requests, and forget what was asked."""
+        super().detach()
+        self._settle.stop()
+        self._wanted.clear()
+        self._asked.clear()
+
+    def _ask(self) -> None:
+        wanted, self._wanted = self._wanted, {}
+        session = self.session
+        if session is None:
+            return
+        for key, stretch in wanted.items():
+            self._asked[key] = stretch
+            beyond = round(BEYOND * (stretch.to_step - stretch.from_step))
+            bounds = (stretch.from_step - beyond, stretch.to_step + beyond)
+            buckets = FINER * stretch.buckets
+            reply = session.api.curves(stretch.run_id, [stretch.name], buckets, bounds)
+            reply.done.connect(partial(self._on_curves, session))
+
+    def _on_curves(self, session: StreamSession, found: CurveSet) -> None:
+        from mosaic_gui.state.coarse import (
+            begins_of,
+            coarse_of,
+        )  # numpy, which the window opens without
+
+        followed = session.store.followed.get(found.run_id)
+        for curve in found.curves:
+            series = followed.curves.series.get(curve.name) if followed else None
+            if series is not None and curve.reduced and session is self.session:
+                series.refine(coarse_of(curve), begins_of(curve))
+                session.note(Changes(curves=frozenset({found.run_id})))

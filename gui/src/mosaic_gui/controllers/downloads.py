@@ -1,0 +1,107 @@
+"""Downloads of files of runs: target path, progress, and the notice at the end."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PyQt6.QtCore import QObject, QStandardPaths, QUrl
+
+from mosaic_contracts.runs import ArtifactRow, RunView
+from mosaic_gui.controllers.base import Controller
+from mosaic_gui.controllers.run_actions import Say
+from mosaic_gui.net.download import Download, unwritable
+from mosaic_gui.net.reply import ApiProblem
+from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr, tr_n
+from mosaic_gui.state.run_files import free_place, local_name
+from mosaic_gui.viewmodels.files import FilesModel
+
+Open = Callable[[QUrl], bool]
+
+
+class DownloadController(Controller):
+    """Any number of downloads at once; each ends with a notice."""
+
+    def __init__(
+        self, model: FilesModel, say: Say, open_outside: Open, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._model, self._say, self._open = model, say, open_outside
+        self.folder: Callable[[], Path] = downloads
+        self._under_way: dict[Path, Download] = {}
+
+    def fetch(self, run: RunView, file: ArtifactRow, place: str) -> None:
+        """Into a place of this machine; an empty one: a new file in the folder of downloads."""
+        target = Path(place)
+        if self.session is None or target in self._under_way:
+            return
+        try:
+            if not place:
+                target = self._free_place(local_name(run, file))
+            download = self.session.api.download(run.run_id, file.path, target)
+        except OSError as error:
+            self._say(unwritable(target, error).message, "", None)
+            return
+        self._under_way[target] = download
+        self._model.take_progress(target.name, 0, file.bytes)
+        download.progressed.connect(partial(self._on_progress, target.name, file.bytes))
+        download.done.connect(self._on_done)
+        download.failed.connect(partial(self._on_failed, target, run, file, place))
+
+    def cancel(self) -> None:
+        """The user wants none of what is under way."""
+        count = len(self._under_way)
+        self._cancel_all()
+        if count:
+            said = tr_n(
+                "{n} download cancelled; nothing was left.",
+                "{n} downloads cancelled; nothing was left.",
+                count,
+            )
+            self._say(said, "", None)
+
+    def detach(self) -> None:
+        """Cancel all downloads: nothing half-written stays."""
+        super().detach()
+        self._cancel_all()
+
+    def _cancel_all(self) -> None:
+        for target, download in list(self._under_way.items()):
+            download.cancel()
+            self._forget(target)
+
+    def _free_place(self, name: str) -> Path:
+        folder = self.folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        return free_place(folder, name, self._under_way)
+
+    def _forget(self, target: Path) -> None:
+        self._under_way.pop(target, None)
+        self._model.take_end(target.name)
+
+    def _on_progress(self, name: str, announced: int, got: int, whole: int | None) -> None:
+        self._model.take_progress(name, got, whole or announced)
+
+    def _on_done(self, target: Path) -> None:
+        self._forget(target)
+        size = wording.bytes_text(target.stat().st_size)
+        said = tr(
+            "{file} ({size}) is in {folder}.", file=target.name, size=size, folder=target.parent
+        )
+        self._say(said, tr("Show"), partial(self._show, target))
+
+    def _on_failed(
+        self, target: Path, run: RunView, file: ArtifactRow, place: str, problem: ApiProblem
+    ) -> None:
+        self._forget(target)
+        self._say(problem.message, tr("Try again"), partial(self.fetch, run, file, place))
+
+    def _show(self, target: Path) -> None:
+        if not self._open(QUrl.fromLocalFile(str(target.parent))):
+            self._say(tr("No program here opens folders. The file: {file}", file=target), "", None)
+
+
+def downloads() -> Path:
+    """The user's folder of downloads."""
+    where = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DownloadLocation)
+    return Path(where) if where else Path.home()

@@ -1,0 +1,133 @@
+"""Requests of the train page: catalogue, secrets, preflight, launch."""
+
+from functools import partial
+from typing import Any
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.services import WorkerEntries
+from mosaic_contracts.stack import StackStatus
+from mosaic_gui.controllers.base import Controller
+from mosaic_gui.controllers.session import StreamSession
+from mosaic_gui.net.reply import ApiProblem
+from mosaic_gui.state.language import tr
+from mosaic_gui.timers import single_shot_timer
+from mosaic_gui.viewmodels.launch import LaunchModel
+
+UNREADY_MS = 10_000
+"""Between two looks at workers of which one is not ready."""
+
+
+class LaunchController(Controller):
+    """Between the launch model and the API."""
+
+    launched = pyqtSignal(object)
+    """The new RunView."""
+    said = pyqtSignal(str)
+    """Something for the bar below."""
+
+    stack_read = pyqtSignal(object)
+    """StackStatus."""
+
+    def __init__(self, model: LaunchModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._entries: WorkerEntries | None = None
+        self._look_again = single_shot_timer(self, self._ask_workers_again, UNREADY_MS)
+        model.preflight_wanted.connect(self._on_preflight_wanted)
+        model.launch_wanted.connect(self._on_launch_wanted)
+        model.secret_wanted.connect(self._on_secret_wanted)
+
+    def attach(self, session: StreamSession) -> None:
+        """Read the catalogue whenever this session joins the stack."""
+        super().attach(session)
+        session.stream.joined.connect(self._read_catalogue)
+
+    def _read_catalogue(self) -> None:
+        """Ask for the workers, and for what the stack gives to runs."""
+        if self.session is not None:
+            api = self.session.api
+            api.stack().done.connect(self._on_stack)
+            api.workers().done.connect(self._on_workers)
+            api.secrets().done.connect(self._on_secrets)
+
+    def detach(self) -> None:
+        """Stop all requests; the session closes after this."""
+        super().detach()
+        self._look_again.stop()
+
+    def _on_workers(self, entries: WorkerEntries) -> None:
+        self._entries = entries
+        self._model.take_catalogue(entries)
+        self._wait_for_workers()
+
+    def _wait_for_workers(self) -> None:
+        """Who makes the environment of a worker that lacks it finds it ready here, without starting anew."""
+        if self._entries is not None and not all(w.ready for w in self._entries.workers):
+            self._look_again.start()
+
+    def _ask_workers_again(self) -> None:
+        if self.session is not None:
+            reply = self.session.api.workers()
+            reply.done.connect(self._on_workers_again)
+            reply.failed.connect(lambda _problem: self._wait_for_workers())
+
+    def _on_workers_again(self, entries: WorkerEntries) -> None:
+        if entries != self._entries:
+            self._on_workers(entries)  # forms are made anew by this, and only then
+        else:
+            self._wait_for_workers()
+
+    def _on_stack(self, status: StackStatus) -> None:
+        limit = (status.scheduler or {}).get("cpu_limit")
+        self._model.cpu_limit = limit if isinstance(limit, int) else None
+        self._model.take_proxies(status.proxies)
+        self.stack_read.emit(status)
+
+    def _on_secrets(self, entries: SecretEntries) -> None:
+        self._model.take_secrets(frozenset(entry.name for entry in entries.secrets))
+
+    def _on_secret_wanted(self, name: str, value: str) -> None:
+        if self.session is not None:
+            reply = self.session.api.set_secret(name, value)
+            reply.done.connect(self._on_secret_kept)
+            reply.failed.connect(lambda problem: self.said.emit(problem.message))
+
+    def _on_secret_kept(self, entry: SecretEntry) -> None:
+        self._model.take_secrets(self._model.secrets | {entry.name})
+        self.said.emit(tr("The stack keeps {secret} now.", secret=entry.name))
+
+    def _on_preflight_wanted(self, spec: dict[str, Any]) -> None:
+        if self.session is None:
+            return
+        reply = self.session.api.preflight(spec)
+        reply.done.connect(partial(self._model.take_report, spec))
+        reply.failed.connect(partial(self._on_refused, spec))
+
+    def _on_launch_wanted(self, spec: dict[str, Any]) -> None:
+        if self.session is None:
+            return
+        reply = self.session.api.submit(spec)
+        reply.done.connect(partial(self._on_launched, self._model.kept_plan))
+        reply.failed.connect(partial(self._on_refused, spec))
+
+    def _on_launched(self, plan: str, run: RunView) -> None:
+        self._model.take_launched()
+        self._take(run)
+        if plan and self.session is not None:
+            reply = self.session.api.patch_run(run.run_id, {"dry_run": plan})
+            reply.done.connect(self._take)
+            reply.failed.connect(lambda problem: self.said.emit(problem.message))
+        self.launched.emit(run)
+
+    def _take(self, run: RunView) -> None:
+        if self.session is not None:
+            self.session.note(self.session.store.take_runs([run]))
+
+    def _on_refused(self, spec: dict[str, Any], problem: ApiProblem) -> None:
+        away = ""
+        if problem.is_passing:
+            away = problem.problem.code if problem.problem is not None else "unanswered"
+        self._model.take_refusal(spec, problem.message, problem.fields, away)

@@ -1,0 +1,70 @@
+"""Ways from a run to the page that shows it, and to the form that copies it."""
+
+from collections.abc import Callable
+
+from PyQt6.QtCore import QObject
+
+from mosaic_gui.controllers.watch import WatchController
+from mosaic_gui.state.lane import ANALYTICS
+from mosaic_gui.state.language import tr
+from mosaic_gui.state.store import Store
+from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.viewmodels.launch import ARGUMENT, LaunchModel
+from mosaic_gui.views.main_window import TRAIN, WATCH, MainWindow
+
+
+class RunNavigator(QObject):
+    """Opens the watch page and the form for given runs."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        store: Store,
+        agents: AgentsModel,
+        launch: LaunchModel,
+        watch: WatchController,
+        say: Callable[[str], None],
+    ) -> None:
+        super().__init__(window)
+        self._window, self._store = window, store
+        self._agents, self._launch, self._watch, self._say = agents, launch, watch, say
+
+    def open_runs(self, run_ids: list[str]) -> None:
+        """Watch the first run with the others laid over it."""
+        page = self._window.watch  # made first, so that it hears what the model tells
+        self._watch.watch(run_ids)
+        run = self._store.runs.get(run_ids[0]) if run_ids else None
+        is_analytics = run is not None and self._agents.lane(run.spec.worker) == ANALYTICS
+        page.open_side("side.files" if is_analytics else "side.log")
+        self._window.show_page(WATCH)
+
+    def edit_copy(self, run_id: str, where: str = "") -> None:
+        """Fill the form from a run, and open it at a field."""
+        run = self._store.runs.get(run_id)
+        if run is None:
+            return
+        if self._launch.copy_run(run_id):
+            self._window.show_page(TRAIN)
+            if where:
+                self._window.train.form.show_field(where)
+        else:
+            self._say(
+                tr(
+                    "This stack has no worker {worker} with {algorithm}.",
+                    worker=run.spec.worker,
+                    algorithm=run.spec.algorithm,
+                )
+            )
+
+    def train_on(self, run_id: str, path: str) -> None:
+        """Fill the form from a run, to begin with one of its checkpoints."""
+        self.edit_copy(run_id)
+        if self._window.page == TRAIN and (name := self._launch.begin_with(f"{run_id}/{path}")):
+            self._window.train.form.show_field(f"{ARGUMENT}.{name}")
+
+    def record_more(self, run_id: str, level: str) -> None:
+        """Fill the form from a run, with another level of recording."""
+        self.edit_copy(run_id)
+        if self._launch.draft is not None and self._window.page == TRAIN:
+            self._launch.set_text("run", "record", level)
+            self._launch.typed_replaced.emit()

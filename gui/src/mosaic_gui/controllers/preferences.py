@@ -1,0 +1,107 @@
+"""What outlives the program: the settings, and what was chosen last. Both are files that a person can read."""
+
+from pathlib import Path
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_gui.state.language import tr
+from mosaic_gui.state.memory import KnownStack, Memory
+from mosaic_gui.state.roster import AgentKey
+from mosaic_gui.state.settings import VERSION, Settings, with_value
+from mosaic_gui.state.toml_file import TomlFile
+from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.viewmodels.launch import LaunchModel
+from mosaic_gui.viewmodels.trained import TrainedModel
+
+MEMORY_VERSION = 1
+SETTINGS_FILE, MEMORY_FILE = "settings.toml", "memory.toml"
+
+
+class PreferenceStore(QObject):
+    """Reads both files at the start and writes them when something is chosen; without a folder neither."""
+
+    settings_changed = pyqtSignal(object)
+    """Settings."""
+
+    def __init__(self, folder: Path | None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.folder = folder
+        self.problems: list[str] = []
+        self.settings, self.memory = Settings(), Memory()
+        self.settings_path = folder / SETTINGS_FILE if folder else None
+        self._settings_file: TomlFile[Settings] | None = None
+        self._memory_file: TomlFile[Memory] | None = None
+        if folder is not None:
+            self._settings_file = TomlFile(folder / SETTINGS_FILE, Settings, VERSION)
+            self._memory_file = TomlFile(folder / MEMORY_FILE, Memory, MEMORY_VERSION)
+            settings, memory = self._settings_file.read(), self._memory_file.read()
+            self.settings, self.memory = settings.model, memory.model
+            self.problems = [one for one in (settings.problem, memory.problem) if one]
+
+    def change(self, name: str, value: object) -> None:
+        """Another value of a setting; it holds at once."""
+        self.settings = with_value(self.settings, name, value)
+        if self._settings_file is not None:
+            self._write(self._settings_file, self.settings)
+        self.settings_changed.emit(self.settings)
+
+    def give(self, agents: AgentsModel, launch: LaunchModel, trained: TrainedModel) -> None:
+        """Let the models begin where the last program ended, and heed what is chosen from here on."""
+        agents.mode = self.memory.mode
+        for name, agent in self.memory.agents.items():
+            key = _key(name)
+            agents.ways[key] = agent.way
+            if agent.new:
+                launch.presets[key] = agent.new
+            trained.presets[key] = agent.trained
+        agents.remembered.connect(lambda: self._take_choice(agents))
+        launch.consents = set(self.memory.consents)
+        launch.consents_changed.connect(self._take_consents)
+
+    def keep(self, launch: LaunchModel, trained: TrainedModel) -> None:
+        """The program ends, or a run was launched: what was typed for each agent is its preset."""
+        for key, spec in launch.specs().items():
+            self.memory.of(key).new = spec
+        for key, preset in trained.presets.items():
+            self.memory.of(key).trained = preset
+        self._write_memory()
+
+    def use_stack(self, stack: KnownStack) -> None:
+        """A stack that was named was connected to."""
+        self.memory.use_stack(stack)
+        self._write_memory()
+
+    def forget_stack(self, url: str) -> None:
+        """The user does not want to see it any more."""
+        self.memory.forget_stack(url)
+        self._write_memory()
+
+    def _take_consents(self, kinds: list[str]) -> None:
+        self.memory.consents = kinds
+        self._write_memory()
+
+    def _take_choice(self, agents: AgentsModel) -> None:
+        self.memory.mode = agents.mode
+        for key, way in agents.ways.items():
+            self.memory.of(key).way = way
+        self._write_memory()
+
+    def _write_memory(self) -> None:
+        if self._memory_file is not None:
+            self._write(self._memory_file, self.memory)
+
+    def _write(self, file: TomlFile, model: Settings | Memory) -> None:  # type: ignore[type-arg]
+        try:
+            file.write(model)
+        except OSError as error:
+            problem = tr(
+                "{file} cannot be written ({why}): this choice ends with the program.",
+                file=file.path,
+                why=error.strerror,
+            )
+            self.problems.append(problem)
+
+
+def _key(name: str) -> AgentKey:
+    worker, _, algorithm = name.partition("/")
+    return worker, algorithm

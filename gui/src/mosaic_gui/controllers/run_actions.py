@@ -1,0 +1,122 @@
+"""What the user does to runs: each act asks the stack, and says what came of it."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_contracts.runs import RunView
+from mosaic_gui.controllers.base import Controller
+from mosaic_gui.net.reply import ApiProblem, Reply
+from mosaic_gui.state.language import tr, tr_n
+
+Say = Callable[[str, str, Callable[[], None] | None], None]
+
+
+class RunActions(Controller):
+    """Stop, delete, tag, run again."""
+
+    made = pyqtSignal(object)
+    """A new RunView."""
+    stop_refused = pyqtSignal(str)
+
+    def __init__(self, say: Say, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._say = say
+
+    def stop(self, run_ids: Sequence[str]) -> None:
+        """Stop at their next safe point."""
+        if self.session is None:
+            return
+        for run_id in run_ids:
+            reply = self.session.api.stop_run(run_id)
+            reply.done.connect(self._on_run)
+            reply.failed.connect(partial(self._on_stop_refused, run_id))
+        said = tr_n(
+            "{n} run: stopping at a safe point …",
+            "{n} runs: stopping at a safe point …",
+            len(run_ids),
+        )
+        self._say(said, "", None)
+
+    def delete(self, run_ids: Sequence[str]) -> None:
+        """Put away; for a day they can come back."""
+        if self.session is None:
+            return
+        for run_id in run_ids:
+            self._heed(self.session.api.delete_run(run_id))
+        undo = partial(self.restore, tuple(run_ids))
+        said = tr_n(
+            "{n} run deleted; kept for a day.", "{n} runs deleted; kept for a day.", len(run_ids)
+        )
+        self._say(said, tr("Undo"), undo)
+
+    def restore(self, run_ids: Sequence[str]) -> None:
+        """Bring deleted runs back."""
+        if self.session is not None:
+            for run_id in run_ids:
+                reply = self.session.api.restore_run(run_id)
+                reply.done.connect(self._on_restored)
+                reply.failed.connect(self._on_failed)
+
+    def add_tags(self, run_ids: Sequence[str], tags: Sequence[str]) -> None:
+        """Give each run these tags beside its own."""
+        session = self.session
+        if session is None:
+            return
+        for run in (session.store.runs.get(run_id) for run_id in run_ids):
+            if run is not None:
+                whole = list(dict.fromkeys([*run.tags, *tags]))
+                self._heed(session.api.patch_run(run.run_id, {"tags": whole}))
+
+    def note(self, run_id: str, words: str) -> None:
+        """The user's own words on a run."""
+        if self.session is not None:
+            self._heed(self.session.api.patch_run(run_id, {"note": words}))
+
+    def again(self, run_id: str, overrides: dict[str, Any]) -> None:
+        """A new run like this one."""
+        if self.session is None:
+            return
+        api = self.session.api
+        reply = api.clone_run(run_id, overrides) if overrides else api.retry_run(run_id)
+        reply.done.connect(self._on_made)
+        reply.failed.connect(self._on_failed)
+
+    def resume(self, run_id: str) -> None:
+        """A new run from the newest checkpoint of this one."""
+        if self.session is not None:
+            reply = self.session.api.resume_run(run_id)
+            reply.done.connect(self._on_made)
+            reply.failed.connect(self._on_failed)
+
+    def play(self, run_id: str, checkpoint: str, fields: dict[str, Any]) -> None:
+        """A new run in which what this one learned acts."""
+        if self.session is not None:
+            reply = self.session.api.play_run(run_id, checkpoint, fields)
+            reply.done.connect(self._on_made)
+            reply.failed.connect(self._on_failed)
+
+    def _heed(self, reply: Reply) -> None:
+        reply.done.connect(self._on_run)
+        reply.failed.connect(self._on_failed)
+
+    def _on_run(self, run: RunView) -> None:
+        if self.session is not None:
+            self.session.note(self.session.store.take_runs([run]))
+
+    def _on_restored(self, run: RunView) -> None:
+        self._on_run(run)
+        self._say(tr("Restored: {run}", run=run.name), "", None)
+
+    def _on_made(self, run: RunView) -> None:
+        self._on_run(run)
+        self.made.emit(run)
+
+    def _on_stop_refused(self, run_id: str, problem: ApiProblem) -> None:
+        self._on_failed(problem)
+        self.stop_refused.emit(run_id)
+
+    def _on_failed(self, problem: ApiProblem) -> None:
+        self._say(problem.message, "", None)

@@ -1,0 +1,165 @@
+"""One connection to one stack: what comes in goes to the store, and from there to the view models."""
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from mosaic_contracts.live import Missed, ProblemFrame
+from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.runs import RunPage, RunView
+from mosaic_contracts.stack import StackStatus
+from mosaic_gui.controllers.gap_filler import GapFiller
+from mosaic_gui.controllers.run_opening import RunOpening
+from mosaic_gui.net.api import ApiClient
+from mosaic_gui.net.location import Location
+from mosaic_gui.net.reply import ApiProblem
+from mosaic_gui.net.stream import EventStream
+from mosaic_gui.state.hardware import KEPT
+from mosaic_gui.state.store import Changes, Frame, Store
+from mosaic_gui.timers import interval_timer
+from mosaic_gui.viewmodels.frame_clock import FrameClock
+
+MACHINE_EVERY_MS = 3_000
+SAMPLES_AGAIN = 4
+"""More than the stack takes between two questions: one that was late leaves no hole."""
+MOST_RUNS = 10_000
+"""Read into the list; older ones are found by the command line."""
+
+
+class StreamSession(QObject):
+    """API client, live connection and their paths into the store."""
+
+    connection_changed = pyqtSignal(object)
+    """A Connection."""
+    machine_seen = pyqtSignal(object)
+    """A MachineHistory; the first one has the last minutes."""
+    fault_seen = pyqtSignal(str)
+    """What is wrong behind a gateway that answers, in words; empty: nothing."""
+    runs_read = pyqtSignal()
+    """The whole list is in the store."""
+    ended = pyqtSignal(str)
+    """A followed run is final and all of its events are here."""
+
+    def __init__(
+        self, location: Location, store: Store, clock: FrameClock, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.location = location
+        self.store = store
+        self._clock = clock
+        self.api = ApiClient(location, self)
+        self.stream = EventStream(location, self)
+        self._reading: list[RunView] = []
+        self._openings: dict[str, RunOpening] = {}
+        self._gaps = GapFiller(store, self.api, self._open_again, self._take_run, self)
+        self._look = interval_timer(self, MACHINE_EVERY_MS, self._look_at_machine)
+        self.stream.changed.connect(self.connection_changed)
+        self.stream.received.connect(self._on_frame)
+        self.stream.joined.connect(self._on_joined)
+
+    def start(self) -> None:
+        """Connect."""
+        self.stream.start()
+
+    def close(self) -> None:
+        """Leave; nothing is told after this."""
+        self._look.stop()
+        self._gaps.stop()
+        for opening in self._openings.values():
+            opening.stop()
+        self.stream.stop()
+        self.api.close()
+
+    def move_to(self, location: Location) -> None:
+        """The stack has another port or token than before: the next try goes there, and goes on where it was."""
+        self.location = location
+        self.api.move_to(location)
+        self.stream.move_to(location)
+
+    def follow(self, run_id: str) -> None:
+        """Keep what this run tells: its past as the store has it, and from there on live."""
+        self.store.follow(run_id)
+        self._open(run_id)
+
+    def _open(self, run_id: str) -> None:
+        opening = self._openings[run_id] = RunOpening(run_id, self.api, self.store, self)
+        opening.noted.connect(self._clock.note)
+        opening.ready.connect(self.stream.follow)
+        opening.start()
+
+    def unfollow(self, run_id: str) -> None:
+        """Let go of it."""
+        self._shut(run_id)
+        self.store.unfollow(run_id)
+
+    def _shut(self, run_id: str) -> None:
+        if (opening := self._openings.pop(run_id, None)) is not None:
+            opening.stop()
+            opening.deleteLater()
+        self.stream.unfollow(run_id)
+
+    def _open_again(self, run_id: str) -> None:
+        """By now the store has what was passed over."""
+        self._shut(run_id)
+        self._open(run_id)
+
+    def _take_run(self, run: object) -> None:
+        if isinstance(run, RunView):
+            changes = self.store.take_runs([run])
+            self._gaps.look(changes.runs)
+            self._clock.note(changes)
+
+    def note(self, changes: Changes) -> None:
+        """Something became different by an answer."""
+        self._clock.note(changes)
+
+    def _on_frame(self, frame: Frame) -> None:
+        changes = self.store.apply(frame)
+        if isinstance(frame, ProblemFrame) and frame.problem.code == ProblemCode.BROKER_UNAVAILABLE:
+            self.fault_seen.emit(frame.problem.title)
+        if isinstance(frame, Missed):
+            self._gaps.miss(frame)
+        self._gaps.look(changes.runs)
+        for run_id in changes.ended:
+            self.stream.unfollow(run_id)
+            self._gaps.end(run_id)
+            self.ended.emit(run_id)
+        self._clock.note(changes)
+
+    def _on_joined(self) -> None:
+        self._reading = []
+        self._read_page(None)
+        self._ask_of_machine(KEPT)
+        self._look.start()
+
+    def _read_page(self, cursor: str | None) -> None:
+        self.api.runs(cursor).done.connect(self._on_page)
+
+    def _on_page(self, page: RunPage) -> None:
+        self._reading += page.runs
+        # the first page is shown at once; the rest comes behind it
+        if page.next_cursor and page.runs and len(self._reading) < MOST_RUNS:
+            self._clock.note(self.store.take_runs(page.runs))
+            self._read_page(page.next_cursor)
+            return
+        self._clock.note(self.store.replace_runs(self._reading))
+        self._reading = []
+        self.runs_read.emit()
+
+    def _look_at_machine(self) -> None:
+        self._ask_of_machine(SAMPLES_AGAIN)
+
+    def _ask_of_machine(self, last: int) -> None:
+        reply = self.api.machine(last)
+        reply.done.connect(self._on_machine)
+        reply.failed.connect(self._on_no_machine)
+        self.api.stack().done.connect(self._on_stack)
+
+    def _on_machine(self, history: MachineHistory) -> None:
+        if history.samples:
+            self.machine_seen.emit(history)
+
+    def _on_no_machine(self, _problem: ApiProblem) -> None:
+        """The strip keeps its last numbers, and says so when they are old."""
+
+    def _on_stack(self, status: StackStatus) -> None:
+        self.fault_seen.emit("" if status.ready else " ".join(status.findings))

@@ -1,0 +1,128 @@
+"""The program around the client: Qt's application, signals of the system, and the last resort for errors."""
+
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+from types import TracebackType
+
+from PyQt6.QtCore import QSize, Qt, QTimer
+from PyQt6.QtWidgets import QApplication, QWidget
+
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.app.parts import KEPT_IN
+from mosaic_gui.controllers.preferences import PreferenceStore
+from mosaic_gui.errors import StackUnknown
+from mosaic_gui.net.location import data_root
+from mosaic_gui.program.arguments import Arguments
+from mosaic_gui.program.languages import find_languages, names, speak
+from mosaic_gui.program.warm_up import WarmUp
+from mosaic_gui.state.settings import SYSTEM
+from mosaic_gui.theme.apply import apply_theme, load_fonts, tokens_for
+from mosaic_gui.theme.tokens import THEMES
+
+SIGNAL_LOOK_MS = 200
+FIRST_SIZE = (1280, 800)
+FRAME = QSize(4, 40)
+"""What a desktop's title bar and borders take at most."""
+_log = logging.getLogger("mosaic_gui")
+
+
+def run_program(arguments: Arguments) -> int:
+    """Open the window, or take the pictures; returns when it is closed."""
+    app = QApplication([sys.argv[0]])
+    app.setApplicationName("MOSAIC")
+    app.setDesktopFileName("mosaic")
+    app.setQuitOnLastWindowClosed(False)  # `closed` says when the user closed the window
+    load_fonts()
+    home = data_root()
+    # a picture is of the client as it comes, whoever takes it
+    kept = None if arguments.screenshot else home / KEPT_IN
+    spoken = find_languages(kept)
+    speak(app, SYSTEM, spoken)  # what is wrong with the settings is told in some language, too
+    preferences = PreferenceStore(kept)
+    problem = speak(app, preferences.settings.language, spoken)
+    preferences.problems += [problem] if problem else []
+    fixed = THEMES.get(arguments.theme or "")
+    apply_theme(app, fixed or tokens_for(preferences.settings.theme))
+    client = DesktopClient(home, preferences, names(spoken))
+    client.theme.fixed = fixed
+    if arguments.size is not None or not client.layouts.restore_geometry():
+        client.window.resize(*(arguments.size or FIRST_SIZE))
+        if arguments.size is None and not fits(client.window):
+            client.window.setWindowState(Qt.WindowState.WindowMaximized)
+    sys.excepthook = _report
+    heed = _heed_signals(app)
+    warm_up = WarmUp(client)
+    warm_up.start()
+    client.window.show()
+    if arguments.screenshot is not None:
+        return _take_screenshots(app, client, arguments, arguments.screenshot)
+    client.closed.connect(app.quit)
+    _connect(client, arguments)
+    code = app.exec()
+    heed.stop()
+    warm_up.stop()
+    client.close()
+    return code
+
+
+def fits(window: QWidget) -> bool:
+    """Whether all of a window is seen, with the frame that the desktop will put around it."""
+    screen = window.screen()
+    room = screen.availableSize() - FRAME if screen is not None else window.size()
+    return window.width() <= room.width() and window.height() <= room.height()
+
+
+def _connect(client: DesktopClient, arguments: Arguments) -> None:
+    """As on the command line, else as the environment says (as all verbs of `./mosaic` do), else this machine's."""
+    url = arguments.url or os.environ.get("MOSAIC_URL")
+    if url:
+        named, believed = (os.environ.get(f"MOSAIC_{what}_FILE") for what in ("TOKEN", "CA"))
+        client.stack.connect_named(
+            url,
+            arguments.token_file or (Path(named) if named else None),
+            arguments.ca_file or (Path(believed) if believed else None),
+        )
+    else:
+        client.stack.connect_local()
+
+
+def _take_screenshots(
+    app: QApplication, client: DesktopClient, arguments: Arguments, folder: Path
+) -> int:
+    from mosaic_gui.program.screenshot import Screenshots
+
+    pictures = Screenshots(client, folder, client)
+    pictures.done.connect(app.exit)
+    _connect(client, arguments)
+    if client.stack.session is None:
+        raise StackUnknown(
+            f"There is nothing to take pictures of. {client.connection.connection.reason} "
+            "`./mosaic up -d` starts a stack."
+        )
+    pictures.start()
+    code = app.exec()
+    client.close()
+    for path in pictures.taken:
+        print(path)
+    if pictures.late:
+        names = ", ".join(pictures.late)
+        print(f"mosaic: {names}: the view did not fill in time.", file=sys.stderr)
+    return code
+
+
+def _heed_signals(app: QApplication) -> QTimer:
+    """Ctrl-C in the terminal ends the program: Python looks at signals only when it is its turn."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: app.quit())
+    timer = QTimer()
+    timer.timeout.connect(lambda: None)
+    timer.start(SIGNAL_LOOK_MS)
+    return timer
+
+
+def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """An error that nobody expected is told in full; the window stays."""
+    _log.critical("an error that should not be", exc_info=(kind, error, trace))

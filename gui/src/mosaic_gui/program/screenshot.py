@@ -1,0 +1,200 @@
+"""Every view as a picture, rendered against the connected stack."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PyQt6.QtCore import QObject, QTimer, pyqtSignal
+from PyQt6.QtGui import QPainter
+from PyQt6.QtWidgets import QApplication
+
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import RunState
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.viewmodels.frame_clock import TICK_MS
+from mosaic_gui.views.arrangement import COMPARE, HUMAN
+from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.preflight_panel import ABOUT, PLAN
+
+LOOK_MS = 100
+PATIENCE_MS = 30_000
+"""For one view; a preflight asks the worker's program, which imports torch."""
+SETTLED_MS = 3 * TICK_MS
+
+Claim = Callable[[], bool]
+_FAILED = (RunState.FAILED, RunState.CRASHED)
+
+
+class Screenshots(QObject):
+    """Goes from view to view; each is taken when it has what it shows."""
+
+    done = pyqtSignal(int)
+    """Exit code: 0, or 1 when a view did not come to show what it should."""
+
+    def __init__(self, client: DesktopClient, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._client = client
+        self._folder = folder
+        self._views: list[tuple[str, Callable[[], None], Claim]] = []
+        self._waited_ms = 0
+        self.taken: list[Path] = []
+        self.late: list[str] = []
+        self._timer = QTimer(self)
+        self._timer.setInterval(LOOK_MS)
+        self._timer.timeout.connect(self._look)
+
+    def start(self) -> None:
+        """Begin with the list; the other views follow from what is in it."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        client = self._client
+        self._take("connection")
+        self._views = [("runs", lambda: client.window.show_page(RUNS), self._has_list)]
+        self._begin_next()
+
+    def _begin_next(self) -> None:
+        if not self._views:
+            self._timer.stop()
+            self.done.emit(1 if self.late else 0)
+            return
+        self._waited_ms = 0
+        self._views[0][1]()
+        self._timer.start()
+
+    def _look(self) -> None:
+        name, _, claim = self._views[0]
+        self._waited_ms += LOOK_MS
+        if not claim():
+            if self._waited_ms < PATIENCE_MS:
+                return
+            self.late.append(name)
+        self._timer.stop()
+        QTimer.singleShot(SETTLED_MS, self._finish_view)
+
+    def _finish_view(self) -> None:
+        name = self._views.pop(0)[0]
+        self._take(name)
+        if name == "runs":
+            self._plan()
+        self._begin_next()
+
+    def _plan(self) -> None:
+        """The views behind the list, as far as there are runs for them."""
+        client = self._client
+        runs = sorted(client.store.runs.values(), key=lambda run: run.run_id, reverse=True)
+        beside = client.window.train.preflight.show_view
+        self._views += [
+            ("runs_grouped", lambda: client.window.runs.grouping.setChecked(True), self._has_list),
+            ("train", lambda: client.window.show_page(TRAIN), self._has_report),
+            ("train_plan", partial(beside, PLAN), self._has_report),
+            ("train_about", partial(beside, ABOUT), self._has_report),
+            ("trained", lambda: self._use_trained(runs), lambda: client.agents.key is not None),
+            ("settings", lambda: client.window.show_page(SETTINGS), lambda: True),
+            ("palette", self._open_palette, lambda: QApplication.activePopupWidget() is not None),
+        ]
+        waiting = _first(runs, lambda run: run.state is RunState.QUEUED)
+        if waiting is not None:
+            self._views.append(
+                (
+                    "watch_waiting",
+                    lambda: client.navigator.open_runs([waiting.run_id]),
+                    lambda: True,
+                )
+            )
+        live = _first(runs, lambda run: run.state is RunState.RUNNING and _has_points(run))
+        good = _first(runs, lambda run: run.state is RunState.SUCCEEDED and _has_points(run))
+        bad = _first(runs, lambda run: run.state in _FAILED) or _first(runs, _is_ended_badly)
+        for name, run in (("watch_live", live), ("watch", good), ("watch_ended", bad)):
+            if run is not None:
+                self._add_watch(name, [run.run_id])
+        mind = _first(
+            runs, lambda run: _has_steps(run) and bool(client.beliefs_controller.told_by(run))
+        )
+        if mind is not None:
+            self._views.append(
+                ("beliefs", lambda: client.navigator.open_runs([mind.run_id]), self._has_mind)
+            )
+        pair = _pair(runs)
+        if pair:
+            self._add_watch("compare", pair)
+            layout = client.layouts
+            self._views.append(("layout_compare", lambda: layout.apply(COMPARE), lambda: True))
+            self._views.append(("layout_human", lambda: layout.apply(HUMAN), lambda: True))
+
+    def _open_palette(self) -> None:
+        self._client.window.show_page(RUNS)
+        self._client.window.open_palette()
+
+    def _has_mind(self) -> bool:
+        """The tab is there once the run's events are: until then there is none to choose."""
+        watch = self._client.window.watch
+        watch.views.setCurrentWidget(watch.mind)
+        return self._client.mind.look is not None
+
+    def _use_trained(self, runs: list[RunView]) -> None:
+        """The page of the agent of the newest run that left a checkpoint."""
+        run = _first(runs, lambda run: run.summary is not None and run.summary.checkpoints > 0)
+        if run is not None:
+            self._client.agents.choose((run.spec.worker, run.spec.algorithm))
+        self._client.window.show_page(TRAINED)
+
+    def _add_watch(self, name: str, run_ids: list[str]) -> None:
+        client = self._client
+
+        def has_history() -> bool:
+            followed = [client.store.followed.get(run_id) for run_id in run_ids]
+            return all(
+                f is not None and (f.ended or (f.caught_up and len(f.curves.series) > 1))
+                for f in followed
+            )
+
+        self._views.append((name, lambda: client.navigator.open_runs(run_ids), has_history))
+
+    def _has_list(self) -> bool:
+        client = self._client
+        return client.run_list.is_read and client.table.rowCount() == len(client.store.runs)
+
+    def _has_report(self) -> bool:
+        return self._client.launch.report is not None
+
+    def _take(self, name: str) -> None:
+        path = self._folder / f"{name}.png"
+        if self._client.window.page == WATCH:
+            self._client.window.watch.charts.redraw()
+        window, popup = self._client.window, QApplication.activePopupWidget()
+        picture = window.grab()
+        if popup is not None:
+            # a popup is a window of its own, and no part of the one below it
+            painter = QPainter(picture)
+            painter.drawPixmap(window.mapFromGlobal(popup.pos()), popup.grab())
+            painter.end()
+            popup.close()
+        picture.save(str(path), "PNG")
+        self.taken.append(path)
+
+
+def _is_ended_badly(run: RunView) -> bool:
+    return run.end is not None and run.state is not RunState.SUCCEEDED
+
+
+def _has_points(run: RunView) -> bool:
+    return run.summary is not None and run.summary.episodes > 2
+
+
+def _has_steps(run: RunView) -> bool:
+    return _has_points(run) and run.summary is not None and run.summary.steps > 0
+
+
+def _first(runs: list[RunView], claim: Callable[[RunView], bool]) -> RunView | None:
+    return next((run for run in runs if claim(run)), None)
+
+
+def _pair(runs: list[RunView]) -> list[str]:
+    """Two runs in one environment."""
+    seen: dict[str, str] = {}
+    for run in runs:
+        if not _has_points(run):
+            continue
+        other = seen.setdefault(run.spec.environment, run.run_id)
+        if other != run.run_id:
+            return [other, run.run_id]
+    return []

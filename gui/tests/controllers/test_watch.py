@@ -1,0 +1,56 @@
+"""What is kept of a run that is watched, and when it is let go."""
+
+from pathlib import Path
+from typing import cast
+
+from PyQt6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+from tests.specimen import episodes, run, run_id
+
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.controllers.session import StreamSession
+from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.views.main_window import RUNS, WATCH
+
+
+class Opened:
+    """Stands for a session: it follows in the store alone, and notes what was opened."""
+
+    def __init__(self, client: DesktopClient) -> None:
+        self.store = client.store
+        self.opened: list[str] = []
+
+    def follow(self, run_id: str) -> None:
+        """Open a run."""
+        self.opened.append(run_id)
+        self.store.follow(run_id)
+
+    def unfollow(self, run_id: str) -> None:
+        """Let go of it."""
+        self.store.unfollow(run_id)
+
+
+def test_curves_are_let_go_after_the_page_was_left(qtbot: QtBot, tmp_path: Path) -> None:
+    """Leaving the page frees the memory of a run's curves; on return the run is opened again."""
+    client = DesktopClient(tmp_path)
+    client.window.show()
+    client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    client.store.replace_runs([run(0)])
+    session = Opened(client)
+    client.window.show_page(WATCH)
+    client.watch.watch(run_id(0))
+    client.watch_controller.session = cast("StreamSession", session)
+    session.follow(run_id(0))
+    client.store.apply(episodes(1, [1.0, 2.0]))
+    client.watch_controller._let_go.setInterval(0)
+    client.window.show_page(RUNS)
+    qtbot.waitUntil(lambda: not client.store.followed)
+    client.window.show_page(WATCH)
+    assert session.opened == [run_id(0)] * 2
+    client.window.show_page(RUNS)
+    client.window.show_page(WATCH)
+    QApplication.processEvents()
+    assert list(client.store.followed) == [run_id(0)]  # a short look elsewhere costs nothing
+    client.watch_controller.session = None
+    client.window.close()
+    client.window.deleteLater()
