@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from checks.addresses import find_addresses
+from checks.documented_names import find_documented_names, find_glossary_faults
 from checks.language import find_language
 from checks.locks import find_lock_faults
 from checks.subjects import find_subjects
@@ -12,8 +13,10 @@ from checks.third_party import find_foreign_imports
 __all__ = [
     "find_addresses",
     "find_all",
+    "find_documented_names",
     "find_fixed_texts",
     "find_foreign_imports",
+    "find_glossary_faults",
     "find_language",
     "find_lock_faults",
     "find_subjects",
@@ -29,4 +32,6 @@ def find_all(root: Path, names: list[str]) -> list[str]:
         *find_addresses(root, names),
         *find_fixed_texts(root, names),
         *find_language(root, names),
+        *find_documented_names(root, names),
+        *find_glossary_faults(root, names),
     ]
