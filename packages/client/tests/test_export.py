@@ -158,6 +158,15 @@ def test_parquet_has_a_file_for_each_type_with_typed_columns(tmp_path: Path) -> 
         (SPACES, "left"),
         ({"action": {"kind": "box", "dtype": "<f4", "shape": [2]}}, [1.0]),
         ({}, {"a": 1}),
+        *(
+            ({"action": space}, [1, 2])
+            for space in (
+                5,
+                {"kind": "box", "dtype": "<f4", "shape": [2**31]},
+                {"kind": "box", "dtype": "<f4", "shape": [2**19 + 1]},
+                {"kind": "box", "dtype": "str", "shape": [2]},
+            )
+        ),
     ],
 )
 def test_a_value_that_does_not_fit_its_space_makes_the_column_text(

@@ -127,6 +127,36 @@ def test_integers_that_the_store_cannot_hold_cost_their_own_line(tmp_path: Path)
     assert [(end.episode, end.length) for end in made.of("episode")] == [(most, most), (most, 0)]
 
 
+@pytest.mark.parametrize(
+    ("space", "kept"),
+    [
+        ("5", 2),
+        ('"box"', 2),
+        ('{"kind": "box", "dtype": "<f4"}', 0),
+        ('{"kind": "dict"}', 0),
+        ('{"kind": "dict", "spaces": [1]}', 0),
+        ('{"kind": "dict", "spaces": {"a": {"kind": "discrete"}, "b": {"kind": "discrete"}}}', 1),
+    ],
+)
+def test_a_space_that_explains_no_value_ends_no_program(
+    tmp_path: Path, space: str, kept: int
+) -> None:
+    """What is told as a space, or lacks a part of it, is the program's own affair: its steps are refused, no more."""
+    made = run(
+        tmp_path / "run",
+        python(
+            f'print(\'{{"type": "config", "spaces": {{"observation": {space}}}}}\')\n'
+            'for told in (\'{"a": 1}\', \'{"a": 1, "b": 2}\'):\n'
+            '    print(f\'{{"type": "step", "action": 0, "reward": 1, "observation": {told}}}\')\n'
+            'print(\'{"step": 7, "loss": 1}\')\n'
+        ),
+    )
+    assert made.code == 0
+    assert len(made.of("step")) == kept
+    assert made.refused == ["event_invalid"] * (2 - kept)
+    assert made.metrics == [("loss", 7, 1.0)]
+
+
 def test_many_refusals_are_counted_not_repeated(tmp_path: Path) -> None:
     """A program that prints a thousand broken lines gets a few words and a sum."""
     made = run(tmp_path / "run", python("for i in range(1000): print('{\"a\": ')"))

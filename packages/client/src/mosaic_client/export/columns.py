@@ -1,13 +1,14 @@
 """Arrow columns of actions and observations, made from raw bytes without a Python object for each number."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pydantic_core import to_json
 
 from mosaic_contracts.builtin_values import Space, to_builtin
+from mosaic_contracts.wire import MAX_EVENT_BYTES
 
 
 class ValueMisfit(Exception):
@@ -45,7 +46,8 @@ class SpaceColumn:
         """
         kind = self._type
         if pa.types.is_string(kind):
-            return pa.array([_text(value, space) for value in values], kind)
+            known = space if isinstance(space, Mapping) else None
+            return pa.array([_text(value, known) for value in values], kind)
         if space != self._space:
             raise ValueMisfit(self._name)
         if pa.types.is_fixed_size_list(kind):
@@ -73,7 +75,7 @@ class SpaceColumn:
 
 def _type_of(space: Space | None) -> tuple[pa.DataType, list[int] | None]:
     """Arrow type of a space's values, and the shape of a box."""
-    match (space or {}).get("kind"):
+    match space.get("kind") if isinstance(space, Mapping) else None:
         case "discrete":
             return pa.int64(), None
         case "multi_discrete":
@@ -82,7 +84,9 @@ def _type_of(space: Space | None) -> tuple[pa.DataType, list[int] | None]:
             shape = space.get("shape") if space else None
             value = _value_type(space.get("dtype") if space else None)
             if value is not None and isinstance(shape, list | tuple) and all(map(_is_side, shape)):
-                return pa.list_(value, math.prod(shape)), list(shape)
+                count = math.prod(shape)
+                if count * value.bit_width // 8 <= MAX_EVENT_BYTES:  # a larger one is in no event
+                    return pa.list_(value, count), list(shape)
     return pa.string(), None
 
 
@@ -99,9 +103,10 @@ def _value_type(dtype: Any) -> pa.DataType | None:
     if code[:1] in "<|=" and code[1:2] in names and code[2:].isdigit():
         code = f"{names[code[1]]}{8 * int(code[2:])}"
     try:
-        return pa.type_for_alias(code)
+        kind = pa.type_for_alias(code)
     except ValueError:
         return None
+    return kind if pa.types.is_integer(kind) or pa.types.is_floating(kind) else None
 
 
 def _packed(values: Sequence[Any], kind: pa.FixedSizeListType) -> pa.Array | None:

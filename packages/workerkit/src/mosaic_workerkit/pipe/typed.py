@@ -138,9 +138,12 @@ class TypedLines:
     def _encoded(self, which: str, value: Any) -> Any:
         """An action or observation as the space that the program named has it; without one, as it came."""
         space = None if value is None else self._spaces().get(which)
-        if space is None or space.get("kind", "other") == "other":
+        if not isinstance(space, dict) or space.get("kind", "other") == "other":
             return storable(value)
-        return encode_value(space, value)
+        try:
+            return encode_value(space, value)
+        except LookupError as error:  # a part that the space or the value should have
+            raise ContractViolation(f"{which} does not fit the space of the config line: {error!r}") from error
 
     @staticmethod
     def _hash(told: str | None, seen: Any, reward: float, flags: int) -> bytes:
