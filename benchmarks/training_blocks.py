@@ -36,7 +36,7 @@ from mosaic_worker_cleanrl.launch.recording import (
     recorded,
 )
 from mosaic_worker_cleanrl.launch.script import LoadedScript
-from mosaic_worker_cleanrl.launch.session import Session
+from mosaic_worker_cleanrl.launch.session import ScriptSession
 from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.plan import make_plan
@@ -68,7 +68,7 @@ class Level:
         plan = make_plan(spec)
         telemetry = Telemetry(folder, RUN_ID, 1, spec)
         telemetry.config({})
-        self.session = Session(spec, plan, telemetry, NeverStop(), variables)
+        self.session = ScriptSession(spec, plan, telemetry, NeverStop(), variables)
         self.argv = plan.argv
         with environment_hooks(self.session), writer_hooks(self.session, folder / "tensorboard"):
             self.functions = patched()

@@ -29,18 +29,18 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "services/worker_spade"))
 
 from tests.run_folder import has, start, wait_for  # noqa: E402 - as the room's tests start runs
-from tests.xmpp_server import XmppServer  # noqa: E402 - the server of the room's tests
+from tests.xmpp_server import LocalXmppServer  # noqa: E402 - the server of the room's tests
 
 from mosaic_contracts.runs import StoredSpec  # noqa: E402
 from mosaic_contracts.xmpp import ENV_XMPP_FILE  # noqa: E402
-from mosaic_worker_spade.deliberation.mind import Mind  # noqa: E402
+from mosaic_worker_spade.deliberation.behaviour import AgentBehaviour  # noqa: E402
 from mosaic_worker_spade.deliberation.team import Team  # noqa: E402
 from mosaic_worker_spade.learning.learner import Learner  # noqa: E402
 from mosaic_worker_spade.learning.loop import Option  # noqa: E402
 from mosaic_worker_spade.learning.reference import run_reference  # noqa: E402
 from mosaic_worker_spade.learning.surprise import NoWatch  # noqa: E402
 from mosaic_worker_spade.request import make_draft  # noqa: E402
-from mosaic_worker_spade.session import Session  # noqa: E402
+from mosaic_worker_spade.session import LearningSession  # noqa: E402
 from mosaic_worker_spade.xmpp.access import read_access  # noqa: E402
 from mosaic_workerkit.artifacts import atomic_file  # noqa: E402
 from mosaic_workerkit.control import StopFlag  # noqa: E402
@@ -59,7 +59,7 @@ STEPWISE = """!go.
 """
 
 
-class Silence:
+class NoRecords:
     """Telemetry that is off; checkpoints are saved all the same."""
 
     def __init__(self, folder: Path) -> None:
@@ -78,25 +78,25 @@ def _nothing(*_: object, **__: object) -> None:
     pass
 
 
-def session_of(folder: Path, *, tells: bool, **spec: Any) -> Session:
+def session_of(folder: Path, *, tells: bool, **spec: Any) -> LearningSession:
     """A run, as `train` has it after the config."""
     (folder / "control").mkdir(parents=True)
     whole = {"worker": "spade", "environment": "FrozenLake-v1", **spec}
     (folder / "spec.json").write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": whole}))
     if not tells:
         whole["record"] = "metrics"
-    telemetry: Any = Telemetry.open(folder) if tells else Silence(folder)
+    telemetry: Any = Telemetry.open(folder) if tells else NoRecords(folder)
     stored = StoredSpec.model_validate(whole)
     context = TrainContext(run_dir=folder, spec=stored, telemetry=telemetry, stop=StopFlag())
-    session = Session(context, make_draft(stored))
-    session.tell_config()
+    session = LearningSession(context, make_draft(stored))
+    session.record_config()
     return session
 
 
-class Clock:
+class CountingClock:
     """CPU and wall time of the training itself."""
 
-    def __enter__(self) -> "Clock":
+    def __enter__(self) -> "CountingClock":
         self._cpu, self._wall = time.process_time(), time.perf_counter()
         return self
 
@@ -108,31 +108,31 @@ class Clock:
 class TimedTeam(Team):
     """A team whose login is not counted."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: LearningSession) -> None:
         super().__init__(session, read_access(os.environ, session.draft.parameters.agents))
-        self.clock = Clock()
+        self.clock = CountingClock()
 
-    async def _wait(self, learner: Mind) -> None:
+    async def _wait(self, learner: AgentBehaviour) -> None:
         with self.clock:
             await super()._wait(learner)
 
 
-def by_env_step(session: Session) -> Clock:
+def by_env_step(session: LearningSession) -> CountingClock:
     """The textbook loop."""
-    with Clock() as clock:
+    with CountingClock() as clock:
         run_reference(session.learner, session.draft.env_seed, session.left, session.recorder)
     return clock
 
 
-def by_options(session: Session) -> Clock:
+def by_options(session: LearningSession) -> CountingClock:
     """Plain Q-learning of this worker; which loop it runs in, its spec says."""
-    with Clock() as clock:
+    with CountingClock() as clock:
         while session.left > 0:
             session.run_option(Option(2_000, session.last_step), NoWatch())
     return clock
 
 
-def by_agent(session: Session) -> Clock:
+def by_agent(session: LearningSession) -> CountingClock:
     """The agent decides as its plan says."""
     team = TimedTeam(session)
     asyncio.run(team.run())
@@ -140,7 +140,7 @@ def by_agent(session: Session) -> Clock:
 
 
 LISTS, COMPILED = {"parameters": {"loop": "list"}}, {"parameters": {"loop": "compiled"}}
-WAYS: dict[str, tuple[Callable[[Session], Clock], dict[str, Any], float]] = {
+WAYS: dict[str, tuple[Callable[[LearningSession], CountingClock], dict[str, Any], float]] = {
     "env.step loop": (by_env_step, {"algorithm": "q_learning"}, 1 / 3),
     "list loop": (by_options, {"algorithm": "q_learning", **LISTS}, 1),
     "compiled loop": (by_options, {"algorithm": "q_learning", **COMPILED}, 1),
@@ -154,7 +154,7 @@ WAYS: dict[str, tuple[Callable[[Session], Clock], dict[str, Any], float]] = {
 def speed(folder: Path, rounds: int, steps: int, ways: list[str]) -> None:
     """These ways with telemetry on and off; what compiling costs comes first, and is in none of them."""
     if any(WAYS[way][1].get("parameters") == COMPILED["parameters"] for way in ways):
-        with Clock() as clock:
+        with CountingClock() as clock:
             importlib.import_module("mosaic_worker_spade.learning.compiled")
         print(json.dumps({"numba imported and loop compiled, CPU s": round(clock.cpu_s, 2)}))
     for title, wish in MAPS.items():
@@ -252,7 +252,7 @@ def _success_line(title: str, algorithm: str, steps: int, rates: list[float]) ->
 class Successes:
     """Keeps which episodes were solved."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: LearningSession) -> None:
         self.solved: list[bool] = []
         inner = session.recorder.end
 
@@ -289,9 +289,9 @@ def told(folder: Path, seeds: int) -> None:
                 "parameters": parameters,
             }
             session = session_of(place, tells=False, seed=seed, steps=100_000, **fields)
-            heard = Successes(session)
+            received = Successes(session)
             by_agent(session)
-            found.append(heard)
+            found.append(received)
         firsts = [s.first() or len(s.solved) for s in found]
         reliable = [s.reliable() or len(s.solved) for s in found]
         line = {
@@ -339,7 +339,7 @@ def main() -> int:
     parser.add_argument("--way", action="append", choices=list(WAYS), help="of speed: only this")
     parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
-    server = XmppServer()
+    server = LocalXmppServer()
     if not server.start():
         print("needs ejabberd: apt-get install --no-install-recommends ejabberd", file=sys.stderr)
         return 1

@@ -74,7 +74,7 @@ class Broker:
             shutil.rmtree(self._store)
 
 
-class Recorder:
+class StubRecorder:
     """Reads the stream from its start after every reconnect; keeps the first record of each seq.
 
     Keeps records in memory, so "committed" here outlives the broker but not the test.
@@ -95,7 +95,7 @@ class Recorder:
         self._task: asyncio.Task[None] | None = None
         self.client: Client | None = None
 
-    async def __aenter__(self) -> "Recorder":
+    async def __aenter__(self) -> "StubRecorder":
         self._task = asyncio.create_task(self._work())
         return self
 
@@ -167,7 +167,7 @@ class Recorder:
                 self._take(message.data, message.headers or {})
                 await message.ack()
             if self._commits:
-                await client.publish(subjects.committed(self._run_id), self._told())
+                await client.publish(subjects.committed(self._run_id), self._committed())
 
     def _take(self, data: bytes, headers: dict[str, str]) -> None:
         if headers[ENCODING_HEADER] == ENCODING_ZSTD:
@@ -190,7 +190,7 @@ class Recorder:
         )
         return Committed(run_id=self._run_id, marks=[mark])
 
-    def _told(self) -> bytes:
+    def _committed(self) -> bytes:
         return self._marks().model_dump_json().encode()
 
     async def _on_heartbeat(self, message: Any) -> None:

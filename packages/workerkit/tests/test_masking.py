@@ -181,9 +181,9 @@ def test_a_secret_stands_nowhere(tmp_path: Path, way: str) -> None:
     (folder / "control/launch.json").write_text(json.dumps(launch))
     runner = [sys.executable, "-m", "mosaic_workerkit.runner", "--run-dir", str(folder)]
     done = subprocess.run(runner, capture_output=True, check=True, timeout=50)
-    told = [*VALUE.split('"'), base64.b64encode(VALUE.encode()).decode()[8:20]]
+    shown = [*VALUE.split('"'), base64.b64encode(VALUE.encode()).decode()[8:20]]
     files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    for piece in (part for part in told if len(part) > 3):
+    for piece in (part for part in shown if len(part) > 3):
         assert piece.encode() not in done.stderr
         assert [path for path, data in files.items() if piece.encode() in data] == []
     log = (folder / "logs/worker.log").read_text()

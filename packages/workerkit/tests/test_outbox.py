@@ -204,7 +204,7 @@ def test_unpublished_tail_is_not_read(tmp_path: Path) -> None:
     assert OutboxReader(tmp_path / "w").last_seq() == 3
 
 
-def test_a_file_cut_short_is_told(tmp_path: Path) -> None:
+def test_a_file_cut_short_is_reported(tmp_path: Path) -> None:
     """A segment that ends before what it says was published cannot come from a kill."""
     writer = open_writer(tmp_path / "w")
     for seq in range(1, 4):
@@ -216,7 +216,7 @@ def test_a_file_cut_short_is_told(tmp_path: Path) -> None:
         read_all(tmp_path / "w")
 
 
-def test_damage_at_rest_is_told(tmp_path: Path) -> None:
+def test_damage_at_rest_is_reported(tmp_path: Path) -> None:
     """A flipped byte in a region that was finished raises and names the seq, in the middle and in the last one."""
     for place in (0.1, 0.999):
         folder = tmp_path / str(place)
@@ -395,13 +395,15 @@ def test_nothing_appended_is_lost_by_sigkill(tmp_path: Path, delay_s: float) -> 
         [sys.executable, "-c", KILLED, str(tmp_path / "w")], stdout=subprocess.PIPE
     )
     assert process.stdout is not None
-    told = process.stdout.read(8)
+    printed = process.stdout.read(8)
     time.sleep(delay_s)
     process.send_signal(signal.SIGKILL)
-    told += process.stdout.read()
+    printed += process.stdout.read()
     process.wait()
     process.stdout.close()
-    last_told = int.from_bytes(told[len(told) // 8 * 8 - 8 : len(told) // 8 * 8], "little")
+    last_printed = int.from_bytes(
+        printed[len(printed) // 8 * 8 - 8 : len(printed) // 8 * 8], "little"
+    )
     read = read_all(tmp_path / "w")
-    assert len(read) >= last_told > 0
+    assert len(read) >= last_printed > 0
     assert all(r.seq == i and r.value == i / 2 for i, r in enumerate(read, 1))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.broker import Broker, Recorder
+from tests.broker import Broker, StubRecorder
 from tests.run_folder import RUN_ID
 from tests.test_shipping import check_values, make_run, report, spec_of, start, until
 
@@ -53,14 +53,14 @@ async def test_a_refusal_is_left_as_a_word(
     state = ShipperState.model_validate_json((folder / SHIPPER_STATE_FILE).read_bytes())
     assert words in state.refused.lower()
     assert state.attempt == 1
-    await asyncio.sleep(1.5)  # time for more tries, which must not be told again
+    await asyncio.sleep(1.5)  # time for more tries, which must not be reported again
     said = [json.loads(line) for line in (folder / SHIPPER_LOG).read_text().splitlines()]
     assert [line["event"] for line in said].count("credentials.refused") == 1, said
     assert len(said) <= 4, said
     broker.kill()
     broker.configure(open_to_all)
     broker.start()
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         assert await asyncio.wait_for(runner.wait(), 40) == 0
         assert check_values(recorder.records, spec_of(folder)) == 3_003
     assert report(folder).phase == "drained"
@@ -80,7 +80,7 @@ async def test_damaged_credentials_are_a_refusal(tmp_path: Path, broker: Broker)
         creds.write_text(text)
         await until(lambda: CREDS_FILE in state.read_text())
     creds.unlink()
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         await until(lambda: recorder.next_seq > 10)
         assert not state.exists()
         runner.send_signal(signal.SIGTERM)

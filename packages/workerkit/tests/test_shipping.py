@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.broker import Broker, Recorder
+from tests.broker import Broker, StubRecorder
 from tests.run_folder import MIB, RUN_ID, make_run_folder
 
 from mosaic_contracts import subjects
@@ -109,9 +109,9 @@ def check_values(records: dict[int, Record], spec: StoredSpec, ended: bool = Tru
 
 
 async def test_whole_run(tmp_path: Path, broker: Broker) -> None:
-    """A run's every event arrives with its values, heartbeats tell of the trainer, and the outbox is emptied."""
+    """A run's every event arrives with its values, heartbeats report the trainer, and the outbox is emptied."""
     folder = make_run(tmp_path, broker, parameters={"events": 30_000, "rate": 20_000})
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
         assert await asyncio.wait_for(runner.wait(), 30) == 0
         assert check_values(recorder.records, spec_of(folder)) == 30_003
@@ -131,7 +131,7 @@ async def test_nothing_is_freed_without_a_commit(tmp_path: Path, broker: Broker)
     """Acknowledged is not committed: with a silent recorder every event stays on disk and the end is not_drained."""
     parameters = {"events": 20_000, "rate": 0}
     folder = make_run(tmp_path, broker, parameters=parameters, drain_s=1.0)
-    async with Recorder(broker.url, RUN_ID, commits=False) as recorder:
+    async with StubRecorder(broker.url, RUN_ID, commits=False) as recorder:
         runner = await start(folder)
         assert await asyncio.wait_for(runner.wait(), 30) == 0
         await recorder.until(20_003)
@@ -141,7 +141,7 @@ async def test_nothing_is_freed_without_a_commit(tmp_path: Path, broker: Broker)
     while region := reader.read():
         left += region.n
     assert left == 20_003
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         drain = await start(folder, "shipper", "--drain", "--timeout", "10")
         assert await asyncio.wait_for(drain.wait(), 15) == 0
         check_values(recorder.records, spec_of(folder))
@@ -155,7 +155,7 @@ async def test_kill_at_full_speed(tmp_path: Path, broker: Broker, victim: str) -
     # it runs until it is stopped: one of so many events could have ended before the last kill
     folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 60_000}, drain_s=60)
     rng = random.Random(victim)
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
         await until(lambda: recorder.next_seq > 5_000)
         for _ in range(3):
@@ -187,7 +187,7 @@ def _kill_shipper(folder: Path) -> bool:
 async def test_worker_killed_at_full_speed(tmp_path: Path, broker: Broker) -> None:
     """SIGKILL of the worker: what is on disk is a whole prefix, and all of it is stored; the signal is reported."""
     folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 0})
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
         await until(lambda: recorder.next_seq > 3_000)
         os.kill(info(folder)["worker_pid"], signal.SIGKILL)
@@ -200,7 +200,7 @@ async def test_worker_killed_at_full_speed(tmp_path: Path, broker: Broker) -> No
 async def test_runner_killed(tmp_path: Path, broker: Broker) -> None:
     """SIGKILL of the runner takes the worker; the shipper ships the rest and ends by itself."""
     folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 20_000})
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
         await until(lambda: recorder.next_seq > 3_000)
         known = info(folder)
@@ -229,7 +229,7 @@ async def test_stray_of_a_worker(tmp_path: Path, broker: Broker) -> None:
     """A double-forked child in its own session is ended, and does not keep the outbox from draining."""
     parameters = {"events": 100, "fork_stray": True, "exit_code": 4}
     folder = make_run(tmp_path, broker, parameters=parameters)
-    async with Recorder(broker.url, RUN_ID):
+    async with StubRecorder(broker.url, RUN_ID):
         runner = await start(folder)
         assert await asyncio.wait_for(runner.wait(), 30) == 0
     got = report(folder)
@@ -245,13 +245,13 @@ async def test_outage_fills_the_quota(tmp_path: Path, broker: Broker) -> None:
     """Without a recorder the worker waits at its quota and says so; afterwards everything arrives."""
     parameters = {"events": 20_000, "rate": 0, "pad": 1200}
     folder = make_run(tmp_path, broker, parameters=parameters, outbox_bytes=16 * MIB)
-    async with Recorder(broker.url, RUN_ID, commits=False) as silent:
+    async with StubRecorder(broker.url, RUN_ID, commits=False) as silent:
         runner = await start(folder)
         outbox = outbox_dir(folder, 1)
         await until((outbox / "waiting").exists)
         await until(lambda: [b for b in silent.heartbeats if b["waiting_for_outbox"]])
         assert sum(p.stat().st_size for p in outbox.glob("*.seg")) <= 16 * MIB
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         assert await asyncio.wait_for(runner.wait(), 50) == 0
         assert check_values(recorder.records, spec_of(folder)) == 20_003
     assert report(folder).phase == "drained"
@@ -270,7 +270,7 @@ async def test_thinning_is_counted(tmp_path: Path, broker: Broker) -> None:
     runner = await start(folder)
     await until((folder / "thinning").exists)
     broker.start()
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         assert await asyncio.wait_for(runner.wait(), 50) == 0
         records = recorder.records
     assert sorted(records) == list(range(1, max(records) + 1))
@@ -306,7 +306,7 @@ with Telemetry.open(folder) as telemetry:
 async def test_full_stream_waits(tmp_path: Path, broker: Broker) -> None:
     """A stream at its limit refuses batches: nothing is dropped, the heartbeat says why, a purge lets it go on."""
     folder = make_run(tmp_path, broker, parameters={"events": 60_000, "rate": 0}, drain_s=30)
-    async with Recorder(broker.url, RUN_ID, max_bytes=200_000) as recorder:
+    async with StubRecorder(broker.url, RUN_ID, max_bytes=200_000) as recorder:
         runner = await start(folder)
         await until(lambda: [b for b in recorder.heartbeats if "10077" in b.get("note", "")])
         assert recorder.next_seq < 60_003
@@ -321,7 +321,7 @@ async def test_full_stream_waits(tmp_path: Path, broker: Broker) -> None:
 async def test_control_subject(tmp_path: Path, broker: Broker) -> None:
     """ping, watch and stop are answered; watching shortens the way; a stop ends the trainer with `stopped`."""
     folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 500})
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
         await until(lambda: recorder.next_seq > 10)
         assert recorder.client is not None
@@ -347,7 +347,7 @@ async def test_control_subject(tmp_path: Path, broker: Broker) -> None:
 async def test_one_shipper_an_outbox(tmp_path: Path, broker: Broker) -> None:
     """A second shipper leaves with 75 while the first lives."""
     folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 100})
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
         await until(lambda: recorder.next_seq > 3)
         second = await start(folder, "shipper", "--drain")
@@ -366,7 +366,7 @@ async def test_drain_gives_up(tmp_path: Path, broker: Broker) -> None:
     drain = await start(folder, "shipper", "--drain", "--timeout", "0.5")
     assert await asyncio.wait_for(drain.wait(), 10) == 3
     broker.start()
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         drain = await start(folder, "shipper", "--drain", "--timeout", "10")
         assert await asyncio.wait_for(drain.wait(), 15) == 0
         assert check_values(recorder.records, spec_of(folder)) == 503
@@ -377,12 +377,12 @@ async def test_purged_stream_is_sent_again(tmp_path: Path, broker: Broker) -> No
     broker still remembers their ids."""
     parameters = {"events": 5_000, "rate": 0}
     folder = make_run(tmp_path, broker, parameters=parameters, drain_s=40.0)
-    async with Recorder(broker.url, RUN_ID, commits=False) as blind:
+    async with StubRecorder(broker.url, RUN_ID, commits=False) as blind:
         runner = await start(folder)
         await blind.until(5_003)
         assert blind.client is not None
         await blind.client.jetstream().purge_stream(subjects.EVENTS_STREAM)
-    async with Recorder(broker.url, RUN_ID) as recorder:
+    async with StubRecorder(broker.url, RUN_ID) as recorder:
         assert await asyncio.wait_for(runner.wait(), 40) == 0
         check_values(recorder.records, spec_of(folder))
     assert report(folder).phase == "drained"

@@ -40,7 +40,7 @@ BOX = {"kind": "box", "dtype": "<f4", "shape": [2]}
 
 
 @pytest.mark.parametrize(
-    ("space", "told"),
+    ("space", "described"),
     [
         (Box((2,), np.float32), BOX),
         (Box((), ">i2"), {"kind": "box", "dtype": "<i2", "shape": []}),
@@ -52,9 +52,9 @@ BOX = {"kind": "box", "dtype": "<f4", "shape": [2]}
         (Mystery(), {"kind": "other", "repr": "Mystery()"}),
     ],
 )
-def test_space(space: Any, told: Any) -> None:
+def test_space(space: Any, described: Any) -> None:
     """Each kind is described as docs/interfaces.md says."""
-    assert space_of(space) == told
+    assert space_of(space) == described
 
 
 def test_values() -> None:

@@ -18,7 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tests.run_events import RUN_ID, read_events
 
 from mosaic_contracts.spec import RunSpec
-from mosaic_worker_cleanrl.environment.bundle import known_environments
+from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.worker import CleanrlWorker
 from mosaic_workerkit.entry import main
@@ -40,7 +40,7 @@ _server.set_forkserver_preload(
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedTraining:
     """A run that has ended."""
 
     folder: Path
@@ -50,7 +50,7 @@ class Finished:
     events: list[dict[str, Any]]
 
 
-def run(folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None) -> Finished:
+def run(folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None) -> FinishedTraining:
     """Run a spec to its end, in a child of a process that has imported torch; `prepare` is called there first."""
     return finish_child(start_child(folder, spec, prepare), folder)
 
@@ -65,14 +65,14 @@ def start_child(
     return child
 
 
-def finish_child(child: ForkServerProcess, folder: Path) -> Finished:
+def finish_child(child: ForkServerProcess, folder: Path) -> FinishedTraining:
     """Wait for its end and read what it wrote."""
     child.join(TIMEOUT_S)
     if child.exitcode is None:
         child.kill()
         child.join()
     out, err = ((folder / name).read_text() for name in ("stdout", "stderr"))
-    return Finished(folder, child.exitcode, out, err, read_events(folder))
+    return FinishedTraining(folder, child.exitcode, out, err, read_events(folder))
 
 
 def _serve(folder: Path, prepare: Callable[[], None] | None) -> None:
@@ -95,10 +95,10 @@ def start_run(folder: Path, spec: RunSpec) -> subprocess.Popen[str]:
     )
 
 
-def finish(process: subprocess.Popen[str], folder: Path) -> Finished:
+def finish(process: subprocess.Popen[str], folder: Path) -> FinishedTraining:
     """Wait for the end of a run and read what it wrote."""
     out, err = process.communicate(timeout=TIMEOUT_S)
-    return Finished(folder, process.returncode, out, err, read_events(folder))
+    return FinishedTraining(folder, process.returncode, out, err, read_events(folder))
 
 
 def wait_for_event(

@@ -8,7 +8,7 @@ import numpy as np
 from tests.run_events import of_type
 
 from mosaic_worker_cleanrl.environment.atari import restore
-from mosaic_worker_cleanrl.environment.bundle import known_environments
+from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_workerkit.stephash import step_hash
 
 
@@ -41,10 +41,10 @@ def compare_rebuilt(events: list[dict[str, Any]], name: str) -> int:
     return compared
 
 
-def _action(space: dict[str, Any], told: Any) -> Any:
+def _action(space: dict[str, Any], recorded: Any) -> Any:
     if space["kind"] == "discrete":
-        return told
-    return np.frombuffer(told, dtype=space["dtype"]).reshape(space["shape"])
+        return recorded
+    return np.frombuffer(recorded, dtype=space["dtype"]).reshape(space["shape"])
 
 
 def _reset(env: Any, reset: dict[str, Any]) -> Any:

@@ -72,8 +72,8 @@ def test_each_script_learns_and_can_be_rebuilt(
     state = torch.load(finished.folder / last["path"], weights_only=True)
     assert list(state["networks"]) == networks
     assert state["packages"]["ale-py"] == "0.10.2"
-    told = [log["message"] for log in of_type(finished.events, "log")]
-    assert any("two options" in line for line in told) == (algorithm == "c51_atari")
+    recorded = [log["message"] for log in of_type(finished.events, "log")]
+    assert any("two options" in line for line in recorded) == (algorithm == "c51_atari")
 
 
 def test_whole_games_are_episodes_and_recording_changes_nothing(
@@ -182,7 +182,7 @@ def test_what_cannot_run_is_named(
         ({"parameters": {"capture_video": True}}, "parameters.capture_video", "10,000 takes 1 GB"),
     ],
 )
-def test_what_is_hardly_meant_is_told(
+def test_what_is_hardly_meant_is_reported(
     make_spec: Any, fields: dict[str, Any], where: str, says: str
 ) -> None:
     """Frames skipped twice, recorded one by one, or kept for a video may be, with a warning."""

@@ -56,7 +56,7 @@ def test_a_stop_during_imports_ends_well(tmp_path: Path, make_spec: Any) -> None
     assert of_type(finished.events, "checkpoint") == []
 
 
-def test_a_failing_script_is_told(tmp_path: Path, make_spec: Any) -> None:
+def test_a_failing_script_is_reported(tmp_path: Path, make_spec: Any) -> None:
     """A script that raises: the traceback is in a log event and in the worker's log, exit code 1."""
     folder = tmp_path / "run"
     spec = make_spec(algorithm="odd", environment="Endless-v0", parameters={"fail": True})
@@ -64,7 +64,7 @@ def test_a_failing_script_is_told(tmp_path: Path, make_spec: Any) -> None:
     assert finished.code == 1
     log = [e for e in of_type(finished.events, "log") if e["level"] == "error"]
     assert len(log) == 1
-    assert log[0]["message"] == "ArithmeticError: the odd script was told to fail"
+    assert log[0]["message"] == "ArithmeticError: the odd script was made to fail"
     assert "odd_script.py" in log[0]["data"]["traceback"]
     assert "odd_script.py" in finished.stderr
     assert finished.events[-1]["phase"] == "error"

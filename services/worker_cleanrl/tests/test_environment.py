@@ -17,10 +17,10 @@ from tests.scripts.rooms import add_rooms
 from mosaic_contracts.worker import Environment
 from mosaic_worker_cleanrl.algorithm import SCRIPTS
 from mosaic_worker_cleanrl.description import describe_worker
-from mosaic_worker_cleanrl.environment import bundle as bundle_module
+from mosaic_worker_cleanrl.environment import extras as extras_module
 from mosaic_worker_cleanrl.environment.catalog import list_environments
 from mosaic_worker_cleanrl.environment.onehot import OneHotObservation
-from mosaic_worker_cleanrl.environment.probe import Probe, probe_environment
+from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe, probe_environment
 from mosaic_worker_cleanrl.environment.wrapping import vector_length, wrapped, wrappers_for
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_workerkit.spaces import space_of
@@ -65,32 +65,32 @@ def test_an_environment_without_an_algorithm_is_not_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "environment", "bundle"),
+    ("algorithm", "environment", "extra"),
     [
         ("ppo_continuous_action", "Hopper-v4", "mujoco"),
         ("ppo", "LunarLander-v2", "box2d"),
         ("ppo_atari", "BreakoutNoFrameskip-v4", "atari"),
     ],
 )
-def test_a_missing_bundle_says_how_to_have_it(
-    make_spec: Any, monkeypatch: pytest.MonkeyPatch, algorithm: str, environment: str, bundle: str
+def test_a_missing_extra_says_how_to_have_it(
+    make_spec: Any, monkeypatch: pytest.MonkeyPatch, algorithm: str, environment: str, extra: str
 ) -> None:
     """Without its packages an environment is still offered, with its bundle, and `check` gives the command."""
 
     def version(package: str) -> str:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr(bundle_module, "version", version)
-    assert {e.id: e.bundle for e in list_environments()}[environment] == bundle
+    monkeypatch.setattr(extras_module, "version", version)
+    assert {e.id: e.bundle for e in list_environments()}[environment] == extra
     defaults = {a.id: a.default_environment for a in describe_worker().algorithms}
     assert defaults["sac_continuous_action"] == "Pendulum-v1"
     report = check_run(make_spec(algorithm=algorithm, environment=environment))
     assert not report.ok
     assert [(f.where, f.code) for f in report.findings] == [("environment", "worker_not_ready")]
-    assert f"./mosaic sync worker_cleanrl --bundle {bundle}" in report.findings[0].message
+    assert f"./mosaic sync worker_cleanrl --bundle {extra}" in report.findings[0].message
     monkeypatch.setenv("MOSAIC_IMAGE_BUNDLES", "first")
     (found,) = check_run(make_spec(algorithm=algorithm, environment=environment)).findings
-    wanted = f'MOSAIC_BUNDLES="first {bundle}" ./mosaic images build worker_cleanrl'
+    wanted = f'MOSAIC_BUNDLES="first {extra}" ./mosaic images build worker_cleanrl'
     assert wanted in found.message
 
 
@@ -202,7 +202,7 @@ def test_a_composite_observation_is_one_vector(
 def test_pictures_and_sequences_make_no_vector(space: gymnasium.Space[Any]) -> None:
     """A composite observation with a picture or a part of no fixed length is left as it is, and is no vector."""
     assert wrappers_for(space) == ()
-    probe = Probe("CartPole-v1", spaces.Discrete(2), space, None, (), ())
+    probe = EnvironmentProbe("CartPole-v1", spaces.Discrete(2), space, None, (), ())
     assert probe.form == "picture"
 
 

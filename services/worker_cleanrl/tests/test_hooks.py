@@ -24,10 +24,10 @@ pytestmark = pytest.mark.timeout(240)
         ("network", "holds no network"),
     ],
 )
-def test_a_script_that_is_not_heard_fails(
+def test_a_script_whose_hooks_are_never_called_fails(
     tmp_path: Path, make_spec: Any, parameter: str, says: str
 ) -> None:
-    """A script that ends well but was not heard is a failed run that says what was missing."""
+    """A script that ends well but whose hooks were never called is a failed run that says what was missing."""
     spec = make_spec(
         algorithm="odd", environment="Endless-v0", steps=100, parameters={parameter: False}
     )

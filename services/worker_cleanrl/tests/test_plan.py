@@ -42,7 +42,7 @@ def test_a_switch_can_be_turned_off(make_spec: Any) -> None:
     assert plan.arguments["norm_adv"] is True
 
 
-def test_steps_that_make_no_whole_batch_are_told(make_spec: Any) -> None:
+def test_steps_that_make_no_whole_batch_are_reported(make_spec: Any) -> None:
     """The person hears how many steps PPO will really take."""
     report = check_run(make_spec(steps=50_000))
     assert report.ok
@@ -357,7 +357,7 @@ def test_an_outdated_version_is_a_warning(make_spec: Any) -> None:
     assert "v1" in report.findings[0].message
 
 
-def test_a_chain_with_gaps_is_told(make_spec: Any) -> None:
+def test_a_chain_with_gaps_is_reported(make_spec: Any) -> None:
     """Where an episode can be rebuilt only after all before it, thinning episodes is a warning."""
     fields = {"algorithm": "ppo_continuous_action", "environment": "BipedalWalker-v3"}
     report = check_run(make_spec(**fields, steps=2048, replay_every=5))
@@ -383,7 +383,7 @@ def test_gymnasium_from_1_on_is_refused(
     ("gpus", "torch", "level", "says"),
     [(1, "2.13.0+cpu", "blocking", "CPU only"), (2, "2.13.0+cu130", "warning", "stand idle")],
 )
-def test_gpus_that_cannot_be_used_are_told(
+def test_gpus_that_cannot_be_used_are_reported(
     make_spec: Any,
     monkeypatch: pytest.MonkeyPatch,
     gpus: int,
@@ -407,7 +407,7 @@ def test_gpus_that_cannot_be_used_are_told(
         ("sac_continuous_action", "Pendulum-v1", 5_002),
     ],
 )
-def test_a_run_that_would_learn_nothing_is_told(
+def test_a_run_that_would_learn_nothing_is_reported(
     make_spec: Any, algorithm: str, environment: str, smallest: int
 ) -> None:
     """Off-policy runs that end before their first update may run, but the person hears that they learn nothing."""

@@ -12,7 +12,7 @@ from tests.run_events import RUN_ID, of_type, read_events
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
-from mosaic_worker_cleanrl.launch.session import Session
+from mosaic_worker_cleanrl.launch.session import ScriptSession
 from mosaic_worker_cleanrl.plan import make_plan
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.stephash import step_hash
@@ -40,7 +40,7 @@ class Reusing(gymnasium.Env[Any, Any]):
         self._seen += 1
         count = int(self._seen[0])
         if count == self._fails_at:
-            raise ArithmeticError("told to fail")
+            raise ArithmeticError("made to fail")
         return self._seen, np.float64(count), count == STEPS, False, {}
 
 
@@ -57,7 +57,7 @@ class Twice(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 @pytest.fixture(params=["replay", "full"])
-def session(request: Any, tmp_path: Path) -> Iterator[Session]:
+def session(request: Any, tmp_path: Path) -> Iterator[ScriptSession]:
     """A run of PPO that has not begun."""
     fields = {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"}
     spec = StoredSpec.model_validate({**fields, "record": request.param})
@@ -66,14 +66,14 @@ def session(request: Any, tmp_path: Path) -> Iterator[Session]:
     plan.probe = None  # the environment is another one
     with Telemetry(tmp_path, RUN_ID, 1, spec) as telemetry:
         telemetry.config({})
-        session = Session(spec, plan, telemetry, StopFlag(), {})
+        session = ScriptSession(spec, plan, telemetry, StopFlag(), {})
         with environment_hooks(session):
             gymnasium.register("Reusing-v0", lambda fails_at=0, **_: Reusing(fails_at))
             yield session
     del gymnasium.registry["Reusing-v0"]
 
 
-def steps_of(session: Session) -> list[dict[str, Any]]:
+def steps_of(session: ScriptSession) -> list[dict[str, Any]]:
     """Steps that are durable."""
     return of_type(read_events(session.telemetry.run_dir), "step")
 
@@ -90,7 +90,7 @@ def make_envs(count: int, **arguments: Any) -> gymnasium.vector.SyncVectorEnv:
     return gymnasium.vector.SyncVectorEnv([one] * count)
 
 
-def test_each_step_is_recorded_as_it_was(session: Session) -> None:
+def test_each_step_is_recorded_as_it_was(session: ScriptSession) -> None:
     """An array that the environment uses again, or a wrapper spoils, is recorded as it was given, in order."""
     envs = make_envs(3)
     envs.reset(seed=1)
@@ -111,7 +111,7 @@ def test_each_step_is_recorded_as_it_was(session: Session) -> None:
             assert shown == [*range(1, STEPS + 1)] * 2
 
 
-def test_a_step_is_durable_when_the_script_sees_it(session: Session) -> None:
+def test_a_step_is_durable_when_the_script_sees_it(session: ScriptSession) -> None:
     """When a step of the vector environment has returned, all its steps can be read by another process."""
     envs = make_envs(4)
     envs.reset(seed=1)
@@ -121,7 +121,7 @@ def test_a_step_is_durable_when_the_script_sees_it(session: Session) -> None:
     assert len(steps_of(session)) == 16
 
 
-def test_steps_before_an_error_are_kept(session: Session) -> None:
+def test_steps_before_an_error_are_kept(session: ScriptSession) -> None:
     """Where a sub-environment fails, the steps of those before it are recorded, and its own up to then."""
     envs = make_envs(3, fails_at=2)
     envs.reset(seed=1)
@@ -130,7 +130,7 @@ def test_steps_before_an_error_are_kept(session: Session) -> None:
     assert [(step["env"], step["step"]) for step in steps_of(session)] == [(0, 1)]
 
 
-def test_an_environment_by_itself_is_recorded_at_once(session: Session) -> None:
+def test_an_environment_by_itself_is_recorded_at_once(session: ScriptSession) -> None:
     """A step outside of a vector environment is durable when it returns."""
     env = gymnasium.make("Reusing-v0")
     env.reset(seed=1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tests.cases import CASES, SEED
-from tests.real_run import Finished, episode_lines, read_scalars, run, run_bare
+from tests.real_run import FinishedTraining, episode_lines, read_scalars, run, run_bare
 from tests.rebuilding import compare_rebuilt
 from tests.run_events import count_types, of_type
 
@@ -26,9 +26,9 @@ all_algorithms = pytest.mark.parametrize("algorithm", CASES)
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, make_spec: Any) -> Any:
     """Return a function that gives the finished run of an algorithm at a level; each is made once."""
-    made: dict[tuple[str, str], Finished] = {}
+    made: dict[tuple[str, str], FinishedTraining] = {}
 
-    def get(algorithm: str, level: str) -> Finished:
+    def get(algorithm: str, level: str) -> FinishedTraining:
         if (algorithm, level) not in made:
             folder = tmp_path_factory.mktemp("runs") / f"{algorithm}-{level}"
             made[algorithm, level] = run(folder, make_spec(**CASES[algorithm].fields, record=level))
@@ -63,14 +63,14 @@ def test_recording_changes_nothing(runs: Any, bare: Any, algorithm: str, level: 
     lines, scalars = bare(algorithm)
     assert len(lines) >= CASES[algorithm].episodes
     assert episode_lines(finished.stdout) == lines
-    told: dict[str, list[tuple[int, float]]] = {}
+    recorded: dict[str, list[tuple[int, float]]] = {}
     for metric in of_type(finished.events, "metric"):
-        told.setdefault(metric["name"], []).append((metric["step"], metric["value"]))
-    assert set(told) == set(scalars)
+        recorded.setdefault(metric["name"], []).append((metric["step"], metric["value"]))
+    assert set(recorded) == set(scalars)
     assert any(tag.startswith("losses/") for tag in scalars)
     for tag in set(scalars) - {"charts/SPS"}:
-        assert [step for step, _ in told[tag]] == [step for step, _ in scalars[tag]]
-        values = (np.array([value for _, value in told[tag]], dtype=np.float32), scalars[tag])
+        assert [step for step, _ in recorded[tag]] == [step for step, _ in scalars[tag]]
+        values = (np.array([value for _, value in recorded[tag]], dtype=np.float32), scalars[tag])
         assert np.array_equal(values[0], [value for _, value in values[1]], equal_nan=True), tag
 
 
@@ -136,21 +136,23 @@ def test_episodes_are_those_of_the_environments(runs: Any) -> None:
         assert [step["flags"] for step in own[:-1]] == [0] * (len(own) - 1)
         assert own[-1]["flags"] == episode["flags"]
         assert episode["flags"] > 0
-    told = [episode["global_step"] for episode in episodes]
-    assert told == sorted(told)
-    assert told[-1] <= STEPS
+    recorded = [episode["global_step"] for episode in episodes]
+    assert recorded == sorted(recorded)
+    assert recorded[-1] <= STEPS
 
 
 def test_the_run_has_its_own_tensorboard_files(runs: Any) -> None:
     """Every scalar event is in the run's own TensorBoard folder too, and the script wrote nowhere else."""
     finished = runs("dqn", "episodes")
     scalars = read_scalars(finished.folder / finished.events[0]["data"]["tensorboard"])
-    told = [m for m in of_type(finished.events, "metric") if m["name"] in scalars]
-    assert len(told) == len(of_type(finished.events, "metric")) == sum(map(len, scalars.values()))
+    recorded = [m for m in of_type(finished.events, "metric") if m["name"] in scalars]
+    assert (
+        len(recorded) == len(of_type(finished.events, "metric")) == sum(map(len, scalars.values()))
+    )
     assert not (finished.folder / "runs").exists()
 
 
-def test_without_tensorboard_files_all_else_is_told(tmp_path: Path, make_spec: Any) -> None:
+def test_without_tensorboard_files_all_else_is_recorded(tmp_path: Path, make_spec: Any) -> None:
     """Left out on purpose: no file and no artifact of them, and scalars and texts as ever."""
     spec = make_spec(algorithm="ppo", steps=1024, parameters={"tensorboard": False})
     finished = run(tmp_path / "run", spec)

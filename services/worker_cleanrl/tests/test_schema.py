@@ -12,7 +12,7 @@ import pytest
 from mosaic_contracts.worker import WorkerManifest
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
 from mosaic_worker_cleanrl.documentation import documentation_of
-from mosaic_worker_cleanrl.environment.bundle import BUNDLES
+from mosaic_worker_cleanrl.environment.extras import EXTRAS
 from mosaic_worker_cleanrl.errors import ArgumentsRefused, SchemaUnreadable
 from mosaic_worker_cleanrl.schema.document import parameter_schema
 from mosaic_worker_cleanrl.schema.extraction import read_arguments
@@ -130,5 +130,5 @@ def test_the_manifest_names_this_worker() -> None:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
     groups = {name for name in project["dependency-groups"] if name != "dev"}
     assert groups == {f"bundle-{name}" for name in manifest.bundles}
-    assert set(manifest.bundles) == {bundle.name for bundle in BUNDLES}
+    assert set(manifest.bundles) == {extra.name for extra in EXTRAS}
     assert manifest.command == ["{python}", "-m", "mosaic_worker_cleanrl"]

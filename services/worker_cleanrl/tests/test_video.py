@@ -7,10 +7,17 @@ from typing import Any
 
 import imageio_ffmpeg  # type: ignore[import-untyped] # it ships no types
 import pytest
-from tests.real_run import Finished, episode_lines, finish_child, run, start_child, wait_for_event
+from tests.real_run import (
+    FinishedTraining,
+    episode_lines,
+    finish_child,
+    run,
+    start_child,
+    wait_for_event,
+)
 from tests.run_events import of_type
 
-from mosaic_worker_cleanrl.environment import bundle as bundle_module
+from mosaic_worker_cleanrl.environment import extras as extras_module
 from mosaic_worker_cleanrl.environment import rendering as rendering_module
 from mosaic_worker_cleanrl.environment.rendering import Renderer, find_renderer
 from mosaic_worker_cleanrl.plan import check_run
@@ -21,7 +28,7 @@ VIDEO = {"capture_video": True}
 HOPPER = {"algorithm": "ppo_continuous_action", "environment": "Hopper-v4"}
 
 
-def _videos(finished: Finished) -> list[dict[str, Any]]:
+def _videos(finished: FinishedTraining) -> list[dict[str, Any]]:
     """Artifacts of a run that are videos; each is whole."""
     found = [a for a in of_type(finished.events, "artifact") if a["kind"] == "video"]
     for one in found:
@@ -90,7 +97,7 @@ def test_without_the_bundle_the_command_is_named(
             raise PackageNotFoundError(package)
         return version(package)
 
-    monkeypatch.setattr(bundle_module, "version", known)
+    monkeypatch.setattr(extras_module, "version", known)
     spec = make_spec(steps=512, parameters=VIDEO)
     (found,) = check_run(spec).findings
     assert (found.level, found.where) == ("blocking", "parameters.capture_video")

@@ -8,13 +8,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.xmpp_server import XmppServer
+from tests.xmpp_server import LocalXmppServer
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[XmppServer]:
+def server() -> Iterator[LocalXmppServer]:
     """A real ejabberd for the whole session."""
-    running = XmppServer()
+    running = LocalXmppServer()
     if not running.start():
         pytest.skip("no ejabberd here: apt-get install --no-install-recommends ejabberd openssl")
     yield running
@@ -22,6 +22,6 @@ def server() -> Iterator[XmppServer]:
 
 
 @pytest.fixture
-def access(server: XmppServer, tmp_path: Path) -> Path:
+def access(server: LocalXmppServer, tmp_path: Path) -> Path:
     """What a run with two agents is given; with one it uses the first account."""
     return server.write_access(tmp_path / "access.json", 2)

@@ -10,7 +10,7 @@ from mosaic_worker_spade.learning.schedule import Rates
 from mosaic_worker_spade.learning.surprise import NoWatch
 
 
-class Silence:
+class SilentRecorder:
     """Records nothing, or everything into nowhere."""
 
     stop_requested = False
@@ -42,12 +42,12 @@ def fresh(name: str = "FrozenLake-v1", seed: int = 3, **wish: Any) -> Learner:
 def learn(
     learner: Learner,
     steps: int,
-    recorder: Silence | None = None,
+    recorder: SilentRecorder | None = None,
     budget: int = 2000,
     run: RunOption = run_option,
 ) -> None:
     """Learn for so many steps, option by option."""
     last = learner.counts.steps + steps
-    silence = recorder or Silence()
+    silence = recorder or SilentRecorder()
     while run(learner, Option(budget, last), silence, NoWatch()).reason != "end":
         pass

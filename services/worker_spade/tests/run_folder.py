@@ -22,7 +22,7 @@ Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedRun:
     """A run that has ended."""
 
     folder: Path
@@ -45,11 +45,11 @@ class Finished:
 
     def plain(self) -> list[dict[str, Any]]:
         """Its events without what differs from run to run: times, addresses."""
-        told = []
+        reported = []
         for event in self.events:
             kept = {k: v for k, v in event.items() if k not in ("t", "duration_s", "sha256")}
-            told.append(kept)
-        return told
+            reported.append(kept)
+        return reported
 
 
 def start(folder: Path, access: Path | None = None, **spec: Any) -> "subprocess.Popen[str]":
@@ -71,13 +71,13 @@ def start(folder: Path, access: Path | None = None, **spec: Any) -> "subprocess.
     )
 
 
-def finish(process: "subprocess.Popen[str]", folder: Path) -> Finished:
+def finish(process: "subprocess.Popen[str]", folder: Path) -> FinishedRun:
     """Wait for its end."""
     _, err = process.communicate(timeout=TIMEOUT_S)
-    return Finished(folder, process.returncode, err, read_events(folder))
+    return FinishedRun(folder, process.returncode, err, read_events(folder))
 
 
-def run(folder: Path, access: Path | None = None, **spec: Any) -> Finished:
+def run(folder: Path, access: Path | None = None, **spec: Any) -> FinishedRun:
     """Run one to its end."""
     return finish(start(folder, access, **spec), folder)
 

@@ -15,7 +15,7 @@ import pytest
 from tests.run_folder import (
     TIMEOUT_S,
     Event,
-    Finished,
+    FinishedRun,
     finish,
     has,
     read_events,
@@ -23,7 +23,7 @@ from tests.run_folder import (
     start,
     wait_for,
 )
-from tests.xmpp_server import XmppServer
+from tests.xmpp_server import LocalXmppServer
 
 pytestmark = [pytest.mark.xmpp, pytest.mark.timeout(240)]
 
@@ -35,7 +35,7 @@ HEADSTRONG = """// Never learns: goes right, always.
 """
 
 
-def bdi(folder: Path, access: Path, **fields: Any) -> Finished:
+def bdi(folder: Path, access: Path, **fields: Any) -> FinishedRun:
     """A BDI run to its end, which must be a good one."""
     parameters = {"slippery": False, **fields.pop("parameters", {})}
     done = run(folder, access, algorithm="bdi_q", parameters=parameters, **fields)
@@ -44,14 +44,14 @@ def bdi(folder: Path, access: Path, **fields: Any) -> Finished:
 
 
 @pytest.fixture(scope="module")
-def learned(server: XmppServer, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def learned(server: LocalXmppServer, tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
     """A run that has learned the small lake."""
     folder = tmp_path_factory.mktemp("learned")
     access = server.write_access(folder / "access.json", 1)
     return bdi(folder / "run", access, steps=12_000, replay_every=20, parameters={"episode_gap": 0})
 
 
-def test_plans_lead_the_learning(learned: Finished) -> None:
+def test_plans_lead_the_learning(learned: FinishedRun) -> None:
     """It discovers until it has met the goal, learns until exploration has fallen, then exploits, and says so."""
     options = [option["option"] for option in learned.data("bdi.option")]
     assert options[0] == "discover"
@@ -62,21 +62,23 @@ def test_plans_lead_the_learning(learned: Finished) -> None:
     assert sum(option["steps"] for option in learned.data("bdi.option")) == 12_000
 
 
-def test_every_recorded_step_can_be_explained(learned: Finished) -> None:
+def test_every_recorded_step_can_be_explained(learned: FinishedRun) -> None:
     """Each step of a recorded episode has whether it explored, how sure the table was, and a plan before it."""
     lengths = {
         e["episode"]: e["length"] for e in learned.of_type("episode") if e["episode"] % 20 == 0
     }
-    choices = {told["episode"]: told for told in learned.data("policy.choices")}
+    choices = {reported["episode"]: reported for reported in learned.data("policy.choices")}
     assert set(choices) == set(lengths)
-    for episode, told in choices.items():
-        assert len(told["explored"]) == len(told["confidence"]) == lengths[episode]
+    for episode, reported in choices.items():
+        assert len(reported["explored"]) == len(reported["confidence"]) == lengths[episode]
     first_step = learned.of_type("step")[0]["seq"]
     assert learned.of_type("bdi.plan")[0]["seq"] < first_step
     assert len(learned.data("policy.values")) == 2
 
 
-def test_the_same_seed_gives_the_same_run(learned: Finished, access: Path, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_run(
+    learned: FinishedRun, access: Path, tmp_path: Path
+) -> None:
     """A second run, in another process with another hash seed: every event is the same, bit for bit."""
     again = bdi(
         tmp_path / "run", access, steps=12_000, replay_every=20, parameters={"episode_gap": 0}
@@ -99,7 +101,7 @@ def test_the_same_seed_gives_the_same_run(learned: Finished, access: Path, tmp_p
 
 
 def test_evaluation_decides_and_tells_every_step(
-    learned: Finished, access: Path, tmp_path: Path
+    learned: FinishedRun, access: Path, tmp_path: Path
 ) -> None:
     """Each step of an evaluation has its plan with confidence and its intention; the policy finds the goal."""
     given = tmp_path / "run/inputs/checkpoint"  # where the stack puts a copy of another run's
@@ -127,7 +129,7 @@ def test_evaluation_decides_and_tells_every_step(
 
 
 def test_a_play_goes_on_for_its_episodes_at_its_pace(
-    learned: Finished, access: Path, tmp_path: Path
+    learned: FinishedRun, access: Path, tmp_path: Path
 ) -> None:
     """Three whole episodes, every step decided; none comes sooner than the pace allows; nothing is learned."""
     checkpoint = str(learned.folder / "checkpoints/final.npz")
@@ -147,12 +149,12 @@ def test_a_play_goes_on_for_its_episodes_at_its_pace(
     assert len(deciding) == len(steps) == sum(e["length"] for e in done.of_type("episode"))
     apart = [after["t"] - before["t"] for before, after in itertools.pairwise(steps)]
     assert min(apart) >= 0.045
-    values = [told["q"] for told in done.data("policy.values")]
+    values = [reported["q"] for reported in done.data("policy.values")]
     assert values[0] == values[-1]
 
 
 def test_a_play_learns_nothing_whatever_its_plan_says(
-    learned: Finished, access: Path, tmp_path: Path
+    learned: FinishedRun, access: Path, tmp_path: Path
 ) -> None:
     """A plan that takes an option in a play fails with the reason, and its values stay as they are."""
     plan = "!go.\n+!go <- .option(learn, anneal, 100, budget); .finish.\n-!go <- .finish."
@@ -164,13 +166,13 @@ def test_a_play_learns_nothing_whatever_its_plan_says(
         kind="play",
         parameters={"slippery": False, **parameters},
     )
-    reasons = [told.get("reason", "") for told in done.data("bdi.intention")]
+    reasons = [reported.get("reason", "") for reported in done.data("bdi.intention")]
     assert any("a play learns nothing" in reason for reason in reasons)
     assert done.counts["step"] == 0
 
 
 def test_changing_the_plan_changes_the_actions(
-    learned: Finished, access: Path, tmp_path: Path
+    learned: FinishedRun, access: Path, tmp_path: Path
 ) -> None:
     """The same checkpoint, seed and world under a person's own plan file: other actions, those that the plan says."""
     (tmp_path / "mine.asl").write_text(HEADSTRONG)
@@ -201,17 +203,21 @@ def test_a_plan_of_steps_learns_what_plain_learning_learns(access: Path, tmp_pat
     stepped = bdi(tmp_path / "a", access, steps=1_000, parameters={"plan": plan})
     plain = run(tmp_path / "b", steps=1_000, parameters={"slippery": False})
     assert stepped.data("policy.values")[-1] == plain.data("policy.values")[-1]
-    told = [plan for plan in stepped.data("bdi.plan") if plan["episode"] == 0 and plan["step"] > 0]
-    assert len(told) == next(e["length"] for e in stepped.of_type("episode"))
+    reported = [
+        plan for plan in stepped.data("bdi.plan") if plan["episode"] == 0 and plan["step"] > 0
+    ]
+    assert len(reported) == next(e["length"] for e in stepped.of_type("episode"))
 
 
 def test_a_failing_plan_is_told_and_recovered(access: Path, tmp_path: Path) -> None:
     """An action with a wrong argument fails with line and column; `-!goal` takes over and the run ends well."""
     plan = "!go.\n+!go <- .option(a, 7, 300, budget).\n@rescue\n-!go <- .option(b, anneal, 300, budget); .finish."
     done = bdi(tmp_path / "run", access, steps=300, parameters={"plan": plan})
-    told = [i for i in done.data("bdi.intention") if i["change"] == "recovered"]
-    assert told[0]["plan"] == "rescue"
-    assert told[0]["reason"].startswith("line 2, column 9: epsilon must be a number from 0 to 1")
+    reported = [i for i in done.data("bdi.intention") if i["change"] == "recovered"]
+    assert reported[0]["plan"] == "rescue"
+    assert reported[0]["reason"].startswith(
+        "line 2, column 9: epsilon must be a number from 0 to 1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,8 +243,8 @@ def test_without_a_server_the_run_is_refused(access: Path, tmp_path: Path) -> No
     done = run(tmp_path / "none", None, algorithm="bdi_q", steps=100)
     assert done.code == 2
     assert "XMPP, account: MOSAIC_XMPP_FILE is not set" in done.stderr
-    told = json.loads(access.read_text())
-    access.write_text(json.dumps({**told, "port": 1}))
+    reported = json.loads(access.read_text())
+    access.write_text(json.dumps({**reported, "port": 1}))
     done = run(tmp_path / "away", access, algorithm="bdi_q", steps=100)
     assert done.code == 2
     assert "XMPP, port: nobody answers at 127.0.0.1:1" in done.stderr
@@ -271,17 +277,17 @@ def test_a_stop_ends_within_a_second_with_a_checkpoint(
     )  # a second on a machine that is not shared: `benchmarks/worker_spade.py stop`
     assert done.code == 0, done.stderr
     assert done.events[-1]["phase"] == "stopped"
-    told = done.of_type("checkpoint")[-1]
-    assert told["reason"] == "stop"
+    reported = done.of_type("checkpoint")[-1]
+    assert reported["reason"] == "stop"
     on = run(
         tmp_path / "on",
         access,
         algorithm=algorithm,
         steps=200,
-        parameters={"checkpoint": str(folder / told["path"])},
+        parameters={"checkpoint": str(folder / reported["path"])},
     )
     assert on.code == 0, on.stderr
-    assert on.of_type("config")[0]["data"]["continues_from_step"] == told["step"]
+    assert on.of_type("config")[0]["data"]["continues_from_step"] == reported["step"]
 
 
 def test_the_end_is_not_spent_on_collecting() -> None:
@@ -323,19 +329,21 @@ def test_a_scout_tells_and_the_learner_uses_it(access: Path, tmp_path: Path) -> 
     parameters = {"agents": 2, "scout_steps": 4_000, "episode_gap": 0}
     done = bdi(tmp_path / "run", access, steps=4_000, parameters=parameters)
     messages = done.data("bdi.message")
-    told = [m["content"] for m in messages if m["way"] == "sent" and m["agent"] == "scout"]
-    heard = [m["content"] for m in messages if m["way"] == "received" and m["agent"] == "learner"]
-    assert told == heard
-    assert "goal_at(15)" in told
-    assert {"hazard(5)", "hazard(7)", "hazard(11)", "hazard(12)"} <= set(told)
-    assert told[-1] == f"reported({len(told) - 1})"
+    reported = [m["content"] for m in messages if m["way"] == "sent" and m["agent"] == "scout"]
+    received = [
+        m["content"] for m in messages if m["way"] == "received" and m["agent"] == "learner"
+    ]
+    assert reported == received
+    assert "goal_at(15)" in reported
+    assert {"hazard(5)", "hazard(7)", "hazard(11)", "hazard(12)"} <= set(reported)
+    assert reported[-1] == f"reported({len(reported) - 1})"
     plans = {plan["plan"] for plan in done.data("bdi.plan") if plan["agent"] == "learner"}
     assert {"with_scout", "complete", "told"} <= plans
     episodes = [e for e in done.of_type("episode") if e["env"] == 0]
     assert sum(e["episode_return"] for e in episodes[:100]) > 60
 
 
-def test_two_agents_give_the_same_run_again(server: XmppServer, tmp_path: Path) -> None:
+def test_two_agents_give_the_same_run_again(server: LocalXmppServer, tmp_path: Path) -> None:
     """The learner waits for the report: with the same seed its values are the same, however long messages take."""
     tables = []
     for name in ("a", "b"):
@@ -358,7 +366,7 @@ def states(events: list[Event]) -> list[str]:
 
 def test_a_lost_server_degrades_the_run_and_learning_goes_on(tmp_path: Path) -> None:
     """Server away: reported, noted, learning goes on. Server back: the line is made again, and the note is gone."""
-    server, folder = XmppServer(), tmp_path / "run"
+    server, folder = LocalXmppServer(), tmp_path / "run"
     if not server.start(tmp_path / "server"):
         pytest.skip("no ejabberd here")
     access = server.write_access(tmp_path / "access.json", 1)

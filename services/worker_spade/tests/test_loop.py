@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.learners import Silence, fresh, learn
+from tests.learners import SilentRecorder, fresh, learn
 from tests.run_folder import run
 
 from mosaic_worker_spade.errors import CheckpointUnusable
@@ -18,7 +18,7 @@ from mosaic_worker_spade.learning.choice import RunOption
 from mosaic_worker_spade.learning.compiled import CompiledLoop
 from mosaic_worker_spade.learning.draws import Draws
 from mosaic_worker_spade.learning.learner import Learner
-from mosaic_worker_spade.learning.loop import Option, Outcome, run_option
+from mosaic_worker_spade.learning.loop import Option, OptionOutcome, run_option
 from mosaic_worker_spade.learning.reference import run_reference
 from mosaic_worker_spade.learning.schedule import Rates
 from mosaic_worker_spade.learning.stepper import Stepper
@@ -38,7 +38,7 @@ WORLDS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "wish"), WORLDS)
 def test_loop_is_bit_equal_to_the_environment(name: str, wish: dict[str, Any]) -> None:
     """On the table, values, visits, episodes and generators are those of a loop over `env.step`, bit for bit."""
-    reference, ours, silence = fresh(name, **wish), fresh(name, **wish), Silence()
+    reference, ours, silence = fresh(name, **wish), fresh(name, **wish), SilentRecorder()
     episodes = run_reference(reference, 3, 6_000)
     learn(ours, 6_000, silence)
     assert ours.q == reference.q
@@ -51,7 +51,7 @@ def test_loop_is_bit_equal_to_the_environment(name: str, wish: dict[str, Any]) -
 @pytest.mark.parametrize(("name", "wish"), WORLDS)
 def test_compiled_loop_is_bit_equal_to_the_environment(name: str, wish: dict[str, Any]) -> None:
     """In machine code too: values, visits, episodes and generators are those of `env.step`, and of the list loop."""
-    reference, listed, ours, silence = *(fresh(name, **wish) for _ in range(3)), Silence()
+    reference, listed, ours, silence = *(fresh(name, **wish) for _ in range(3)), SilentRecorder()
     episodes = run_reference(reference, 3, 6_000)
     learn(listed, 6_000)
     learn(ours, 6_000, silence, run=CompiledLoop(ours.world))
@@ -65,58 +65,60 @@ def test_compiled_loop_is_bit_equal_to_the_environment(name: str, wish: dict[str
     assert (ours.ends, ours.goals) == (listed.ends, listed.goals)
 
 
-class Moody(Silence):
+class Moody(SilentRecorder):
     """Wants the steps of some episodes, and as a watch ends an option now and then; keeps all reports."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[Any] = []
+        self.reported: list[Any] = []
 
     def wants_steps(self, episode: int) -> bool:
         return episode % 7 in (0, 3, 4)
 
-    def begin(self, _learner: Learner, *told: Any) -> None:
-        self.told.append(told)
+    def begin(self, _learner: Learner, *reported: Any) -> None:
+        self.reported.append(reported)
 
-    def step(self, *told: Any) -> None:
-        self.told.append(told)
+    def step(self, *reported: Any) -> None:
+        self.reported.append(reported)
 
-    def end(self, learner: Learner, *told: Any) -> None:
-        self.told.append((replace(learner.counts), learner.epsilon, *told[:-1]))
+    def end(self, learner: Learner, *reported: Any) -> None:
+        self.reported.append((replace(learner.counts), learner.epsilon, *reported[:-1]))
 
     def episode_ended(self, learner: Learner, state: int, success: bool) -> str | None:
-        self.told.append((state, success))
+        self.reported.append((state, success))
         return "mood" if learner.counts.episodes % 11 == 0 else None
 
 
 @pytest.mark.parametrize("epsilon", [None, 0.2])
 def test_compiled_loop_goes_back_to_where_it_should_have_halted(epsilon: float | None) -> None:
     """Episodes recorded in between and options that a watch ends: reported and learned exactly as by the list loop."""
-    told = []
+    reported = []
     for compiled in (False, True):
         learner, moody = fresh(slippery=True), Moody()
         go: RunOption = CompiledLoop(learner.world) if compiled else run_option
-        outcomes: list[Outcome] = []
+        outcomes: list[OptionOutcome] = []
         while not outcomes or outcomes[-1].reason != "end":
             outcomes.append(go(learner, Option(500, 8_000, epsilon), moody, moody))
         states = learner.choice_draws.state(), learner.world_draws.state()
-        told.append((learner.q, learner.visits, states, learner.counts, outcomes, moody.told))
-    assert told[0] == told[1]
-    assert {"mood", "end"} <= {outcome.reason for outcome in told[1][4]}
+        reported.append(
+            (learner.q, learner.visits, states, learner.counts, outcomes, moody.reported)
+        )
+    assert reported[0] == reported[1]
+    assert {"mood", "end"} <= {outcome.reason for outcome in reported[1][4]}
 
 
 def test_a_run_in_the_compiled_loop_tells_the_same(tmp_path: Path) -> None:
     """Two real runs of one seed, asked for either loop: the config says which, and all other events are the same."""
-    told = {}
+    reported = {}
     for loop in ("list", "compiled"):
         parameters = {"loop": loop, "record_gap": 1_500, "values_every": 1_000}
         done = run(tmp_path / loop, steps=8_000, parameters=parameters)
         assert done.code == 0, done.stderr
         config = done.of_type("config")[0]["data"]
         assert config["loop"] == {"name": loop, "reason": "asked for"}
-        told[loop] = [event for event in done.plain() if event["type"] != "config"]
-    assert told["compiled"] == told["list"]
-    assert sum(event["type"] == "step" for event in told["list"]) > 20
+        reported[loop] = [event for event in done.plain() if event["type"] != "config"]
+    assert reported["compiled"] == reported["list"]
+    assert sum(event["type"] == "step" for event in reported["list"]) > 20
 
 
 @pytest.mark.parametrize("loop", ["list", "compiled"])
@@ -138,7 +140,7 @@ def test_sampled_run_says_how_many_episodes_were_played(tmp_path: Path, loop: st
 
 def test_a_stop_halts_the_compiled_loop() -> None:
     """Asked to stop, it ends the option before anything else is learned."""
-    learner, silence = fresh(), Silence()
+    learner, silence = fresh(), SilentRecorder()
     silence.stop_requested = True
     outcome = CompiledLoop(learner.world)(learner, Option(500, 8_000), silence, NoWatch())
     assert (outcome.reason, outcome.steps) == ("stop", 0)
@@ -148,7 +150,7 @@ def test_recording_and_options_change_nothing() -> None:
     """Recorded or not, in options of 100 or of 50,000 steps: the same values."""
     plain, recorded = fresh(), fresh()
     learn(plain, 5_000, budget=50_000)
-    learn(recorded, 5_000, Silence(steps=True), budget=100)
+    learn(recorded, 5_000, SilentRecorder(steps=True), budget=100)
     assert plain.q == recorded.q
     assert plain.world_draws.state() == recorded.world_draws.state()
 
@@ -157,7 +159,7 @@ def test_single_steps_are_those_of_the_loop() -> None:
     """A plan that takes every step itself, by epsilon, learns what the loop learns."""
     looped, stepped = fresh(), fresh()
     learn(looped, 3_000)
-    stepper = Stepper(stepped, Silence(), NoWatch(), learns=True)
+    stepper = Stepper(stepped, SilentRecorder(), NoWatch(), learns=True)
     for _ in range(3_000):
         stepper.act(stepper.choose(stepper.begin()))
     assert stepped.q == looped.q
@@ -178,7 +180,7 @@ def test_a_checkpoint_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     whole, first = fresh(), fresh()
     learn(whole, 2_000)
     # cut at an episode's end, as runs are
-    stepper = Stepper(first, Silence(), NoWatch(), learns=True)
+    stepper = Stepper(first, SilentRecorder(), NoWatch(), learns=True)
     while first.counts.steps < 1_000 or stepper.state is not None:
         stepper.act(stepper.choose(stepper.begin()))
     checkpoints.save(first, "q_learning", tmp_path / "a.npz")
@@ -352,9 +354,9 @@ def test_a_refusing_disk_costs_checkpoints_and_not_the_training(tmp_path: Path) 
 def test_a_fall_of_success_is_a_surprise_once() -> None:
     """A rate that falls by more than the threshold below its best is reported, and not again for the same fall."""
     watch, learner = SurpriseWatch(0.3, set()), fresh()
-    told = []
+    reported = []
     for success in [True] * 150 + [False] * 60:
         watch.episode_ended(learner, 15, success)
         surprise = watch.take()
-        told += [surprise.what] if surprise else []
-    assert told == ["drop"]
+        reported += [surprise.what] if surprise else []
+    assert reported == ["drop"]

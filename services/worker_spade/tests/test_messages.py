@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from slixmpp import ClientXMPP
 from spade.message import Message
-from tests.run_folder import Finished, finish, has, read_events, start, wait_for
+from tests.run_folder import FinishedRun, finish, has, read_events, start, wait_for
 
 pytestmark = [pytest.mark.xmpp, pytest.mark.timeout(240)]
 
@@ -29,8 +29,8 @@ ODD = [
 
 async def send(access: dict[str, Any], account: int, messages: list[tuple[str, str]]) -> None:
     """Log in as one of the run's accounts, from elsewhere, and write to the learner."""
-    told = access["accounts"][account]
-    client = ClientXMPP(f"{told['jid']}/elsewhere", told["password"])
+    reported = access["accounts"][account]
+    client = ClientXMPP(f"{reported['jid']}/elsewhere", reported["password"])
     client.enable_direct_tls = False
     client.ssl_context.load_verify_locations(access["ca_file"])
     ready = asyncio.Event()
@@ -45,12 +45,14 @@ async def send(access: dict[str, Any], account: int, messages: list[tuple[str, s
     await client.disconnect()
 
 
-def told(done_or_events: Any) -> list[dict[str, Any]]:
+def reported(done_or_events: Any) -> list[dict[str, Any]]:
     """What the agent said of messages."""
     return [e["data"] for e in done_or_events if e["type"] == "bdi.message"]
 
 
-def run_with(folder: Path, access: Path, account: int, messages: list[tuple[str, str]]) -> Finished:
+def run_with(
+    folder: Path, access: Path, account: int, messages: list[tuple[str, str]]
+) -> FinishedRun:
     """A run that learns until the last of the messages was seen, and is stopped then."""
     process = start(
         folder,
@@ -63,7 +65,7 @@ def run_with(folder: Path, access: Path, account: int, messages: list[tuple[str,
     try:
         wait_for(folder, process, has("bdi.option"))
         asyncio.run(send(json.loads(access.read_text()), account, messages))
-        wait_for(folder, process, lambda events: len(told(events)) >= len(messages))
+        wait_for(folder, process, lambda events: len(reported(events)) >= len(messages))
         mark = read_events(folder)[-1]["seq"]
         wait_for(
             folder,
@@ -80,7 +82,7 @@ def run_with(folder: Path, access: Path, account: int, messages: list[tuple[str,
 def test_odd_messages_are_ignored_in_words_and_kill_nobody(access: Path, tmp_path: Path) -> None:
     """Unknown performatives, broken contents, unknown goals: each is recorded as ignored with why; learning goes on."""
     done = run_with(tmp_path / "run", access, 0, [(kind, body) for kind, body, _ in ODD])
-    ignored = [message for message in told(done.events) if message["way"] == "ignored"]
+    ignored = [message for message in reported(done.events) if message["way"] == "ignored"]
     for message, (kind, body, reason) in zip(ignored, ODD, strict=True):
         assert (message["performative"], message["content"]) == (kind, body)
         assert reason in message.get("reason", ""), message
@@ -89,7 +91,7 @@ def test_odd_messages_are_ignored_in_words_and_kill_nobody(access: Path, tmp_pat
 def test_facts_arrive_with_their_types(access: Path, tmp_path: Path) -> None:
     """Numbers, words and strings with blanks, between two processes: the plan for them fires."""
     done = run_with(tmp_path / "run", access, 0, [("tell", 'fact(7, word, "two words")')])
-    assert [message["way"] for message in told(done.events)] == ["received"]
+    assert [message["way"] for message in reported(done.events)] == ["received"]
     assert "told" in {option["option"] for option in done.data("bdi.option")}
     added = [belief for data in done.data("bdi.belief") for belief in data["added"]]
     assert any(belief.startswith("fact(7, word, two words)") for belief in added)
@@ -98,5 +100,5 @@ def test_facts_arrive_with_their_types(access: Path, tmp_path: Path) -> None:
 def test_strangers_are_not_listened_to(access: Path, tmp_path: Path) -> None:
     """An account that is no agent of this run can tell it nothing."""
     done = run_with(tmp_path / "run", access, 1, [("tell", "stop_it")])
-    (message,) = told(done.events)
+    (message,) = reported(done.events)
     assert (message["way"], message["reason"]) == ("ignored", "the sender is no agent of this run")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.xmpp_server import XmppServer
+from tests.xmpp_server import LocalXmppServer
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.xmpp import ENV_XMPP_FILE, XmppAccess
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xmpp
 
 
 @pytest.fixture(scope="module")
-def good(server: XmppServer) -> dict[str, Any]:
+def good(server: LocalXmppServer) -> dict[str, Any]:
     """An access that works."""
     return server.access(1)
 
@@ -39,9 +39,9 @@ def test_a_good_access_is_good(good: dict[str, Any]) -> None:
 
 def test_an_unknown_host_is_the_name(good: dict[str, Any]) -> None:
     """A host that does not resolve is reported by its name."""
-    told = fault(good, host="no-such-host.invalid")
-    assert told.part == "name"
-    assert "no-such-host.invalid" in str(told)
+    reported = fault(good, host="no-such-host.invalid")
+    assert reported.part == "name"
+    assert "no-such-host.invalid" in str(reported)
 
 
 def test_a_domain_that_is_not_served_is_the_name(good: dict[str, Any]) -> None:
@@ -53,10 +53,10 @@ def test_nobody_listening_is_the_port(good: dict[str, Any]) -> None:
     """Host and port are named, and what to do."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    told = fault(good, port=port)
-    assert told.part == "port"
-    assert f"127.0.0.1:{port}" in str(told)
-    assert "./mosaic xmpp up" in str(told)
+    reported = fault(good, port=port)
+    assert reported.part == "port"
+    assert f"127.0.0.1:{port}" in str(reported)
+    assert "./mosaic xmpp up" in str(reported)
 
 
 def test_another_certificate_is_tls(good: dict[str, Any], tmp_path: Path) -> None:
@@ -66,18 +66,18 @@ def test_another_certificate_is_tls(good: dict[str, Any], tmp_path: Path) -> Non
     files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(other)]
     command = ["openssl", "req", "-x509", *key, "-subj", "/CN=localhost", *files]
     subprocess.run(command, check=True, capture_output=True)
-    told = fault(good, ca_file=str(other))
-    assert told.part == "TLS"
+    reported = fault(good, ca_file=str(other))
+    assert reported.part == "TLS"
     assert fault(good, ca_file=str(tmp_path / "none.pem")).part == "TLS"
 
 
 def test_a_wrong_password_is_the_account(good: dict[str, Any]) -> None:
     """The account is named, its password is not."""
     account = {**good["accounts"][0], "password": "wrong-word"}
-    told = fault(good, accounts=[account])
-    assert told.part == "account"
-    assert account["jid"] in str(told)
-    assert "wrong-word" not in str(told)
+    reported = fault(good, accounts=[account])
+    assert reported.part == "account"
+    assert account["jid"] in str(reported)
+    assert "wrong-word" not in str(reported)
 
 
 def test_too_few_accounts_and_no_file_are_said(good: dict[str, Any], tmp_path: Path) -> None:

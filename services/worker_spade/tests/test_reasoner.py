@@ -24,7 +24,7 @@ from mosaic_worker_spade.deliberation.reasoner import (
 )
 
 
-class Ear:
+class RecordingListener:
     """Writes down what is reported to it."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Ear:
         self.lines.append(f"{goal} failed ({reason}), taken over by {by}")
 
 
-def mind_of(text: str) -> tuple[Reasoner, list[Any], Ear]:
+def reasoner_of(text: str) -> tuple[Reasoner, list[Any], RecordingListener]:
     """An agent with `.note(X)`, which keeps X, and `.break`, which raises."""
     notes: list[Any] = []
     actions = Actions(stdlib.actions)
@@ -58,79 +58,82 @@ def mind_of(text: str) -> tuple[Reasoner, list[Any], Ear]:
 
     actions.add(".note", 1, note)
     actions.add(".break", 0, broken)
-    mind, ear = build_reasoner(PlanSource("test.asl", text), actions), Ear()
-    mind.listener = ear
-    return mind, notes, ear
+    reasoner, listener = build_reasoner(PlanSource("test.asl", text), actions), RecordingListener()
+    reasoner.listener = listener
+    return reasoner, notes, listener
 
 
-def run(mind: Reasoner, most: int = 10_000) -> None:
+def run(reasoner: Reasoner, most: int = 10_000) -> None:
     """Reason until nothing can go on."""
-    mind.adopt_first_goals()
+    reasoner.adopt_first_goals()
     for _ in range(most):
-        if not mind.step():
+        if not reasoner.step():
             return
     raise AssertionError("it goes on for ever")
 
 
 def test_a_failed_plan_is_recovered_and_its_caller_goes_on() -> None:
     """`-!goal` takes over with the goal's arguments, and the plan that asked for the goal continues behind it."""
-    mind, notes, ear = mind_of(
+    reasoner, notes, listener = reasoner_of(
         "!start.\n+!start <- !try(3); .note(after).\n+!try(N) <- .fail; .note(never).\n@again\n-!try(N) <- .note(N)."
     )
-    run(mind)
+    run(reasoner)
     assert notes == ["3", "after"]
     assert (
-        "+!try(3) failed (line 3, column 13: it did not succeed), taken over by again" in ear.lines
+        "+!try(3) failed (line 3, column 13: it did not succeed), taken over by again"
+        in listener.lines
     )
 
 
 def test_recovery_goes_up_until_somebody_can() -> None:
     """Without a `-!` of its own a failed goal fails its caller, whose `-!` takes over; so does an exception."""
-    mind, notes, _ = mind_of(
+    reasoner, notes, _ = reasoner_of(
         "!start.\n+!start <- !a; .note(done).\n+!a <- !b; .note(never).\n+!b <- .break.\n-!a <- .note(saved)."
     )
-    run(mind)
+    run(reasoner)
     assert notes == ["saved", "done"]
 
 
 def test_a_goal_without_a_plan_is_recovered() -> None:
     """No plan fits: `-!goal` is tried; without one the intention is dropped and others go on."""
-    mind, notes, ear = mind_of(
+    reasoner, notes, listener = reasoner_of(
         "!start.\n!other.\n+!start <- !odd(1); .note(went_on).\n+!odd(2) <- .note(two).\n-!odd(N) <- .note(none).\n"
         "+!other <- !nowhere(5); .note(never).\n+!nowhere(1) <- .note(one)."
     )
-    run(mind)
+    run(reasoner)
     assert notes == ["none", "went_on"]
-    assert ear.lines[-1].startswith("+!other failed")
-    assert ear.lines[-1].endswith("taken over by nobody")
-    assert not mind.intentions
+    assert listener.lines[-1].startswith("+!other failed")
+    assert listener.lines[-1].endswith("taken over by nobody")
+    assert not reasoner.intentions
 
 
 def test_repeated_goals_leave_nothing_behind() -> None:
     """A plan that sets its goal again with `!!` a thousand times ends with no intention and one belief."""
-    mind, _, _ = mind_of("n(0).\n!go.\n+!go : n(1000).\n+!go : n(N) <- -+n(N + 1); !!go.")
-    run(mind)
-    assert not mind.intentions
-    assert [belief_text(b) for b in mind.beliefs[("n", 1)]] == ["n(1000)"]
+    reasoner, _, _ = reasoner_of("n(0).\n!go.\n+!go : n(1000).\n+!go : n(N) <- -+n(N + 1); !!go.")
+    run(reasoner)
+    assert not reasoner.intentions
+    assert [belief_text(b) for b in reasoner.beliefs[("n", 1)]] == ["n(1000)"]
 
 
 def test_first_goals_see_the_first_percepts() -> None:
     """A plan for the initial goal can look at what was perceived before the agent begins."""
-    mind, notes, _ = mind_of("!start.\n+!start : seen(X) <- .note(X).\n+!start <- .note(blind).")
-    mind.perceive("seen", 7)
-    run(mind)
+    reasoner, notes, _ = reasoner_of(
+        "!start.\n+!start : seen(X) <- .note(X).\n+!start <- .note(blind)."
+    )
+    reasoner.perceive("seen", 7)
+    run(reasoner)
     assert notes == ["7"]
 
 
 def test_percepts_replace_and_fire() -> None:
-    """A percept takes the place of the one before, equal ones are no event, and plans hear the change."""
-    mind, notes, ear = mind_of("+rate(R) <- .note(R).\n-rate(R) <- .note(gone).")
-    mind.perceive("rate", 0.5)
-    mind.perceive("rate", 0.5)
-    mind.perceive("rate", 0.75)
-    run(mind)
+    """A percept takes the place of the one before, equal ones are no event, and plans are triggered by the change."""
+    reasoner, notes, listener = reasoner_of("+rate(R) <- .note(R).\n-rate(R) <- .note(gone).")
+    reasoner.perceive("rate", 0.5)
+    reasoner.perceive("rate", 0.5)
+    reasoner.perceive("rate", 0.75)
+    run(reasoner)
     assert notes == ["0.5", "gone", "0.75"]
-    assert [line for line in ear.lines if "by" not in line] == [
+    assert [line for line in listener.lines if "by" not in line] == [
         "+rate(0.5)",
         "-rate(0.5)",
         "+rate(0.75)",
@@ -139,37 +142,37 @@ def test_percepts_replace_and_fire() -> None:
 
 def test_beliefs_keep_their_order() -> None:
     """Whatever strings hash to in this process, beliefs are looked at in the order in which they came."""
-    mind, notes, _ = mind_of("!start.\n+!start <- for (place(P)) { .note(P) }.")
+    reasoner, notes, _ = reasoner_of("!start.\n+!start <- for (place(P)) { .note(P) }.")
     names = [f"p{number}" for number in (5, 3, 9, 1, 7, 2)]
     for name in names:
-        mind.perceive_also("place", name)
-    run(mind)
+        reasoner.perceive_also("place", name)
+    run(reasoner)
     assert notes == names
 
 
 def test_plans_may_change_what_they_look_at() -> None:
     """Removing beliefs while going through them is no error."""
-    mind, notes, _ = mind_of(
+    reasoner, notes, _ = reasoner_of(
         "a(1). a(2). a(3).\n!start.\n+!start <- for (a(X)) { -a(X); .note(X) }."
     )
-    run(mind)
+    run(reasoner)
     assert notes == ["1", "2", "3"]
-    assert len(mind.beliefs[("a", 1)]) == 0
+    assert len(reasoner.beliefs[("a", 1)]) == 0
 
 
 def test_failures_are_counted() -> None:
     """The number of failures shows an agent that goes round in a circle of them."""
-    mind, _, _ = mind_of("!go.\n+!go <- .fail.\n-!go <- !!go.")
-    mind.adopt_first_goals()
+    reasoner, _, _ = reasoner_of("!go.\n+!go <- .fail.\n-!go <- !!go.")
+    reasoner.adopt_first_goals()
     for _ in range(1_000):
-        mind.step()
-    assert mind.failures > 100
+        reasoner.step()
+    assert reasoner.failures > 100
 
 
 def test_context_is_told_as_it_is_written() -> None:
     """The context of a chosen plan has the names of its variables, the same in every process."""
-    mind, _, _ = mind_of("!start.\n+!start : left(N) & N > 0 <- .note(N).")
-    plan = next(iter(mind.plans.values()))[0]
+    reasoner, _, _ = reasoner_of("!start.\n+!start : left(N) & N > 0 <- .note(N).")
+    plan = next(iter(reasoner.plans.values()))[0]
     assert plan.context_text == "(left(N) & (N > 0))"
 
 
@@ -181,6 +184,8 @@ def test_built_in_plans_can_be_read(name: str) -> None:
 
 def test_an_error_outside_of_plans_is_told() -> None:
     """A goal from outside without a plan for it raises, so that the caller can say so."""
-    mind, _, _ = mind_of("+!known <- .note(1).")
+    reasoner, _, _ = reasoner_of("+!known <- .note(1).")
     with pytest.raises(AslError, match="no applicable plan"):
-        mind.call(Trigger.addition, GoalType.achievement, Literal("odd"), Intention(), delayed=True)
+        reasoner.call(
+            Trigger.addition, GoalType.achievement, Literal("odd"), Intention(), delayed=True
+        )

@@ -13,7 +13,7 @@ SERVE = Path(__file__).resolve().parents[2] / "xmpp" / "serve.py"
 NOT_INSTALLED = 77
 
 
-class XmppServer:
+class LocalXmppServer:
     """One server in a folder of its own."""
 
     def __init__(self) -> None:
@@ -38,8 +38,8 @@ class XmppServer:
             if code == NOT_INSTALLED:
                 return False
             raise AssertionError(f"the server did not start: {said}")
-        told = json.loads(line)
-        self.home, self.facts = Path(told["home"]), told["server"]
+        reported = json.loads(line)
+        self.home, self.facts = Path(reported["home"]), reported["server"]
         return True
 
     def stop(self) -> None:

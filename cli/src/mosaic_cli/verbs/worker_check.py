@@ -16,8 +16,8 @@ from mosaic_contracts.interpreter import python_module
 _JUDGE_ROOM = "workerkit"
 
 
-class Part(StrEnum):
-    """What may be judged by itself; `describe` is always."""
+class CheckPart(StrEnum):
+    """What may be checked by itself; `describe` always is."""
 
     CHECK = "check"
     TRAIN = "train"
@@ -36,7 +36,7 @@ def worker_check(
         list[str] | None, typer.Option(help="Only this algorithm; repeatable.")
     ] = None,
     only: Annotated[
-        list[Part] | None, typer.Option(help="Only this part, after describe; repeatable.")
+        list[CheckPart] | None, typer.Option(help="Only this part, after describe; repeatable.")
     ] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Steps of the short training.")] = None,
     json: option.Json = False,

@@ -173,7 +173,7 @@ def _guarded(acting: _Acting, context: TrainContext) -> int:
         code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
         _say_end(telemetry, "error" if code else "done", f"left with exit code {code}")
         return code
-    except BaseException as error:  # noqa: BLE001 - the boundary: a worker's own errors end here, told and non-zero
+    except BaseException as error:  # noqa: BLE001 - the boundary: a worker's own errors end here, reported and non-zero
         leave_last_words(context.run_dir, f"{type(error).__name__}: {error}")
         _print_traceback()
         _say_end(telemetry, "error", f"{type(error).__name__}: {error}")
@@ -189,7 +189,7 @@ def _say_end(telemetry: Telemetry, phase: str, message: str) -> None:
         telemetry.lifecycle(phase, {"message": message[:4000]})
     except (OutboxError, RuntimeError) as error:
         with suppress(OSError):  # on a full disk the log takes nothing either
-            print(f"the end could not be told: {error}", file=sys.stderr)  # noqa: T201 - the worker's log
+            print(f"the end could not be recorded: {error}", file=sys.stderr)  # noqa: T201 - the worker's log
 
 
 def _print_traceback() -> None:

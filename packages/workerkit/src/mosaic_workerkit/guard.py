@@ -42,11 +42,11 @@ def start_guarded(start: Callable[[], int]) -> tuple[int, int]:
         _be_guard(runner, start, report)
     os.close(report)
     with os.fdopen(answer, "rb") as file:
-        told = json.loads(file.read() or b'{"error": "the guard of the worker ended"}')
-    if "error" in told:
+        started = json.loads(file.read() or b'{"error": "the guard of the worker ended"}')
+    if "error" in started:
         os.waitpid(guard, 0)
-        raise OSError(told["error"])
-    return guard, told["pid"]
+        raise OSError(started["error"])
+    return guard, started["pid"]
 
 
 def _be_guard(runner: int, start: Callable[[], int], report: int) -> None:

@@ -29,7 +29,7 @@ def plain_hook(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, (float, int, str)):
-        # A subclass; the base's value is what it stands for.
+        # A subclass; the base's value is what it means.
         return next(kind(value) for kind in (int, float, str) if isinstance(value, kind))
     if isinstance(value, (set, frozenset)):
         return sorted(value)

@@ -1,4 +1,4 @@
-"""The trainer's word of how far it is: 64 bytes, mapped, in `control/progress`. No system call to write.
+"""The trainer's progress: 64 bytes, mapped, in `control/progress`. No system call to write.
 
 Five little-endian 64-bit words: magic, step, total (0: unknown), CLOCK_MONOTONIC in ns, pid. Reader and writer
 share the host, hence the clock.
@@ -19,16 +19,16 @@ _words = struct.Struct("<5Q")
 
 
 class ProgressWord(NamedTuple):
-    """What the trainer said last."""
+    """The progress that the trainer wrote last."""
 
     step: int
     total: int | None
     age_s: float
-    """Since it was said."""
+    """Since it was written."""
 
 
 class ProgressWriter:
-    """For the trainer."""
+    """Writes the progress, for the trainer."""
 
     def __init__(self, run_dir: Path) -> None:
         self._path = run_dir / PROGRESS_FILE
@@ -36,7 +36,7 @@ class ProgressWriter:
         # Word stores, never pack_into: that zeroes bytes first and a reader would see the zero.
         self._words = memoryview(self._map).cast("Q")
         self._words[4] = os.getpid()
-        self.tell(0, None)
+        self.write(0, None)
         self._words[0] = _MAGIC
 
     @property
@@ -58,8 +58,8 @@ class ProgressWriter:
         for place in (1, 2, 3, 4, 0):
             self._words[place] = words[place]
 
-    def tell(self, step: int, total: int | None = None) -> None:
-        """Say that `step` environment steps are done, of `total` when that is known."""
+    def write(self, step: int, total: int | None = None) -> None:
+        """Write that `step` environment steps are done, of `total` when that is known."""
         words = self._words
         words[1] = step
         if total is not None:
@@ -67,7 +67,7 @@ class ProgressWriter:
         words[3] = time.monotonic_ns()
 
     def close(self) -> None:
-        """Let go of the file; what was said stays."""
+        """Let go of the file; what was written stays."""
         self._words.release()
         self._map.close()
 
@@ -83,15 +83,15 @@ def _make(path: Path) -> mmap.mmap:
 
 
 def read_progress(run_dir: Path) -> ProgressWord | None:
-    """What the trainer said last, or None when it has said nothing yet."""
+    """The progress that the trainer wrote last, or None when it has written none yet."""
     try:
         data = (run_dir / PROGRESS_FILE).read_bytes()
     except FileNotFoundError:
         return None
     if len(data) < _words.size:
         return None
-    magic, step, total, told_ns, _pid = _words.unpack_from(data)
+    magic, step, total, written_ns, _pid = _words.unpack_from(data)
     if magic != _MAGIC:
         return None
-    age_s = max(0.0, (time.monotonic_ns() - told_ns) / 1e9)
+    age_s = max(0.0, (time.monotonic_ns() - written_ns) / 1e9)
     return ProgressWord(step, total or None, age_s)

@@ -17,8 +17,8 @@ def space_of(space: Any) -> Space:
         return {"kind": "box", "dtype": dtype.str, "shape": [int(n) for n in space.shape]}
     if "Discrete" in names:
         start = int(getattr(space, "start", 0))
-        told: Space = {"kind": "discrete", "n": int(space.n)}
-        return told | {"start": start} if start else told
+        described: Space = {"kind": "discrete", "n": int(space.n)}
+        return described | {"start": start} if start else described
     if "MultiDiscrete" in names:
         return {"kind": "multi_discrete", "nvec": np.asarray(space.nvec).tolist()}
     if "Dict" in names:

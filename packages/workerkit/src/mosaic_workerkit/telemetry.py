@@ -1,4 +1,4 @@
-"""What a worker author uses to tell what happens. Every call is durable against SIGKILL when it returns.
+"""Records what happens in a run, for the author of a worker. Every call is durable against SIGKILL when it returns.
 
 The contract is checked as the calls come in: config first, contiguous seq, one terminal lifecycle and nothing
 after it, types as the wire promises them. Calls come from one thread of one process.
@@ -104,7 +104,7 @@ class Telemetry:
         self._mask = mask if mask else None
         self._append = self._outbox.append if not mask else self._append_masked
         self._progress = ProgressWriter(run_dir)
-        self.progress: Callable[..., None] = self._progress.tell
+        self.progress: Callable[..., None] = self._progress.write
         """`progress(step, total=None)`: environment steps done. No system call: call it as often as you like."""
         self._has_config = False
         self._notes: dict[str, str] = {}
@@ -448,7 +448,7 @@ class Telemetry:
     def close(self) -> None:
         """Close the outbox. Counts of thinned steps that were not reported yet are recorded."""
         if self._outbox.thinned and not self.ended:
-            self._tell_thinned()
+            self._record_thinned()
         self._count_reduced()
         self._may_step = False
         self._outbox.close()
@@ -468,12 +468,12 @@ class Telemetry:
         if not self._may_step:
             self._refuse(what)
         if self._outbox.thinned:
-            self._tell_thinned()
+            self._record_thinned()
 
     def _resume(self) -> bool:
         if not self._outbox.has_room():
             return False
-        self._tell_thinned()
+        self._record_thinned()
         return True
 
     def _write_step(self, fields: _StepFields) -> None:
@@ -544,7 +544,7 @@ class Telemetry:
                 {"count": count},
             )
 
-    def _tell_thinned(self) -> None:
+    def _record_thinned(self) -> None:
         count = self._outbox.thinned
         self._write(Extra(self.next_seq, self._dt(), THINNED, {"steps": count}))
         self._outbox.thinned = 0

@@ -76,40 +76,40 @@ class BadWorker:
 
     def train(self, context: TrainContext) -> None:
         """Twenty steps a second at most, so that a stop can meet it."""
-        tell = context.telemetry
+        telemetry = context.telemetry
         config = {} if FAULT == "empty_config" else CONFIG
-        tell.config(config)
+        telemetry.config(config)
         if FAULT == "crashes":
             os.kill(os.getpid(), signal.SIGSEGV)
         if FAULT == "leaves_a_child":
             subprocess.Popen(["sleep", "600"], start_new_session=True)
-        tell.extra("bdi.belief", {"added": ["hungry"]})
+        telemetry.extra("bdi.belief", {"added": ["hungry"]})
         steps = context.spec.steps or 50
-        tell.episode_start(0, 0, {"way": "seed", "seed": 1}, step_hash(0))
+        telemetry.episode_start(0, 0, {"way": "seed", "seed": 1}, step_hash(0))
         for step in range(1, steps + 1):
             if FAULT == "skips_a_step" and step == 3:
                 continue
-            tell.step(0, 0, step, 1, 1.0, 0, step_hash(0, 1.0, 0))
+            telemetry.step(0, 0, step, 1, 1.0, 0, step_hash(0, 1.0, 0))
             if context.stop.requested and FAULT != "ignores_stop":
                 return
             if steps > 1000:
                 time.sleep(0.01)  # a training that lasts
         _leave_files(context)
         if FAULT == "exits_3_after_done":
-            tell.lifecycle("done")
+            telemetry.lifecycle("done")
             sys.exit(3)
 
     def play(self, context: TrainContext) -> None:
         """Episodes of three steps."""
-        tell, spec = context.telemetry, context.spec
-        tell.config(CONFIG)
+        telemetry, spec = context.telemetry, context.spec
+        telemetry.config(CONFIG)
         if FAULT == "play_fails" or Path(str(spec.parameters["model"])).read_bytes() != b"weights":
             raise ValueError("there is no such model")
         for episode in range(1 if FAULT == "plays_once" else spec.episodes or 5):
-            tell.episode_start(0, episode, {"way": "seed", "seed": 1}, step_hash(0))
+            telemetry.episode_start(0, episode, {"way": "seed", "seed": 1}, step_hash(0))
             for step in (1, 2, 3):
-                tell.step(0, episode, step, 1, 1.0, int(step == 3), step_hash(0, 1.0, 0))
-            tell.episode(0, episode, 3, 3.0, 1, 0.0, 3 * episode + 3)
+                telemetry.step(0, episode, step, 1, 1.0, int(step == 3), step_hash(0, 1.0, 0))
+            telemetry.episode(0, episode, 3, 3.0, 1, 0.0, 3 * episode + 3)
 
 
 def _leave_files(context: TrainContext) -> None:

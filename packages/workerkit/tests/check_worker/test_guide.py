@@ -57,12 +57,12 @@ def test_lines_are_understood(tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
     command = [sys.executable, "-m", "mosaic_workerkit.pipe", "--events", str(events), "--"]
     subprocess.run([*command, "cat", str(printed)], check=True, capture_output=True, timeout=30)
-    told = [json.loads(line) for line in events.read_text().splitlines()]
-    assert [event for event in told if event.get("data", {}).get("reason")] == []
-    kinds = {event["type"] for event in told}
+    recorded = [json.loads(line) for line in events.read_text().splitlines()]
+    assert [event for event in recorded if event.get("data", {}).get("reason")] == []
+    kinds = {event["type"] for event in recorded}
     assert {"metric", "episode_start", "step", "episode", "log", "bdi.intention"} <= kinds
     assert [kind for kind in TYPES if f'"type": "{kind}"' not in GUIDE] == []
-    metrics = {(e["name"], e["step"], e["value"]) for e in told if e["type"] == "metric"}
+    metrics = {(e["name"], e["step"], e["value"]) for e in recorded if e["type"] == "metric"}
     assert ("charts/episodic_return", 1234, 45.0) in metrics
     assert ("lr", 1300, 1e-4) in metrics
 
@@ -88,9 +88,9 @@ def test_the_table_of_odd_values(tmp_path: Path, line: str, kept: bool, reason: 
     events = tmp_path / "events.jsonl"
     command = [sys.executable, "-m", "mosaic_workerkit.pipe", "--events", str(events), "--"]
     subprocess.run([*command, "echo", line], check=True, capture_output=True, timeout=30)
-    told = [json.loads(text) for text in events.read_text().splitlines()]
-    assert any(event["type"] == "metric" for event in told) is kept
-    reasons = [event["data"]["reason"] for event in told if event.get("data", {}).get("reason")]
+    recorded = [json.loads(text) for text in events.read_text().splitlines()]
+    assert any(event["type"] == "metric" for event in recorded) is kept
+    reasons = [event["data"]["reason"] for event in recorded if event.get("data", {}).get("reason")]
     assert reasons == ([] if reason is None else [reason])
 
 

@@ -17,7 +17,7 @@ PIPE = [sys.executable, "-m", "mosaic_workerkit.pipe"]
 
 
 @dataclass
-class Run:
+class ProgramRun:
     """What came of it."""
 
     folder: Path
@@ -68,12 +68,12 @@ def start(folder: Path, program: Sequence[str]) -> subprocess.Popen[bytes]:
         )
 
 
-def finish(folder: Path, process: subprocess.Popen[bytes], timeout_s: float = 30) -> Run:
+def finish(folder: Path, process: subprocess.Popen[bytes], timeout_s: float = 30) -> ProgramRun:
     """Wait for its end."""
     code = process.wait(timeout_s)
-    return Run(folder, code, (folder / "logs/worker.log").read_bytes())
+    return ProgramRun(folder, code, (folder / "logs/worker.log").read_bytes())
 
 
-def run(folder: Path, program: Sequence[str]) -> Run:
+def run(folder: Path, program: Sequence[str]) -> ProgramRun:
     """From start to end."""
     return finish(folder, start(folder, program))

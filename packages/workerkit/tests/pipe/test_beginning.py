@@ -26,7 +26,7 @@ def test_a_silent_program_has_no_first_event(
         translator = Translator(telemetry, {"spaces": {}}, folder)
         translator.tick()
         assert kinds(folder) == []
-        translator.hear()
+        translator.note_output()
         translator.tick()
         assert kinds(folder) == ["config", "lifecycle"]
 
@@ -36,7 +36,7 @@ def test_a_program_that_prints_text_can_still_name_its_config(tmp_path: Path) ->
     folder = make_run_folder(tmp_path / "run")
     with Telemetry.open(folder) as telemetry:
         translator = Translator(telemetry, {"spaces": {}}, folder)
-        translator.hear()
+        translator.note_output()
         translator.take_all([b"Using cpu device", b'{"type": "config", "lib": "mine"}'])
         assert kinds(folder) == ["config", "lifecycle"]
         assert not translator.refused

@@ -14,7 +14,7 @@ from tests.run_folder import RUN_ID, make_run_folder
 
 from mosaic_contracts.wire import to_event
 from mosaic_workerkit.pipe import schema
-from mosaic_workerkit.pipe.lines import Line
+from mosaic_workerkit.pipe.lines import OutputLine
 from mosaic_workerkit.pipe.translation import Translator
 from mosaic_workerkit.pipe.trial import read_events
 from mosaic_workerkit.telemetry import Telemetry
@@ -64,7 +64,7 @@ def test_the_short_way_writes_the_same_events(tmp_path: Path, line: bytes) -> No
 
     def one_by_one(translator: Translator) -> None:
         for _ in range(2):
-            translator.take(Line(line, len(line)))
+            translator.take(OutputLine(line, len(line)))
 
     fast = events_of(tmp_path / "fast", lambda translator: translator.take_all([line, line]))
     slow = events_of(tmp_path / "slow", one_by_one)

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.pipe.program_run import PIPE, Run
+from tests.pipe.program_run import PIPE, ProgramRun
 from tests.run_folder import make_run_folder
 
 from mosaic_contracts.spec import RunSpec
@@ -166,7 +166,7 @@ def test_what_ran_is_what_is_recorded(tmp_path: Path, value: bool) -> None:
     given = dict.fromkeys(("anneal", "cuda", "clip"), value)
     folder = make_run_folder(tmp_path / "run", parameters=given, algorithm="a")
     subprocess.run([*PIPE, str(path), "train", "--run-dir", str(folder)], check=True, timeout=30)
-    run = Run(folder, 0, b"")
+    run = ProgramRun(folder, 0, b"")
     assert run.of("test.ran")[0].data == given
     assert run.of("config")[0].data["arguments"] == given
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mosaic_workerkit.pipe.errors import LineRefused
-from mosaic_workerkit.pipe.lines import Line, LineSplitter
+from mosaic_workerkit.pipe.lines import LineSplitter, OutputLine
 from mosaic_workerkit.pipe.reading import (
     HugeNumber,
     number_of,
@@ -151,11 +151,11 @@ def test_lines_are_cut_wherever_chunks_end() -> None:
     """The same bytes give the same lines, however they come; CR, LF and CR LF end one."""
     data = b"one\r\ntwo\rthree\n\n" + b"x" * 30 + b"\nend"
     expected = [
-        Line(b"one", 3),
-        Line(b"two", 3),
-        Line(b"three", 5),
-        Line(b"x" * 30, 30),
-        Line(b"end", 3),
+        OutputLine(b"one", 3),
+        OutputLine(b"two", 3),
+        OutputLine(b"three", 5),
+        OutputLine(b"x" * 30, 30),
+        OutputLine(b"end", 3),
     ]
     for size in range(1, len(data)):
         splitter = LineSplitter()
@@ -172,9 +172,9 @@ def test_a_long_line_costs_bounded_memory() -> None:
         assert splitter.feed(b"y" * 4096) == []
         assert sum(map(len, splitter._parts)) <= 1001
     long, after = splitter.feed(b"\nafter\n")
-    assert long == Line(b"y" * 200, 409_600)
+    assert long == OutputLine(b"y" * 200, 409_600)
     assert not long.is_whole
-    assert after == Line(b"after", 5)
+    assert after == OutputLine(b"after", 5)
 
 
 def test_the_ends_of_a_long_object_are_kept() -> None:

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.pipe.program_run import PIPE, Run, finish, python, run, start
+from tests.pipe.program_run import PIPE, ProgramRun, finish, python, run, start
 from tests.run_folder import make_run_folder
 
 from mosaic_workerkit.artifacts import read_manifest
@@ -299,7 +299,7 @@ def test_a_child_that_keeps_stdout_does_not_hang_the_run(tmp_path: Path) -> None
 
 
 def test_a_killed_pipe_takes_the_program_with_it(tmp_path: Path) -> None:
-    """A program that nobody hears any more is asked to end."""
+    """A program whose output nobody reads any more is asked to end."""
     folder = tmp_path / "run"
     process = start(
         folder, python("import os, time; print('pid', os.getpid(), flush=True); time.sleep(60)")
@@ -326,9 +326,9 @@ def test_a_reader_that_reads_nothing_blocks_nobody(tmp_path: Path) -> None:
         cwd=tmp_path,
     ) as process:
         assert process.wait(50) == 0
-    told = [json.loads(line) for line in events.read_text().splitlines()]
-    assert told[-1]["phase"] == "done"
-    assert any(event.get("data", {}).get("reason") == "output_lost" for event in told)
+    recorded = [json.loads(line) for line in events.read_text().splitlines()]
+    assert recorded[-1]["phase"] == "done"
+    assert any(event.get("data", {}).get("reason") == "output_lost" for event in recorded)
 
 
 def test_a_reader_that_is_gone_blocks_nobody(tmp_path: Path) -> None:
@@ -344,8 +344,8 @@ def test_a_reader_that_is_gone_blocks_nobody(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.close()
         assert process.wait(30) == 0
-    told = [json.loads(line) for line in events.read_text().splitlines()]
-    assert sum(event["type"] == "metric" for event in told) == 2000
+    recorded = [json.loads(line) for line in events.read_text().splitlines()]
+    assert sum(event["type"] == "metric" for event in recorded) == 2000
 
 
 def test_lines_of_several_processes_stay_whole(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_a_python_program_finds_its_own_environment(tmp_path: Path) -> None:
     command = [*PIPE, "--run-dir", str(folder), "--", *python(code)]
     under_runner = environment | {"MOSAIC_RUNNER_PID": "1"}
     subprocess.run(command, cwd=folder, env=under_runner, check=True, capture_output=True)
-    assert Run(folder, 0, b"").of("test.environment")[0].data == {
+    assert ProgramRun(folder, 0, b"").of("test.environment")[0].data == {
         "mine": "seen",
         "line": True,
         "through": False,
@@ -483,7 +483,7 @@ def test_a_step_that_is_not_kept_keeps_the_number_that_it_names(tmp_path: Path) 
     assert [(s.env, s.episode, s.step) for s in made.of("step")] == [(2, 7, 3), (2, 7, 5)]
 
 
-def test_silence_is_told(tmp_path: Path) -> None:
+def test_silence_is_reported(tmp_path: Path) -> None:
     """A program that prints nothing ends as it ended, with a word on what is missing."""
     made = run(tmp_path / "run", python("pass"))
     assert made.code == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mosaic_workerkit.pipe.table import Table
+from mosaic_workerkit.pipe.table import PrintedTable
 
 SB3 = """\
 | rollout/           |          |
@@ -43,7 +43,7 @@ SPINNING_UP = """\
 )
 def test_blocks(text: str, fields: object) -> None:
     """Rows of a block become fields under their section; a block without a step is text."""
-    table = Table()
+    table = PrintedTable()
     for line in text.splitlines():
         assert table.take(line)
     assert table.is_open
@@ -56,5 +56,5 @@ def test_blocks(text: str, fields: object) -> None:
 
 def test_an_endless_table_costs_bounded_memory() -> None:
     """A block that never ends is cut."""
-    table = Table()
+    table = PrintedTable()
     assert [table.take(f"| k{i} | 1 |") for i in range(3000)].count(True) == 1000

@@ -40,7 +40,7 @@ class Script:
     """Documentation that it shares with another one; None: its own."""
     note: str = ""
     """What this worker does so that the script runs; reported with every run."""
-    without_bundle: str | None = None
+    without_extra: str | None = None
     """Environment to begin with where the packages of the script's own default are not installed."""
     batch: tuple[str, ...] = ()
     """Arguments whose product is a batch: the script trains whole batches only, and with fewer steps nothing."""
@@ -129,7 +129,7 @@ SCRIPTS = {
             title="SAC",
             summary="Soft actor-critic: off-policy, for continuous actions, with an entropy bonus tuned by itself.",
             action_spaces=("box",),
-            without_bundle="Pendulum-v1",
+            without_extra="Pendulum-v1",
         ),
         Script(
             id="ppo_continuous_action",
@@ -137,7 +137,7 @@ SCRIPTS = {
             title="PPO (continuous actions)",
             summary="Proximal policy optimization for continuous actions, with normalized observations and rewards.",
             action_spaces=("box",),
-            without_bundle="Pendulum-v1",
+            without_extra="Pendulum-v1",
             batch=("num_envs", "num_steps"),
         ),
         _atari(

@@ -5,8 +5,8 @@ from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_worker_cleanrl import VERSION
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
 from mosaic_worker_cleanrl.documentation import documentation_of
-from mosaic_worker_cleanrl.environment.bundle import bundle_of, known_environments
 from mosaic_worker_cleanrl.environment.catalog import list_environments
+from mosaic_worker_cleanrl.environment.extras import extra_of, known_environments
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.schema.document import parameter_schema
 
@@ -56,7 +56,7 @@ def _describe_script(script: Script) -> Algorithm:
 
 def _default_environment(script: Script, default: str) -> str:
     """The script's own, where it can be made: a form that is sent as it comes should start."""
-    bundle = bundle_of(known_environments()[default])
-    if bundle is None or bundle.is_installed or script.without_bundle is None:
+    extra = extra_of(known_environments()[default])
+    if extra is None or extra.is_installed or script.without_extra is None:
         return default
-    return script.without_bundle
+    return script.without_extra

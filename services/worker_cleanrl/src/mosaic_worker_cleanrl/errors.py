@@ -33,7 +33,7 @@ class EnvironmentUnusable(ValueError):
         """Known ids close to the one asked for, best first."""
 
 
-class BundleMissing(EnvironmentUnusable):
+class ExtraMissing(EnvironmentUnusable):
     """An environment needs packages that are offered as a bundle and are not installed."""
 
     def __init__(self, environment: str, title: str, install_command: str) -> None:
@@ -48,7 +48,7 @@ class RunRefused(RuntimeError):
 
 
 class HookNotInstalled(RuntimeError):
-    """A place where the launcher must listen is not there; training without it would be silent."""
+    """A place for a hook is not there; training without it would record nothing."""
 
 
 class HookSilent(RuntimeError):

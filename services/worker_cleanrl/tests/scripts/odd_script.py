@@ -39,7 +39,7 @@ if __name__ == "__main__":
     envs = gym.vector.SyncVectorEnv([lambda: gym.make(args.env_id)])
     envs.reset(seed=args.seed)
     if args.fail:
-        raise ArithmeticError("the odd script was told to fail")
+        raise ArithmeticError("the odd script was made to fail")
     if args.step:
         for step in range(args.total_timesteps):
             _, _, ended, _, _ = envs.step([0])

@@ -71,7 +71,7 @@ class Parameters:
     episode_gap: int = _one(
         100,
         {"type": "integer", "minimum": 0},
-        "While training, an episode's length and return are told when so many steps have passed since the last "
+        "While training, an episode's length and return are recorded when so many steps have passed since the last "
         "(0: all are).",
     )
     values_every: int = _one(
@@ -91,7 +91,7 @@ class Parameters:
     agents: int = _one(
         1,
         {"type": "integer", "minimum": 1, "maximum": 2},
-        "2: a scout explores first and tells the learner over XMPP where hazards and goal are.",
+        "2: a scout explores first and informs the learner over XMPP where hazards and goal are.",
         bdi=True,
     )
     scout_steps: int = _one(
@@ -103,7 +103,7 @@ class Parameters:
     told_epsilon: float = _one(
         0.1,
         _SHARE,
-        "Exploration that the built-in plan begins with when a scout told where the goal is.",
+        "Exploration that the built-in plan begins with when a scout has reported where the goal is.",
         bdi=True,
     )
     surprise_threshold: float = _one(

@@ -28,12 +28,12 @@ class Sampling:
     """Above 1 every n-th is recorded, in place of `record_gap`."""
 
 
-class Recorder:
+class LearningRecorder:
     """Telemetry of one environment.
 
     Args:
         sampling: which episodes are reported, and which of them step by step.
-        told_total: steps of the whole run; None: these steps are not the run's progress.
+        reported_total: steps of the whole run; None: these steps are not the run's progress.
     """
 
     def __init__(
@@ -43,20 +43,20 @@ class Recorder:
         spec: RunSpec,
         *,
         sampling: Sampling,
-        told_total: int | None,
+        reported_total: int | None,
         env_seed: int,
         env: int = 0,
     ) -> None:
-        self._tell = telemetry
+        self._telemetry = telemetry
         self._stop = stop
         self._has_episodes = spec.record.has_episodes
         self._has_steps = spec.record.has_steps
         self._has_observations = spec.record.has_observations
         self._sampling = sampling
         self._done = 0
-        self._recorded_at = self._told_at = -(2**62)
+        self._recorded_at = self._reported_at = -(2**62)
         """Step counts when an episode was last recorded, or reported."""
-        self._total = told_total
+        self._total = reported_total
         self._env_seed = env_seed
         self.env = env
         self._first_step = 0
@@ -101,7 +101,7 @@ class Recorder:
         if reset_state is not None:
             reset = {"way": "generator", "state": reset_state}
         seen = state if self._has_observations else None
-        self._tell.episode_start(self.env, self.episode, reset, step_hash(state), seen)
+        self._telemetry.episode_start(self.env, self.episode, reset, step_hash(state), seen)
 
     def step(
         self,
@@ -121,7 +121,7 @@ class Recorder:
         self._explored.append(int(explored))
         self._state = state
         seen = state if self._has_observations else None
-        self._tell.step(
+        self._telemetry.step(
             self.env, self.episode, number, action, reward, flags, digest, observation=seen
         )
 
@@ -137,28 +137,28 @@ class Recorder:
         """An episode has ended; counts are already those after it."""
         steps = self._done = learner.counts.steps - self._first_step
         if self._total is not None:
-            self._tell.progress(steps, self._total)
+            self._telemetry.progress(steps, self._total)
         if not self._has_episodes:
             return
         episode = learner.counts.episodes - 1 - self._first_episode
         self._unsent = (episode, length, total, flags, duration_s, steps)
         if self._explored:
             self._recorded_at = steps
-            self._tell_choices(success)
-        elif steps - self._told_at < self._sampling.episode_gap:
+            self._record_choices(success)
+        elif steps - self._reported_at < self._sampling.episode_gap:
             return
-        self._told_at = steps
+        self._reported_at = steps
         self.finish()
 
     def finish(self) -> None:
         """Send the newest episode. At a run's end its number says how many were played, whatever the sample is."""
         if self._unsent is not None:
-            self._tell.episode(self.env, *self._unsent)
+            self._telemetry.episode(self.env, *self._unsent)
             self._unsent = None
 
     def values(self, learner: Learner) -> None:
         """The table of values as it is now."""
-        self._tell.extra(
+        self._telemetry.extra(
             VALUES,
             {
                 "env": self.env,
@@ -169,15 +169,15 @@ class Recorder:
             },
         )
 
-    def _tell_choices(self, success: bool) -> None:
-        told = {
+    def _record_choices(self, success: bool) -> None:
+        choices = {
             "env": self.env,
             "episode": self.episode,
             "explored": self._explored,
             "confidence": self._confidence,
             "success": success,
         }
-        self._tell.extra(CHOICES, told)
+        self._telemetry.extra(CHOICES, choices)
         self._explored, self._confidence = [], []
 
 

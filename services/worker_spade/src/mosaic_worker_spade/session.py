@@ -2,45 +2,45 @@
 
 from typing import Any
 
-from mosaic_worker_spade.environment.world import World
+from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.errors import RunRefused
 from mosaic_worker_spade.learning import checkpoint as checkpoints
 from mosaic_worker_spade.learning.choice import RunOption
 from mosaic_worker_spade.learning.draws import Draws
 from mosaic_worker_spade.learning.learner import Learner
-from mosaic_worker_spade.learning.loop import Option, Outcome, Watch, run_option
+from mosaic_worker_spade.learning.loop import EpisodeWatch, Option, OptionOutcome, run_option
 from mosaic_worker_spade.packages import installed_packages
-from mosaic_worker_spade.recording import Recorder
-from mosaic_worker_spade.request import Draft
+from mosaic_worker_spade.recording import LearningRecorder
+from mosaic_worker_spade.request import RunDraft
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.pace import Pace
 
 PLAN_FILE = "plan.asl"
 
 
-class Session:
+class LearningSession:
     """One run.
 
     Raises:
         RunRefused: the draft is not complete.
     """
 
-    def __init__(self, context: TrainContext, draft: Draft) -> None:
+    def __init__(self, context: TrainContext, draft: RunDraft) -> None:
         if draft.is_blocked or draft.world is None:
             raise RunRefused(draft.refusal)
         self.context = context
         self.draft = draft
-        self.world: World = draft.world
+        self.world: TableWorld = draft.world
         self.plays = context.spec.kind.plays
         self.pace = Pace(context.spec.pace if self.plays else None, context.stop)
         self.learner = self._make_learner()
         self.loop: RunOption = draft.loop.make(self.world) if draft.loop else run_option
-        self.recorder = Recorder(
+        self.recorder = LearningRecorder(
             context.telemetry,
             context.stop,
             context.spec,
             sampling=draft.sampling,
-            told_total=None if self.plays else draft.total_steps,
+            reported_total=None if self.plays else draft.total_steps,
             env_seed=draft.env_seed,
         )
         self.recorder.continue_from(self.learner)
@@ -63,9 +63,9 @@ class Session:
             return 0
         return self.last_step - counts.steps
 
-    def tell_config(self) -> None:
+    def record_config(self) -> None:
         """What really runs, the first event; and the plan itself, as a file of the run."""
-        spec, draft, tell = self.context.spec, self.draft, self.context.telemetry
+        spec, draft, telemetry = self.context.spec, self.draft, self.context.telemetry
         config: dict[str, Any] = {
             "algorithm": spec.algorithm,
             "environment": self.world.id,
@@ -80,7 +80,7 @@ class Session:
             "map": self.world.map_text,
             "table_digest": self.world.digest,
             "packages": installed_packages(),
-            "loop": draft.told_loop,
+            "loop": draft.reported_loop,
             "record": spec.record.value,
             "sampling": vars(draft.sampling),
             "values_every": draft.parameters.values_every,
@@ -95,39 +95,39 @@ class Session:
             config["plan"] = {"name": draft.plan.name, "sha256": draft.plan.digest}
         if draft.checkpoint is not None:
             config["continues_from_step"] = self.first_step or draft.checkpoint.facts.steps
-        tell.config(config)
+        telemetry.config(config)
         if draft.plan is not None:
             (self.context.run_dir / PLAN_FILE).write_text(draft.plan.text)
-            tell.artifact(PLAN_FILE, "plan", {"name": draft.plan.name})
-        self.tell_values()
+            telemetry.artifact(PLAN_FILE, "plan", {"name": draft.plan.name})
+        self.record_values()
 
-    def run_option(self, option: Option, watch: Watch) -> Outcome:
-        """Learn for a while, and tell and save what is due afterwards."""
+    def run_option(self, option: Option, watch: EpisodeWatch) -> OptionOutcome:
+        """Learn for a while, and record and save what is due afterwards."""
         outcome = self.loop(self.learner, option, self.recorder, watch)
-        self.tell_progress(outcome)
+        self.record_progress(outcome)
         return outcome
 
-    def tell_progress(self, outcome: Outcome) -> None:
+    def record_progress(self, outcome: OptionOutcome) -> None:
         """Metrics of what was done, the values and a checkpoint where they are due."""
-        tell, learner, at = self.context.telemetry, self.learner, self.steps
+        telemetry, learner, at = self.context.telemetry, self.learner, self.steps
         if outcome.episodes:
-            tell.metric("success_rate", at, learner.rate)
-            tell.metric("mean_return", at, outcome.returns / outcome.episodes)
-            tell.metric("mean_length", at, outcome.steps / outcome.episodes)
-        tell.metric("epsilon", at, learner.epsilon)
+            telemetry.metric("success_rate", at, learner.rate)
+            telemetry.metric("mean_return", at, outcome.returns / outcome.episodes)
+            telemetry.metric("mean_length", at, outcome.steps / outcome.episodes)
+        telemetry.metric("epsilon", at, learner.epsilon)
         if learner.counts.steps >= self._next_values:
-            self.tell_values()
+            self.record_values()
         if learner.counts.steps >= self._next_checkpoint and self.left > 0 and not self.plays:
             self._next_checkpoint += self.draft.checkpoint_every_steps
             self._save_periodic(at)
 
-    def tell_step(self) -> None:
+    def record_play_step(self) -> None:
         """A step of a play: how far it is, and when the next one is due."""
         total = None if self.draft.episodes is not None else self.draft.total_steps
         self.context.telemetry.progress(self.steps, total)
         self.pace.stepped()
 
-    def tell_values(self) -> None:
+    def record_values(self) -> None:
         """The table of values, now."""
         while self._next_values <= self.learner.counts.steps:
             self._next_values += self.draft.parameters.values_every
@@ -136,7 +136,7 @@ class Session:
     def close(self) -> None:
         """The end of the run, or a polite stop: last episode, last values, last checkpoint."""
         self.recorder.finish()
-        self.tell_values()
+        self.record_values()
         if self.plays:
             counts = self.learner.counts
             if counts.episodes:

@@ -1,4 +1,4 @@
-"""`train` and `play`: work the run out, tell the config, and let the algorithm at it."""
+"""`train` and `play`: work the run out, record the config, and run the algorithm."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from mosaic_worker_spade.learning.loop import Option
 from mosaic_worker_spade.learning.stepper import Stepper
 from mosaic_worker_spade.learning.surprise import NoWatch
 from mosaic_worker_spade.request import make_draft
-from mosaic_worker_spade.session import Session
+from mosaic_worker_spade.session import LearningSession
 from mosaic_workerkit.entry import TrainContext
 
 
@@ -28,12 +28,12 @@ def play_run(context: TrainContext) -> None:
     _run(context, _show)
 
 
-def _run(context: TrainContext, alone: Callable[[Session], None]) -> None:
+def _run(context: TrainContext, alone: Callable[[LearningSession], None]) -> None:
     draft = make_draft(context.spec)
     if draft.is_blocked:
         raise RunRefused(draft.refusal)
-    session = Session(context, draft)
-    session.tell_config()
+    session = LearningSession(context, draft)
+    session.record_config()
     if context.spec.algorithm == BDI:
         # spade takes two seconds to import: the config is sent before.
         from mosaic_worker_spade.deliberation.team import run_team
@@ -44,18 +44,18 @@ def _run(context: TrainContext, alone: Callable[[Session], None]) -> None:
         session.close()
 
 
-def _learn(session: Session) -> None:
+def _learn(session: LearningSession) -> None:
     """Option after option, with nobody to decide between them."""
     given = session.draft.parameters
     while session.left > 0 and not session.context.stop.requested:
         session.run_option(Option(given.option_steps, session.last_step), NoWatch())
 
 
-def _show(session: Session) -> None:
+def _show(session: LearningSession) -> None:
     """The best action of every state."""
     learner, pace = session.learner, session.pace
     stepper = Stepper(learner, session.recorder, NoWatch(), learns=False)
     while session.left > 0 and not session.context.stop.requested:
         stepper.act(learner.greedy(stepper.begin()))
-        session.tell_step()
+        session.record_play_step()
         pace.wait()

@@ -56,7 +56,7 @@ class Region(NamedTuple):
             ) from error
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     """A point between two records of one segment."""
 
     seq: int
@@ -81,7 +81,7 @@ class OutboxReader:
         """Where that region begins; read whole from there, its CRC can be checked."""
         self._skip = 0
         """Records between the place and `next_seq`, after a seek into the middle of a region."""
-        self._seen: _Place | None = None
+        self._seen: _Position | None = None
 
     def seek(self, seq: int) -> None:
         """Go to `seq`, or to the oldest one kept when that is later."""
@@ -91,7 +91,7 @@ class OutboxReader:
         self.next_seq = below[-1] if below else (firsts[0] if firsts else seq)
         if not below or not self._open():
             return
-        seq = min(seq, _place(os.pread(self._fd, 8, WORD_AT), self._name()).seq)
+        seq = min(seq, _position(os.pread(self._fd, 8, WORD_AT), self._name()).seq)
         begin = self.next_seq
         while (cut := self._read_cut(self._cut)) is not None and cut.seq <= seq:
             self._cut, self._cut_at, self._at = self._cut + 1, cut.at, cut.at
@@ -107,7 +107,7 @@ class OutboxReader:
         path = self.folder / segment_name(firsts[-1])
         try:
             with path.open("rb") as file:
-                return _place(os.pread(file.fileno(), 8, WORD_AT), path).seq - 1
+                return _position(os.pread(file.fileno(), 8, WORD_AT), path).seq - 1
         except FileNotFoundError:
             return firsts[-1] - 1  # freed meanwhile
 
@@ -187,7 +187,7 @@ class OutboxReader:
             raise OutboxCorrupted(f"{path} begins with seq {self._header.seq0}; set it aside")
         self._at = self._cut_at = HEAD_BYTES
         self._cut = self._skip = 0
-        self._seen = None if _KEEPS_STORE_ORDER else _Place(self.next_seq, HEAD_BYTES)
+        self._seen = None if _KEEPS_STORE_ORDER else _Position(self.next_seq, HEAD_BYTES)
         return True
 
     def _has_later_segment(self) -> bool:
@@ -198,19 +198,19 @@ class OutboxReader:
         """Whether somebody deleted the segment being read; it is freed only when it was read to its end."""
         return self._fd >= 0 and not os.fstat(self._fd).st_nlink
 
-    def _published(self) -> _Place:
-        now = _place(os.pread(self._fd, 8, WORD_AT), self._name())
+    def _published(self) -> _Position:
+        now = _position(os.pread(self._fd, 8, WORD_AT), self._name())
         if self._seen is None:
             return now
         before, self._seen = self._seen, now
         return before
 
-    def _read_cut(self, number: int) -> _Place | None:
+    def _read_cut(self, number: int) -> _Position | None:
         """A cut of the writer's, or None when it has not come to it."""
         if number >= CUTS:
             return None
         data = os.pread(self._fd, 8, TABLE_AT + number * CUT.size)
-        return _place(data, self._name()) if len(data) == 8 and any(data) else None
+        return _position(data, self._name()) if len(data) == 8 and any(data) else None
 
     def _take(self) -> Region | None:
         if self._header is None:
@@ -237,7 +237,7 @@ class OutboxReader:
         self._skip, self.next_seq = 0, end.seq
         return region
 
-    def _pass_cuts(self) -> _Place | None:
+    def _pass_cuts(self) -> _Position | None:
         """The next cut behind `next_seq`. One may have been noted after all before it was read as a tail."""
         while (cut := self._read_cut(self._cut)) is not None and cut.seq <= self.next_seq:
             self._cut, self._cut_at, self._at = self._cut + 1, cut.at, cut.at
@@ -256,11 +256,11 @@ class OutboxReader:
         return self.folder / segment_name(seq0)
 
 
-def _place(data: bytes, path: Path) -> _Place:
+def _position(data: bytes, path: Path) -> _Position:
     if len(data) < 8:
         raise OutboxCorrupted(f"{path} is shorter than a segment's head; set it aside")
     word = int.from_bytes(data, "little")
-    return _Place(word >> SHIFT, word & OFFSETS)
+    return _Position(word >> SHIFT, word & OFFSETS)
 
 
 def _array32(n: int) -> bytes:

@@ -46,7 +46,7 @@ _SMALLEST_SEGMENT_BYTES = 4 * 2**20
 _ROOM_CHECK_S = 0.01
 """While steps are dropped, looking for room costs a listing of the folder: not at every step."""
 _WAIT_CHECK_MS = 1000
-"""A wake-up comes through the pipe; this bounds what a shipper killed between freeing and telling can cost."""
+"""A wake-up comes through the pipe; this bounds what a shipper killed between freeing and the wake-up can cost."""
 _WORD = WORD_AT // 8
 _TABLE = TABLE_AT // 8
 """Places in the segment seen as 64-bit words. One is stored by a single instruction, which `struct.pack_into` does not

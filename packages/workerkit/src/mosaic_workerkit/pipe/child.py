@@ -1,4 +1,4 @@
-"""Starts the program, hears it out, passes signals on, and learns how it ended."""
+"""Starts the program, reads its output, passes signals on, and learns how it ended."""
 
 import ctypes
 import fcntl
@@ -103,7 +103,7 @@ class Child:
             for stream, fd in ((process.stdout, 1), (process.stderr, 2)):
                 self._listen(stack, stream, fd)
             self._selector.register(self._pidfd, selectors.EVENT_READ)
-            self._hear()
+            self._read_output()
             self._read_rest()
             code = process.wait()
             is_left_open = bool(self._selector.get_map())
@@ -120,7 +120,7 @@ class Child:
         parent = os.getpid()
 
         def prepare() -> None:
-            # With this process killed nobody hears the program any more: it gets the polite signal.
+            # With this process killed nobody reads the program's output any more: it gets the polite signal.
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
             if os.getppid() != parent:
                 os._exit(127)
@@ -148,7 +148,7 @@ class Child:
         self._copies[source] = OutputCopy(fd)
         self._selector.register(source, selectors.EVENT_READ, STDOUT if fd == 1 else STDERR)
 
-    def _hear(self) -> None:
+    def _read_output(self) -> None:
         """Until the program has ended."""
         end = select.poll()
         end.register(self._pidfd, select.POLLIN)

@@ -11,7 +11,7 @@ _END_BYTES = 4096
 _ENDS = re.compile(rb"[\r\n]")
 
 
-class Line(NamedTuple):
+class OutputLine(NamedTuple):
     """One line without its end. If it is above the limit, only its beginning."""
 
     data: bytes
@@ -35,17 +35,18 @@ class LineSplitter:
         self._size = 0
         self._end = b""
 
-    def feed(self, chunk: bytes) -> list[Line]:
+    def feed(self, chunk: bytes) -> list[OutputLine]:
         """Whole lines that end in this chunk; empty ones are left out."""
         return [
-            Line(line, len(line)) if isinstance(line, bytes) else line for line in self.cut(chunk)
+            OutputLine(line, len(line)) if isinstance(line, bytes) else line
+            for line in self.cut(chunk)
         ]
 
-    def cut(self, chunk: bytes) -> list[bytes | Line]:
+    def cut(self, chunk: bytes) -> list[bytes | OutputLine]:
         """As `feed`, with plain bytes for a line that is whole: most are, and they need no more."""
         parts = _ENDS.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         rest = parts.pop()
-        lines: list[bytes | Line] = []
+        lines: list[bytes | OutputLine] = []
         # Only the first line has a beginning in an earlier chunk; the others are whole, and of allowed length.
         held = parts if len(chunk) > self._limit else parts[:1]
         for part in held:
@@ -55,13 +56,14 @@ class LineSplitter:
         self._hold(rest)
         return lines
 
-    def finish(self) -> list[Line]:
+    def finish(self) -> list[OutputLine]:
         """What stands there without an end: one line, or none."""
         return [
-            Line(line, len(line)) if isinstance(line, bytes) else line for line in self._take_held()
+            OutputLine(line, len(line)) if isinstance(line, bytes) else line
+            for line in self._take_held()
         ]
 
-    def _take_held(self) -> list[bytes | Line]:
+    def _take_held(self) -> list[bytes | OutputLine]:
         size, data, end = self._size, b"".join(self._parts), self._end
         self._parts, self._held, self._size, self._end = [], 0, 0, b""
         if not size:
@@ -70,7 +72,7 @@ class LineSplitter:
             return [data]
         ends = (data[:_END_BYTES], (data[-_END_BYTES:] + end)[-_END_BYTES:])
         is_object = data.lstrip().startswith(b"{")
-        return [Line(data[:SHOWN_BYTES], size, ends if is_object else (b"", b""))]
+        return [OutputLine(data[:SHOWN_BYTES], size, ends if is_object else (b"", b""))]
 
     def _hold(self, part: bytes) -> None:
         if not part:

@@ -49,7 +49,7 @@ def read_pairs(text: str, step_keys: tuple[str, ...]) -> dict[str, Any] | None:
         if _has_pairs(text, step_keys):
             raise LineRefused(
                 "pairs_unread",
-                f"the pairs of {text[:100]!r} stand in other text. Print key=value pairs alone, or a JSON object",
+                f"the pairs of {text[:100]!r} are inside other text. Print key=value pairs alone, or a JSON object",
             )
         fields = _fields(text, _end_of_prefix(text, _COLON), _COLON)
     return fields if fields and any(key in fields for key in step_keys) else None

@@ -125,11 +125,11 @@ class Program(UserModel):
         steps = self.total_steps(spec)
         if STEPS in self.placeholders and steps is None:
             raise ProgramRefused("say how many steps: --steps N (program.toml has no default)")
-        told = {SEED: spec.seed, STEPS: steps, ENVIRONMENT: spec.environment}
+        fields = {SEED: spec.seed, STEPS: steps, ENVIRONMENT: spec.environment}
         given = {
             name: self._placed(name, value, places) for name, value in self.values(spec).items()
         }
-        texts = {name: _word(value) for name, value in {**told, **places, **given}.items()}
+        texts = {name: _word(value) for name, value in {**fields, **places, **given}.items()}
         argv: list[str] = []
         for word in self.command:
             switch = self._switch(word, given)

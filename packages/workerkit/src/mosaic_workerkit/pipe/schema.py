@@ -13,11 +13,11 @@ LENGTH_KEYS = ("length", "episode_length", "episodic_length")
 _Count = Annotated[int, Field(ge=0, lt=INTEGER_LIMIT)]
 
 
-class _Line(BaseModel):
+class _LineModel(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class MetricLine(_Line):
+class MetricLine(_LineModel):
     """One scalar."""
 
     type: Literal["metric"]
@@ -27,7 +27,7 @@ class MetricLine(_Line):
     step: _Count | None = None
 
 
-class EpisodeStartLine(_Line):
+class EpisodeStartLine(_LineModel):
     """A reset; `reset` says how to rebuild it."""
 
     type: Literal["episode_start"]
@@ -39,7 +39,7 @@ class EpisodeStartLine(_Line):
     observation: Any = None
 
 
-class StepLine(_Line):
+class StepLine(_LineModel):
     """One environment step; kept at levels `replay` and `full`."""
 
     type: Literal["step"]
@@ -56,7 +56,7 @@ class StepLine(_Line):
     observation: Any = None
 
 
-class EpisodeLine(_Line):
+class EpisodeLine(_LineModel):
     """An episode's end."""
 
     type: Literal["episode"]
@@ -73,7 +73,7 @@ class EpisodeLine(_Line):
     global_step: _Count | None = None
 
 
-class LogLine(_Line):
+class LogLine(_LineModel):
     """A line worth keeping as an event; all lines are in the run's log anyway."""
 
     type: Literal["log"]
@@ -81,7 +81,7 @@ class LogLine(_Line):
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
-class CheckpointLine(_Line):
+class CheckpointLine(_LineModel):
     """A checkpoint that is complete on disk."""
 
     type: Literal["checkpoint"]
@@ -91,7 +91,7 @@ class CheckpointLine(_Line):
     reason: str = "periodic"
 
 
-class ArtifactLine(_Line):
+class ArtifactLine(_LineModel):
     """Another file or folder of the run."""
 
     type: Literal["artifact"]
@@ -99,7 +99,7 @@ class ArtifactLine(_Line):
     kind: str = "file"
 
 
-class ProgressLine(_Line):
+class ProgressLine(_LineModel):
     """How far the program is, for the bar; kept nowhere."""
 
     type: Literal["progress"]
@@ -107,7 +107,7 @@ class ProgressLine(_Line):
     total: _Count | None = None
 
 
-class ConfigLine(_Line):
+class ConfigLine(_LineModel):
     """What really runs; to be printed before every other event. Other keys are kept in the run's config."""
 
     type: Literal["config"]

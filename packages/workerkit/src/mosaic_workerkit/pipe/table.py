@@ -17,7 +17,7 @@ _SUB_INDENT = 4
 """Stable-Baselines3 indents the rows of a section so far; the section's name ends with a slash."""
 
 
-class Table:
+class PrintedTable:
     """The block whose rows come in at the moment."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from mosaic_workerkit.pipe import schema
 from mosaic_workerkit.pipe.episodes import Episodes
 from mosaic_workerkit.pipe.errors import LineRefused
 from mosaic_workerkit.pipe.flat import FlatLines
-from mosaic_workerkit.pipe.lines import Line
+from mosaic_workerkit.pipe.lines import OutputLine
 from mosaic_workerkit.pipe.reading import (
     Fields,
     HugeNumber,
@@ -28,11 +28,11 @@ from mosaic_workerkit.pipe.reading import (
     scan_objects,
     storable,
 )
-from mosaic_workerkit.pipe.table import Table
+from mosaic_workerkit.pipe.table import PrintedTable
 from mosaic_workerkit.pipe.typed import TypedLines
 from mosaic_workerkit.telemetry import Telemetry
 
-TOLD_EACH = 5
+REPORTED_EACH = 5
 """Refusals of one kind that are reported by an event of their own; the rest is counted."""
 LATE_CONFIG = "program.config"
 CONFIG_WAIT_S = 5.0
@@ -53,11 +53,11 @@ class Translator:
         self._telemetry = telemetry
         self._config = config
         self._has_begun = False
-        self._heard_at: float | None = None
+        self._first_output_at: float | None = None
         self._episodes = Episodes(telemetry)
         self._shown_step = 0
         self._flat = FlatLines(telemetry, self._episodes, self.refuse)
-        self._table = Table()
+        self._table = PrintedTable()
         self._typed = TypedLines(
             telemetry, self._episodes, lambda: self._config["spaces"], directory
         )
@@ -65,17 +65,20 @@ class Translator:
         """Lines that became events."""
         self.refused: Counter[str] = Counter()
 
-    def hear(self) -> None:
+    def note_output(self) -> None:
         """Note that the program has printed something, on stdout or stderr."""
-        if self._heard_at is None:
-            self._heard_at = time.monotonic()
+        if self._first_output_at is None:
+            self._first_output_at = time.monotonic()
 
     def tick(self) -> None:
         """Write the config of a program that prints, and had its time to print its own.
 
         Of a program that has printed nothing no event is written, for its first event says that it has started.
         """
-        if self._heard_at is not None and time.monotonic() - self._heard_at > CONFIG_WAIT_S:
+        if (
+            self._first_output_at is not None
+            and time.monotonic() - self._first_output_at > CONFIG_WAIT_S
+        ):
             self.begin()
 
     def begin(self) -> None:
@@ -86,25 +89,25 @@ class Translator:
             self._telemetry.lifecycle("training")
             self._telemetry.progress(0, self._config.get("total_steps"))
 
-    def take_all(self, lines: Iterable[bytes | Line]) -> None:
+    def take_all(self, lines: Iterable[bytes | OutputLine]) -> None:
         """Read the lines of one chunk; bytes are a whole line."""
         for line in lines:
             if not isinstance(line, bytes):
                 self.take(line)
             elif self._table.is_open:
-                self.take(Line(line, len(line)))
+                self.take(OutputLine(line, len(line)))
             elif line.startswith(b"{"):
                 if self._has_begun:
                     self._take_object(line)
                 else:
-                    self.take(Line(line, len(line)))
+                    self.take(OutputLine(line, len(line)))
             elif line.startswith(b"global_step=") or (b"step" in line and may_be_pairs(line)):
                 if self._has_begun and self._flat.take_pairs(line):
                     self.events_read += 1
                 else:
-                    self.take(Line(line, len(line)))
+                    self.take(OutputLine(line, len(line)))
             elif line.startswith(_READ):
-                self.take(Line(line, len(line)))
+                self.take(OutputLine(line, len(line)))
         self._show_progress()
 
     def _take_object(self, line: bytes) -> None:
@@ -122,7 +125,7 @@ class Translator:
         else:
             self._take_objects(*scan_objects(plain_text(line)), line)
 
-    def take(self, line: Line) -> None:
+    def take(self, line: OutputLine) -> None:
         """Read one line of any form."""
         if line.is_whole:
             self._take_text(line)
@@ -135,7 +138,7 @@ class Translator:
             line,
         )
 
-    def _take_text(self, line: Line) -> None:
+    def _take_text(self, line: OutputLine) -> None:
         text = plain_text(line.data)
         if text.startswith(b"|") and self._table.take(text.decode(errors="replace")):
             return
@@ -143,7 +146,7 @@ class Translator:
         self._take_objects(*read_objects(text), line)
 
     def _take_objects(
-        self, objects: list[Fields], error: LineRefused | None, line: Line | bytes
+        self, objects: list[Fields], error: LineRefused | None, line: OutputLine | bytes
     ) -> None:
         for fields in objects:
             self._guard(self._translate, fields, line)
@@ -157,7 +160,9 @@ class Translator:
         if fields is not None:
             self._guard(self._translate, fields, None)
 
-    def _guard(self, record: Callable[[Any], None], what: Any, line: Line | bytes | None) -> None:
+    def _guard(
+        self, record: Callable[[Any], None], what: Any, line: OutputLine | bytes | None
+    ) -> None:
         """Record what a line says; a part that cannot be kept costs no more than itself."""
         try:
             record(what)
@@ -171,11 +176,11 @@ class Translator:
         except (ContractViolation, TypeError, ValueError, OverflowError, OSError) as error:
             self.refuse("event_invalid", str(error), line)
 
-    def refuse(self, reason: str, message: str, line: Line | bytes | None = None) -> None:
+    def refuse(self, reason: str, message: str, line: OutputLine | bytes | None = None) -> None:
         """Count something that is not kept; the first few of a kind are reported one by one."""
         self.begin()
         self.refused[reason] += 1
-        if self.refused[reason] > TOLD_EACH:
+        if self.refused[reason] > REPORTED_EACH:
             return
         data: Fields = {"reason": reason, "count": self.refused[reason]}
         if line is not None:
@@ -189,7 +194,7 @@ class Translator:
         self._end_table()
         self.begin()
         self._show_progress()
-        if any(count > TOLD_EACH for count in self.refused.values()):
+        if any(count > REPORTED_EACH for count in self.refused.values()):
             total = sum(self.refused.values())
             self._telemetry.log(
                 "warning", f"{total} lines were not kept as events", {"refused": dict(self.refused)}
@@ -209,7 +214,7 @@ class Translator:
         counts = ", ".join(f"{count} {reason}" for reason, count in self.refused.most_common(6))
         self._telemetry.note(
             "refused",
-            f"Of the program's output something was not kept as events ({counts}); "
+            f"Some output of the program was not kept as events ({counts}); "
             "its log events of level warning say what and why.",
             kept=True,
         )

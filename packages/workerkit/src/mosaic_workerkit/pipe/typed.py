@@ -143,12 +143,14 @@ class TypedLines:
         try:
             return encode_value(space, value)
         except LookupError as error:  # a part that the space or the value should have
-            raise ContractViolation(f"{which} does not fit the space of the config line: {error!r}") from error
+            raise ContractViolation(
+                f"{which} does not fit the space of the config line: {error!r}"
+            ) from error
 
     @staticmethod
-    def _hash(told: str | None, seen: Any, reward: float, flags: int) -> bytes:
-        if told is not None:
-            return bytes.fromhex(told)
+    def _hash(given: str | None, seen: Any, reward: float, flags: int) -> bytes:
+        if given is not None:
+            return bytes.fromhex(given)
         return step_hash(b"" if seen is None else seen, reward, flags)
 
     def _keep_extra(self, line: Any) -> None:

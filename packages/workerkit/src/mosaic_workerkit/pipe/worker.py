@@ -96,7 +96,7 @@ class PipeWorker:
         return CheckReport(ok=True, findings=findings, plan=plan)
 
     def train(self, context: TrainContext) -> None:
-        """Run the program to its end and tell what it printed.
+        """Run the program to its end and record what it printed.
 
         Raises:
             ProgramRefused: the spec is one that `check` calls blocking.
@@ -192,7 +192,7 @@ def run_program(
     files_due = 0.0
 
     def on_chunk(stream: str, chunk: bytes) -> None:
-        translator.hear()
+        translator.note_output()
         if stream == STDOUT:
             translator.take_all(splitter.cut(chunk))
 
@@ -214,11 +214,11 @@ def run_program(
         context.telemetry.lifecycle("error", {"message": str(error)})
         sys.exit(error.exit_code)
     translator.take_all(splitter.finish())
-    _tell_end(context, translator, ending)
+    _record_end(context, translator, ending)
     return ending
 
 
-def _tell_end(context: TrainContext, translator: Translator, ending: Ending) -> None:
+def _record_end(context: TrainContext, translator: Translator, ending: Ending) -> None:
     if ending.is_left_open:
         translator.refuse(
             "output_left_open",
@@ -228,7 +228,7 @@ def _tell_end(context: TrainContext, translator: Translator, ending: Ending) -> 
     if ending.lost_bytes:
         translator.refuse(
             "output_lost",
-            f"{ending.lost_bytes} bytes of output reached no log: the disk is full, or whoever read it was too slow",
+            f"{ending.lost_bytes} bytes of output reached no log: the disk is full, or its reader was too slow",
         )
     translator.finish()
     data = {"message": f"the program {ending.words}", "exit_code": ending.code}

@@ -23,10 +23,10 @@ def documentation_of(script: Script) -> str:
     source = script.source()
     head = source.read_text("utf-8").splitlines()[:_HEAD_LINES]
     found = _LINK.search("\n".join(head))
-    told = f"Runs `{source.name}` of the installed `cleanrl`, unmodified"
+    source_note = f"Runs `{source.name}` of the installed `cleanrl`, unmodified"
     if found is not None:
-        told += f"; its authors' page, with results: [docs.cleanrl.dev]({found.group()})"
-    return f"{words}\n\n{told}.\n"
+        source_note += f"; its authors' page, with results: [docs.cleanrl.dev]({found.group()})"
+    return f"{words}\n\n{source_note}.\n"
 
 
 def _page(name: str) -> Traversable:

@@ -29,7 +29,7 @@ _NAME = re.compile(r"(?:ALE/)?([A-Za-z]+?)(?:-ram)?(?:Deterministic|NoFrameskip)
 
 @lru_cache(maxsize=1)
 def register_games() -> None:
-    """Have gymnasium know the games: ale-py registers them itself; without it their names stand for them."""
+    """Have gymnasium know the games: ale-py registers them itself; without it their names are registered."""
     try:
         import ale_py  # registers them
     except ImportError:

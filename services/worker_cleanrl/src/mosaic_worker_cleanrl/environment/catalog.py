@@ -7,9 +7,9 @@ from gymnasium.envs.registration import EnvSpec
 from mosaic_contracts.worker import Environment
 from mosaic_worker_cleanrl.algorithm import algorithms_for
 from mosaic_worker_cleanrl.environment.atari import is_atari
-from mosaic_worker_cleanrl.environment.bundle import (
-    Bundle,
-    bundle_of,
+from mosaic_worker_cleanrl.environment.extras import (
+    PackageExtra,
+    extra_of,
     is_offered,
     known_environments,
 )
@@ -26,8 +26,8 @@ def list_environments() -> list[Environment]:
     for name, spec in known_environments().items():
         if not is_offered(spec):
             continue
-        bundle = bundle_of(spec)
-        facts = _probed(name) if bundle is None else _bundled(spec, bundle)
+        extra = extra_of(spec)
+        facts = _probed(name) if extra is None else _from_extra(spec, extra)
         algorithms = algorithms_for(
             facts["action_space"], facts["observation_space"], facts.pop("form")
         )
@@ -51,14 +51,14 @@ def _probed(name: str) -> dict[str, Any]:
     }
 
 
-def _bundled(spec: EnvSpec, bundle: Bundle) -> dict[str, Any]:
-    form = "picture" if spec.id in bundle.pictures else "vector"
+def _from_extra(spec: EnvSpec, extra: PackageExtra) -> dict[str, Any]:
+    form = "picture" if spec.id in extra.pictures else "vector"
     is_game = is_atari(spec)
     return {
-        "action_space": "discrete" if is_game or spec.id in bundle.discrete else "box",
+        "action_space": "discrete" if is_game or spec.id in extra.discrete else "box",
         "observation_space": "box",
         "form": "atari" if is_game else form,
         "max_steps": spec.max_episode_steps,
         "render": True,
-        "bundle": bundle.name,
+        "bundle": extra.name,
     }

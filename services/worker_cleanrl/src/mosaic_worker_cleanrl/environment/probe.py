@@ -10,9 +10,9 @@ import gymnasium
 
 from mosaic_contracts.terminal import strip_controls
 from mosaic_worker_cleanrl.environment import atari
-from mosaic_worker_cleanrl.environment.bundle import bundle_of, is_offered, known_environments
+from mosaic_worker_cleanrl.environment.extras import extra_of, is_offered, known_environments
 from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
-from mosaic_worker_cleanrl.errors import BundleMissing, EnvironmentUnusable
+from mosaic_worker_cleanrl.errors import EnvironmentUnusable, ExtraMissing
 
 _KINDS = {
     "Discrete": "discrete",
@@ -25,7 +25,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Probe:
+class EnvironmentProbe:
     """What one environment turned out to be when it was made once."""
 
     id: str
@@ -49,7 +49,7 @@ class Probe:
     @property
     def form(self) -> str:
         """What an observation is when it reaches the script: `vector` (a discrete or composite one has been made one
-        by then), `atari` (a game's coloured frame), or `picture`, which stands for all others."""
+        by then), `atari` (a game's coloured frame), or `picture`: all others."""
         space = self.observation_space
         shape = space.shape or ()
         if wrappers_for(space) or (isinstance(space, gymnasium.spaces.Box) and len(shape) == 1):
@@ -64,21 +64,21 @@ def space_kind(space: gymnasium.Space[Any]) -> str:
     return next((_KINDS[name] for name in names if name in _KINDS), "other")
 
 
-def probe_environment(name: str) -> Probe:
+def probe_environment(name: str) -> EnvironmentProbe:
     """Make the environment once and close it again.
 
     Random streams of a script are not touched: the script seeds them after this, and an environment has its own.
 
     Raises:
         EnvironmentUnusable: unknown, of a version that is gone, or its packages are missing.
-        BundleMissing: its packages are in a bundle that is not installed.
+        ExtraMissing: its packages are in a bundle that is not installed.
     """
     known = known_environments()
     if name not in known:
         raise _unregistered(name)
-    bundle = bundle_of(known[name])
-    if bundle is not None and not bundle.is_installed:
-        raise BundleMissing(name, bundle.title, bundle.install_command)
+    extra = extra_of(known[name])
+    if extra is not None and not extra.is_installed:
+        raise ExtraMissing(name, extra.title, extra.install_command)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -87,7 +87,7 @@ def probe_environment(name: str) -> Probe:
         raise _unmade(name, error) from error
     try:
         spec = env.spec
-        return Probe(
+        return EnvironmentProbe(
             name,
             env.action_space,
             env.observation_space,

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from mosaic_contracts.interpreter import python_module
-from mosaic_worker_cleanrl.environment.bundle import known_environments
+from mosaic_worker_cleanrl.environment.extras import known_environments
 
 MUJOCO_GL = "MUJOCO_GL"
 """Environment variable that names the OpenGL for MuJoCo."""
@@ -86,7 +86,9 @@ def _draw(environment: str) -> NoReturn:
     )  # some versions of OpenGL fail when they are taken down, which says nothing of their pictures
 
 
-def _tell(kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+def _report_error(
+    kind: type[BaseException], error: BaseException, _trace: TracebackType | None
+) -> None:
     """One line, and out: what fails while OpenGL is taken down would hide it."""
     sys.stderr.write(f"\n{kind.__name__}: {error}\n".replace("`", ""))
     sys.stderr.flush()
@@ -94,5 +96,5 @@ def _tell(kind: type[BaseException], error: BaseException, _trace: TracebackType
 
 
 if __name__ == "__main__":
-    sys.excepthook = _tell
+    sys.excepthook = _report_error
     _draw(sys.argv[1])

@@ -1,1 +1,1 @@
-"""Runs a script as it is, with ears where gymnasium and TensorBoard are called."""
+"""Runs a script as it is, with hooks where gymnasium and TensorBoard are called."""

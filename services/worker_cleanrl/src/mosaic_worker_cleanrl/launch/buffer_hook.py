@@ -17,7 +17,7 @@ def buffer_hook() -> Iterator[None]:
         HookNotInstalled: the buffer is not as expected.
     """
 
-    def hear_init(original: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_init(original: Callable[..., Any]) -> Callable[..., Any]:
         def init(buffer: Any, *args: Any, **kwargs: Any) -> None:
             if kwargs.get("optimize_memory_usage"):
                 kwargs["handle_timeout_termination"] = False
@@ -25,5 +25,5 @@ def buffer_hook() -> Iterator[None]:
 
         return init
 
-    with replaced(ReplayBuffer, "__init__", hear_init):
+    with replaced(ReplayBuffer, "__init__", wrap_init):
         yield

@@ -31,7 +31,7 @@ def collect_state(
 ) -> dict[str, Any]:
     """Return the state of the script's networks, optimizers, tensors and counters.
 
-    Networks that two names stand for are kept once, under the first.
+    Networks that have two names are kept once, under the first.
     """
     networks = dict(_named(variables, torch.nn.Module))
     optimizers = dict(_named(variables, torch.optim.Optimizer))

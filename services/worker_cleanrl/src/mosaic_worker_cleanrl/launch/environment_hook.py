@@ -1,4 +1,4 @@
-"""Ears at gymnasium: every environment that is made, every reset and step of a vector environment."""
+"""Hooks in gymnasium: every environment that is made, every reset and step of a vector environment."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,7 +10,7 @@ from mosaic_worker_cleanrl.environment.wrapping import wrapped
 from mosaic_worker_cleanrl.errors import HookSilent
 from mosaic_worker_cleanrl.launch.patch import replaced
 from mosaic_worker_cleanrl.launch.recording import recorded
-from mosaic_worker_cleanrl.launch.session import Session
+from mosaic_worker_cleanrl.launch.session import ScriptSession
 from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_workerkit.spaces import space_of
 
@@ -18,8 +18,8 @@ _Function = Callable[..., Any]
 
 
 @contextmanager
-def environment_hooks(session: Session) -> Iterator[None]:
-    """Listen at gymnasium while the block runs.
+def environment_hooks(session: ScriptSession) -> Iterator[None]:
+    """Hook into gymnasium while the block runs.
 
     Raises:
         HookNotInstalled: gymnasium is not as expected.
@@ -27,7 +27,7 @@ def environment_hooks(session: Session) -> Iterator[None]:
 
     has_video = bool(session.plan.arguments.get(CAPTURE))
 
-    def hear_make(original: _Function) -> _Function:
+    def wrap_make(original: _Function) -> _Function:
         def make(*args: Any, **kwargs: Any) -> Any:
             if (
                 has_video
@@ -43,14 +43,14 @@ def environment_hooks(session: Session) -> Iterator[None]:
 
         return make
 
-    def hear_reset(original: _Function) -> _Function:
+    def wrap_reset(original: _Function) -> _Function:
         def reset(envs: Any, *args: Any, **kwargs: Any) -> Any:
             session.before_reset(envs)
             return original(envs, *args, **kwargs)
 
         return reset
 
-    def hear_step(original: _Function) -> _Function:
+    def wrap_step(original: _Function) -> _Function:
         before_step, batch = session.before_step, session.batch
 
         def step(envs: Any, actions: Any) -> Any:
@@ -66,23 +66,23 @@ def environment_hooks(session: Session) -> Iterator[None]:
 
     vector = gymnasium.vector.SyncVectorEnv
     with ExitStack() as stack:
-        stack.enter_context(replaced(gymnasium, "make", hear_make))
-        stack.enter_context(replaced(vector, "reset", hear_reset))
-        stack.enter_context(replaced(vector, "step", hear_step))
+        stack.enter_context(replaced(gymnasium, "make", wrap_make))
+        stack.enter_context(replaced(vector, "reset", wrap_reset))
+        stack.enter_context(replaced(vector, "step", wrap_step))
         yield
 
 
-def _compare_spaces(env: gymnasium.Env[Any, Any], session: Session) -> None:
+def _compare_spaces(env: gymnasium.Env[Any, Any], session: ScriptSession) -> None:
     """Compare spaces: those in the config event, sent before the script made its environment, must be the script's."""
     probe = session.plan.probe
     if probe is None:
         return
-    for told, real in (
+    for planned, real in (
         (probe.observation_space, env.observation_space),
         (probe.action_space, env.action_space),
     ):
-        if space_of(told) != space_of(real):
+        if space_of(planned) != space_of(real):
             raise HookSilent(
-                f"The script made an environment with space {real}, the run's config says {told}. "
-                "Its recording could not be read; this script needs its own way of telling the config"
+                f"The script made an environment with space {real}, the run's config says {planned}. "
+                "Its recording could not be read; this script needs its own way of recording the config"
             )

@@ -1,4 +1,4 @@
-"""Replace an attribute for as long as a script runs. What is not there cannot be listened to, and that is an error."""
+"""Replace an attribute for as long as a script runs. A missing attribute is an error."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -10,8 +10,8 @@ import gymnasium
 import numpy as np
 
 from mosaic_worker_cleanrl.environment.atari import is_atari, snapshot
-from mosaic_worker_cleanrl.environment.bundle import is_chained
-from mosaic_worker_cleanrl.launch.session import Session
+from mosaic_worker_cleanrl.environment.extras import is_chained
+from mosaic_worker_cleanrl.launch.session import ScriptSession
 from mosaic_workerkit.spaces import encode_value, space_of
 from mosaic_workerkit.stephash import step_hash
 
@@ -19,7 +19,9 @@ _Result = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 _Step = Callable[[Any], _Result]
 
 
-def recorded(env: gymnasium.Env[Any, Any], index: int, session: Session) -> gymnasium.Env[Any, Any]:
+def recorded(
+    env: gymnasium.Env[Any, Any], index: int, session: ScriptSession
+) -> gymnasium.Env[Any, Any]:
     """Wrap an environment with the recording wrapper that the run's recording level asks for, if any."""
     record = session.spec.record
     if record.has_steps:
@@ -46,7 +48,7 @@ class EpisodeCounter:
         "total",
     )
 
-    def __init__(self, inner: _Step, index: int, session: Session) -> None:
+    def __init__(self, inner: _Step, index: int, session: ScriptSession) -> None:
         self._inner = inner
         self._index = index
         self._session = session
@@ -104,7 +106,7 @@ class StepRecorder(EpisodeCounter):
         "_step",
     )
 
-    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: Session) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: ScriptSession) -> None:
         super().__init__(env.step, index, session)
         self._has_observations = session.spec.record.has_observations
         self._action_form = space_of(env.action_space)
@@ -155,7 +157,7 @@ class StepRecorder(EpisodeCounter):
 class CountedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Reports how each episode ended. Changes nothing and draws nothing."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: Session) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: ScriptSession) -> None:
         super().__init__(env)
         self.counter = EpisodeCounter(env.step, index, session)
         self.step = self.counter.step  # type: ignore[method-assign] # see EpisodeCounter
@@ -173,7 +175,7 @@ class CountedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Reports also every reset with how to rebuild it, and every step."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: Session) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: ScriptSession) -> None:
         super().__init__(env)
         self._index = index
         self._telemetry = session.telemetry

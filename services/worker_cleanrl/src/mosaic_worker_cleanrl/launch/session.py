@@ -8,7 +8,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.launch.batch import StepBatch
 from mosaic_worker_cleanrl.launch.checkpoint import collect_state, has_networks, save_state
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
-from mosaic_worker_cleanrl.plan import Plan
+from mosaic_worker_cleanrl.plan import ScriptPlan
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.telemetry import NO_EPISODE, Telemetry
 
@@ -19,13 +19,13 @@ _MOST_PATIENCE_STEPS = 50_000
 """After so many steps a person should know, also where episodes may be longer."""
 
 
-class Session:
+class ScriptSession:
     """Shared by the hooks. Everything happens in the script's own thread."""
 
     def __init__(
         self,
         spec: RunSpec,
-        plan: Plan,
+        plan: ScriptPlan,
         telemetry: Telemetry,
         stop: StopFlag,
         variables: Mapping[str, Any],

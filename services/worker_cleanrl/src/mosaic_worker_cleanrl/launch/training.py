@@ -1,4 +1,4 @@
-"""`train`: tell the config, listen, run the script, save, and say how it ended."""
+"""`train`: record the config, install the hooks, run the script, save, and record how it ended."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ from mosaic_worker_cleanrl.launch.script import LoadedScript
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.packages import installed_packages
-from mosaic_worker_cleanrl.plan import Plan, make_plan
+from mosaic_worker_cleanrl.plan import ScriptPlan, make_plan
 from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
@@ -29,12 +29,12 @@ def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
 
     Raises:
         RunRefused: the spec is one that `check` calls blocking.
-        HookNotInstalled: the installed packages cannot be listened to.
-        HookSilent: the script ended and nothing was heard of it.
+        HookNotInstalled: the installed packages are not as expected.
+        HookSilent: the script ended and a hook was never called.
         BaseException: whatever the script raised; a log event reports it first.
     """
     spec: RunSpec = telemetry.spec
-    with _ErrorTold(telemetry), chdir(telemetry.run_dir):
+    with _ErrorReport(telemetry), chdir(telemetry.run_dir):
         plan = make_plan(spec)
         if plan.is_blocked or plan.script is None:
             raise RunRefused(f"{plan.refusal} `check` says the same before a run is started.")
@@ -49,7 +49,7 @@ def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
 
 def _run_script(
     spec: RunSpec,
-    plan: Plan,
+    plan: ScriptPlan,
     script: Script,
     telemetry: Telemetry,
     stop: StopFlag,
@@ -59,14 +59,14 @@ def _run_script(
     import torch
 
     from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
-    from mosaic_worker_cleanrl.launch.session import Session
+    from mosaic_worker_cleanrl.launch.session import ScriptSession
     from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks
 
     torch.set_num_threads(spec.cpus)
     if plan.gl is not None:
         os.environ[MUJOCO_GL] = plan.gl
     loaded = LoadedScript(script.module)
-    session = Session(spec, plan, telemetry, stop, loaded.variables)
+    session = ScriptSession(spec, plan, telemetry, stop, loaded.variables)
     session.safe_point()
     with ExitStack() as stack:
         if script.imports("gym"):
@@ -83,7 +83,9 @@ def _run_script(
             stack.enter_context(buffer_hook())
         stack.enter_context(writer_hooks(session, folder))
         _execute(loaded, plan.argv)
-    _require_heard(script, session.writers_made, session.environments_made, session.global_step)
+    _require_hooks_called(
+        script, session.writers_made, session.environments_made, session.global_step
+    )
     if not session.save("final"):
         raise HookSilent(
             f"{script.module} ended and holds no network in its variables: there is nothing to save"
@@ -98,7 +100,7 @@ def _execute(loaded: LoadedScript, argv: list[str]) -> None:
             raise
 
 
-def _require_heard(script: Script, writers: int, environments: int, steps: int) -> None:
+def _require_hooks_called(script: Script, writers: int, environments: int, steps: int) -> None:
     silent = [
         what
         for what, count in (
@@ -111,7 +113,7 @@ def _require_heard(script: Script, writers: int, environments: int, steps: int) 
     if silent:
         raise HookSilent(
             f"{script.module} ended, but {', '.join(silent)}: nothing of that was recorded. "
-            "The script does it in a way that this worker does not listen to"
+            "The script does it in a way that this worker has no hook for"
         )
 
 
@@ -120,7 +122,7 @@ def _tensorboard_folder(spec: RunSpec) -> Path:
     return Path("tensorboard") / name
 
 
-def _config(spec: RunSpec, plan: Plan, tensorboard: Path | None) -> dict[str, Any]:
+def _config(spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None) -> dict[str, Any]:
     if plan.probe is None or plan.script is None:
         raise RunRefused("The plan is not complete")
     return {
@@ -146,7 +148,7 @@ def _config(spec: RunSpec, plan: Plan, tensorboard: Path | None) -> dict[str, An
     }
 
 
-class _ErrorTold:
+class _ErrorReport:
     """Reports an error with its traceback and lets it propagate; a polite stop ends here."""
 
     def __init__(self, telemetry: Telemetry) -> None:
@@ -163,7 +165,9 @@ class _ErrorTold:
     ) -> bool:
         if isinstance(error, GracefulStop):
             return True
-        has_config = self._telemetry.next_seq > 1  # before it nothing but a lifecycle may be told
+        has_config = (
+            self._telemetry.next_seq > 1
+        )  # before it nothing but a lifecycle may be recorded
         if error is not None and has_config and not isinstance(error, StopForced):
             lines = "".join(traceback.format_exception(kind, error, trace))
             self._telemetry.log("error", f"{type(error).__name__}: {error}", {"traceback": lines})

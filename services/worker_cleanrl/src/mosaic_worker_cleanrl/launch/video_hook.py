@@ -8,28 +8,28 @@ from typing import Any
 from gymnasium.wrappers.record_video import RecordVideo
 
 from mosaic_worker_cleanrl.launch.patch import replaced
-from mosaic_worker_cleanrl.launch.session import Session
+from mosaic_worker_cleanrl.launch.session import ScriptSession
 
 KIND = "video"
 
 
 @contextmanager
-def video_hooks(session: Session) -> Iterator[None]:
-    """Listen at gymnasium's video wrapper while the block runs; at its end close what is still open.
+def video_hooks(session: ScriptSession) -> Iterator[None]:
+    """Hook into gymnasium's video wrapper while the block runs; at its end close what is still open.
 
     Raises:
         HookNotInstalled: gymnasium is not as expected.
     """
     open_now: dict[int, Any] = {}
 
-    def hear_start(original: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_start(original: Callable[..., Any]) -> Callable[..., Any]:
         def start(wrapper: Any) -> None:
             original(wrapper)
             open_now[id(wrapper)] = wrapper
 
         return start
 
-    def hear_close(original: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_close(original: Callable[..., Any]) -> Callable[..., Any]:
         def close(wrapper: Any) -> None:
             was_open = open_now.pop(id(wrapper), None) is not None
             original(wrapper)
@@ -39,8 +39,8 @@ def video_hooks(session: Session) -> Iterator[None]:
         return close
 
     with (
-        replaced(RecordVideo, "start_video_recorder", hear_start),
-        replaced(RecordVideo, "close_video_recorder", hear_close),
+        replaced(RecordVideo, "start_video_recorder", wrap_start),
+        replaced(RecordVideo, "close_video_recorder", wrap_close),
     ):
         try:
             yield
@@ -49,7 +49,7 @@ def video_hooks(session: Session) -> Iterator[None]:
                 wrapper.close_video_recorder()
 
 
-def _announce(wrapper: Any, session: Session) -> None:
+def _announce(wrapper: Any, session: ScriptSession) -> None:
     recorder = wrapper.video_recorder
     path = Path(recorder.path)
     if path.is_file():  # a recorder that never got a picture writes none

@@ -1,4 +1,4 @@
-"""Ears at TensorBoard's writer: where it writes, every scalar, every text."""
+"""Hooks in TensorBoard's writer: where it writes, every scalar, every text."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -8,7 +8,7 @@ from typing import Any
 from torch.utils.tensorboard import SummaryWriter
 
 from mosaic_worker_cleanrl.launch.patch import replaced
-from mosaic_worker_cleanrl.launch.session import Session
+from mosaic_worker_cleanrl.launch.session import ScriptSession
 
 _Function = Callable[..., Any]
 _RETURN = "charts/episodic_return"
@@ -16,7 +16,7 @@ _RETURN = "charts/episodic_return"
 
 
 @contextmanager
-def writer_hooks(session: Session, folder: Path | None) -> Iterator[None]:
+def writer_hooks(session: ScriptSession, folder: Path | None) -> Iterator[None]:
     """Send the writer's files to `folder` and its scalars to telemetry while the block runs; None: it writes none.
 
     The script would choose a folder by environment, seed and second, which two runs can share; a run's own folder
@@ -26,7 +26,7 @@ def writer_hooks(session: Session, folder: Path | None) -> Iterator[None]:
         HookNotInstalled: the writer is not as expected.
     """
 
-    def hear_init(original: _Function) -> _Function:
+    def wrap_init(original: _Function) -> _Function:
         def init(
             writer: SummaryWriter, log_dir: str | None = None, *args: Any, **kwargs: Any
         ) -> None:
@@ -44,8 +44,8 @@ def writer_hooks(session: Session, folder: Path | None) -> Iterator[None]:
 
         return init
 
-    def hear_scalar(original: _Function) -> _Function:
-        tell = session.telemetry.metric
+    def wrap_scalar(original: _Function) -> _Function:
+        record_metric = session.telemetry.metric
 
         def add_scalar(
             writer: SummaryWriter,
@@ -57,7 +57,7 @@ def writer_hooks(session: Session, folder: Path | None) -> Iterator[None]:
         ) -> None:
             # One-element arrays and tensors are what the scripts pass; item() takes both.
             value = scalar_value.item() if hasattr(scalar_value, "item") else scalar_value
-            tell(tag, global_step, value)
+            record_metric(tag, global_step, value)
             if tag == _RETURN:  # at level `metrics` nothing else says that an episode has ended
                 session.episode_ended()
             if folder is not None:
@@ -66,7 +66,7 @@ def writer_hooks(session: Session, folder: Path | None) -> Iterator[None]:
 
         return add_scalar
 
-    def hear_text(original: _Function) -> _Function:
+    def wrap_text(original: _Function) -> _Function:
         def add_text(
             writer: SummaryWriter, tag: str, text_string: str, *args: Any, **kwargs: Any
         ) -> None:
@@ -77,9 +77,9 @@ def writer_hooks(session: Session, folder: Path | None) -> Iterator[None]:
         return add_text
 
     with ExitStack() as stack:
-        stack.enter_context(replaced(SummaryWriter, "__init__", hear_init))
-        stack.enter_context(replaced(SummaryWriter, "add_scalar", hear_scalar))
-        stack.enter_context(replaced(SummaryWriter, "add_text", hear_text))
+        stack.enter_context(replaced(SummaryWriter, "__init__", wrap_init))
+        stack.enter_context(replaced(SummaryWriter, "add_scalar", wrap_scalar))
+        stack.enter_context(replaced(SummaryWriter, "add_text", wrap_text))
         if folder is None:
             stack.enter_context(replaced(SummaryWriter, "_get_file_writer", _without_file))
         yield
@@ -91,7 +91,7 @@ def _without_file(_original: _Function) -> _Function:
 
 
 class _NoFile:
-    """In the place of TensorBoard's file writer: what a script draws besides scalars and texts goes nowhere, too."""
+    """Takes the place of TensorBoard's file writer: what a script draws besides scalars and texts goes nowhere, too."""
 
     def add_summary(self, *_: Any) -> None:
         """Write nothing."""

@@ -7,7 +7,7 @@ from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.description import ENVIRONMENT, SEED, STEPS
 from mosaic_worker_cleanrl.errors import ArgumentsRefused
-from mosaic_worker_cleanrl.plan.draft import Plan
+from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD, parameter_schema
 from mosaic_worker_cleanrl.schema.extraction import read_arguments
 from mosaic_worker_cleanrl.schema.value import ParameterValue, ValueRefused, accepted_value
@@ -24,7 +24,7 @@ _REFUSED_SWITCHES = {
 }
 
 
-def given_parameters(spec: RunSpec, plan: Plan) -> dict[str, ParameterValue]:
+def given_parameters(spec: RunSpec, plan: ScriptPlan) -> dict[str, ParameterValue]:
     """Return the parameters that a person set and that are right; `learning-rate` is `learning_rate`."""
     if plan.path is None:
         return {}
@@ -55,7 +55,7 @@ def given_parameters(spec: RunSpec, plan: Plan) -> dict[str, ParameterValue]:
     return given
 
 
-def _check_meaning(spec: RunSpec, given: dict[str, ParameterValue], plan: Plan) -> None:
+def _check_meaning(spec: RunSpec, given: dict[str, ParameterValue], plan: ScriptPlan) -> None:
     for name, why in _REFUSED_SWITCHES.items():
         if given.get(name) is True:
             plan.block(f"parameters.{name}", why, ProblemCode.PARAMETER_INVALID)
@@ -71,7 +71,7 @@ def _check_meaning(spec: RunSpec, given: dict[str, ParameterValue], plan: Plan) 
         )
 
 
-def fill_arguments(spec: RunSpec, given: dict[str, ParameterValue], plan: Plan) -> None:
+def fill_arguments(spec: RunSpec, given: dict[str, ParameterValue], plan: ScriptPlan) -> None:
     """Write the command line and have the script's own parser read it."""
     if plan.path is None:
         return
@@ -98,7 +98,7 @@ def _command_line(chosen: dict[str, ParameterValue], flags: dict[str, str]) -> I
             yield f"{flags[name]}={value}"
 
 
-def _check_together(plan: Plan) -> None:
+def _check_together(plan: ScriptPlan) -> None:
     """Values that are right alone and wrong together: the script would fail at them in the middle of its training."""
     arguments = plan.arguments
     size = arguments.get("minibatch_size")

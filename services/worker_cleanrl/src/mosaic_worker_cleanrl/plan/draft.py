@@ -7,12 +7,12 @@ from typing import Any
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.worker import Finding
 from mosaic_worker_cleanrl.algorithm import Script
-from mosaic_worker_cleanrl.environment.probe import Probe
+from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe
 from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
 
 
 @dataclass
-class Plan:
+class ScriptPlan:
     """What would run: which script with which command line. Complete only while no finding is blocking."""
 
     script: Script | None = None
@@ -20,7 +20,7 @@ class Plan:
     argv: list[str] = field(default_factory=list)
     arguments: dict[str, Any] = field(default_factory=dict)
     """Every argument of the script with its value, derived ones included."""
-    probe: Probe | None = None
+    probe: EnvironmentProbe | None = None
     gl: str | None = None
     """OpenGL by which videos are made, as MUJOCO_GL has it; None: no video, or none is needed."""
     asked_steps: int = 0

@@ -6,7 +6,7 @@ from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.algorithm import Script
 from mosaic_worker_cleanrl.description import STEPS
-from mosaic_worker_cleanrl.plan.draft import Plan
+from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 
 DEFAULT_CHECKPOINTS = 10
 """Checkpoints in a run whose spec does not say how often, the final one included."""
@@ -14,7 +14,7 @@ _REPORT_EVERY = 100
 """Steps between two reports of an off-policy script's losses; written in the scripts, no argument of theirs."""
 
 
-def measure_length(spec: RunSpec, script: Script, plan: Plan) -> None:
+def measure_length(spec: RunSpec, script: Script, plan: ScriptPlan) -> None:
     """Work out how many steps the script will take of those asked for, and when it learns."""
     plan.asked_steps = plan.total_steps = int(plan.arguments[STEPS])
     if script.batch:
@@ -27,7 +27,7 @@ def measure_length(spec: RunSpec, script: Script, plan: Plan) -> None:
     )
 
 
-def _count_batches(script: Script, plan: Plan) -> None:
+def _count_batches(script: Script, plan: ScriptPlan) -> None:
     batch = math.prod(int(plan.arguments[name]) for name in script.batch)
     made_of = " x ".join(f"{name} {plan.arguments[name]}" for name in script.batch)
     asked = plan.asked_steps
@@ -49,7 +49,7 @@ def _count_batches(script: Script, plan: Plan) -> None:
         )
 
 
-def _find_first_update(script: Script, plan: Plan) -> None:
+def _find_first_update(script: Script, plan: ScriptPlan) -> None:
     """These scripts count steps from 0 and learn after a step that is past learning_starts, at every nth."""
     if "learning_starts" not in plan.arguments:
         return
@@ -69,7 +69,7 @@ def _find_first_update(script: Script, plan: Plan) -> None:
     _find_early_report(plan, starts)
 
 
-def _find_early_report(plan: Plan, starts: int) -> None:
+def _find_early_report(plan: ScriptPlan, starts: int) -> None:
     """SAC reports losses whether or not there are some: then it fails."""
     report = _next_multiple(starts + 1, _REPORT_EVERY)
     for name, what, usual in (

@@ -1,4 +1,4 @@
-"""Make a plan from a spec, and tell it."""
+"""Make a plan from a spec, and report it."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan.argument import fill_arguments, given_parameters
-from mosaic_worker_cleanrl.plan.draft import Plan
+from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 from mosaic_worker_cleanrl.plan.length import measure_length
 from mosaic_worker_cleanrl.plan.memory import check_memory
 from mosaic_worker_cleanrl.plan.request import (
@@ -52,13 +52,13 @@ def check_run(spec: RunSpec) -> CheckReport:
     return CheckReport(ok=not plan.is_blocked, findings=plan.findings, plan=shown)
 
 
-def make_plan(spec: RunSpec) -> Plan:
+def make_plan(spec: RunSpec) -> ScriptPlan:
     """Work out what a run would do; what is wrong with it is in the plan's findings.
 
     Raises:
         ScriptMissing: the cleanrl package is not installed.
     """
-    plan = Plan()
+    plan = ScriptPlan()
     check_packages(plan)
     check_request(spec, plan)
     plan.script = pick_script(spec, plan)

@@ -8,16 +8,16 @@ import numpy as np
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.algorithm import Script
-from mosaic_worker_cleanrl.environment.probe import Probe
+from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe
 from mosaic_worker_cleanrl.environment.wrapping import vector_length
-from mosaic_worker_cleanrl.plan.draft import Plan
+from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 
 _MIB, _GIB = 2**20, 2**30
 _OUTCOME_BYTES = 3 * 4
 """Reward, done and time-limit flag, each a float32."""
 
 
-def check_memory(spec: RunSpec, script: Script, plan: Plan) -> None:
+def check_memory(spec: RunSpec, script: Script, plan: ScriptPlan) -> None:
     """Refuse a replay buffer that is larger than all memory there is, or than the run may have."""
     steps = plan.arguments.get("buffer_size")
     if steps is None or plan.probe is None:
@@ -33,7 +33,7 @@ def check_memory(spec: RunSpec, script: Script, plan: Plan) -> None:
         _refuse(plan, filled, a_step, spec.memory_mb * _MIB, "the run may have (`memory_mb`)")
 
 
-def _refuse(plan: Plan, steps: int, a_step: int, have: int, whose: str) -> None:
+def _refuse(plan: ScriptPlan, steps: int, a_step: int, have: int, whose: str) -> None:
     half = have // 2 // a_step
     enough = (
         f" The run's {plan.total_steps:,} steps need no more." if plan.total_steps < half else ""
@@ -50,7 +50,7 @@ def _size_words(count: int) -> str:
     return f"{count / _GIB:,.1f} GiB" if count >= _GIB else f"{count / _MIB:,.0f} MiB"
 
 
-def _step_bytes(probe: Probe, script: Script) -> int:
+def _step_bytes(probe: EnvironmentProbe, script: Script) -> int:
     """One observation or two, an action and what came of it."""
     observation = script.kept_bytes or _size(probe.observation_space)
     action = (

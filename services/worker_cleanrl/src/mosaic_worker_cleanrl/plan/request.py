@@ -11,17 +11,17 @@ from mosaic_worker_cleanrl.algorithm import (
     nearest_algorithms,
 )
 from mosaic_worker_cleanrl.environment import atari
-from mosaic_worker_cleanrl.environment.bundle import is_chained, known_environments
-from mosaic_worker_cleanrl.environment.probe import Probe, probe_environment
-from mosaic_worker_cleanrl.errors import BundleMissing, EnvironmentUnusable
+from mosaic_worker_cleanrl.environment.extras import is_chained, known_environments
+from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe, probe_environment
+from mosaic_worker_cleanrl.errors import EnvironmentUnusable, ExtraMissing
 from mosaic_worker_cleanrl.packages import installed_packages
-from mosaic_worker_cleanrl.plan.draft import Plan
+from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 
 _FRAMES_A_STEP = 4
 """Frames of an Atari game for each step, set by the scripts' own wrapper."""
 
 
-def check_packages(plan: Plan) -> None:
+def check_packages(plan: ScriptPlan) -> None:
     """Refuse packages with which the scripts would run and report nothing."""
     version = installed_packages().get("gymnasium", "")
     if version.partition(".")[0] != "0":
@@ -33,7 +33,7 @@ def check_packages(plan: Plan) -> None:
         )
 
 
-def check_request(spec: RunSpec, plan: Plan) -> None:
+def check_request(spec: RunSpec, plan: ScriptPlan) -> None:
     """Look at the kind of run and the devices it asks for."""
     if spec.kind is not RunKind.TRAIN:
         plan.block(
@@ -52,7 +52,7 @@ def check_request(spec: RunSpec, plan: Plan) -> None:
         plan.warn("gpus", f"The script uses one GPU; {spec.gpus - 1} would stand idle.")
 
 
-def pick_script(spec: RunSpec, plan: Plan) -> Script | None:
+def pick_script(spec: RunSpec, plan: ScriptPlan) -> Script | None:
     """Find the algorithm's script."""
     script = SCRIPTS.get(spec.algorithm)
     if script is None:
@@ -67,18 +67,18 @@ def pick_script(spec: RunSpec, plan: Plan) -> Script | None:
     return script
 
 
-def pick_environment(spec: RunSpec, plan: Plan) -> Probe | None:
+def pick_environment(spec: RunSpec, plan: ScriptPlan) -> EnvironmentProbe | None:
     """Make the environment once."""
     try:
         return probe_environment(spec.environment)
-    except BundleMissing as missing:
+    except ExtraMissing as missing:
         plan.block("environment", str(missing), ProblemCode.WORKER_NOT_READY)
     except EnvironmentUnusable as error:
         plan.block("environment", str(error), ProblemCode.ENVIRONMENT_UNKNOWN, error.nearest)
     return None
 
 
-def check_recording(spec: RunSpec, plan: Plan) -> None:
+def check_recording(spec: RunSpec, plan: ScriptPlan) -> None:
     """Say when what is recorded does not suffice to rebuild an episode, or is more than anybody could want."""
     if spec.record.has_observations and plan.probe is not None and plan.probe.form == "atari":
         frame = math.prod(plan.probe.observation_space.shape or ())
@@ -96,13 +96,13 @@ def check_recording(spec: RunSpec, plan: Plan) -> None:
         )
 
 
-def check_adaptation(script: Script, plan: Plan) -> None:
+def check_adaptation(script: Script, plan: ScriptPlan) -> None:
     """Tell what this worker changes for the script to run."""
     if script.note:
         plan.warn("algorithm", script.note)
 
 
-def check_spaces(script: Script, plan: Plan) -> None:
+def check_spaces(script: Script, plan: ScriptPlan) -> None:
     """Compare what the environment has with what the script takes."""
     probe = plan.probe
     if probe is None:

@@ -1,15 +1,15 @@
 """Videos while training (`capture_video`): whether they can be made, and how."""
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_worker_cleanrl.environment.bundle import VIDEO
+from mosaic_worker_cleanrl.environment.extras import VIDEO
 from mosaic_worker_cleanrl.environment.rendering import find_renderer
-from mosaic_worker_cleanrl.plan.draft import Plan
+from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 
 CAPTURE = "capture_video"
 _WHERE = f"parameters.{CAPTURE}"
 
 
-def check_video(plan: Plan) -> None:
+def check_video(plan: ScriptPlan) -> None:
     """Refuse videos that could not be made: the script would fail at the first one, or at its end."""
     probe = plan.probe
     if not plan.arguments.get(CAPTURE) or probe is None:
@@ -36,5 +36,5 @@ def check_video(plan: Plan) -> None:
             plan.warn(
                 _WHERE,
                 "The frames of a game that is filmed stay in memory until it ends, 0.1 MB each: a long one of 10,000 "
-                "takes 1 GB beside what the training needs.",
+                "takes 1 GB in addition to what the training needs.",
             )

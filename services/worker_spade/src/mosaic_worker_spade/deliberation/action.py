@@ -76,10 +76,8 @@ def make_actions(work: Work | None) -> Actions:
     for name in ("best_action", "choose_action"):
         actions.add(f".{name}", 2, _asking(name, doing))
     for name in ("act", "avoid", "aim"):
-        actions.add(f".{name}", 1, _telling(name, doing, _whole))
-    actions.add(
-        ".set_epsilon", 1, _telling("set_epsilon", doing, lambda value, _what: _share(value))
-    )
+        actions.add(f".{name}", 1, _doing(name, doing, _whole))
+    actions.add(".set_epsilon", 1, _doing("set_epsilon", doing, lambda value, _what: _share(value)))
     return actions
 
 
@@ -93,12 +91,12 @@ def _asking(name: str, doing: Any) -> Any:
     return ask
 
 
-def _telling(name: str, doing: Any, read: Any) -> Any:
-    def tell(_agent: Any, term: Any, intention: Any) -> Iterator[None]:
+def _doing(name: str, doing: Any, read: Any) -> Any:
+    def do(_agent: Any, term: Any, intention: Any) -> Iterator[None]:
         getattr(doing(), name)(read(_given(term, intention)[0], f"argument of .{name}"))
         yield
 
-    return tell
+    return do
 
 
 def _given(term: Any, intention: Any) -> list[Any]:

@@ -30,7 +30,7 @@ PLAN_FAILURES = (
 _LOGGERS = tuple(f"agentspeak.{name}" for name in ("runtime", "parser", "lexer", "stdlib"))
 
 
-class Listener(Protocol):
+class ReasonerListener(Protocol):
     """Gets what an agent believes, decides and gives up."""
 
     def believed(self, change: str, belief: Literal) -> None: ...
@@ -65,7 +65,7 @@ class Beliefs:
 
 
 class Reasoner(Agent):  # type: ignore[misc] # agentspeak is not typed
-    """One agent's mind."""
+    """The AgentSpeak interpreter of one agent."""
 
     def __init__(
         self, env: Any, name: str, beliefs: Any = None, rules: Any = None, plans: Any = None
@@ -75,7 +75,7 @@ class Reasoner(Agent):  # type: ignore[misc] # agentspeak is not typed
         self._plan_of: dict[int, Plan] = {}
         self.first_goals: list[Any] = []
         """Goals in the plan's text; adopted when the agent has its first percepts, so that plans can look at them."""
-        self.listener: Listener | None = None
+        self.listener: ReasonerListener | None = None
         self.failures = 0
         """Failed plans since something was done in the world."""
 
@@ -188,8 +188,8 @@ class Reasoner(Agent):  # type: ignore[misc] # agentspeak is not typed
             self.intentions.remove(stack)
         elif ended.calling_term is not None:
             caller = stack[-1]
-            told = ended.head_term.freeze(ended.scope, {})
-            if not agentspeak.unify(ended.calling_term, told, caller.scope, caller.stack):
+            reported = ended.head_term.freeze(ended.scope, {})
+            if not agentspeak.unify(ended.calling_term, reported, caller.scope, caller.stack):
                 self._fail(stack, "what the plan found out does not fit what was asked")
 
     def _fail(self, stack: Any, reason: str) -> None:
@@ -258,8 +258,8 @@ class Reasoner(Agent):  # type: ignore[misc] # agentspeak is not typed
                 self.listener.believed("-", old)
         plan = self._label_new()
         if plan is not None:
-            told = agentspeak.freeze(term, caller.scope, {})
-            self.listener.planned(f"{trigger.value}{goal_type.value}{belief_text(told)}", plan)
+            reported = agentspeak.freeze(term, caller.scope, {})
+            self.listener.planned(f"{trigger.value}{goal_type.value}{belief_text(reported)}", plan)
 
     def _tell_failure(self, goal: str, reason: str, recovered_by: Plan | None) -> None:
         if self.listener is not None:
@@ -311,7 +311,7 @@ def build_reasoner(plan: PlanSource, actions: Any, name: str = "agent") -> Reaso
             tree = parser.parse(plan.name, lexer.TokenStream(source, log), log)
             log.throw()
             goals, tree.goals = tree.goals, []
-            _, reasoner = Environment().build_agent_from_ast(source, tree, actions, Reasoner, name)
+            _, built = Environment().build_agent_from_ast(source, tree, actions, Reasoner, name)
         except PLAN_FAILURES as error:
             why = str(error)
     if faults:
@@ -320,21 +320,21 @@ def build_reasoner(plan: PlanSource, actions: Any, name: str = "agent") -> Reaso
         raise PlanInvalid(f"{plan.name}: {why}.")
     if not tree.plans:
         raise PlanInvalid(f"{plan.name} has no plan. Write one, e.g. +!start <- .finish.")
-    mind: Reasoner = reasoner
-    mind.note_contexts([str(part.context) if part.context else "" for part in tree.plans])
-    _take_goals(mind, plan, goals)
-    return mind
+    reasoner: Reasoner = built
+    reasoner.note_contexts([str(part.context) if part.context else "" for part in tree.plans])
+    _take_goals(reasoner, plan, goals)
+    return reasoner
 
 
-def _take_goals(mind: Reasoner, plan: PlanSource, goals: list[Any]) -> None:
+def _take_goals(reasoner: Reasoner, plan: PlanSource, goals: list[Any]) -> None:
     for goal in goals:
         term = goal.atom.accept(BuildTermVisitor({}))
-        if not mind.plans.get((Trigger.addition, GoalType.achievement, *term.literal_group())):
+        if not reasoner.plans.get((Trigger.addition, GoalType.achievement, *term.literal_group())):
             raise PlanInvalid(
                 f"{plan.name}, line {goal.loc.lineno}, column {goal.loc.startcol + 1}: "
                 f"no plan is for the goal !{belief_text(term)}. Write one: +!{belief_text(term)} <- ..."
             )
-        mind.first_goals.append(term)
+        reasoner.first_goals.append(term)
 
 
 def percept(name: str, values: tuple[float | str, ...]) -> Literal:
@@ -349,8 +349,10 @@ def belief_text(belief: Any) -> str:
         return f"{belief:.4g}" if isinstance(belief, float) else str(belief)
     arguments = ", ".join(belief_text(part) for part in belief.args)
     source = [s for s in belief.annots if s != PERCEPT]
-    told = f"[{', '.join(belief_text(part) for part in source)}]" if source else ""
-    return f"{belief.functor}({arguments}){told}" if belief.args else f"{belief.functor}{told}"
+    reported = f"[{', '.join(belief_text(part) for part in source)}]" if source else ""
+    return (
+        f"{belief.functor}({arguments}){reported}" if belief.args else f"{belief.functor}{reported}"
+    )
 
 
 def plan_label(plan: Plan) -> str:

@@ -10,26 +10,26 @@ import loguru
 from spade.container import Container
 
 from mosaic_contracts.xmpp import XmppAccess
+from mosaic_worker_spade.deliberation.behaviour import AgentBehaviour
 from mosaic_worker_spade.deliberation.library import SCOUT as SCOUT_PLAN
 from mosaic_worker_spade.deliberation.library import PlanSource, built_in
-from mosaic_worker_spade.deliberation.member import Member
-from mosaic_worker_spade.deliberation.mind import Mind
+from mosaic_worker_spade.deliberation.team_member import TeamMember
 from mosaic_worker_spade.deliberation.trace import Trace
 from mosaic_worker_spade.deliberation.work import LEARNER, SCOUT, AgentWork
 from mosaic_worker_spade.errors import PlanStuck, RunRefused
 from mosaic_worker_spade.learning.learner import Learner
-from mosaic_worker_spade.learning.loop import Option, Outcome, Watch
+from mosaic_worker_spade.learning.loop import EpisodeWatch, Option, OptionOutcome
 from mosaic_worker_spade.learning.stepper import Stepper
 from mosaic_worker_spade.learning.surprise import SurpriseWatch
-from mosaic_worker_spade.recording import Recorder
-from mosaic_worker_spade.session import Session
+from mosaic_worker_spade.recording import LearningRecorder
+from mosaic_worker_spade.session import LearningSession
 from mosaic_worker_spade.xmpp.access import read_access
-from mosaic_worker_spade.xmpp.connection import Connection
-from mosaic_worker_spade.xmpp.link import Link
+from mosaic_worker_spade.xmpp.link_monitor import LinkMonitor
 from mosaic_worker_spade.xmpp.probe import probe
+from mosaic_worker_spade.xmpp.server_link import ServerLink
 
 
-def run_team(session: Session) -> None:
+def run_team(session: LearningSession) -> None:
     """Let the agents work until the learner's plan has finished, or a stop; the session is closed before they log out.
 
     Raises:
@@ -46,12 +46,12 @@ def run_team(session: Session) -> None:
 class Team:
     """One learner and, with `agents: 2`, one scout."""
 
-    def __init__(self, session: Session, access: XmppAccess) -> None:
+    def __init__(self, session: LearningSession, access: XmppAccess) -> None:
         self._session = session
         self._access = access
-        self._connection = Connection(session.context.telemetry, lambda: session.steps)
-        self._members: list[Member] = []
-        self._minds: list[Mind] = []
+        self._link_monitor = LinkMonitor(session.context.telemetry, lambda: session.steps)
+        self._members: list[TeamMember] = []
+        self._behaviours: list[AgentBehaviour] = []
 
     async def run(self) -> None:
         """All of it."""
@@ -71,19 +71,21 @@ class Team:
         finally:
             await asyncio.gather(*(member.leave() for member in self._members))
 
-    async def _wait(self, learner: Mind) -> None:
+    async def _wait(self, learner: AgentBehaviour) -> None:
         """The run ends with its learner; whatever kills another agent ends it too."""
-        waiting = {mind.done for mind in self._minds}
+        waiting = {behaviour.done for behaviour in self._behaviours}
         while not learner.done.done():
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             for ended in done:
                 ended.result()
         learner.done.result()
 
-    def _add(self, work: AgentWork, plan: PlanSource, place: int) -> Mind:
+    def _add(self, work: AgentWork, plan: PlanSource, place: int) -> AgentBehaviour:
         session, account = self._session, self._access.accounts[place]
-        trace = Trace(session.context.telemetry, work.name, work.place, work.tells, work.sureness)
-        mind = Mind(
+        trace = Trace(
+            session.context.telemetry, work.name, work.place, work.is_reported, work.sureness
+        )
+        behaviour = AgentBehaviour(
             work,
             trace,
             self._addresses,
@@ -91,10 +93,10 @@ class Team:
             self._all_rest,
             session.pace.early_s,
         )
-        link = Link(self._access, account.jid, partial(self._connection.changed, work.name))
-        self._minds.append(mind)
-        self._members.append(Member(account, self._access, plan, work, trace, mind, link))
-        return mind
+        link = ServerLink(self._access, account.jid, partial(self._link_monitor.changed, work.name))
+        self._behaviours.append(behaviour)
+        self._members.append(TeamMember(account, self._access, plan, work, trace, behaviour, link))
+        return behaviour
 
     def _require_work(self) -> None:
         """Refuse a plan that ended without a step: a slip. Log a plan that ended early: its author's decision."""
@@ -127,7 +129,7 @@ class Team:
             lambda: session.left,
             self._first_beliefs(1),
             lambda: session.context.stop.requested,
-            session.tell_step if session.plays else None,
+            session.record_play_step if session.plays else None,
         )
 
     def _scout_work(self) -> AgentWork:
@@ -136,18 +138,18 @@ class Team:
         learner = Learner.fresh(
             session.world, given.rates, context.spec.seed + 1, draft.env_seed + 1
         )
-        recorder = Recorder(
+        recorder = LearningRecorder(
             context.telemetry,
             context.stop,
             context.spec,
             sampling=draft.sampling,
-            told_total=None,
+            reported_total=None,
             env_seed=draft.env_seed + 1,
             env=1,
         )
         watch = SurpriseWatch(given.surprise_threshold, set())
 
-        def run(option: Option, watch: Watch) -> Outcome:
+        def run(option: Option, watch: EpisodeWatch) -> OptionOutcome:
             return session.loop(learner, option, recorder, watch)
 
         return AgentWork(
@@ -180,7 +182,7 @@ class Team:
 
     def _all_rest(self) -> bool:
         """Nobody is left who could send a message."""
-        return all(mind.is_at_rest or mind.done.done() for mind in self._minds)
+        return all(behaviour.is_at_rest or behaviour.done.done() for behaviour in self._behaviours)
 
 
 def _quieten() -> None:

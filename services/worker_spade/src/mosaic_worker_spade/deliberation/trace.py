@@ -19,7 +19,7 @@ class Trace:
 
     Args:
         place: env, episode and step now.
-        tells: whether this moment is reported; beliefs that change meanwhile are reported with the next one.
+        is_reported: whether this moment is reported; beliefs that change meanwhile are reported with the next one.
         sureness: how sure the agent is of what it will do; None where no step is being chosen.
     """
 
@@ -28,13 +28,13 @@ class Trace:
         telemetry: Telemetry,
         name: str,
         place: Callable[[], dict[str, int]],
-        tells: Callable[[], bool],
+        is_reported: Callable[[], bool],
         sureness: Callable[[], float | None],
     ) -> None:
-        self._tell = telemetry
+        self._telemetry = telemetry
         self._name = name
         self._place = place
-        self._tells = tells
+        self._is_reported = is_reported
         self._sureness = sureness
         self._changes: list[tuple[str, Any]] = []
         self.reasoner: Reasoner | None = None
@@ -45,9 +45,9 @@ class Trace:
 
     def planned(self, trigger: str, plan: Plan) -> None:
         """A plan was chosen for what happened."""
-        if not self._tells():
+        if not self._is_reported():
             return
-        self.tell_beliefs()
+        self.report_beliefs()
         chosen: dict[str, Any] = {
             **self._where(),
             "trigger": trigger,
@@ -57,28 +57,28 @@ class Trace:
         sureness = self._sureness()
         if sureness is not None:
             chosen["confidence"] = sureness
-        self._tell.extra(PLAN, chosen)
-        self._tell_intentions("adopted", {})
+        self._telemetry.extra(PLAN, chosen)
+        self._report_intentions("adopted", {})
 
     def failed(self, goal: str, reason: str, recovered_by: Plan | None) -> None:
         """A plan failed; another takes over, or the intention is given up."""
         more = {"goal": goal, "reason": reason[:_TEXT_CHARS]}
         if recovered_by is not None:
             more["plan"] = plan_label(recovered_by)
-        self._tell_intentions("recovered" if recovered_by is not None else "dropped", more)
+        self._report_intentions("recovered" if recovered_by is not None else "dropped", more)
 
-    def option(self, told: dict[str, Any]) -> None:
+    def option(self, data: dict[str, Any]) -> None:
         """What came of an option."""
-        self._tell.extra(OPTION, {**self._where(), **told})
+        self._telemetry.extra(OPTION, {**self._where(), **data})
 
     def message(self, way: str, peer: str, kind: str, content: str, reason: str = "") -> None:
         """A message `sent`, `received` or `ignored`."""
-        told = {"way": way, "peer": peer, "performative": kind, "content": content[:_TEXT_CHARS]}
-        self._tell.extra(
-            MESSAGE, {**self._where(), **told, **({"reason": reason} if reason else {})}
+        data = {"way": way, "peer": peer, "performative": kind, "content": content[:_TEXT_CHARS]}
+        self._telemetry.extra(
+            MESSAGE, {**self._where(), **data, **({"reason": reason} if reason else {})}
         )
 
-    def tell_beliefs(self) -> None:
+    def report_beliefs(self) -> None:
         """Report which beliefs have changed since the last report."""
         net: dict[str, str] = {}
         for change, belief in self._changes:
@@ -92,11 +92,13 @@ class Trace:
         if net:
             added = [text for text, change in net.items() if change == "+"]
             removed = [text for text, change in net.items() if change == "-"]
-            self._tell.extra(BELIEF, {**self._where(), "added": added, "removed": removed})
+            self._telemetry.extra(BELIEF, {**self._where(), "added": added, "removed": removed})
 
-    def _tell_intentions(self, change: str, more: dict[str, str]) -> None:
+    def _report_intentions(self, change: str, more: dict[str, str]) -> None:
         stacks = self.reasoner.stacks() if self.reasoner is not None else []
-        self._tell.extra(INTENTION, {**self._where(), "change": change, "stacks": stacks, **more})
+        self._telemetry.extra(
+            INTENTION, {**self._where(), "change": change, "stacks": stacks, **more}
+        )
 
     def _where(self) -> dict[str, Any]:
         return {"agent": self._name, **self._place()}

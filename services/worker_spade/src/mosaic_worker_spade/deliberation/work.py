@@ -1,19 +1,19 @@
-"""An agent's hands: what its plans' actions do in the world, and what it perceives of that."""
+"""What the actions of an agent's plans do in the world, and what the agent perceives of that."""
 
 from collections.abc import Callable
 
 from mosaic_worker_spade.deliberation.reasoner import Reasoner
 from mosaic_worker_spade.deliberation.trace import Trace
-from mosaic_worker_spade.environment.world import World
+from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.learning.learner import Learner
-from mosaic_worker_spade.learning.loop import Option, Outcome, Until
+from mosaic_worker_spade.learning.loop import Option, OptionOutcome, Until
 from mosaic_worker_spade.learning.stepper import Stepper
 from mosaic_worker_spade.learning.surprise import SurpriseWatch
-from mosaic_worker_spade.recording import Recorder, confidence
+from mosaic_worker_spade.recording import LearningRecorder, confidence
 
 LEARNER, SCOUT = "learner", "scout"
 Send = Callable[[str, str, str], None]
-RunOption = Callable[[Option, SurpriseWatch], Outcome]
+RunOption = Callable[[Option, SurpriseWatch], OptionOutcome]
 
 
 class AgentWork:
@@ -30,7 +30,7 @@ class AgentWork:
         self,
         name: str,
         learner: Learner,
-        recorder: Recorder,
+        recorder: LearningRecorder,
         watch: SurpriseWatch,
         stepper: Stepper,
         run_option: RunOption,
@@ -53,18 +53,18 @@ class AgentWork:
         self._stepped = stepped
         self._beliefs = beliefs
         self._stop_requested = stop_requested
-        self._mind: Reasoner | None = None
+        self._reasoner: Reasoner | None = None
         self._known: set[tuple[str, int]] = set()
 
-    def begin(self, mind: Reasoner, trace: Trace) -> None:
+    def begin(self, reasoner: Reasoner, trace: Trace) -> None:
         """Give the agent its first percepts."""
-        self._mind, self.trace = mind, trace
+        self._reasoner, self.trace = reasoner, trace
         for name, value in self._beliefs.items():
-            mind.perceive(name, value)
+            reasoner.perceive(name, value)
         self._perceive_progress()
         if self._shows_steps:
             self._perceive_state()
-        mind.adopt_first_goals()
+        reasoner.adopt_first_goals()
 
     def option(self, name: str, epsilon: float | None, steps: int, until: Until) -> bool:
         """Learn for a while; False when nothing was done."""
@@ -156,9 +156,9 @@ class AgentWork:
             "step": self._stepper.length + 1 if acting else 0,
         }
 
-    def tells(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether a decision is reported: always between episodes, within them where steps are recorded."""
-        return self._stepper.state is None or self._stepper.told
+        return self._stepper.state is None or self._stepper.is_recorded
 
     def sureness(self) -> float | None:
         """How sure the table is of its best action here, where a step is being chosen."""
@@ -173,9 +173,9 @@ class AgentWork:
         return not self._stepper.learns
 
     def _look(self) -> Reasoner:
-        if self._mind is None:
+        if self._reasoner is None:
             raise ValueError("the agent has not begun")
-        return self._mind
+        return self._reasoner
 
     def _known_state(self, state: int) -> int:
         if not 0 <= state < self.learner.world.states:
@@ -191,47 +191,47 @@ class AgentWork:
             self.end("stop")
 
     def _perceive_progress(self) -> None:
-        mind, learner, counts = self._look(), self.learner, self.learner.counts
-        mind.perceive("left", max(0, self._left()))
-        mind.perceive("episodes", counts.episodes)
-        mind.perceive("successes", counts.successes)
-        mind.perceive("rate", round(learner.rate, 4))
-        mind.perceive("epsilon", learner.epsilon)
+        reasoner, learner, counts = self._look(), self.learner, self.learner.counts
+        reasoner.perceive("left", max(0, self._left()))
+        reasoner.perceive("episodes", counts.episodes)
+        reasoner.perceive("successes", counts.successes)
+        reasoner.perceive("rate", round(learner.rate, 4))
+        reasoner.perceive("epsilon", learner.epsilon)
         surprise = self.watch.take()
         if surprise is not None:
-            mind.perceive("surprise", surprise.what, surprise.size)
+            reasoner.perceive("surprise", surprise.what, surprise.size)
         self._perceive_found()
 
     def _perceive_found(self) -> None:
         """Places where episodes ended, as soon as they are known."""
-        mind, learner = self._look(), self.learner
+        reasoner, learner = self._look(), self.learner
         found = {("hazard", s) for s in learner.ends} | {("goal_at", s) for s in learner.goals}
         for name, state in sorted(found - self._known):
-            mind.perceive_also(name, state)
+            reasoner.perceive_also(name, state)
         if found - self._known:
             self._known |= found
-            mind.perceive("known", len(found))
+            reasoner.perceive("known", len(found))
 
     def _perceive_state(self) -> None:
-        mind, world = self._look(), self.learner.world
+        reasoner, world = self._look(), self.learner.world
         left = max(0, self._left())
-        mind.perceive("left", left)
+        reasoner.perceive("left", left)
         if self._stepper.state is None and left == 0:
             return
         state = self._stepper.begin()
         row = self.learner.q[state]
-        mind.perceive("episode", self._recorder.number(self.learner))
-        mind.perceive("state", state)
-        mind.perceive("confidence", confidence(row, row.index(max(row))))
+        reasoner.perceive("episode", self._recorder.number(self.learner))
+        reasoner.perceive("state", state)
+        reasoner.perceive("confidence", confidence(row, row.index(max(row))))
         if world.grid is not None:
             cell = state // world.grid.states_per_cell
-            mind.perceive("cell", *divmod(cell, world.grid.shape[1]))
+            reasoner.perceive("cell", *divmod(cell, world.grid.shape[1]))
 
     def _forget_state(self) -> None:
         """Between two episodes of learning it is nowhere, and free to take an option."""
-        mind = self._look()
+        reasoner = self._look()
         for name, arity in (("state", 1), ("confidence", 1), ("cell", 2)):
-            mind.forget(name, arity)
+            reasoner.forget(name, arity)
         self._perceive_progress()
 
     def _value_ways_to(self, state: int, value: float) -> None:
@@ -256,13 +256,13 @@ _GOAL_VALUE = 0.5
 """Value below a goal's real worth, so that what is learned takes over from what the scout reported."""
 
 
-def _grid_shape(world: World) -> list[int]:
+def _grid_shape(world: TableWorld) -> list[int]:
     if world.grid is None or world.grid.states_per_cell > 1:
         raise ValueError(f"a state of {world.id} is no place on a grid")
     return world.grid.shape
 
 
-def _meant(world: World, state: int, action: int) -> int:
+def _meant(world: TableWorld, state: int, action: int) -> int:
     """Where an action means to go, by the grid's moves; the table is what the agent has to find out."""
     rows, columns = _grid_shape(world)
     move = world.grid.actions[action].move if world.grid is not None else None
@@ -273,7 +273,7 @@ def _meant(world: World, state: int, action: int) -> int:
     return row * columns + column if 0 <= row < rows and 0 <= column < columns else state
 
 
-def _ways_to(world: World, goal: int) -> list[tuple[int, int]]:
+def _ways_to(world: TableWorld, goal: int) -> list[tuple[int, int]]:
     return [
         (state, action)
         for state in range(world.states)

@@ -9,7 +9,7 @@ import gymnasium
 
 from mosaic_contracts.worker import Environment
 from mosaic_worker_spade.environment.lake_map import NAMED, read_map
-from mosaic_worker_spade.environment.world import World, make_world
+from mosaic_worker_spade.environment.world import TableWorld, make_world
 from mosaic_worker_spade.errors import EnvironmentUnusable
 
 OFFERED = ("FrozenLake", "FrozenLake8x8", "CliffWalking", "CliffWalkingSlippery", "Taxi")
@@ -51,7 +51,7 @@ def _describe(name: str) -> Environment:
 
 
 def resolve(name: str) -> str:
-    """The registered id that a name stands for.
+    """The registered id that a name means.
 
     Raises:
         EnvironmentUnusable: there is none.
@@ -68,7 +68,7 @@ def resolve(name: str) -> str:
     raise EnvironmentUnusable(f"There is no environment {name!r} here. {hint}", nearest)
 
 
-def find_world(name: str, wish: Wish) -> World:
+def find_world(name: str, wish: Wish) -> TableWorld:
     """Make the world of a name.
 
     Raises:

@@ -14,16 +14,16 @@ from mosaic_worker_spade.errors import EnvironmentUnusable
 from mosaic_workerkit.spaces import Space, space_of
 from mosaic_workerkit.stephash import step_hash
 
-Outcome = tuple[int, float, bool, bool, bytes]
+StepOutcome = tuple[int, float, bool, bool, bytes]
 """Next state, reward, whether the episode ends there, whether that is a success, hash of the step."""
-Transition = tuple[tuple[float, ...], tuple[Outcome, ...]]
+Transition = tuple[tuple[float, ...], tuple[StepOutcome, ...]]
 """Cumulative probabilities, and the outcomes that go with them."""
 
 _PROBE_STEPS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class TableWorld:
     """A world as the learning loop needs it."""
 
     id: str
@@ -63,7 +63,7 @@ class World:
         return gymnasium.make(self.id, max_episode_steps=self.max_steps, **self.arguments)
 
 
-def make_world(name: str, arguments: dict[str, Any], max_steps: int) -> World:
+def make_world(name: str, arguments: dict[str, Any], max_steps: int) -> TableWorld:
     """Make an environment once and read its table.
 
     Raises:
@@ -81,7 +81,7 @@ def make_world(name: str, arguments: dict[str, Any], max_steps: int) -> World:
             )
         rows = _rows(table)
         start = tuple(float(p) for p in np.cumsum(np.asarray(first)))
-        world = World(
+        world = TableWorld(
             id=name,
             arguments=arguments,
             max_steps=max_steps,
@@ -112,7 +112,7 @@ def _rows(table: Any) -> list[list[Transition]]:
     ]
 
 
-def _transition(told: Any, best: float) -> Transition:
+def _transition(listed: Any, best: float) -> Transition:
     """Cumulated as gymnasium's own sampling does, so that the same number draws the same outcome."""
     outcomes = tuple(
         (
@@ -122,9 +122,9 @@ def _transition(told: Any, best: float) -> Transition:
             bool(end) and float(reward) >= best,
             step_hash(int(state), float(reward), int(end)),
         )
-        for _p, state, reward, end in told
+        for _p, state, reward, end in listed
     )
-    return tuple(accumulate(float(t[0]) for t in told)), outcomes
+    return tuple(accumulate(float(t[0]) for t in listed)), outcomes
 
 
 def _digest(rows: list[list[Transition]], start: tuple[float, ...], max_steps: int) -> str:
@@ -132,7 +132,7 @@ def _digest(rows: list[list[Transition]], start: tuple[float, ...], max_steps: i
     return hashlib.sha256(repr((plain, start, max_steps)).encode()).hexdigest()
 
 
-def _compare(inner: Any, world: World) -> None:
+def _compare(inner: Any, world: TableWorld) -> None:
     """Compare steps of the environment with its table: one with hidden state must not be learned by its table."""
     state = int(inner.reset(seed=0)[0])
     numbers = np.random.Generator(np.random.PCG64(0))

@@ -1,6 +1,6 @@
 """An npz file in memory that carries a checksum of itself, read without running code.
 
-The checksum stands in the comment that a zip archive may end with, so numpy reads the file as any other npz.
+The checksum is in the comment that a zip archive may end with, so numpy reads the file as any other npz.
 """
 
 import io

@@ -10,12 +10,12 @@ import numpy as np
 from pydantic import ValidationError
 
 from mosaic_contracts.fault import fault_place, fault_text
-from mosaic_worker_spade.environment.world import World
+from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.errors import CheckpointUnusable
 from mosaic_worker_spade.learning.archive import MAX_BYTES, Array, has_checksum, pack, unpack
+from mosaic_worker_spade.learning.checkpoint_facts import FORMAT, CheckpointFacts
 from mosaic_worker_spade.learning.draws import Draws
-from mosaic_worker_spade.learning.facts import FORMAT, Facts
-from mosaic_worker_spade.learning.learner import WINDOW, Counts, Learner
+from mosaic_worker_spade.learning.learner import WINDOW, Learner, LearnerCounts
 from mosaic_worker_spade.learning.schedule import Rates
 from mosaic_worker_spade.packages import installed_packages
 
@@ -24,31 +24,31 @@ FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class LearnerCheckpoint:
     """A file that was read: tables, and the facts stored with them."""
 
     q: list[list[float]]
     visits: list[list[int]]
-    facts: Facts
+    facts: CheckpointFacts
 
-    def require_world(self, world: World) -> None:
+    def require_world(self, world: TableWorld) -> None:
         """Refuse a checkpoint of another world.
 
         Raises:
             CheckpointUnusable: both are named.
         """
-        told = self.facts
-        if told.table_digest == world.digest:
+        facts = self.facts
+        if facts.table_digest == world.digest:
             self._require_states(world)
             return
         here = _world_words(world.id, world.map_text, world.arguments, world.max_steps)
-        there = _world_words(told.environment, told.map, told.world, told.max_steps)
+        there = _world_words(facts.environment, facts.map, facts.world, facts.max_steps)
         raise CheckpointUnusable(
             f"The checkpoint is of another world: it was learned in {there}; this run is in {here}. "
             "Give the run the checkpoint's world, or leave the checkpoint out."
         )
 
-    def _require_states(self, world: World) -> None:
+    def _require_states(self, world: TableWorld) -> None:
         places = {*self.facts.ends, *self.facts.goals}
         if (len(self.q), len(self.q[0])) != (world.states, world.actions) or any(
             place >= world.states for place in places
@@ -96,7 +96,7 @@ def save(learner: Learner, algorithm: str, path: Path) -> None:
     path.write_bytes(pack(tables, facts))
 
 
-def read(path: Path) -> Checkpoint:
+def read(path: Path) -> LearnerCheckpoint:
     """Read a file: its checksum first, then every value. No code in it is run.
 
     Raises:
@@ -125,7 +125,7 @@ def _bytes_of(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _checkpoint(data: bytes, *, is_summed: bool) -> Checkpoint:
+def _checkpoint(data: bytes, *, is_summed: bool) -> LearnerCheckpoint:
     members = unpack(data)
     tables = {name: members.pop(name, None) for name in ("q", "visits")}
     facts = _facts({name: _text(name, value) for name, value in members.items()})
@@ -138,10 +138,10 @@ def _checkpoint(data: bytes, *, is_summed: bool) -> Checkpoint:
         raise CheckpointUnusable("q holds values that are no finite numbers")
     if (visits < 0).any():
         raise CheckpointUnusable("visits holds negative numbers")
-    return Checkpoint(q.tolist(), visits.tolist(), facts)
+    return LearnerCheckpoint(q.tolist(), visits.tolist(), facts)
 
 
-def _facts(texts: dict[str, str]) -> Facts:
+def _facts(texts: dict[str, str]) -> CheckpointFacts:
     values: dict[str, Any] = {}
     for name, text in texts.items():
         try:
@@ -149,7 +149,7 @@ def _facts(texts: dict[str, str]) -> Facts:
         except (ValueError, RecursionError) as error:
             raise CheckpointUnusable(f"{name} is no JSON") from error
     try:
-        return Facts.model_validate(values)
+        return CheckpointFacts.model_validate(values)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         raise CheckpointUnusable(
@@ -171,7 +171,7 @@ def _table(name: str, value: Array | None, kind: str) -> Array:
     return value
 
 
-def restore(checkpoint: Checkpoint, world: World, rates: Rates, seed: int) -> Learner:
+def restore(checkpoint: LearnerCheckpoint, world: TableWorld, rates: Rates, seed: int) -> Learner:
     """A learner that goes on from a checkpoint; with the same seed exactly where it left off.
 
     Raises:
@@ -182,7 +182,7 @@ def restore(checkpoint: Checkpoint, world: World, rates: Rates, seed: int) -> Le
     learner = Learner.fresh(world, rates, seed)
     learner.q, learner.visits = checkpoint.q, checkpoint.visits
     learner.epsilon = facts.epsilon
-    learner.counts = Counts(facts.steps, facts.episodes, facts.successes)
+    learner.counts = LearnerCounts(facts.steps, facts.episodes, facts.successes)
     learner.recent.extend(bool(success) for success in facts.recent[-WINDOW:])
     learner.ends, learner.goals = set(facts.ends), set(facts.goals)
     if seed == facts.seed:

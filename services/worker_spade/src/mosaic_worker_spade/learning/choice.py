@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
-from mosaic_worker_spade.environment.world import World
+from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.errors import LoopMissing
 from mosaic_worker_spade.learning.learner import Learner
-from mosaic_worker_spade.learning.loop import Option, Outcome, Recorder, Watch, run_option
+from mosaic_worker_spade.learning.loop import (
+    EpisodeWatch,
+    LoopRecorder,
+    Option,
+    OptionOutcome,
+    run_option,
+)
 
 PAYS_FROM = 5_000_000
 """Steps. Compiling takes two seconds of CPU, which two to three million have saved (docs/performance.md)."""
@@ -23,7 +29,7 @@ class Loop(StrEnum):
     COMPILED = "compiled"
 
 
-RunOption = Callable[[Learner, Option, Recorder, Watch], Outcome]
+RunOption = Callable[[Learner, Option, LoopRecorder, EpisodeWatch], OptionOutcome]
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class LoopChoice:
     """LIST or COMPILED."""
     reason: str
 
-    def make(self, world: World) -> RunOption:
+    def make(self, world: TableWorld) -> RunOption:
         """The loop itself; a compiled one is compiled now."""
         if self.loop is Loop.LIST:
             return run_option

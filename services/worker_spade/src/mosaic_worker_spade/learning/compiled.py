@@ -6,17 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from mosaic_worker_spade.environment.world import World
+from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.learning.kernel import run_episodes
 from mosaic_worker_spade.learning.learner import Learner
-from mosaic_worker_spade.learning.loop import Option, Outcome, Recorder, Watch, run_option
+from mosaic_worker_spade.learning.loop import (
+    EpisodeWatch,
+    LoopRecorder,
+    Option,
+    OptionOutcome,
+    run_option,
+)
 
 AHEAD = 4096
 """Steps a call at most: a stop waits no longer, and the blocks of numbers stay small."""
 
 
 @dataclass
-class Batch:
+class EpisodeBatch:
     """What one call did: by episode its length, its return and the number of its last outcome."""
 
     lengths: list[int]
@@ -29,14 +35,14 @@ class CompiledLoop:
     """`run_option` for one world: same draws, same numbers, same events but for `duration_s`.
 
     That is an episode's share of its call's time, by steps. An episode that is recorded step by step is left to
-    `run_option` itself, and so is telling what happens: only the episodes in between are run here.
+    `run_option` itself, and so is reporting what happens: only the episodes in between are run here.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: TableWorld) -> None:
         self._most = world.max_steps
         cells = [cell for row in world.rows for cell in row]
-        outcomes = [outcome for _, told in cells for outcome in told]
-        sizes = np.array([len(told) for _, told in cells], dtype=np.int64)
+        outcomes = [outcome for _, returned in cells for outcome in returned]
+        sizes = np.array([len(returned) for _, returned in cells], dtype=np.int64)
         spans = np.stack((np.cumsum(sizes) - sizes, sizes), axis=1)
         self._afters = [outcome[0] for outcome in outcomes]
         self._ends = [outcome[2] for outcome in outcomes]
@@ -51,8 +57,8 @@ class CompiledLoop:
         )
 
     def __call__(
-        self, learner: Learner, option: Option, recorder: Recorder, watch: Watch
-    ) -> Outcome:
+        self, learner: Learner, option: Option, recorder: LoopRecorder, watch: EpisodeWatch
+    ) -> OptionOutcome:
         """As `run_option`."""
         counts = learner.counts
         first_step, first_episode, first_success = counts.steps, counts.episodes, counts.successes
@@ -73,9 +79,9 @@ class CompiledLoop:
                 reason = "" if outcome.reason == "budget" else outcome.reason
             else:
                 budget = min(AHEAD, option.steps - (counts.steps - first_step))
-                told, reason = self._go(learner, option, budget, recorder, watch)
-                total += told
-        return Outcome(
+                returned, reason = self._go(learner, option, budget, recorder, watch)
+                total += returned
+        return OptionOutcome(
             reason,
             counts.episodes - first_episode,
             counts.steps - first_step,
@@ -84,9 +90,14 @@ class CompiledLoop:
         )
 
     def _go(
-        self, learner: Learner, option: Option, budget: int, recorder: Recorder, watch: Watch
+        self,
+        learner: Learner,
+        option: Option,
+        budget: int,
+        recorder: LoopRecorder,
+        watch: EpisodeWatch,
     ) -> tuple[float, str]:
-        """Run ahead, tell, and run again from the start where not all of it should have been."""
+        """Run ahead, report, and run again from the start where not all of it should have been."""
         left, epsilon = option.last_step - learner.counts.steps, learner.epsilon
         learner.world_draws.reserve(2 * budget + min(self._most, left) + 1)
         learner.choice_draws.reserve(2 * (budget + min(self._most, left)))
@@ -94,14 +105,14 @@ class CompiledLoop:
         held = option.epsilon is not None
         q, visits = np.array(learner.q), np.array(learner.visits)
         batch = self._run(learner, q, visits, epsilon, held, budget, left, budget)
-        kept, told, reason = self._tell(learner, batch, held, recorder, watch)
+        kept, returned, reason = self._report(learner, batch, held, recorder, watch)
         if kept < len(batch.lengths):
             learner.world_draws.place, learner.choice_draws.place = places
             q, visits = np.array(learner.q), np.array(learner.visits)
             self._run(learner, q, visits, epsilon, held, budget, left, kept)
         learner.q, learner.visits = q.tolist(), visits.tolist()
         learner.is_seeded = False
-        return told, reason
+        return returned, reason
 
     def _run(
         self,
@@ -113,7 +124,7 @@ class CompiledLoop:
         budget: int,
         left: int,
         episodes: int,
-    ) -> Batch:
+    ) -> EpisodeBatch:
         """Change `q`, `visits` and the places of the draws, and nothing else of the learner."""
         rates, world_draws, choice_draws = learner.rates, learner.world_draws, learner.choice_draws
         lengths = np.empty(episodes, dtype=np.int64)
@@ -141,13 +152,20 @@ class CompiledLoop:
             lasts,
         )
         spent = time.monotonic() - began
-        told = lengths[:count].tolist()
-        return Batch(told, returns[:count].tolist(), lasts[:count].tolist(), spent / sum(told))
+        returned = lengths[:count].tolist()
+        return EpisodeBatch(
+            returned, returns[:count].tolist(), lasts[:count].tolist(), spent / sum(returned)
+        )
 
-    def _tell(
-        self, learner: Learner, batch: Batch, held: bool, recorder: Recorder, watch: Watch
+    def _report(
+        self,
+        learner: Learner,
+        batch: EpisodeBatch,
+        held: bool,
+        recorder: LoopRecorder,
+        watch: EpisodeWatch,
     ) -> tuple[int, float, str]:
-        """Tell episode by episode; returns how many count, their return, and why the option ends ("": it does not)."""
+        """Report each episode. Return how many count, their return, and why the option ends ("": it does not)."""
         counts, total = learner.counts, 0.0
         for number, length in enumerate(batch.lengths):
             if number and recorder.wants_steps(counts.episodes):

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from mosaic_worker_spade.environment.world import World
+from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.learning.draws import Draws
 from mosaic_worker_spade.learning.schedule import Rates
 
@@ -12,7 +12,7 @@ WINDOW = 100
 
 
 @dataclass
-class Counts:
+class LearnerCounts:
     """What has happened so far in this run and, after a warm start, before it."""
 
     steps: int = 0
@@ -24,7 +24,7 @@ class Counts:
 class Learner:
     """An agent's table of values and the generators of its world and of its choices."""
 
-    world: World
+    world: TableWorld
     rates: Rates
     seed: int
     world_draws: Draws
@@ -32,7 +32,7 @@ class Learner:
     q: list[list[float]]
     visits: list[list[int]]
     epsilon: float
-    counts: Counts = field(default_factory=Counts)
+    counts: LearnerCounts = field(default_factory=LearnerCounts)
     recent: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
     """Success of the last episodes."""
     ends: set[int] = field(default_factory=set)
@@ -44,7 +44,7 @@ class Learner:
 
     @classmethod
     def fresh(
-        cls, world: World, rates: Rates, seed: int, world_seed: int | None = None
+        cls, world: TableWorld, rates: Rates, seed: int, world_seed: int | None = None
     ) -> "Learner":
         """One that has learned nothing."""
         return cls(

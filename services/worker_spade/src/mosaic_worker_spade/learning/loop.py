@@ -37,7 +37,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class OptionOutcome:
     """What came of an option."""
 
     reason: str
@@ -49,13 +49,13 @@ class Outcome:
     """Sum over its episodes."""
 
 
-class Watch(Protocol):
+class EpisodeWatch(Protocol):
     """Looks at each episode's end; says why the option should end, or None."""
 
     def episode_ended(self, learner: Learner, state: int, success: bool) -> str | None: ...
 
 
-class Recorder(Protocol):
+class LoopRecorder(Protocol):
     """Gets what happens while an agent learns or plays."""
 
     def wants_steps(self, episode: int) -> bool: ...
@@ -87,7 +87,9 @@ class Recorder(Protocol):
     def stop_requested(self) -> bool: ...
 
 
-def run_option(learner: Learner, option: Option, recorder: Recorder, watch: Watch) -> Outcome:
+def run_option(
+    learner: Learner, option: Option, recorder: LoopRecorder, watch: EpisodeWatch
+) -> OptionOutcome:
     """Run episodes until the option ends. Learns as it goes; same generators, same numbers, whatever is recorded."""
     world, rates, counts = learner.world, learner.rates, learner.counts
     rows, q, visits, start = world.rows, learner.q, learner.visits, world.start
@@ -182,7 +184,7 @@ def run_option(learner: Learner, option: Option, recorder: Recorder, watch: Watc
         if why is not None:
             reason = why
             break
-    return Outcome(
+    return OptionOutcome(
         reason,
         counts.episodes - first_episode,
         counts.steps - first_step,

@@ -3,12 +3,12 @@
 import time
 
 from mosaic_worker_spade.learning.learner import Learner
-from mosaic_worker_spade.learning.loop import Recorder
+from mosaic_worker_spade.learning.loop import LoopRecorder
 from mosaic_workerkit.stephash import step_hash
 
 
 def run_reference(
-    learner: Learner, env_seed: int, steps: int, recorder: Recorder | None = None
+    learner: Learner, env_seed: int, steps: int, recorder: LoopRecorder | None = None
 ) -> list[tuple[int, float]]:
     """Learn for so many steps by `env.step`; returns length and return of each finished episode."""
     world = learner.world
@@ -20,26 +20,26 @@ def run_reference(
     while done < steps:
         began = time.monotonic()
         state = int(env.reset(seed=seed)[0])
-        told_to = recorder if recorder and recorder.wants_steps(learner.counts.episodes) else None
-        if told_to:
-            told_to.begin(learner, state, None)
+        listener = recorder if recorder and recorder.wants_steps(learner.counts.episodes) else None
+        if listener:
+            listener.begin(learner, state, None)
         seed = None
         length, total, over, terminated, reward = 0, 0.0, False, False, 0.0
         while not over and done < steps:
             explored = numbers.next() < learner.epsilon
             any_action = numbers.next() if explored else 0.0
             action = int(any_action * world.actions) if explored else learner.greedy(state)
-            told = env.step(action)
-            after, reward, terminated = int(told[0]), float(told[1]), bool(told[2])
+            result = env.step(action)
+            after, reward, terminated = int(result[0]), float(result[1]), bool(result[2])
             target = reward if terminated else reward + rates.gamma * max(q[after])
             q[state][action] += rates.alpha * (target - q[state][action])
             learner.visits[state][action] += 1
             state, length, total, done = after, length + 1, total + reward, done + 1
-            over = terminated or bool(told[3])
-            if told_to:
-                flags = int(terminated) | 2 * int(told[3])
+            over = terminated or bool(result[3])
+            if listener:
+                flags = int(terminated) | 2 * int(result[3])
                 digest = step_hash(after, reward, flags)
-                told_to.step(length, action, explored, reward, flags, digest, after)
+                listener.step(length, action, explored, reward, flags, digest, after)
         learner.counts.steps = done
         if over:
             episodes.append((length, total))

@@ -4,7 +4,7 @@ import time
 from bisect import bisect_right
 
 from mosaic_worker_spade.learning.learner import Learner
-from mosaic_worker_spade.learning.loop import Recorder, Watch
+from mosaic_worker_spade.learning.loop import EpisodeWatch, LoopRecorder
 
 
 class Stepper:
@@ -14,7 +14,9 @@ class Stepper:
         learns: whether values move and exploration falls; an evaluation changes nothing.
     """
 
-    def __init__(self, learner: Learner, recorder: Recorder, watch: Watch, *, learns: bool) -> None:
+    def __init__(
+        self, learner: Learner, recorder: LoopRecorder, watch: EpisodeWatch, *, learns: bool
+    ) -> None:
         self._learner = learner
         self._recorder = recorder
         self._watch = watch
@@ -22,7 +24,7 @@ class Stepper:
         self.state: int | None = None
         """None between two episodes."""
         self.length = 0
-        self.told = False
+        self.is_recorded = False
         """Whether this episode's steps are recorded."""
         self._explored = False
         self._total = 0.0
@@ -33,14 +35,14 @@ class Stepper:
         if self.state is not None:
             return self.state
         learner = self._learner
-        self.told = self._recorder.wants_steps(learner.counts.episodes)
+        self.is_recorded = self._recorder.wants_steps(learner.counts.episodes)
         seeded = learner.is_seeded
-        before = learner.world_draws.state() if self.told and not seeded else None
+        before = learner.world_draws.state() if self.is_recorded and not seeded else None
         learner.is_seeded = False
         state = bisect_right(learner.world.start, learner.world_draws.next())
         self.state = 0 if state == len(learner.world.start) else state
         self.length, self._total, self._began = 0, 0.0, time.monotonic()
-        if self.told:
+        if self.is_recorded:
             self._recorder.begin(learner, self.state, before)
         return self.state
 
@@ -72,7 +74,7 @@ class Stepper:
         self._total += reward
         learner.counts.steps += 1
         cut = self.length == learner.world.max_steps
-        if self.told:
+        if self.is_recorded:
             flags = int(ended) | (2 if cut else 0)
             self._recorder.step(self.length, action, self._explored, reward, flags, digest, after)
         self._explored = False

@@ -5,22 +5,22 @@ from dataclasses import dataclass, field
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.worker import Finding
 from mosaic_worker_spade.deliberation.library import PlanSource
-from mosaic_worker_spade.environment.world import World
-from mosaic_worker_spade.learning.checkpoint import Checkpoint
+from mosaic_worker_spade.environment.world import TableWorld
+from mosaic_worker_spade.learning.checkpoint import LearnerCheckpoint
 from mosaic_worker_spade.learning.choice import LoopChoice
 from mosaic_worker_spade.parameter import Parameters
 from mosaic_worker_spade.recording import Sampling
 
 
 @dataclass
-class Draft:
+class RunDraft:
     """Complete only while no finding is blocking."""
 
     parameters: Parameters = field(default_factory=Parameters)
-    world: World | None = None
+    world: TableWorld | None = None
     plan: PlanSource | None = None
     """What decides; None for plain Q-learning."""
-    checkpoint: Checkpoint | None = None
+    checkpoint: LearnerCheckpoint | None = None
     total_steps: int = 0
     episodes: int | None = None
     """How many episodes a play has; then `total_steps` is the most that they can take."""
@@ -32,7 +32,7 @@ class Draft:
     findings: list[Finding] = field(default_factory=list)
 
     @property
-    def told_loop(self) -> dict[str, str] | None:
+    def reported_loop(self) -> dict[str, str] | None:
         """For `check` and the config event: which loop, and why this one."""
         return None if self.loop is None else {"name": self.loop.loop, "reason": self.loop.reason}
 

@@ -1,4 +1,4 @@
-"""Work out a run from a spec, and tell it."""
+"""Work out a run from a spec, and report what it would do."""
 
 import difflib
 import os
@@ -26,7 +26,7 @@ from mosaic_worker_spade.learning.choice import Loop, choose_loop
 from mosaic_worker_spade.packages import installed_packages
 from mosaic_worker_spade.parameter import STEPS, read_parameters
 from mosaic_worker_spade.recording import Sampling
-from mosaic_worker_spade.request.draft import Draft
+from mosaic_worker_spade.request.draft import RunDraft
 from mosaic_worker_spade.xmpp.access import read_access
 from mosaic_worker_spade.xmpp.probe import probe
 
@@ -54,7 +54,7 @@ def check_run(spec: RunSpec) -> CheckReport:
             "seed": spec.seed,
             "total_steps": draft.total_steps,
             "checkpoint_every_steps": draft.checkpoint_every_steps,
-            "loop": draft.told_loop,
+            "loop": draft.reported_loop,
             "record": spec.record.value,
             "sampling": vars(draft.sampling),
             "packages": installed_packages(),
@@ -62,9 +62,9 @@ def check_run(spec: RunSpec) -> CheckReport:
     return CheckReport(ok=not draft.is_blocked, findings=draft.findings, plan=shown)
 
 
-def make_draft(spec: RunSpec) -> Draft:
+def make_draft(spec: RunSpec) -> RunDraft:
     """Work out what a run would do; what is wrong with it is in the findings."""
-    draft = Draft()
+    draft = RunDraft()
     if spec.algorithm not in ALGORITHMS:
         nearest = difflib.get_close_matches(spec.algorithm, ALGORITHMS, n=2, cutoff=0.4)
         known = ", ".join(ALGORITHMS)
@@ -101,7 +101,7 @@ def _code(message: str) -> ProblemCode:
     return ProblemCode.PARAMETER_UNKNOWN if unknown else ProblemCode.PARAMETER_INVALID
 
 
-def _find_world(spec: RunSpec, draft: Draft) -> None:
+def _find_world(spec: RunSpec, draft: RunDraft) -> None:
     given = draft.parameters
     wish = Wish(map=given.map, slippery=given.slippery, max_steps=given.max_episode_steps)
     try:
@@ -119,7 +119,7 @@ def _find_world(spec: RunSpec, draft: Draft) -> None:
         )
 
 
-def _find_checkpoint(spec: RunSpec, draft: Draft) -> None:
+def _find_checkpoint(spec: RunSpec, draft: RunDraft) -> None:
     path = draft.parameters.checkpoint
     if path is None:
         if spec.kind.plays:
@@ -144,7 +144,7 @@ def _find_checkpoint(spec: RunSpec, draft: Draft) -> None:
         draft.block("parameters.checkpoint", str(error), ProblemCode.PARAMETER_INVALID)
 
 
-def _find_plan(spec: RunSpec, draft: Draft) -> None:
+def _find_plan(spec: RunSpec, draft: RunDraft) -> None:
     # spade's log and agentspeak's parser are needed only where there is a plan
     from mosaic_worker_spade.deliberation.reading import require_readable
 
@@ -164,20 +164,20 @@ def _find_plan(spec: RunSpec, draft: Draft) -> None:
         draft.block(where, str(error), ProblemCode.PARAMETER_INVALID)
 
 
-def _check_agents(draft: Draft) -> None:
+def _check_agents(draft: RunDraft) -> None:
     world = draft.world
     if draft.parameters.agents < 2 or world is None:
         return
     if world.grid is None or world.grid.states_per_cell > 1:
         draft.block(
             "parameters.agents",
-            f"A scout tells places, and a state of {world.id} is more than a place. Take FrozenLake or CliffWalking, "
+            f"A scout reports places, and a state of {world.id} is more than a place. Take FrozenLake or CliffWalking, "
             "or agents 1.",
             ProblemCode.PARAMETER_INVALID,
         )
 
 
-def _measure(spec: RunSpec, draft: Draft) -> None:
+def _measure(spec: RunSpec, draft: RunDraft) -> None:
     given = draft.parameters
     if spec.steps is not None and STEPS in spec.parameters:
         draft.block(
@@ -206,14 +206,14 @@ def _measure(spec: RunSpec, draft: Draft) -> None:
     draft.env_seed = spec.seed if given.world_seed is None else given.world_seed
 
 
-def _find_loop(draft: Draft) -> None:
+def _find_loop(draft: RunDraft) -> None:
     try:
         draft.loop = choose_loop(Loop(draft.parameters.loop), draft.total_steps)
     except LoopMissing as error:
         draft.block("parameters.loop", str(error), ProblemCode.PARAMETER_INVALID)
 
 
-def _check_xmpp(draft: Draft) -> None:
+def _check_xmpp(draft: RunDraft) -> None:
     try:
         probe(read_access(os.environ))
     except XmppUnusable as error:

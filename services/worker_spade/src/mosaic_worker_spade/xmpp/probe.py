@@ -84,7 +84,7 @@ def _secure(stream: socket.socket, access: XmppAccess) -> ssl.SSLSocket:
         raise XmppUnusable(
             "TLS",
             f"the certificate of {where} is not the one of {access.ca_file} for {access.domain!r} "
-            f"({error.verify_message}). Was the server made anew? Submit the run again.",
+            f"({error.verify_message}). Was the server made again? Submit the run again.",
         ) from error
     except FileNotFoundError as error:
         raise XmppUnusable("TLS", f"the certificate {access.ca_file} is not there.") from error

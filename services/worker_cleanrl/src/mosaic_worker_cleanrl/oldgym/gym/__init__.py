@@ -1,4 +1,4 @@
-"""Stands in for gym 0.23.1 over gymnasium 0.29: most of cleanrl 1.2.0 still imports it, and the real one cannot be
+"""Replaces gym 0.23.1 over gymnasium 0.29: most of cleanrl 1.2.0 still imports it, and the real one cannot be
 installed together with what the other scripts need (its spaces are refused by stable-baselines3 2).
 
 Spaces, wrappers and single environments are gymnasium's own. Only a vector environment speaks as gym did, for

@@ -1,4 +1,4 @@
-"""An agent's line to the server: made with its certificate checked, watched, and made again when it breaks."""
+"""An agent's link to the server: made with its certificate checked, watched, and made again when it breaks."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,17 +12,17 @@ RETRY_S = 2.0
 """slixmpp's own patience doubles from five seconds on."""
 
 
-class Link:
-    """The line of one agent.
+class ServerLink:
+    """The link of one agent.
 
     Args:
-        told: is called with `lost`, `resumed` (nothing was missed) or `restarted` (a new session).
+        on_change: is called with `lost`, `resumed` (nothing was missed) or `restarted` (a new session).
     """
 
-    def __init__(self, access: XmppAccess, jid: str, told: Callable[[str], None]) -> None:
+    def __init__(self, access: XmppAccess, jid: str, on_change: Callable[[str], None]) -> None:
         self._access = access
         self._jid = jid
-        self._told = told
+        self._on_change = on_change
         self._client: Any = None
         self._is_up = False
         self._is_closing = False
@@ -78,7 +78,7 @@ class Link:
             if self._return is not None:
                 self._return.cancel()
             self._return = None
-            self._told(how)
+            self._on_change(how)
 
     def _refused(self) -> None:
         if not self._is_up and self._return is None:
@@ -89,7 +89,7 @@ class Link:
         if self._is_closing or not self._is_up:
             return
         self._is_up = False
-        self._told("lost")
+        self._on_change("lost")
         self._return = asyncio.get_running_loop().create_task(self._come_back())
 
     async def _come_back(self) -> None:

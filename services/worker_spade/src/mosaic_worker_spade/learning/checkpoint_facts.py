@@ -66,7 +66,7 @@ class SavedRates(_Strict):
     epsilon_decay: _PositiveShare
 
 
-class Facts(_Strict):
+class CheckpointFacts(_Strict):
     """All of it but the tables."""
 
     format: Literal["mosaic.spade.checkpoint"]

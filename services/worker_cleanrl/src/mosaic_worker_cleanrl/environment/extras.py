@@ -11,7 +11,7 @@ from mosaic_worker_cleanrl.environment import atari
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bundle:
+class PackageExtra:
     """One optional set of packages; `worker.toml` and the project file name it too."""
 
     name: str
@@ -39,7 +39,7 @@ class Bundle:
     @property
     def install_command(self) -> str:
         """What a person runs in the checkout to have it, here or in the image that this is."""
-        in_image = os.environ.get(IMAGE_BUNDLES)
+        in_image = os.environ.get(IMAGE_EXTRAS)
         if in_image is None:
             return f"./mosaic sync worker_cleanrl --bundle {self.name}"
         names = f"{in_image} {self.name}".strip()
@@ -53,21 +53,21 @@ class Bundle:
         return module.startswith(self.family) and module.endswith(self.suffix)
 
 
-IMAGE_BUNDLES = "MOSAIC_IMAGE_BUNDLES"
+IMAGE_EXTRAS = "MOSAIC_IMAGE_BUNDLES"
 """Set in an image: the bundles that it was built with."""
-VIDEO = Bundle(
+VIDEO = PackageExtra(
     name="video",
     packages=("imageio", "imageio-ffmpeg", "moviepy"),
     title="video encoding (moviepy with an ffmpeg)",
 )
-BUNDLES = (
-    Bundle(
+EXTRAS = (
+    PackageExtra(
         name="atari",
         packages=("ale-py", "opencv-python-headless"),
         title="Atari (ale-py and OpenCV)",
         family=atari.FAMILY,
     ),
-    Bundle(
+    PackageExtra(
         name="box2d",
         packages=("Box2D", "pygame"),
         title="Box2D",
@@ -76,7 +76,7 @@ BUNDLES = (
         pictures=frozenset({"CarRacing-v2"}),
         chained=frozenset({"BipedalWalker-v3", "BipedalWalkerHardcore-v3"}),
     ),
-    Bundle(
+    PackageExtra(
         name="mujoco",
         packages=("mujoco", "imageio"),
         title="MuJoCo",
@@ -87,14 +87,14 @@ BUNDLES = (
 )
 
 
-def bundle_of(spec: EnvSpec) -> Bundle | None:
+def extra_of(spec: EnvSpec) -> PackageExtra | None:
     """Return the bundle that an environment needs, or None."""
-    return next((bundle for bundle in BUNDLES if bundle.holds(spec)), None)
+    return next((extra for extra in EXTRAS if extra.holds(spec)), None)
 
 
 def is_chained(name: str) -> bool:
     """Say whether an episode can be rebuilt only after all those that the environment had before it."""
-    return any(name in bundle.chained for bundle in BUNDLES)
+    return any(name in extra.chained for extra in EXTRAS)
 
 
 _BASE_FAMILIES = ("gymnasium.envs.classic_control.", "gymnasium.envs.toy_text.")
@@ -105,7 +105,7 @@ def is_offered(spec: EnvSpec) -> bool:
     """Say whether an environment can be made here, a bundle's when that is installed. One form of each game can."""
     if atari.is_atari(spec):
         return atari.is_plain(spec)
-    return str(spec.entry_point).startswith(_BASE_FAMILIES) or bundle_of(spec) is not None
+    return str(spec.entry_point).startswith(_BASE_FAMILIES) or extra_of(spec) is not None
 
 
 def known_environments() -> dict[str, EnvSpec]:

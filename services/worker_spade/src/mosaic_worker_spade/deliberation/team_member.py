@@ -1,4 +1,4 @@
-"""A spade agent of a run: an account, a line to the server, a mind."""
+"""A spade agent of a run: an account, a link to the server, a behaviour that reasons."""
 
 import asyncio
 from typing import Any
@@ -9,15 +9,15 @@ from spade_bdi.bdi import BDIAgent, BDIBehaviour
 
 from mosaic_contracts.xmpp import XmppAccess, XmppAccount
 from mosaic_worker_spade.deliberation.action import make_actions
+from mosaic_worker_spade.deliberation.behaviour import AgentBehaviour
 from mosaic_worker_spade.deliberation.library import PlanSource
-from mosaic_worker_spade.deliberation.mind import Mind
 from mosaic_worker_spade.deliberation.reasoner import build_reasoner
 from mosaic_worker_spade.deliberation.trace import Trace
 from mosaic_worker_spade.deliberation.work import AgentWork
-from mosaic_worker_spade.xmpp.link import Link
+from mosaic_worker_spade.xmpp.server_link import ServerLink
 
 
-class Member(BDIAgent):  # type: ignore[misc] # spade is not typed
+class TeamMember(BDIAgent):  # type: ignore[misc] # spade is not typed
     """One agent."""
 
     def __init__(
@@ -27,11 +27,11 @@ class Member(BDIAgent):  # type: ignore[misc] # spade is not typed
         plan: PlanSource,
         work: AgentWork,
         trace: Trace,
-        mind: Mind,
-        link: Link,
+        behaviour: AgentBehaviour,
+        link: ServerLink,
     ) -> None:
         self._plan = plan
-        self._mind = mind
+        self._behaviour = behaviour
         self._link = link
         self._trace = trace
         self._sending: set[asyncio.Task[None]] = set()
@@ -54,7 +54,7 @@ class Member(BDIAgent):  # type: ignore[misc] # spade is not typed
     def add_behaviour(self, behaviour: CyclicBehaviour, template: Any = None) -> None:
         """Ours in place of the one that spade_bdi brings."""
         super().add_behaviour(
-            self._mind if type(behaviour) is BDIBehaviour else behaviour, template
+            self._behaviour if type(behaviour) is BDIBehaviour else behaviour, template
         )
 
     async def leave(self) -> None:
@@ -76,6 +76,6 @@ class Member(BDIAgent):  # type: ignore[misc] # spade is not typed
         self._trace.message("sent", to, performative, content)
         data = {"performative": "BDI", "ilf_type": performative}
         message = Message(to=to, body=content, metadata=data)
-        task = asyncio.get_running_loop().create_task(self._mind.send(message))
+        task = asyncio.get_running_loop().create_task(self._behaviour.send(message))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)

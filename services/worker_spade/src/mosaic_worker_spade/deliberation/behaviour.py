@@ -36,7 +36,7 @@ _KINDS = {
 _NAME = re.compile(r"~?[a-z][A-Za-z0-9_]*")
 
 
-class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
+class AgentBehaviour(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
     """Turns of one agent.
 
     Args:
@@ -80,39 +80,43 @@ class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
             await self._turn()
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001 - a task's boundary: spade would log it and go on without a mind
+        except BaseException as error:  # noqa: BLE001 - a task's boundary: spade would log it and go on without a behaviour
             self._leave(error)
 
     @property
     def is_at_rest(self) -> bool:
         """Whether it has nothing to do and waits for nothing but messages."""
-        return not self._mind.intentions and self.queue.empty()
+        return not self._reasoner.intentions and self.queue.empty()
 
     @property
-    def _mind(self) -> Reasoner:
-        mind: Reasoner = self.agent.bdi_agent
-        return mind
+    def _reasoner(self) -> Reasoner:
+        reasoner: Reasoner = self.agent.bdi_agent
+        return reasoner
 
     async def _turn(self) -> None:
-        heard = not self.queue.empty()
-        if heard:
-            self._hear(self.queue.get_nowait())
+        received = not self.queue.empty()
+        if received:
+            self._receive(self.queue.get_nowait())
         ends = time.perf_counter() + TURN_S
         moved, early_s = False, 0.0
-        while not self._work.is_finished and not (early_s := self._early_s()) and self._mind.step():
+        while (
+            not self._work.is_finished
+            and not (early_s := self._early_s())
+            and self._reasoner.step()
+        ):
             moved = True
             if time.perf_counter() > ends:
                 break
-        if self._mind.failures > MOST_FAILURES:
+        if self._reasoner.failures > MOST_FAILURES:
             raise PlanStuck(
                 f"The plans of the agent {self._work.name} failed more than {MOST_FAILURES} times without a step. "
-                "`./mosaic events RUN -t bdi.intention` tells which and why; correct the plan and run it again."
+                "`./mosaic events RUN -t bdi.intention` shows which and why; correct the plan and run it again."
             )
         if self._is_stopping():
             self._work.end("stop")
         if early_s and not self._work.is_finished:
             await self._wait(min(early_s, IDLE_S))
-        elif not moved and not heard and not self._work.is_finished:
+        elif not moved and not received and not self._work.is_finished:
             await self._rest()
         if self._work.is_finished:
             self._leave(None)
@@ -133,18 +137,18 @@ class Mind(BDIBehaviour):  # type: ignore[misc] # spade_bdi is not typed
             waiting.cancel()
 
     def _rest_s(self) -> float:
-        deadline = self._mind.shortest_deadline()
+        deadline = self._reasoner.shortest_deadline()
         if deadline is None:
             return IDLE_S
         return min(IDLE_S, max(0.001, float(deadline) - time.time()))
 
-    def _hear(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
         kind = str(message.get_metadata("ilf_type"))
         peer, content = str(message.sender).partition("/")[0], str(message.body)
         try:
             trigger, goal_type, term = self._read(peer, kind, content)
             self._trace.message("received", peer, kind, content)
-            self._mind.call(trigger, goal_type, term, Intention(), delayed=True)
+            self._reasoner.call(trigger, goal_type, term, Intention(), delayed=True)
         except PLAN_FAILURES as error:
             self._trace.message("ignored", peer, kind, content, str(error))
 
