@@ -108,3 +108,31 @@ def test_an_episode_that_is_not_there_is_said(recorded: Answers, mosaic: Mosaic)
     code, output, said = mosaic("beliefs", "last", "--episode", "8")
     assert (code, output) == (4, "")
     assert "has no episode 8 in environment 0" in said
+
+
+@pytest.mark.parametrize(
+    "grid", ["x", {**GRID, "cells": [["start"]]}, {**GRID, "shape": [-2, 2]}, GRID]
+)
+def test_events_of_another_form_are_shown_as_far_as_they_go(
+    recorded: Answers, mosaic: Mosaic, grid: Any
+) -> None:
+    """Any program may print events of these types; what has no place in the table is left out, and nothing fails."""
+    events: list[dict[str, Any]] = [event(1, "config", data={"spaces": [1], "grid": grid})]
+    forms: list[Any] = [5, "NaN", [5], [[{}]], {"a": 1}]
+    for odd in forms:
+        for kind in ("belief", "plan", "intention", "option"):
+            keys = ("added", "removed", "plan", "confidence", "stacks", "agent")
+            events.append(told(2, f"bdi.{kind}", **dict.fromkeys(keys, odd)))
+        events.append(told(3, "policy.values", q=odd))
+        events.append(told(13, "policy.choices", episode=3, explored=odd, confidence=odd))
+    events.append(told(4, "bdi.belief", added=["kept"]))
+    events.sort(key=lambda one: int(one["seq"]))
+    recorded[f"{OF_RUN}/events"] = {"events": events, "cursor": "x", "has_more": False}
+    odd_steps = [*STEPS, {**STEPS[-1], "seq": 14, "step": 3, "action": -9, "observation": -7}]
+    recorded[f"{OF_RUN}/episodes/1/0/3/steps"] = {
+        "events": odd_steps, "cursor": "x", "has_more": False,
+    }  # fmt: skip
+    for more in ([], ["--json"]):
+        code, output, _ = mosaic("beliefs", "last", "--episode", "3", *more)
+        assert code == 0
+        assert "kept" in output

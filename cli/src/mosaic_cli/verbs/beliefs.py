@@ -1,5 +1,6 @@
 """`beliefs`: what an agent believed, planned and intended at each step of an episode."""
 
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -158,12 +159,13 @@ def _print_policy(config: dict[str, Any], first: "MentalState") -> None:
     """The policy as it was last told before the episode."""
     if not config.get("grid") or first.values is None:
         return
-    from mosaic_contracts.decisions import policy_rows
-    from mosaic_contracts.grid import Grid
+    from mosaic_contracts.decisions import grid_of, policy_rows
 
-    grid = Grid.model_validate(config["grid"])
-    if grid.states_per_cell > 1:
+    grid = grid_of(config)
+    if grid is None or grid.states_per_cell > 1:
         return  # a cell has many states, and an action for each
+    if len(first.values) < math.prod(grid.shape) or len(first.values[0]) > len(grid.actions):
+        return  # values of another world
     out.print("Best action by place, as last recorded before:")
     for row in policy_rows(grid, first.values):
         out.print(f"  {row}")

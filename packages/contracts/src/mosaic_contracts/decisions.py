@@ -4,12 +4,15 @@ Read are the events of docs/interfaces.md, "Agents that can be read", in the ord
 step is what held at it.
 """
 
+import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
+
+from pydantic import ValidationError
 
 from mosaic_contracts.grid import Grid
 
@@ -59,16 +62,20 @@ class MentalState:
     def take(self, kind: str, data: Mapping[str, Any]) -> None:
         """Update the state from one event."""
         if kind == "bdi.belief":
-            for belief in data.get("removed", []):
+            for belief in _texts(data.get("removed")):
                 self.beliefs.pop(belief, None)
-            self.beliefs |= dict.fromkeys(data.get("added", []))
+            self.beliefs |= dict.fromkeys(_texts(data.get("added")))
         elif kind == "bdi.plan":
-            self.plan, self.confidence = data.get("plan"), data.get("confidence")
+            plan = data.get("plan")
+            self.plan = None if plan is None else str(plan)
+            self.confidence = _number(data.get("confidence"))
         elif kind == "bdi.intention":
-            self.stacks = [list(stack) for stack in data.get("stacks", [])]
+            stacks = data.get("stacks")
+            self.stacks = [_texts(stack) for stack in stacks] if isinstance(stacks, list) else []
         elif kind == "policy.values":
-            self.values = data.get("q")
-        self.agent = data.get("agent", self.agent)
+            self.values = _table(data.get("q"))
+        if data.get("agent") is not None:
+            self.agent = str(data["agent"])
 
     def copy(self) -> "MentalState":
         """Return an independent copy."""
@@ -90,7 +97,7 @@ def decision_steps(
         steps: the episode's events: its start and its steps.
         before: the mental state before the first of `extras`, where those are not all; it is not changed.
     """
-    grid = Grid.model_validate(config["grid"]) if config.get("grid") else None
+    grid = grid_of(config)
     taken = [step for step in steps if step["type"] == "step"]
     states = _states(config, steps)
     choices = _choices(extras := list(extras), env, taken)
@@ -121,13 +128,13 @@ def _decision_step(
     cell = kind = None
     name = str(step["action"])
     if grid is not None:
-        if isinstance(step["action"], int) and step["action"] < len(grid.actions):
+        if isinstance(step["action"], int) and 0 <= step["action"] < len(grid.actions):
             name = grid.actions[step["action"]].name
-        if state is not None:
+        if state is not None and 0 <= state // grid.states_per_cell < math.prod(grid.shape):
             cell = divmod(state // grid.states_per_cell, grid.shape[1])
             kind = grid.cells[cell[0]][cell[1]]
     explored = _at(choices.get("explored"), place)
-    confidence = _at(choices.get("confidence"), place)
+    confidence = _number(_at(choices.get("confidence"), place))
     return DecisionStep(
         step=step["step"],
         state=state,
@@ -164,8 +171,34 @@ def _choices(
     return {}
 
 
-def _at(values: Sequence[Any] | None, place: int) -> Any:
-    return values[place] if values is not None and place < len(values) else None
+def _at(values: Any, place: int) -> Any:
+    return values[place] if isinstance(values, list) and place < len(values) else None
+
+
+# Any program may print events of these types, so nothing here relies on the form of their data.
+
+
+def _texts(told: Any) -> list[str]:
+    return [str(text) for text in told] if isinstance(told, list) else []
+
+
+def _number(told: Any) -> float | None:
+    return told if isinstance(told, int | float) else None
+
+
+def _table(told: Any) -> list[list[float]] | None:
+    """Rows of numbers, none of them empty."""
+    rows = told if isinstance(told, list) else []
+    is_table = all(isinstance(row, list) and row and None not in map(_number, row) for row in rows)
+    return rows if rows and is_table else None
+
+
+def grid_of(config: Mapping[str, Any]) -> Grid | None:
+    """The grid of a `config` event's data; None where it has none that can be read."""
+    try:
+        return Grid.model_validate(config["grid"]) if config.get("grid") else None
+    except ValidationError:
+        return None
 
 
 def _states(config: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> list[int | None]:
@@ -182,9 +215,11 @@ def state_of(config: Mapping[str, Any], event: Mapping[str, Any]) -> int | None:
     """The state that a step, or an episode's start, led to; None if unknown. `hash` is hexadecimal."""
     if isinstance(event.get("observation"), int):
         return int(event["observation"])
-    space = config.get("spaces", {}).get("observation", {})
-    count = int(space.get("n", 0)) if space.get("kind") == "discrete" else 0
-    count = count if count <= MOST_STATES else 0
+    spaces = config.get("spaces")
+    space = spaces.get("observation") if isinstance(spaces, Mapping) else None
+    is_discrete = isinstance(space, Mapping) and space.get("kind") == "discrete"
+    told = space.get("n") if isinstance(space, Mapping) and is_discrete else 0
+    count = told if isinstance(told, int) and told <= MOST_STATES else 0
     reward, flags = float(event.get("reward", 0.0)), int(event.get("flags", 0))
     return _states_by_hash(count, reward, flags).get(event.get("hash", ""))
 

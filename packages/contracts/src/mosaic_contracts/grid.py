@@ -4,7 +4,9 @@ An `Environment` of `describe` carries it for the world as it is registered, the
 that really ran, whose map may be the user's own.
 """
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from mosaic_contracts.models import PeerModel
 
@@ -28,3 +30,10 @@ class Grid(PeerModel):
     actions: list[GridAction]
     states_per_cell: int = Field(default=1, ge=1)
     """State s lies on cell s // states_per_cell, counted along the rows; above 1 a state says more than a place."""
+
+    @model_validator(mode="after")
+    def _check_cells(self) -> Self:
+        rows, columns = self.shape
+        if len(self.cells) != rows or any(len(row) != columns for row in self.cells):
+            raise ValueError(f"the cells are not {rows} rows of {columns}")
+        return self

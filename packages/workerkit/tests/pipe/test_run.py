@@ -141,13 +141,13 @@ def test_integers_that_the_store_cannot_hold_cost_their_own_line(tmp_path: Path)
 def test_a_space_that_explains_no_value_ends_no_program(
     tmp_path: Path, space: str, kept: int
 ) -> None:
-    """What is told as a space, or lacks a part of it, is the program's own affair: its steps are refused, no more."""
+    """A value that is no space, or lacks a part of one, makes the steps with observations refused, and nothing else."""
     made = run(
         tmp_path / "run",
         python(
             f'print(\'{{"type": "config", "spaces": {{"observation": {space}}}}}\')\n'
-            'for told in (\'{"a": 1}\', \'{"a": 1, "b": 2}\'):\n'
-            '    print(f\'{{"type": "step", "action": 0, "reward": 1, "observation": {told}}}\')\n'
+            'for seen in (\'{"a": 1}\', \'{"a": 1, "b": 2}\'):\n'
+            '    print(f\'{{"type": "step", "action": 0, "reward": 1, "observation": {seen}}}\')\n'
             'print(\'{"step": 7, "loss": 1}\')\n'
         ),
     )
