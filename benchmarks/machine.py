@@ -26,10 +26,10 @@ import psutil
 from mosaic_contracts.runs import RunRecord, StoredSpec
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.events import outbox
 from mosaic_scheduler.machine.gpu import NvmlReader
 from mosaic_scheduler.machine.sampler import Look, MachineSampler
 from mosaic_scheduler.machine.watch import MachineWatch
+from mosaic_scheduler.runs import outbox
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_servicekit.ulid import RunIdSource
 

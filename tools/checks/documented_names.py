@@ -30,7 +30,7 @@ GLOSSARY = "docs/glossary.md"
 EVENTS = "packages/contracts/src/mosaic_contracts/events.py"
 FOREIGN = {"TimeoutStopSec", "YourSettings"}
 """Names of other programs, and of examples."""
-MADE = {"checkpoints/", "conf/", "control/", "db/", "log/", "tensorboard/", "var/venvs/"}
+MADE = {"checkpoints/", "conf/", "control/", "db/", "inputs/", "log/", "tensorboard/", "var/venvs/"}
 """Folders that a stack or a run makes."""
 
 _TERM = re.compile(r"`([^`]+)`")

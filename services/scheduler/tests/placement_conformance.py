@@ -35,7 +35,7 @@ class PlacementConformance(ABC):
 
     @abstractmethod
     def make(self, home: Path) -> Placement:
-        """A placement on this MOSAIC_HOME; a second one stands for the scheduler after a restart."""
+        """A placement on this MOSAIC_HOME; a second one plays the scheduler after a restart."""
 
     @abstractmethod
     def order(self, ref: PlacedRef, broker: TestBroker, spec: RunSpec) -> LaunchOrder:

@@ -260,7 +260,7 @@ def test_a_run_that_has_ended(
 
 
 def test_the_workers_last_words_are_told() -> None:
-    """Why a worker says that it failed stands in the run's end; it may be the only place that had room for it."""
+    """Why a worker says that it failed is written in the run's end; it may be the only place that had room for it."""
     report = make_report(code=1, last_words="OutboxWriteFailed: the disk has no room")
     state, end = ending_of_exit(RUNNING, report, True)
     assert state is RunState.FAILED

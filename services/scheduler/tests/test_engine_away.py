@@ -12,10 +12,10 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.errors import PlacementUnavailable
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.placement.protocol import Placed, PlacedKind, Placement
-from mosaic_scheduler.queue.dispatch import Dispatcher
+from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.loop import Reconciler
+from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 

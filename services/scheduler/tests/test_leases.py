@@ -11,13 +11,13 @@ from tests.records import RUN_ID, make_record
 from mosaic_contracts.gpus import DeviceState
 from mosaic_contracts.machine import GpuSample, GpuState
 from mosaic_contracts.states import RunState
+from mosaic_scheduler.api.gpus import GpuReports
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.gpus import ledger as ledger_module
 from mosaic_scheduler.gpus.lease import Lease, LeaseStore, new_grant
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.owner import Owner
 from mosaic_scheduler.gpus.reading import DeviceProcess, DeviceReading, GpuReading
-from mosaic_scheduler.gpus.report import GpuReports
 from mosaic_scheduler.gpus.watch import GpuWatch
 from mosaic_scheduler.placement.protocol import Holding, Inventory, PlacedRef, Placement
 from mosaic_scheduler.runs.store import RunStore

@@ -15,10 +15,10 @@ from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat, MachineRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.gpus.reading import DeviceProcess, DeviceReading, GpuReading
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.told import ToldUse
 from mosaic_scheduler.machine.trees import ProcessTrees
+from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 
 GIB = 2**30
 _BUSY = """\

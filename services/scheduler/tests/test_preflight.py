@@ -6,9 +6,9 @@ import pytest
 
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.worker import Algorithm, Environment, WorkerDescription
+from mosaic_scheduler.admission.fields import check_spec, parse_spec
+from mosaic_scheduler.admission.parameters import MAX_FINDINGS
 from mosaic_scheduler.placement.protocol import Inventory
-from mosaic_scheduler.workers.parameter import MAX_FINDINGS
-from mosaic_scheduler.workers.preflight import check_spec, parse_spec
 
 DESCRIPTION = WorkerDescription(
     worker="w",

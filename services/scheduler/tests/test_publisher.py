@@ -14,8 +14,9 @@ from mosaic_contracts.runs import RunRecord, SourceMark
 from mosaic_contracts.services import Committed, CommittedRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.events import outbox, publisher
+from mosaic_scheduler.events import publisher
 from mosaic_scheduler.events.publisher import EventPublisher
+from mosaic_scheduler.runs import outbox
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.lifecycle import cancel_all

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mosaic_scheduler.queue.device import MIB, Devices, Offer, Share
+from mosaic_scheduler.gpus.offer import MIB, Devices, Offer, Share
 from mosaic_scheduler.queue.forecast import Busy, expected_starts
 from mosaic_scheduler.queue.plan import Claim, Place, queue_places
 

@@ -9,11 +9,11 @@ from tests.records import RUN_ID, make_record
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 from mosaic_contracts.spec import RunSpec
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.admission.submission import display_name
+from mosaic_scheduler.placement.log_tail import last_lines
 from mosaic_scheduler.queue.plan import Claim, queue_places
-from mosaic_scheduler.runs.log_tail import last_lines
-from mosaic_scheduler.runs.name import display_name
-from mosaic_scheduler.runs.page import PAGE_BYTES, first_that_fit
+from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
+from mosaic_scheduler.runs.selection import PAGE_BYTES, first_that_fit
 from mosaic_servicekit.logging import redactor
 
 

@@ -14,7 +14,7 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import SetSecretRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.errors import SecretNameInvalid, SecretUnknown
-from mosaic_scheduler.secrets.vault import SecretVault
+from mosaic_scheduler.secrets import SecretVault
 
 VALUE = "p4ss\nwörd of the test"
 _SHOW = """\

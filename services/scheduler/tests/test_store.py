@@ -15,8 +15,7 @@ from mosaic_contracts.services import ListRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.errors import IdempotencyConflict, RunTransitionInvalid
-from mosaic_scheduler.events import outbox
-from mosaic_scheduler.runs import selection
+from mosaic_scheduler.runs import outbox, selection
 from mosaic_scheduler.runs.idempotency import KEPT_S, IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
 
@@ -247,7 +246,7 @@ async def test_a_long_list_is_told_briefly_page_by_page(
 
 
 async def test_a_brief_list_opens_no_record(database: Database) -> None:
-    """What it is sorted by stands in the index: with ten thousand runs that is tenths of a second or none."""
+    """What it is sorted by is in the index: with ten thousand runs that is tenths of a second or none."""
     wanted = selection.selection(ListRequest(), 1)
     query = "EXPLAIN QUERY PLAN SELECT run_id, json_extract(record, '$.name') FROM runs WHERE "
     query += f"{wanted.where} ORDER BY run_id DESC"

@@ -67,7 +67,7 @@ async def test_the_key_of_a_tracked_run_has_a_line_in_every_colour(stack: Stack)
 
 @pytest.mark.broker
 async def test_a_proxy_with_a_password_is_not_taken_into_a_run(stack: Stack) -> None:
-    """It would stand in the record: refused with what to do, and not quoted; nor is one that is no address."""
+    """It would be kept in the record: refused with what to do, and not quoted; nor is one that is no address."""
     spec = tracking_worker(stack)
     for given, words in (
         (f"http://me:{PASSWORD}@vpn:3128", "MOSAIC_HTTPS_PROXY"),
@@ -123,7 +123,7 @@ def _mentions(home: Path) -> list[str]:
 def test_a_proxy_that_is_none_is_refused_without_being_quoted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is said of a wrong setting stands in a log; what other programs take for a proxy is not ours to judge."""
+    """What is said of a wrong setting goes to a log; what other programs take for a proxy is not ours to judge."""
     monkeypatch.setenv("MOSAIC_HTTPS_PROXY", f"socks5://me:{PASSWORD}@vpn:1080")
     with pytest.raises(SettingsInvalid, match=r"MOSAIC_HTTPS_PROXY: .*HOST:PORT") as refused:
         SchedulerSettings.load()

@@ -16,13 +16,18 @@ from tests.xmpp_server import TestXmppServer
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import WorkerDescription
 from mosaic_contracts.xmpp import SERVER_FILE, XmppAccount
+from mosaic_scheduler.admission.xmpp import check_services
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.errors import XmppUnavailable
-from mosaic_scheduler.xmpp.accounts import RunAccounts
-from mosaic_scheduler.xmpp.delivery import XmppLogin, deliver, variables, withdraw
+from mosaic_scheduler.placement.access import (
+    XmppLogin,
+    deliver_login,
+    login_variables,
+    withdraw_login,
+)
+from mosaic_scheduler.xmpp.accounts import RunAccounts, agents_of
 from mosaic_scheduler.xmpp.examination import examine
 from mosaic_scheduler.xmpp.ledger import AccountLedger, Claim
-from mosaic_scheduler.xmpp.need import agents_of, check_services
 from mosaic_scheduler.xmpp.server import read_server
 
 RUN, OTHER = "01K5ZZZZZZZZZZZZZZZZZZZZZZ", "01K5YYYYYYYYYYYYYYYYYYYYYY"
@@ -80,7 +85,7 @@ async def test_accounts_of_a_lost_ledger_are_swept(
     """With the database gone, a run's folder still names its accounts: they go, and so do their passwords."""
     before = accounts(xmpp_home, ledger, {RUN})
     (xmpp_home / "runs" / RUN / "control").mkdir(parents=True)
-    deliver(xmpp_home / "runs" / RUN, await before.provision(RUN, 2))
+    deliver_login(xmpp_home / "runs" / RUN, await before.provision(RUN, 2))
     await ledger.remove(Claim(RUN, 2, "localhost"))  # as a new database has it
     (xmpp_home / "runs/no run/control/xmpp").mkdir(parents=True)
     (xmpp_home / "runs/no run/control/xmpp/access.json").write_text("{}")
@@ -208,18 +213,18 @@ def test_a_run_finds_its_accounts_in_a_private_file(tmp_path: Path) -> None:
     (tmp_path / "control").mkdir()
     account = XmppAccount(name="agent-1", jid="x-1@d", password=SecretStr("geheim"))
     login = XmppLogin("h", 1, "d", "PEM", [account])
-    deliver(tmp_path, login)
-    path = Path(variables(tmp_path, login)["MOSAIC_XMPP_FILE"])
+    deliver_login(tmp_path, login)
+    path = Path(login_variables(tmp_path, login)["MOSAIC_XMPP_FILE"])
     read = json.loads(path.read_text())
     assert read["accounts"] == [{"name": "agent-1", "jid": "x-1@d", "password": "geheim"}]
     assert Path(read["ca_file"]).read_text() == "PEM"
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert "geheim" not in repr(login)
-    withdraw(tmp_path)
+    withdraw_login(tmp_path)
     assert list((tmp_path / "control").iterdir()) == []
-    deliver(tmp_path, None)
-    withdraw(tmp_path)
-    assert variables(tmp_path, None) == {}
+    deliver_login(tmp_path, None)
+    withdraw_login(tmp_path)
+    assert login_variables(tmp_path, None) == {}
 
 
 SCHEMA: dict[str, Any] = {"properties": {"agents": {"type": "integer", "default": 2}}}

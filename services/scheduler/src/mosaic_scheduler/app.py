@@ -10,10 +10,20 @@ from pydantic import SecretStr
 from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.stack import RUNS_DIR, SCHEDULER_DB
 from mosaic_contracts.worker import WorkerDescription
+from mosaic_scheduler.admission.copies import RunCopies
+from mosaic_scheduler.admission.inputs import InputResolution
+from mosaic_scheduler.admission.plays import RunPlays
+from mosaic_scheduler.admission.preflight import Preflight
+from mosaic_scheduler.admission.resumes import RunResumes
+from mosaic_scheduler.admission.submission import RunSubmission
+from mosaic_scheduler.api.deletion import RunDeletion
+from mosaic_scheduler.api.edits import RunEdits
+from mosaic_scheduler.api.gpus import GpuReports
+from mosaic_scheduler.api.queue import QueueMoves
+from mosaic_scheduler.api.runs import SchedulerService
 from mosaic_scheduler.credentials.renewal import CredentialRenewal, refusal_note
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.drain import TelemetryDrain
 from mosaic_scheduler.errors import (
     DatabaseUnavailable,
     PlacementFailed,
@@ -23,52 +33,40 @@ from mosaic_scheduler.errors import (
     WorkerUnknown,
     XmppUnavailable,
 )
+from mosaic_scheduler.events.announcement import ProgressAnnouncer, RunAnnouncer
+from mosaic_scheduler.events.drain import TelemetryDrain
+from mosaic_scheduler.events.listener import RunListener
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.gpus.lease import LeaseStore
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.owner import OwnerFinder
-from mosaic_scheduler.gpus.report import GpuReports
-from mosaic_scheduler.gpus.supply import GpuSupply
-from mosaic_scheduler.gpus.watch import GpuWatch
-from mosaic_scheduler.heartbeats.listening import RunListener
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
-from mosaic_scheduler.inputs.resolution import InputResolution
-from mosaic_scheduler.inputs.resumption import order_of_attempt, resume_point
+from mosaic_scheduler.gpus.stock import GpuSupply
+from mosaic_scheduler.gpus.watch import HELPER, GpuWatch
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.machine.told import ToldUse
 from mosaic_scheduler.machine.watch import MachineWatch
+from mosaic_scheduler.placement.access import XmppLogin
 from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.placement.run_folder import RunFolder
-from mosaic_scheduler.preflight.report import Preflight
 from mosaic_scheduler.private_home import close_home
 from mosaic_scheduler.proxy import Proxies
-from mosaic_scheduler.queue.dispatch import Dispatcher
 from mosaic_scheduler.queue.duration import PastDurations
-from mosaic_scheduler.queue.moves import QueueMoves
+from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.loop import Reconciler
-from mosaic_scheduler.retention.deletion import RunDeletion
-from mosaic_scheduler.retention.purge import RunPurge
-from mosaic_scheduler.runs.announcement import ProgressAnnouncer, RunAnnouncer
-from mosaic_scheduler.runs.copies import RunCopies
-from mosaic_scheduler.runs.edits import RunEdits
+from mosaic_scheduler.reconcile.purge import RunPurge
+from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.parsed import StoredRun
-from mosaic_scheduler.runs.plays import RunPlays
-from mosaic_scheduler.runs.resumes import RunResumes
+from mosaic_scheduler.runs.resumption import order_of_attempt, resume_point
 from mosaic_scheduler.runs.store import RunStore
-from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.runs.view import RunViews
-from mosaic_scheduler.secrets.service import SecretService
-from mosaic_scheduler.secrets.vault import SecretVault
-from mosaic_scheduler.service import SchedulerService
+from mosaic_scheduler.secrets import SecretService, SecretVault
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_scheduler.workers.probe import WorkerProbe
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker, WorkerRegistry
-from mosaic_scheduler.xmpp.accounts import RunAccounts
-from mosaic_scheduler.xmpp.delivery import XmppLogin
+from mosaic_scheduler.xmpp.accounts import RunAccounts, agents_of
 from mosaic_scheduler.xmpp.ledger import AccountLedger
-from mosaic_scheduler.xmpp.need import agents_of
 from mosaic_servicekit.broker_clock import BrokerClock
 from mosaic_servicekit.bus import Bus, Verb
 from mosaic_servicekit.credentials import RUN_LIFETIME_S, RunSigner
@@ -98,10 +96,18 @@ class SchedulerApp:
         if settings.placement == "docker":
             # here, for the engine's library is a fifth of all that a start without an engine would import
             from mosaic_scheduler.placement import docker
+            from mosaic_scheduler.placement.engine import Engine
             from mosaic_scheduler.workers.image import ImageAsker
 
-            self._placement = docker.DockerPlacement(settings.home, settings.cores, settings.engine)
-            kind, asker = ImageWorker, ImageAsker(settings.engine)
+            engine = Engine(
+                stack=settings.engine_volume or str(settings.home),
+                network=settings.engine_network,
+                outside=settings.engine_outside_network,
+                volume=settings.engine_volume,
+                url=settings.engine_url,
+            )
+            self._placement = docker.DockerPlacement(settings.home, settings.cores, engine)
+            kind, asker = ImageWorker, ImageAsker(engine)
         else:
             self._placement = ProcessPlacement(settings.home, settings.cores)
         self._registry = WorkerRegistry(settings.root, settings.home, settings.venvs_folder, kind)
@@ -112,7 +118,7 @@ class SchedulerApp:
         self._announcer = RunAnnouncer(self._bus, self._views)
         self._publisher = EventPublisher(self._database, self._bus, self._announcer.announce)
         self._announcer.on_change = self._publisher.wake
-        self._gpu_watch = GpuWatch(settings.gpu_helper)
+        self._gpu_watch = GpuWatch(settings.gpu_helper or HELPER)
         self._leases = LeaseStore(self._database)
         self._ledger = LeaseLedger(
             self._leases,

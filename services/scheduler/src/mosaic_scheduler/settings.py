@@ -2,17 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from mosaic_contracts.tracking import is_proxy
-from mosaic_scheduler.gpus.watch import HELPER
 from mosaic_scheduler.proxy import Proxies, standard
 from mosaic_servicekit.settings import ServiceSettings, default_if_empty
-
-if TYPE_CHECKING:
-    from mosaic_scheduler.placement.engine import Engine
 
 
 class SchedulerSettings(ServiceSettings):
@@ -27,10 +23,8 @@ class SchedulerSettings(ServiceSettings):
 
     gpu_share_limit: Annotated[int, Field(ge=1, le=64)] = 4
     """Runs with `gpu_memory_mb` that one GPU takes at most."""
-    gpu_helper: Annotated[list[str], Field(min_length=1)] = Field(
-        default_factory=lambda: list(HELPER)
-    )
-    """As JSON: the command that reads the GPUs (`mosaic_scheduler.gpus.nvml` says how)."""
+    gpu_helper: Annotated[list[str], Field(min_length=1)] | None = None
+    """As JSON: the command that reads the GPUs; default: `mosaic_scheduler.gpus.nvml` in a process of its own."""
 
     http_proxy: SecretStr | None = Field(default_factory=lambda: standard("HTTP_PROXY"))
     """For runs with internet that name no proxy; default: that of this process, as all programs know it."""
@@ -74,19 +68,6 @@ class SchedulerSettings(ServiceSettings):
     def venvs_folder(self) -> Path:
         """Where the environments are."""
         return self.venvs or self.root / "var" / "venvs"
-
-    @property
-    def engine(self) -> "Engine":
-        """How runs are placed on the engine."""
-        from mosaic_scheduler.placement.engine import Engine  # imports the engine's library
-
-        return Engine(
-            stack=self.engine_volume or str(self.home),
-            network=self.engine_network,
-            outside=self.engine_outside_network,
-            volume=self.engine_volume,
-            url=self.engine_url,
-        )
 
     @property
     def url(self) -> str:

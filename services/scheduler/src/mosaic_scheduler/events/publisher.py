@@ -14,7 +14,7 @@ from mosaic_contracts.runs import RunRecord, SourceMark
 from mosaic_contracts.services import Committed, CommittedRequest
 from mosaic_contracts.subjects import events as events_subject
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.events import outbox
+from mosaic_scheduler.runs import outbox
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 

@@ -19,10 +19,10 @@ from mosaic_scheduler.gpus.foreign import (
     in_words,
 )
 from mosaic_scheduler.gpus.lease import Lease, LeaseStore
+from mosaic_scheduler.gpus.offer import MIB, Devices, Offer, Share
 from mosaic_scheduler.gpus.reading import DeviceReading
 from mosaic_scheduler.gpus.watch import GpuWatch
 from mosaic_scheduler.placement.protocol import PlacedRef, Placement
-from mosaic_scheduler.queue.device import MIB, Devices, Offer, Share
 from mosaic_servicekit.logging import get_log
 
 RELEASE_S = 30.0

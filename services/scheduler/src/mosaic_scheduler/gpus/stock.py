@@ -1,9 +1,15 @@
 """GPUs of this machine, in use or not: a request that can never be met is refused at once. Pure."""
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 
 from mosaic_contracts.machine import GpuState
+from mosaic_scheduler.gpus.ledger import LeaseLedger
+from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.reading import GpuReading
+from mosaic_scheduler.gpus.watch import ANSWER_S, GpuWatch
+from mosaic_scheduler.placement.protocol import Placement
 
 MIB = 2**20
 
@@ -55,3 +61,26 @@ class GpuStock:
 
 def _gpus(count: int) -> str:
     return f"{count} GPU" if count == 1 else f"{count} GPUs"
+
+
+class GpuSupply:
+    """The devices, as far as the placement can hand them to a run."""
+
+    def __init__(self, watch: GpuWatch, ledger: LeaseLedger, placement: Placement) -> None:
+        self._watch = watch
+        self._ledger = ledger
+        self._placement = placement
+
+    async def stock(self, patient: bool = False) -> GpuStock:
+        """Devices of this machine, in use or not. `patient`: wait for the first reading when there is none yet."""
+        if patient:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ANSWER_S):
+                    await self._watch.looked.wait()
+        inventory = await self._placement.inventory()
+        return GpuStock.of(self._watch.reading, inventory.gpu_problem)
+
+    async def devices(self) -> Devices:
+        """What is on them now."""
+        inventory = await self._placement.inventory()
+        return self._ledger.devices({}, inventory.gpu_problem)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from mosaic_contracts.machine import RunUse
 from mosaic_contracts.services import Heartbeat
 from mosaic_scheduler.gpus.reading import GpuReading
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.machine.trees import gpus_of, mean_rate
+from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 
 
 class _Word(NamedTuple):

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from mosaic_contracts.machine import RESOURCE_METRICS, MachineHistory, MachineSample, RunUse
 from mosaic_contracts.services import MachineRequest
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.events import outbox
-from mosaic_scheduler.events.outbox import MetricEvent
 from mosaic_scheduler.gpus.reading import GpuReading
 from mosaic_scheduler.machine.sampler import MachineSampler
+from mosaic_scheduler.runs import outbox
+from mosaic_scheduler.runs.outbox import MetricEvent
 from mosaic_servicekit.bus import Verb
 
 INTERVAL_S = 2.0

@@ -37,6 +37,7 @@ from mosaic_scheduler.placement.engine import (
     image_missing,
 )
 from mosaic_scheduler.placement.engine_watch import EngineWatch
+from mosaic_scheduler.placement.log_tail import last_lines
 from mosaic_scheduler.placement.nvidia import (
     NO_DEVICES,
     NvidiaRuntime,
@@ -57,7 +58,6 @@ from mosaic_scheduler.placement.protocol import (
     PlacedRef,
 )
 from mosaic_scheduler.placement.run_folder import RUNNER_MODULE, RunFolder
-from mosaic_scheduler.runs.log_tail import last_lines
 
 LABEL_RUN = "mosaic.run"
 LABEL_ATTEMPT = "mosaic.attempt"

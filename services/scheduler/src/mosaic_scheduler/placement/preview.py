@@ -5,13 +5,13 @@ from pydantic import SecretStr
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.placement.access import XmppLogin
 from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.placement.run_folder import RunFolder
 from mosaic_scheduler.proxy import Proxies
-from mosaic_scheduler.xmpp.delivery import XmppLogin
 
 RUN = "RUN"
-"""Stands for the id that the run will get."""
+"""Placeholder for the id that the run will get."""
 _LEASED = "UUID-of-its-lease"
 _TALKS = XmppLogin(host="", port=0, domain="", certificate="")
 

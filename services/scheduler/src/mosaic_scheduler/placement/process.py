@@ -17,6 +17,7 @@ from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.placement import proc
+from mosaic_scheduler.placement.log_tail import last_lines
 from mosaic_scheduler.placement.preview import plan_of
 from mosaic_scheduler.placement.protocol import (
     ABSENT,
@@ -36,7 +37,6 @@ from mosaic_scheduler.placement.run_folder import (
     RunFolder,
     grant_variable,
 )
-from mosaic_scheduler.runs.log_tail import last_lines
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.privacy import umask
 

@@ -12,8 +12,8 @@ from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import Door, ExitReport
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
-from mosaic_scheduler.inputs.checkpoint import RunInput
-from mosaic_scheduler.xmpp.delivery import XmppLogin
+from mosaic_scheduler.placement.access import XmppLogin
+from mosaic_scheduler.placement.inputs import RunInput
 
 
 class Internet(StrEnum):
@@ -118,7 +118,7 @@ class Placed:
     stop_noted: bool = False
     """With LOST: its runner had been asked to stop (SIGTERM) before it was killed."""
     asked_here: bool = False
-    """With ENDED and LOST: MOSAIC sent that signal, even if no stop stands in the record."""
+    """With ENDED and LOST: MOSAIC sent that signal, even if the record names no stop."""
     trace_at: float | None = None
     """With LOST: wall time of the last trace that it left, seconds since the epoch."""
 

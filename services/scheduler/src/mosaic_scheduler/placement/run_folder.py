@@ -18,11 +18,9 @@ from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_scheduler.disk import fault_words
 from mosaic_scheduler.errors import PlacementFailed
-from mosaic_scheduler.inputs import delivery as inputs
-from mosaic_scheduler.inputs.checkpoint import given
+from mosaic_scheduler.placement import access, inputs
+from mosaic_scheduler.placement.inputs import given
 from mosaic_scheduler.placement.protocol import LaunchOrder, Placed, PlacedKind, PlacedRef
-from mosaic_scheduler.secrets import delivery as secrets
-from mosaic_scheduler.xmpp import delivery as xmpp
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.privacy import private_folder
 
@@ -67,8 +65,8 @@ class RunFolder:
             private_folder(folder)
         if order.write_creds is not None:
             order.write_creds(self.path / launch.CREDS_FILE)
-        secrets.deliver(self.path, order.secrets)
-        xmpp.deliver(self.path, order.xmpp)
+        access.deliver_secrets(self.path, order.secrets)
+        access.deliver_login(self.path, order.xmpp)
         inputs.deliver(self.path, order.inputs)
         told = given(order.spec, {each.parameter: each.place for each in order.inputs})
         spec = RunFile(
@@ -92,8 +90,8 @@ class RunFolder:
                 **order.environment,
                 **dict.fromkeys(_THREADS, str(order.spec.cpus)),
                 **self.environment(),
-                **secrets.variables(self.path, list(order.secrets)),
-                **xmpp.variables(self.path, order.xmpp),
+                **access.secret_variables(self.path, list(order.secrets)),
+                **access.login_variables(self.path, order.xmpp),
                 **_visible_devices(order),
                 "PYTHONUNBUFFERED": "1",
             },
@@ -120,8 +118,7 @@ class RunFolder:
         Raises:
             OSError: the folder may not be written.
         """
-        secrets.withdraw(self.path)
-        xmpp.withdraw(self.path)
+        access.withdraw_all(self.path)
 
     def environment(self) -> dict[str, str]:
         """What marks a process as belonging to this attempt."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mosaic_scheduler.queue.device import Devices, Share
+from mosaic_scheduler.gpus.offer import Devices, Share
 from mosaic_scheduler.queue.plan import Claim, queue_places
 
 FORETOLD = 50

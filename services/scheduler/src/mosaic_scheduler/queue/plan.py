@@ -10,7 +10,7 @@ back stands aside: it blocks nobody.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from mosaic_scheduler.queue.device import Devices, Offer, Share
+from mosaic_scheduler.gpus.offer import Devices, Offer, Share
 
 HELD = "held until it is released"
 SENDING = "goes on once what its interrupted attempt recorded is stored"

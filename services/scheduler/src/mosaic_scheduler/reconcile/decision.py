@@ -6,10 +6,10 @@ from mosaic_contracts.launch import ExitPhase, ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
 from mosaic_contracts.spec import RestartPolicy
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_scheduler.heartbeats.tracker import UNRESPONSIVE_AFTER_S
 from mosaic_scheduler.placement.protocol import ABSENT, Placed, PlacedKind
 from mosaic_scheduler.placement.run_folder import DRAIN_S
 from mosaic_scheduler.runs import ending
+from mosaic_scheduler.runs.heartbeats import UNRESPONSIVE_AFTER_S
 
 MAX_ATTEMPTS = 2
 """One retry, and only when the placement failed before the first event: no data can be mixed. Attempts that follow an

@@ -16,8 +16,7 @@ from mosaic_scheduler.errors import (
     WorkerNotReady,
     WorkerUnknown,
 )
-from mosaic_scheduler.gpus import loss
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.placement.log_tail import LINES
 from mosaic_scheduler.placement.protocol import (
     LaunchOrder,
     Placed,
@@ -25,13 +24,13 @@ from mosaic_scheduler.placement.protocol import (
     PlacedRef,
     Placement,
 )
-from mosaic_scheduler.queue.dispatch import Dispatcher, Load, Start, places_without_engine
 from mosaic_scheduler.queue.plan import Place
 from mosaic_scheduler.reconcile import decision
 from mosaic_scheduler.reconcile.decision import Action, Facts
+from mosaic_scheduler.reconcile.dispatch import Dispatcher, Load, Start, places_without_engine
 from mosaic_scheduler.runs import ending
 from mosaic_scheduler.runs.end_time import LATE_S, EndTime, end_now, end_of_report, end_of_trace
-from mosaic_scheduler.runs.log_tail import LINES
+from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
@@ -40,6 +39,9 @@ from mosaic_servicekit.logging import get_log
 
 TICK_S = 1.0
 """The net below the events: deadlines, and any wake-up that was missed."""
+
+_LOST = "the driver lost its "
+_OUTLOOK = "; the run may hang or fail"
 
 MakeOrder = Callable[[StoredRun], Awaitable[LaunchOrder]]
 """Raises WorkerNotReady, WorkerUnknown."""
@@ -148,7 +150,7 @@ class Reconciler:
     async def _note_losses(self, run: StoredRun) -> StoredRun:
         """A device that vanished under a run is written down: its end, and a later scheduler, shall know of it."""
         record = run.record
-        notes = loss.new_notes(record, self.losses_of(record.run_id)) if record.spec.gpus else []
+        notes = _notes_of_losses(record, self.losses_of(record.run_id)) if record.spec.gpus else []
         if not notes:
             return run
         get_log().warning("run.device_lost", run_id=record.run_id, notes=notes)
@@ -320,7 +322,7 @@ class Reconciler:
         await self.withdraw(ref)
         told = action.end.message
         if action.state in (RunState.FAILED, RunState.CRASHED):
-            told += loss.in_words(record)
+            told += _losses_in_words(record)
         now = present()
         end_time = self._end_time(record, action.placed, now)
         if _is_from_traces(action.placed, end_time, now):
@@ -471,3 +473,15 @@ def _is_from_traces(placed: Placed | None, end: EndTime, now: Moment) -> bool:
     """Whether nobody saw the end, and it was long ago."""
     is_lost = placed is not None and placed.kind is PlacedKind.LOST
     return is_lost and (now.wall - end.at).total_seconds() > LATE_S
+
+
+def _notes_of_losses(record: RunRecord, losses: list[str]) -> list[str]:
+    """Notes of lost devices that the run does not have yet."""
+    notes = [f"{_LOST}{loss}{_OUTLOOK}" for loss in losses]
+    return [note for note in notes if note not in record.notes]
+
+
+def _losses_in_words(record: RunRecord) -> str:
+    """What the end of a run that failed says of the devices that it lost; empty when it lost none."""
+    lost = [note.removesuffix(_OUTLOOK) for note in record.notes if note.startswith(_LOST)]
+    return "".join(f" Before that {note}." for note in lost)

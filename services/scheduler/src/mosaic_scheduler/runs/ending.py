@@ -202,7 +202,7 @@ def _ending_of_signal(record: RunRecord, report: ExitReport, number: int) -> Run
 
 
 def _as_a_shell_reports(code: int | None) -> str:
-    """The signal that an exit code above 128 stands for by the convention of shells."""
+    """The signal that an exit code above 128 means by the convention of shells."""
     number = (code or 0) - _SHELL_SIGNAL_BASE
     if number not in signal.valid_signals():
         return "."

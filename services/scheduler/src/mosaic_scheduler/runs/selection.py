@@ -93,3 +93,17 @@ def _rows(
     # `what` and `where` are made here and above of constants; whatever a person wrote is bound.
     query = f"SELECT {what} FROM runs WHERE {wanted.where} AND ?1 IS NOT NULL ORDER BY run_id DESC LIMIT {limit:d}"  # noqa: S608
     return connection.execute(query, wanted.values).fetchall()
+
+
+PAGE_BYTES = 4 * 2**20
+"""A page must fit one message of the broker (8 MiB), and a single spec may take 1 MiB."""
+
+
+def first_that_fit(records: list[RunRecord]) -> list[RunRecord]:
+    """The first of `records` that together take at most PAGE_BYTES as JSON; never none of some."""
+    room = PAGE_BYTES
+    for place, record in enumerate(records):
+        room -= len(record.model_dump_json().encode())
+        if room < 0 and place > 0:
+            return records[:place]
+    return records

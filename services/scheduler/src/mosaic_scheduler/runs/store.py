@@ -8,12 +8,12 @@ from datetime import datetime
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RunIds
+from mosaic_scheduler import problem
 from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import LeaseTaken, RunTransitionInvalid
-from mosaic_scheduler.events import outbox
 from mosaic_scheduler.gpus import lease
 from mosaic_scheduler.placement.protocol import PlacedRef
-from mosaic_scheduler.runs import idempotency, selection
+from mosaic_scheduler.runs import idempotency, outbox, selection
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.parsed import ParsedRuns, StoredRun, select
 from mosaic_servicekit.logging import get_log
@@ -46,6 +46,13 @@ class RunStore:
         """One run, or None when there is no such run."""
         rows = await self._database.call(select, "run_id = ?", (run_id,))
         return rows[0] if rows else None
+
+    async def require(self, run_id: str) -> RunRecord:
+        """The run's record. Raises ProblemError (`run_unknown`)."""
+        run = await self.get(run_id)
+        if run is None:
+            raise problem.run_unknown(run_id)
+        return run.record
 
     async def beginning_with(self, beginning: str, limit: int) -> list[str]:
         """Ids that begin so, oldest first."""

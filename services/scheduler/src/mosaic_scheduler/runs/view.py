@@ -6,8 +6,8 @@ from datetime import datetime
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import Progress, RunRecord
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.heartbeats.tracker import SUSPENDED, HeartbeatTracker
 from mosaic_scheduler.queue.plan import Place
+from mosaic_scheduler.runs.heartbeats import SUSPENDED, HeartbeatTracker
 
 
 class RunViews:

@@ -31,7 +31,7 @@ class RegisteredWorker:
 
     @property
     def here(self) -> Path:
-        """Folder of the manifest, through a link in `workers.d`: what `{here}` in its command stands for."""
+        """Folder of the manifest, through a link in `workers.d`: the value of `{here}` in its command."""
         return self.path.resolve().parent
 
     @property
@@ -126,7 +126,7 @@ class UnreadableWorker:
     """A manifest that cannot be read, shown so that its author sees why."""
 
     manifest: WorkerManifest
-    """Stands in for the real one."""
+    """Shown in place of the real one."""
     reason: str
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from pydantic import SecretStr, ValidationError
 
 from mosaic_contracts.ids import parse_run_id
+from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
-from mosaic_contracts.xmpp import ACCESS_FILE, XmppAccess, XmppAccount
+from mosaic_contracts.worker import Algorithm, WorkerDescription
+from mosaic_contracts.xmpp import ACCESS_FILE, SERVICE, XmppAccess, XmppAccount
 from mosaic_scheduler.errors import XmppUnavailable
+from mosaic_scheduler.placement.access import XmppLogin, withdraw_login
 from mosaic_scheduler.xmpp.account_api import AccountApi
-from mosaic_scheduler.xmpp.delivery import XmppLogin, withdraw
 from mosaic_scheduler.xmpp.ledger import AccountLedger, Claim
 from mosaic_scheduler.xmpp.server import read_server
 from mosaic_servicekit.logging import get_log
@@ -105,7 +107,7 @@ class RunAccounts:
             api = AccountApi(server)
             for user in claim.users:
                 await api.unregister(user)
-        await asyncio.to_thread(withdraw, self._home / RUNS_DIR / claim.run_id)
+        await asyncio.to_thread(withdraw_login, self._home / RUNS_DIR / claim.run_id)
         await self._ledger.remove(claim)
         get_log().info("xmpp.removed", run_id=claim.run_id, accounts=claim.agents)
 
@@ -127,3 +129,20 @@ def _claims_in_folders(runs: Path) -> list[Claim]:
             continue
         found.append(Claim(run_id, min(len(access.accounts), MOST_ADOPTED), access.domain))
     return found
+
+
+def agents_of(spec: RunSpec, description: WorkerDescription) -> int:
+    """How many agents of the run need an account; 0 when its algorithm does without XMPP."""
+    algorithm = _algorithm(spec, description)
+    if algorithm is None or SERVICE not in algorithm.services:
+        return 0
+    name = algorithm.agents_parameter
+    if name is None:
+        return 1
+    schema = algorithm.parameters.get("properties", {}).get(name, {})
+    count = spec.parameters.get(name, schema.get("default"))
+    return count if isinstance(count, int) and count > 0 else 1
+
+
+def _algorithm(spec: RunSpec, description: WorkerDescription) -> Algorithm | None:
+    return next((a for a in description.algorithms if a.id == spec.algorithm), None)

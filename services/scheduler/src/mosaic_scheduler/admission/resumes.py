@@ -10,12 +10,10 @@ from mosaic_contracts.services import RunRequest
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import Finding, WorkerDescription
 from mosaic_scheduler import problem
-from mosaic_scheduler.inputs.resumption import left_of, resume_point, start_parameter
-from mosaic_scheduler.runs.copies import copied, parsed
-from mosaic_scheduler.runs.lookup import existing_record
-from mosaic_scheduler.runs.steps import with_steps
+from mosaic_scheduler.admission.copies import copied, parsed
+from mosaic_scheduler.admission.submission import RunSubmission
+from mosaic_scheduler.runs.resumption import left_of, resume_point, start_parameter, with_steps
 from mosaic_scheduler.runs.store import RunStore
-from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_servicekit.bus import Verb
 
@@ -37,7 +35,7 @@ class RunResumes:
 
     async def resume(self, request: RunRequest) -> RunRecord:
         """Queue a new run that begins with the newest checkpoint of an ended one and makes the steps that are left."""
-        record = await existing_record(self._store, request.run_id)
+        record = await self._store.require(request.run_id)
         if not record.state.is_final:
             raise problem.run_live(record.run_id, record.state, "resumed")
         worker = self._catalogue.find(record.spec.worker)

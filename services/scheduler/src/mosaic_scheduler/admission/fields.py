@@ -13,8 +13,8 @@ from mosaic_contracts.worker import (
     Finding,
     WorkerDescription,
 )
+from mosaic_scheduler.admission.parameters import MAX_FINDINGS, check_parameters
 from mosaic_scheduler.placement.protocol import Inventory
-from mosaic_scheduler.workers.parameter import MAX_FINDINGS, check_parameters
 
 _MOST_NAMED = 8
 """Names in one message."""

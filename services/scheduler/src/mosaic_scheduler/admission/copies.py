@@ -9,11 +9,10 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import CloneOrder, RunRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler import problem
+from mosaic_scheduler.admission.fields import parse_spec
+from mosaic_scheduler.admission.submission import RunSubmission
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
-from mosaic_scheduler.runs.lookup import existing_record
 from mosaic_scheduler.runs.store import RunStore
-from mosaic_scheduler.runs.submission import RunSubmission
-from mosaic_scheduler.workers.preflight import parse_spec
 from mosaic_servicekit.bus import Verb
 
 _OF_THAT_RUN = ("note", "hold")
@@ -33,7 +32,7 @@ class RunCopies:
 
     async def retry(self, request: RunRequest) -> RunRecord:
         """Start an ended run once more, as a new run."""
-        record = await existing_record(self._store, request.run_id)
+        record = await self._store.require(request.run_id)
         if not record.state.is_final:
             raise problem.run_live(record.run_id, record.state, "started again")
         return await self._submission.queue(parsed(copied(record)))
@@ -49,7 +48,7 @@ class RunCopies:
         known = await self._submission.known(key)
         if known is not None:
             return known
-        record = await existing_record(self._store, order.run_id)
+        record = await self._store.require(order.run_id)
         spec = overridden(copied(record), overrides)
         return await self._submission.queue(parsed({**spec, "parent": record.run_id}), key)
 

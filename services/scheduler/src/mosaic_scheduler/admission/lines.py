@@ -7,10 +7,10 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RecorderStatus
 from mosaic_contracts.spec import RestartPolicy, RunSpec
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
-from mosaic_scheduler.inputs.resumption import start_parameter
+from mosaic_scheduler.admission import consent
+from mosaic_scheduler.admission.bounds import INTERNET_OPEN, MEMORY_OPEN
 from mosaic_scheduler.placement.protocol import Bounds, Internet
-from mosaic_scheduler.preflight import consent
-from mosaic_scheduler.preflight.bounds import INTERNET_OPEN, MEMORY_OPEN
+from mosaic_scheduler.runs.resumption import start_parameter
 
 _TITLES = {
     "spec": "Run as asked for",

@@ -11,12 +11,11 @@ from mosaic_contracts.services import PlayOrder
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.worker import WORLD_MARK, Algorithm, Finding, WorkerDescription
 from mosaic_scheduler import problem
-from mosaic_scheduler.inputs.checkpoint import checkpoint_parameters
-from mosaic_scheduler.runs.copies import overridden, parsed
+from mosaic_scheduler.admission.copies import overridden, parsed
+from mosaic_scheduler.admission.submission import RunSubmission
+from mosaic_scheduler.placement.inputs import checkpoint_parameters
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
-from mosaic_scheduler.runs.lookup import existing_record
 from mosaic_scheduler.runs.store import RunStore
-from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_servicekit.bus import Verb
 
@@ -50,7 +49,7 @@ class RunPlays:
         known = await self._submission.known(key)
         if known is not None:
             return known
-        record = await existing_record(self._store, order.run_id)
+        record = await self._store.require(order.run_id)
         description = await self._catalogue.describe(self._catalogue.find(record.spec.worker))
         spec = _spec(record, _playing(record, description), asked)
         return await self._submission.queue(parsed(spec), key)

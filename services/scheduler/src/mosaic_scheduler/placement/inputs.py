@@ -3,14 +3,19 @@
 A property with `"x-checkpoint": true` in an algorithm's schema takes one. No room but the worker knows more of it.
 """
 
+import os
 import re
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from mosaic_contracts.ids import RUN_ID_PATTERN
 from mosaic_contracts.launch import INPUTS_DIR
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm, WorkerDescription
+from mosaic_scheduler.errors import InputUnusable, PlacementFailed
+from mosaic_scheduler.placement.run_files import open_inside
 
 _RUN_ID = re.compile(RUN_ID_PATTERN)
 
@@ -71,3 +76,28 @@ def given(spec: RunSpec, values: dict[str, str]) -> RunSpec:
     if not values:
         return spec
     return spec.model_copy(update={"parameters": {**spec.parameters, **values}})
+
+
+def deliver(run_dir: Path, inputs: Sequence[RunInput]) -> None:
+    """Copy them. No hard link: the run that made a file could go on writing to it, and so could this one.
+
+    Raises:
+        PlacementFailed: one is gone.
+        OSError: the disk refused.
+    """
+    for each in inputs:
+        try:
+            source = open_inside(run_dir.parent / each.run_id, each.path)
+        except InputUnusable as error:
+            raise PlacementFailed(
+                f"{each.parameter}: {each.reference} cannot be had any more ({error}). Was run {each.run_id} deleted? "
+                "Name another checkpoint."
+            ) from error
+        target = run_dir / each.place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}.draft")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(source, "rb") as file, draft.open("xb") as copy:
+            shutil.copyfileobj(file, copy, 2**20)
+        draft.chmod(0o444)
+        draft.replace(target)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from mosaic_contracts import subjects
 from mosaic_contracts.runs import RunRecord
 from mosaic_scheduler.credentials.renewal import CredentialRenewal
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
 from mosaic_scheduler.placement.protocol import PlacedRef
+from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Bus

@@ -1,5 +1,6 @@
 """A user's secrets: one file each, readable for nobody else. Values go to runs that name them, and nowhere else."""
 
+import asyncio
 import os
 import re
 from datetime import UTC, datetime
@@ -7,9 +8,11 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from mosaic_contracts.access import SecretEntry
+from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts.services import SecretRequest, SetSecretRequest
 from mosaic_contracts.spec import SECRET_NAME_PATTERN
 from mosaic_scheduler.errors import SecretNameInvalid, SecretUnknown
+from mosaic_servicekit.bus import Verb
 
 FOLDER = "secrets/user"
 """Below MOSAIC_HOME."""
@@ -75,3 +78,30 @@ def write_private(path: Path, value: SecretStr) -> None:
     with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
         file.write(value.get_secret_value())
     temporary.replace(path)
+
+
+class SecretService:
+    """`set_secret`, `delete_secret` and `secrets`."""
+
+    def __init__(self, vault: SecretVault) -> None:
+        self._vault = vault
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {
+            "set_secret": (SetSecretRequest, self.keep),
+            "delete_secret": (SecretRequest, self.forget),
+            "secrets": (None, self.entries),
+        }
+
+    async def keep(self, request: SetSecretRequest) -> SecretEntry:
+        """Keep a secret."""
+        return await asyncio.to_thread(self._vault.keep, request.name, request.value)
+
+    async def forget(self, request: SecretRequest) -> None:
+        """Delete a secret. Runs that were given it have it until their end."""
+        await asyncio.to_thread(self._vault.forget, request.name)
+
+    async def entries(self) -> SecretEntries:
+        """Which secrets there are."""
+        return SecretEntries(secrets=await asyncio.to_thread(self._vault.entries))

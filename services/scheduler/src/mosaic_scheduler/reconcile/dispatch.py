@@ -11,9 +11,9 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.gpus.lease import new_grant
 from mosaic_scheduler.gpus.ledger import LeaseLedger
+from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.placement.protocol import PlacedRef, Placement
 from mosaic_scheduler.placement.run_folder import DRAIN_S
-from mosaic_scheduler.queue.device import Devices
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.forecast import Busy, expected_starts
 from mosaic_scheduler.queue.plan import HELD, Claim, Place, queue_places

@@ -10,7 +10,7 @@ from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import Committed, CommittedRequest, Heartbeat
 from mosaic_scheduler.events.publisher import EventPublisher
-from mosaic_scheduler.heartbeats.tracker import HeartbeatTracker
+from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 

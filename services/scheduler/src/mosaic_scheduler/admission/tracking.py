@@ -14,13 +14,13 @@ from mosaic_contracts.tracking import (
     without_userinfo,
 )
 from mosaic_contracts.worker import Finding, WorkerDescription
-from mosaic_scheduler.preflight.lines import blocking, ok, warning
+from mosaic_scheduler.admission.lines import blocking, ok, warning
 
 _KEY_TODO = f"Paste it in the window's section of W&B, or `./mosaic secret set {WANDB_SECRET}`"
 
 
 def check_tracking(spec: RunSpec, description: WorkerDescription) -> list[Finding]:
-    """A proxy's password would stand in the run's record. The address is not quoted."""
+    """A proxy's password would be in the run's record. The address is not quoted."""
     names = _names(spec, description)
     findings = []
     for role in PROXY_ROLES:

@@ -4,9 +4,9 @@ from mosaic_contracts.preflight import PreflightLine
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import DeviceNeed, Finding, WorkerDescription, WorkerManifest
+from mosaic_scheduler.admission import lines
+from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.stock import GpuStock
-from mosaic_scheduler.preflight import lines
-from mosaic_scheduler.queue.device import Devices
 from mosaic_scheduler.queue.plan import Claim, queue_places
 
 _ON_CPU = (

@@ -9,22 +9,22 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_scheduler import problem
+from mosaic_scheduler.admission import consent, lines
+from mosaic_scheduler.admission.bounds import machine_memory_mb
+from mosaic_scheduler.admission.device import device_need, of_device
+from mosaic_scheduler.admission.fields import parse_spec
+from mosaic_scheduler.admission.submission import RunSubmission
+from mosaic_scheduler.admission.tracking import of_tracking
+from mosaic_scheduler.admission.xmpp import ready_words
 from mosaic_scheduler.disk import free_bytes, write_fault
 from mosaic_scheduler.errors import PlacementUnavailable
-from mosaic_scheduler.gpus.supply import GpuSupply
+from mosaic_scheduler.gpus.stock import GpuSupply
 from mosaic_scheduler.placement.preview import order_to_look_at
-from mosaic_scheduler.preflight import consent, lines
-from mosaic_scheduler.preflight.bounds import machine_memory_mb
-from mosaic_scheduler.preflight.device import device_need, of_device
-from mosaic_scheduler.preflight.tracking import of_tracking
 from mosaic_scheduler.reconcile.loop import Reconciler
-from mosaic_scheduler.runs.submission import RunSubmission
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
-from mosaic_scheduler.workers.preflight import parse_spec
 from mosaic_scheduler.workers.registry import RegisteredWorker
-from mosaic_scheduler.xmpp.need import agents_of
-from mosaic_scheduler.xmpp.readiness import ready_words
+from mosaic_scheduler.xmpp.accounts import agents_of
 from mosaic_servicekit.bus import Bus, Verb
 
 

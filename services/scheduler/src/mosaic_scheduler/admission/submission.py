@@ -1,6 +1,7 @@
 """From a spec as a person sent it to a run in the queue, or to what speaks against it."""
 
 import asyncio
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -13,26 +14,24 @@ from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.states import RunState
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler import problem
+from mosaic_scheduler.admission import consent
+from mosaic_scheduler.admission.bounds import check_bounds, machine_memory_mb, notes_on_bounds
+from mosaic_scheduler.admission.device import check_device, device_need
+from mosaic_scheduler.admission.fields import check_secrets, check_spec, parse_spec
+from mosaic_scheduler.admission.inputs import InputResolution
+from mosaic_scheduler.admission.tracking import check_tracking
+from mosaic_scheduler.admission.xmpp import check_xmpp
 from mosaic_scheduler.disk import free_bytes, write_fault
-from mosaic_scheduler.gpus.supply import GpuSupply
-from mosaic_scheduler.inputs.resolution import InputResolution
-from mosaic_scheduler.preflight import consent
-from mosaic_scheduler.preflight.bounds import check_bounds, machine_memory_mb, notes_on_bounds
-from mosaic_scheduler.preflight.device import check_device, device_need
-from mosaic_scheduler.preflight.tracking import check_tracking
+from mosaic_scheduler.gpus.stock import GpuSupply
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
-from mosaic_scheduler.runs.lookup import existing_record
-from mosaic_scheduler.runs.name import display_name
-from mosaic_scheduler.runs.steps import total_steps
+from mosaic_scheduler.runs.resumption import total_steps
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
-from mosaic_scheduler.secrets.vault import SecretVault
+from mosaic_scheduler.secrets import SecretVault
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
-from mosaic_scheduler.workers.preflight import check_secrets, check_spec, parse_spec
 from mosaic_scheduler.workers.registry import RegisteredWorker
-from mosaic_scheduler.xmpp.readiness import check_xmpp
 from mosaic_servicekit.bus import Verb
 from mosaic_servicekit.ulid import RunIdSource
 
@@ -85,7 +84,7 @@ class RunSubmission:
         run_id = await self._store.made_with(key) if key is not None else None
         if run_id is None:
             return None
-        return self._views.view(await existing_record(self._store, run_id))
+        return self._views.view(await self._store.require(run_id))
 
     async def queue(self, spec: RunSpec, key: IdempotencyKey | None = None) -> RunRecord:
         """Judge a spec and queue its run. Raises ProblemError with everything that speaks against it."""
@@ -188,7 +187,7 @@ class RunSubmission:
     async def _require(self, spec: RunSpec) -> None:
         """Check what a start needs in addition to a valid spec."""
         if spec.parent is not None:
-            await existing_record(self._store, spec.parent)
+            await self._store.require(spec.parent)
         free = free_bytes(self._settings.home)
         if free < self._settings.disk_reserve_bytes:
             raise problem.disk_low(self._settings.home, free, self._settings.disk_reserve_bytes)
@@ -220,7 +219,18 @@ class RunSubmission:
         )
         known = await self._store.insert(record, secrets.token_hex(16), key)
         if known is not None:
-            return self._views.view(await existing_record(self._store, known))
+            return self._views.view(await self._store.require(known))
         await self._announce(record)
         self._reconciler.wake.set()
         return self._views.view(record)
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def display_name(spec: RunSpec, now: datetime) -> str:
+    """`<env>__<algo>__<seed>__<YYYYmmdd-HHMMSS>` in local time, or the name that the spec gives."""
+    if spec.name is not None:
+        return spec.name
+    environment, algorithm = (_UNSAFE.sub("-", part) for part in (spec.environment, spec.algorithm))
+    return f"{environment}__{algorithm}__{spec.seed}__{now.astimezone():%Y%m%d-%H%M%S}"

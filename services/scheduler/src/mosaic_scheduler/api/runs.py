@@ -11,11 +11,9 @@ from mosaic_contracts.services import (
 )
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.events import outbox
 from mosaic_scheduler.reconcile.loop import Reconciler
-from mosaic_scheduler.runs.lookup import existing_record
-from mosaic_scheduler.runs.page import first_that_fit
-from mosaic_scheduler.runs.selection import selection
+from mosaic_scheduler.runs import outbox
+from mosaic_scheduler.runs.selection import first_that_fit, selection
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.settings import SchedulerSettings
@@ -57,7 +55,7 @@ class SchedulerService:
 
     async def get(self, request: RunRequest) -> RunRecord:
         """One run, also an archived one."""
-        return self._views.view(await existing_record(self._store, request.run_id))
+        return self._views.view(await self._store.require(request.run_id))
 
     async def list_runs(self, request: ListRequest) -> RunRecords | RunIds:
         """Those that fit, newest first."""
@@ -71,7 +69,7 @@ class SchedulerService:
     async def stop(self, request: RunRequest) -> RunRecord:
         """Ask a run to stop, in whatever state it is. Asked again, or after its end, it changes nothing."""
         for _ in range(_STOP_TRIES):
-            record = await existing_record(self._store, request.run_id)
+            record = await self._store.require(request.run_id)
             if record.state.is_final or record.state is RunState.STOPPING:
                 return self._views.view(record)
             changed = await self._reconciler.request_stop(record, EndCause.STOPPED_BY_USER)

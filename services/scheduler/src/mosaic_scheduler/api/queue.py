@@ -11,7 +11,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import MoveRequest, RunRecords
 from mosaic_contracts.states import RunState
 from mosaic_scheduler import problem
-from mosaic_scheduler.runs.page import first_that_fit
+from mosaic_scheduler.runs.selection import first_that_fit
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Verb
