@@ -36,6 +36,7 @@ from mosaic_contracts.services import (
     ListRequest,
     MachineRequest,
     MoveRequest,
+    NoRequest,
     PatchRequest,
     PlayOrder,
     RecorderStatus,
@@ -49,6 +50,7 @@ from mosaic_contracts.services import (
     WorkerEntries,
     WorkerEntry,
 )
+from mosaic_contracts.verbs import VERBS
 from mosaic_contracts.wire import BATCH_HEADER, ENCODING_HEADER
 from mosaic_contracts.worker import CheckReport, WorkerManifest
 from mosaic_servicekit.bus import Bus
@@ -110,28 +112,33 @@ class Peers:
 
     async def serve(self) -> None:
         """Answer the verbs that the gateway uses."""
+        handlers: dict[str, Any] = {
+            "get": self._get,
+            "list": self._list,
+            "stop": self._get,
+            "restore": self._get,
+            "retry": self._retry,
+            "resume": self._retry,
+            "clone": self._clone,
+            "play": self._clone,
+            "patch": self._noted,
+            "move": self._noted,
+            "delete": self._noted,
+            "queue": self._queue,
+            "machine": self._machine,
+            "gpus": self._gpus,
+            "secrets": self._secrets,
+            "set_secret": self._set_secret,
+            "delete_secret": self._delete_secret,
+            "submit": self._submit,
+            "preflight": self._preflight,
+            "workers": self._workers,
+            "status": self._status,
+        }
+        requests = {verb.name: verb.request for verb in VERBS if verb.service == "scheduler"}
         scheduler: dict[str, Any] = {
-            "get": (RunRequest, self._get),
-            "list": (ListRequest, self._list),
-            "stop": (RunRequest, self._get),
-            "restore": (RunRequest, self._get),
-            "retry": (RunRequest, self._retry),
-            "resume": (RunRequest, self._retry),
-            "clone": (CloneOrder, self._clone),
-            "play": (PlayOrder, self._clone),
-            "patch": (PatchRequest, self._noted),
-            "move": (MoveRequest, self._noted),
-            "delete": (DeleteRequest, self._noted),
-            "queue": (None, self._queue),
-            "machine": (MachineRequest, self._machine),
-            "gpus": (None, self._gpus),
-            "secrets": (None, self._secrets),
-            "set_secret": (SetSecretRequest, self._set_secret),
-            "delete_secret": (SecretRequest, self._delete_secret),
-            "submit": (SubmitRequest, self._submit),
-            "preflight": (SubmitRequest, self._preflight),
-            "workers": (None, self._workers),
-            "status": (None, self._status),
+            name: (None if requests[name] is NoRequest else requests[name], handler)
+            for name, handler in handlers.items()
         }
         await self.bus.serve("scheduler", scheduler)
         await self.bus.serve("recorder", {"status": (None, self._recorder_status)})

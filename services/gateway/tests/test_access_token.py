@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic_gateway.access_token import load_token
+from mosaic_gateway.access.token import load_token
 from mosaic_gateway.errors import TokenFileInvalid
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 import httpx
 import pytest
 
-from mosaic_gateway.artifacts.byte_range import RangeRefused, parse_range
+from mosaic_gateway.files.byte_range import RangeRefused, parse_range
 from mosaic_store.testing import RUN_ID
 
 pytestmark = pytest.mark.broker

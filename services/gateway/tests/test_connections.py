@@ -15,9 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
-from mosaic_gateway.connections import ConnectionLimits, Connections, limits_for
-from mosaic_gateway.monitoring.log_budget import LogBudget
-from mosaic_gateway.server import bind, make_server
+from mosaic_gateway.log_budget import LogBudget
+from mosaic_gateway.server.connections import ConnectionLimits, Connections, limits_for
+from mosaic_gateway.server.server import bind, make_server
 from mosaic_servicekit.testing import free_port
 
 IDLE = 3000

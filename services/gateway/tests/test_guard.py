@@ -8,9 +8,9 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from starlette.routing import WebSocketRoute
 
-from mosaic_gateway.app import create_app
-from mosaic_gateway.assembly import assemble
-from mosaic_gateway.guard import OPEN_PATHS, host_name, origin_name
+from mosaic_gateway.access.guard import OPEN_PATHS, host_name, origin_name
+from mosaic_gateway.api.app import create_app
+from mosaic_gateway.services import assemble
 from mosaic_gateway.settings import GatewaySettings
 from mosaic_servicekit.bus import Bus
 

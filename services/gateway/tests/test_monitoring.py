@@ -7,7 +7,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from mosaic_gateway.monitoring.meters import REQUEST_SECONDS
+from mosaic_gateway.meters import REQUEST_SECONDS
 from mosaic_store.testing import RUN_ID, messages
 
 pytestmark = pytest.mark.broker

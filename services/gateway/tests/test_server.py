@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mosaic_gateway.errors import AddressTaken
-from mosaic_gateway.server import bind, make_server
+from mosaic_gateway.server.server import bind, make_server
 from mosaic_servicekit.testing import free_port
 
 UPGRADE = (

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mosaic_gateway.tickets.signature import with_ticket
+from mosaic_gateway.access.ticket import with_ticket
 from mosaic_store.testing import RUN_ID
 
 pytestmark = pytest.mark.broker

@@ -4,12 +4,14 @@ import asyncio
 import json
 import sqlite3
 import time
+from typing import Any
 
 import pytest
 
 from mosaic_contracts.problems import ProblemCode, ProblemError
-from mosaic_contracts.services import Committed, CommittedRequest, RunRequest
+from mosaic_contracts.services import Committed, CommittedRequest, NoRequest, Pruned, RunRequest
 from mosaic_contracts.stack_files import REFUSED_EVENT, SERVICE_REFUSED
+from mosaic_contracts.verbs import VERBS
 from mosaic_recorder.announcer import INTERVAL_S, Announcer
 from mosaic_recorder.stream import ReadStart, StreamState, read_start
 from mosaic_recorder.testing import (
@@ -19,7 +21,7 @@ from mosaic_recorder.testing import (
     wait_events,
     wait_status,
 )
-from mosaic_recorder.verbs import Pruned
+from mosaic_recorder.verbs import SERVICE, Verbs
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.testing import TestBroker
 from mosaic_store import StreamCursor
@@ -44,6 +46,16 @@ def test_where_reading_starts(cursor: StreamCursor | None, seq: int, healed: str
     start = read_start(cursor, STATE)
     assert start.seq == seq
     assert start == ReadStart(seq, None) if healed is None else healed in str(start.healed)
+
+
+def test_the_verbs_are_those_of_the_contracts() -> None:
+    """Every verb of the table is served, with the table's model of a request."""
+    absent: Any = None
+    served = {
+        name: model for name, (model, _) in Verbs(absent, absent, absent, absent).table().items()
+    }
+    models = {verb.name: verb.request for verb in VERBS if verb.service == SERVICE}
+    assert {name: model or NoRequest for name, model in served.items()} == models
 
 
 def test_announcer_tells_often_enough_and_always_at_last() -> None:

@@ -1,10 +1,6 @@
-"""Request/reply between services (`mosaic.v1.svc.<service>.<verb>`), JSON payloads.
+"""Requests and results between services on the bus, as JSON; `mosaic_contracts.verbs` names those of each verb.
 
-scheduler: submit (with `dry_run`: check), get, list, stop, workers, describe, status, preflight (SubmitRequest;
-PreflightReport), patch, move, clone, retry, resume, play, delete, restore, queue (RunRecords in the queue's order),
-machine (MachineHistory), gpus (GpuReport), set_secret, delete_secret, secrets (SecretEntries).
-recorder: committed, status, prune (RunRequest; `{"run_id", "freed_bytes"}`, idempotent: ask again after a time-out).
-Every reply is a `Reply`; `result` holds the model that the verb names.
+Every answer is a `Reply`, whose `result` holds the model that the verb names.
 """
 
 from typing import Any, Literal
@@ -25,66 +21,67 @@ class Reply(PeerModel):
     problem: Problem | None = None
 
 
+class NoRequest(PeerModel):
+    """Payload of a verb that takes no arguments."""
+
+
 class SubmitRequest(PeerModel):
-    """`scheduler.submit`: spec as the user sent it (validated there once). Reply: RunRecord."""
+    """A spec as the user sent it; the scheduler validates it, once."""
 
     spec: dict[str, Any]
     dry_run: bool = False
-    """True: reply with a CheckReport and start nothing."""
+    """True: the result is a CheckReport and nothing is started."""
     idempotency_key: str | None = None
     """The same key and spec again within a day give the same run; another spec is `idempotency_conflict`."""
 
 
 class RunRequest(PeerModel):
-    """`scheduler.get`, `stop`, `retry`, `resume`, `restore`. Reply: RunRecord."""
+    """Names the run that a verb is about."""
 
     run_id: str
 
 
-class PatchRequest(PeerModel):
-    """`scheduler.patch`. Reply: RunRecord."""
+class PatchRequest(RunRequest):
+    """Change name, tags or note of a run."""
 
-    run_id: str
     patch: dict[str, Any]
-    """A RunPatch, validated by the scheduler once."""
+    """A RunPatch as the user sent it; the scheduler validates it, once."""
 
 
-class MoveRequest(PeerModel):
-    """`scheduler.move`. Reply: RunRecord."""
+class MoveRequest(RunRequest):
+    """Hold, release or move a run in the queue."""
 
-    run_id: str
     move: dict[str, Any]
-    """A QueuePatch."""
+    """A QueuePatch, as `PatchRequest.patch`."""
 
 
-class CloneOrder(PeerModel):
-    """`scheduler.clone`. Reply: RunRecord of the new run."""
+class CloneOrder(RunRequest):
+    """Start a run like another one."""
 
-    run_id: str
     clone: dict[str, Any]
-    """A CloneRequest."""
+    """A CloneRequest, as `PatchRequest.patch`."""
     idempotency_key: str | None = None
+    """As `SubmitRequest.idempotency_key`."""
 
 
-class PlayOrder(PeerModel):
-    """`scheduler.play`. Reply: RunRecord of the new run."""
+class PlayOrder(RunRequest):
+    """Start a run that acts with a checkpoint of another one."""
 
-    run_id: str
     play: dict[str, Any]
-    """A PlayRequest."""
+    """A PlayRequest, as `PatchRequest.patch`."""
     idempotency_key: str | None = None
+    """As `SubmitRequest.idempotency_key`."""
 
 
-class DeleteRequest(PeerModel):
-    """`scheduler.delete`: of an ended run. Reply: RunRecord with `deleted_at`, for the last time when `now`."""
+class DeleteRequest(RunRequest):
+    """Archive or delete an ended run. The record in the result has `deleted_at`."""
 
-    run_id: str
     now: bool = False
-    """True: files and events go at once; otherwise after a day, and `restore` brings the run back until then."""
+    """True: files and events are deleted at once; otherwise after a day, and `restore` is possible until then."""
 
 
 class SetSecretRequest(PeerModel):
-    """`scheduler.set_secret`. Reply: SecretEntry."""
+    """Store a secret."""
 
     name: str
     value: SecretStr
@@ -96,13 +93,13 @@ class SetSecretRequest(PeerModel):
 
 
 class SecretRequest(PeerModel):
-    """`scheduler.delete_secret`."""
+    """Names a secret."""
 
     name: str
 
 
 class MachineRequest(PeerModel):
-    """`scheduler.machine`. Reply: MachineHistory."""
+    """Asks how busy the machine was."""
 
     last: int = 1
     """Number of samples."""
@@ -115,7 +112,7 @@ BRIEF_PAGE = 10_000
 
 
 class ListRequest(PeerModel):
-    """`scheduler.list`: newest first. Reply: RunRecords."""
+    """Selects runs; the result is ordered newest first."""
 
     before: str | None = None
     """Run id; only older runs."""
@@ -135,13 +132,13 @@ class ListRequest(PeerModel):
     deleted: bool = False
     """True: archived runs instead of the others."""
     brief: bool = False
-    """True: reply with RunIds, up to BRIEF_PAGE at once whatever `limit` says (for sorting)."""
+    """True: the result is RunIds, up to BRIEF_PAGE at once whatever `limit` says (for sorting)."""
     value: RunValue | None = None
     """Sort key that a brief reply has with each id."""
 
 
 class RunRecords(PeerModel):
-    """Reply of `scheduler.list`."""
+    """Records of selected runs."""
 
     runs: list[RunRecord]
     cut: bool = False
@@ -149,7 +146,7 @@ class RunRecords(PeerModel):
 
 
 class RunIds(PeerModel):
-    """Reply of a brief `scheduler.list`, newest first."""
+    """Ids of selected runs, newest first."""
 
     run_ids: list[str]
     values: list[str | None] | None = None
@@ -159,7 +156,7 @@ class RunIds(PeerModel):
 
 
 class WorkerRequest(PeerModel):
-    """`scheduler.describe`. Reply: WorkerDescription."""
+    """Names a worker."""
 
     worker: str
 
@@ -174,13 +171,13 @@ class WorkerEntry(PeerModel):
 
 
 class WorkerEntries(PeerModel):
-    """Reply of `scheduler.workers`."""
+    """All registered workers."""
 
     workers: list[WorkerEntry]
 
 
 class SchedulerStatus(PeerModel):
-    """Reply of `scheduler.status`."""
+    """State of the scheduler."""
 
     version: str
     cpu_limit: int
@@ -195,7 +192,7 @@ class SchedulerStatus(PeerModel):
 
 
 class CommittedRequest(PeerModel):
-    """`recorder.committed`: how far a run's sources are in the store. Reply: Committed."""
+    """Asks how far a run's sources are in the store."""
 
     run_id: str
     from_seq: int = 1
@@ -210,8 +207,15 @@ class Committed(PeerModel):
     marks: list[SourceMark]
 
 
+class Pruned(PeerModel):
+    """Result of a deletion from the store; the request may be repeated after a time-out."""
+
+    run_id: str
+    freed_bytes: int
+
+
 class RecorderStatus(PeerModel):
-    """Reply of `recorder.status`."""
+    """State of the recorder."""
 
     version: str
     cursor: int

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ValidationError
 from mosaic_contracts import subjects
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.services import Reply
+from mosaic_contracts.verbs import ServiceVerb
 from mosaic_servicekit import jwt
 from mosaic_servicekit.creds_file import CredsFile, CredsFileDamaged
 from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
@@ -230,6 +231,10 @@ class Bus:
             return result.model_validate(reply.result)
         except ValidationError as error:
             raise ServiceUnavailable(service, f"Its answer cannot be read: {error}.") from error
+
+    async def call(self, verb: ServiceVerb[RequestT, ModelT], request: RequestT) -> ModelT:
+        """Send a request of the table `mosaic_contracts.verbs` and return its result; errors as `request`."""
+        return await self.request(verb.service, verb.name, request, verb.result, verb.timeout_s)
 
     async def ask(
         self, subject: str, payload: bytes, whom: str, timeout_s: float = REQUEST_TIMEOUT_S

@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 import mosaic_gateway
-from mosaic_gateway.access_token import load_token
-from mosaic_gateway.app import create_app
-from mosaic_gateway.assembly import assemble, close_parts
-from mosaic_gateway.certificate import check_pair, own_certificate
-from mosaic_gateway.connections import Connections, ListeningSocket, limits_for, raise_file_limit
+from mosaic_gateway.access.guard import LOOPBACK_HOSTS
+from mosaic_gateway.access.token import load_token
+from mosaic_gateway.api.app import create_app
 from mosaic_gateway.errors import AddressTaken, GatewayError
-from mosaic_gateway.guard import LOOPBACK_HOSTS
-from mosaic_gateway.monitoring.log_budget import LibraryLog
-from mosaic_gateway.server import bind, make_server
+from mosaic_gateway.log_budget import LibraryLog
+from mosaic_gateway.server.certificate import check_pair, own_certificate
+from mosaic_gateway.server.connections import (
+    Connections,
+    ListeningSocket,
+    limits_for,
+    raise_file_limit,
+)
+from mosaic_gateway.server.server import bind, make_server
+from mosaic_gateway.services import assemble
 from mosaic_gateway.settings import GatewaySettings
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.errors import ServiceRefused, SettingsInvalid
@@ -59,14 +64,14 @@ async def serve_gateway(
 ) -> None:
     """Serve until the service is asked to stop; then close streams, drain requests, leave the broker."""
     bus = Bus(str(settings.broker_url).rstrip("/"), "gateway", settings.creds)
-    parts = assemble(settings, bus, ticket_key.encode())
+    services = assemble(settings, bus, ticket_key.encode())
     connections = Connections(limits_for(raise_file_limit()))
     for endpoint in endpoints:
         endpoint.listener.count_in(connections)
-    app = create_app(parts, token, connections)
+    app = create_app(services, token, connections)
     servers = [make_server(app, tls=endpoint.tls) for endpoint in endpoints]
     await bus.start()
-    service.spawn("hub", parts.hub.run())
+    service.spawn("hub", services.hub.run())
     serving = [
         service.spawn(endpoint.name, server.serve(sockets=[endpoint.listener]))
         for endpoint, server in zip(endpoints, servers, strict=True)
@@ -81,13 +86,13 @@ async def serve_gateway(
     await service.stop.wait()
     try:
         async with asyncio.timeout(CLOSE_S):
-            await parts.hub.close()
+            await services.hub.close()
     except TimeoutError:
         get_log().info("clients.cut_off")
     for server in servers:
         server.should_exit = True
     await asyncio.gather(*serving, return_exceptions=True)
-    await close_parts(parts)
+    await services.close()
     get_log().info("gateway.stopped")
 
 

@@ -2,9 +2,14 @@
 
 import asyncio
 
-from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
-from mosaic_contracts.services import Committed, CommittedRequest, RecorderStatus, RunRequest
+from mosaic_contracts.services import (
+    Committed,
+    CommittedRequest,
+    Pruned,
+    RecorderStatus,
+    RunRequest,
+)
 from mosaic_recorder import VERSION
 from mosaic_recorder.disk import DiskGuard
 from mosaic_recorder.recorder import Recorder
@@ -14,13 +19,6 @@ from mosaic_servicekit.logging import get_log
 from mosaic_store import Reader, StoreError, StoreMissing
 
 SERVICE = "recorder"
-
-
-class Pruned(PeerModel):
-    """Reply of `recorder.prune`."""
-
-    run_id: str
-    freed_bytes: int
 
 
 class Verbs:

@@ -28,7 +28,7 @@ from mosaic_gateway.live.mailbox import Mailbox
 from mosaic_gateway.live.watched import WatchedRun
 from mosaic_gateway.live.wire_format import Payload, TypeSelection, WireFormat
 from mosaic_gateway.problem_reply import request_invalid, validation_problem
-from mosaic_gateway.telemetry.service import read_cursor
+from mosaic_gateway.telemetry_queries import read_cursor
 from mosaic_servicekit.logging import get_log
 
 MAX_SUBSCRIPTIONS = 64

@@ -27,8 +27,7 @@ from mosaic_contracts.wire import (
 )
 from mosaic_gateway.history import History
 from mosaic_gateway.live.sequence import Key, Piece, Sequence, covers
-from mosaic_gateway.live.spaces import Spaces
-from mosaic_gateway.live.tick import Tick
+from mosaic_gateway.live.tick import Spaces, Tick
 from mosaic_servicekit.bus import Bus, Subscription
 from mosaic_servicekit.logging import get_log
 from mosaic_store import Reader
@@ -132,7 +131,7 @@ class Feed:
 
     def tick_of(self, pieces: Iterable[Piece], start: Cursor, end: Cursor) -> Tick:
         """A tick of a reader's own."""
-        return Tick(list(pieces), start, end, self._spaces.plain)
+        return Tick(list(pieces), start, end, self._spaces.to_builtin)
 
     async def wait_changed(self, timeout_s: float) -> None:
         """Wait until the store may have more, or the time is over."""
@@ -186,7 +185,7 @@ class Feed:
         if not pieces:
             return
         self.changed.set()
-        tick = Tick(pieces, start, dict(self.sequence.position), self._spaces.plain)
+        tick = Tick(pieces, start, dict(self.sequence.position), self._spaces.to_builtin)
         for reader in list(self._joined):
             reader.take(tick)
 

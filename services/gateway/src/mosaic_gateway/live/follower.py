@@ -20,7 +20,7 @@ from mosaic_gateway.live.sequence import Piece, distance, merged
 from mosaic_gateway.live.tick import Tick
 from mosaic_gateway.live.watched import WatchedRun
 from mosaic_gateway.live.wire_format import Payload, TypeSelection, WireFormat
-from mosaic_gateway.monitoring.meters import MISSED_EVENTS
+from mosaic_gateway.meters import MISSED_EVENTS
 from mosaic_store import Reader
 
 PAGE_EVENTS = 1000

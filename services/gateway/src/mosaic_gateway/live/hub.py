@@ -12,15 +12,16 @@ from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.live import RunChanged
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord, RunSummary, RunView
-from mosaic_contracts.services import ControlRequest, Heartbeat
+from mosaic_contracts.services import ControlRequest, Heartbeat, RunRequest
+from mosaic_contracts.verbs import GET
 from mosaic_gateway.history import History
 from mosaic_gateway.live.client import LiveClient
 from mosaic_gateway.live.feed import Feed
 from mosaic_gateway.live.watched import WatchedRun
 from mosaic_gateway.live.wire_format import FORMATS
-from mosaic_gateway.peers import Scheduler
 from mosaic_gateway.runs.rate import RateTracker
 from mosaic_gateway.runs.service import Runs
+from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.errors import BrokerUnavailable
 from mosaic_servicekit.logging import get_log
@@ -42,7 +43,7 @@ class Hub:
     """One per process."""
 
     def __init__(
-        self, bus: Bus, scheduler: Scheduler, runs: Runs, history: History, rates: RateTracker
+        self, bus: Bus, scheduler: SchedulerClient, runs: Runs, history: History, rates: RateTracker
     ) -> None:
         self.history = history
         self.on_record: Callable[[RunRecord], None] = lambda _: None
@@ -288,7 +289,7 @@ class Hub:
             if watched.ended.is_set() or not watched.feed.started.is_set():
                 continue
             try:
-                record = await self._scheduler.get(watched.run_id)
+                record = await self._scheduler.call(GET, RunRequest(run_id=watched.run_id))
                 if watched.see(record):
                     self._see(record)
                 await watched.feed.catch_up()

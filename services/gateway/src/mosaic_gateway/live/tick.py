@@ -1,7 +1,9 @@
 """What happened in one tick of one run, encoded once for all clients that want the same."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.cursor import Cursor, format_cursor
 from mosaic_gateway.live.sequence import Piece
 from mosaic_gateway.live.wire_format import Payload, ToBuiltin, TypeSelection, WireFormat
@@ -65,3 +67,20 @@ class Tick:
         if group not in self._encoded:
             self._encoded[group] = encode_pieces(pieces, self.start, wanted, wire, self._plain)
         return self._encoded[group]
+
+
+class Spaces:
+    """Action and observation spaces of a run's attempts, learnt from its config events."""
+
+    def __init__(self) -> None:
+        self._of_attempt: dict[int, Mapping[str, Any]] = {}
+
+    def learn(self, attempt: int, config: Mapping[str, Any]) -> None:
+        """Take the spaces of a config event's data."""
+        spaces = config.get("spaces")
+        if isinstance(spaces, Mapping):
+            self._of_attempt[attempt] = spaces
+
+    def to_builtin(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Return the event without raw bytes: actions and observations become lists by the spaces."""
+        return event_to_builtin(event, self._of_attempt.get(event["attempt"]))

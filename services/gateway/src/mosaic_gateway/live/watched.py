@@ -3,15 +3,17 @@
 import asyncio
 
 from mosaic_contracts.runs import Progress, RunRecord, RunView
+from mosaic_contracts.services import RunRequest
+from mosaic_contracts.verbs import GET
 from mosaic_gateway.live.feed import Feed
-from mosaic_gateway.peers import Scheduler
 from mosaic_gateway.runs.service import Runs
+from mosaic_gateway.scheduler import SchedulerClient
 
 
 class WatchedRun:
     """Shared by all clients that follow the run."""
 
-    def __init__(self, run_id: str, feed: Feed, scheduler: Scheduler, runs: Runs) -> None:
+    def __init__(self, run_id: str, feed: Feed, scheduler: SchedulerClient, runs: Runs) -> None:
         self.run_id = run_id
         self.feed = feed
         self.followers = 0
@@ -23,7 +25,7 @@ class WatchedRun:
 
     async def view(self) -> RunView:
         """The run as the scheduler knows it now. Raises ProblemError."""
-        record = await self._scheduler.get(self.run_id)
+        record = await self._scheduler.call(GET, RunRequest(run_id=self.run_id))
         self.see(record)
         return await self._runs.complete(record)
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ListRequest, RunValue
+from mosaic_contracts.verbs import LIST
 from mosaic_gateway.errors import cursor_invalid
 from mosaic_gateway.history import History
-from mosaic_gateway.peers import Scheduler
 from mosaic_gateway.runs.query import (
     Order,
     RunQuery,
@@ -21,6 +21,7 @@ from mosaic_gateway.runs.query import (
     parse_position,
     position_of,
 )
+from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_store import RunMarks
 
 _OF_RECORD: dict[RunSortKey, tuple[RunValue, Callable[[str], Value]]] = {
@@ -41,7 +42,7 @@ _OF_STORE: dict[RunSortKey, Callable[[RunMarks], Value]] = {
 class Listing:
     """The run list."""
 
-    def __init__(self, scheduler: Scheduler, history: History) -> None:
+    def __init__(self, scheduler: SchedulerClient, history: History) -> None:
         self._scheduler = scheduler
         self._history = history
 
@@ -58,7 +59,7 @@ class Listing:
         return await self._oldest_first(query)
 
     async def _newest_first(self, query: RunQuery) -> tuple[list[RunRecord], str | None]:
-        found = await self._scheduler.list_runs(query.request(query.limit + 1, _id_of(query)))
+        found = await self._scheduler.call(LIST, query.request(query.limit + 1, _id_of(query)))
         records = found.runs[: query.limit]
         more = found.cut or len(found.runs) > query.limit
         return records, records[-1].run_id if more and records else None
@@ -108,7 +109,7 @@ class Listing:
         request = ListRequest(run_ids=ids, limit=len(ids) + 1, deleted=deleted)
         while more:
             # one answer holds what fits a message
-            page = await self._scheduler.list_runs(request)
+            page = await self._scheduler.call(LIST, request)
             found += page.runs
             more = page.cut and bool(page.runs)
             if more:

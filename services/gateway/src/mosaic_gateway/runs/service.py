@@ -2,26 +2,29 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+from pydantic import BaseModel
 
 from mosaic_contracts.ids import parse_run_id
-from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunPage, RunRecord, RunSummary, RunView
-from mosaic_contracts.worker import CheckReport
+from mosaic_contracts.services import RunRequest
+from mosaic_contracts.verbs import GET, ServiceVerb
 from mosaic_gateway.errors import run_unknown
 from mosaic_gateway.history import History
-from mosaic_gateway.peers import Scheduler
 from mosaic_gateway.runs.last_known import STALE, LastKnown
 from mosaic_gateway.runs.listing import Listing
 from mosaic_gateway.runs.query import RunQuery
 from mosaic_gateway.runs.rate import RateTracker, eta_s, overall_sps
+from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_servicekit.clock import age_s, present
 
 TELEMETRY_LOST = (
     "The telemetry store knows no event of this run, although it had some: the store was deleted or exchanged. "
     "What its worker printed and the files in its folder are still there."
 )
+RequestT = TypeVar("RequestT", bound=BaseModel)
 _AWAY = (ProblemCode.SERVICE_UNAVAILABLE, ProblemCode.BROKER_UNAVAILABLE)
 _CLOCK_GRAIN = timedelta(milliseconds=2)
 """Resolution of the creation time in a record."""
@@ -39,7 +42,7 @@ class Runs:
 
     def __init__(
         self,
-        scheduler: Scheduler,
+        scheduler: SchedulerClient,
         history: History,
         rates: RateTracker,
         runs_dir: Path,
@@ -70,7 +73,7 @@ class Runs:
             ProblemError: unknown; or the scheduler does not answer and nothing else knows enough of the run.
         """
         try:
-            record = await self._scheduler.get(self.parse(run_id))
+            record = await self._scheduler.call(GET, RunRequest(run_id=self.parse(run_id)))
         except ProblemError as error:
             if error.problem.code not in _AWAY:
                 raise
@@ -94,7 +97,7 @@ class Runs:
     async def complete(self, record: RunRecord) -> RunView:
         """A record with its summary from the store."""
         summary = await self._history.read(lambda r: r.summary(record.run_id), None)
-        return self._told(record, summary)
+        return self._with_notes(record, summary)
 
     async def page(self, query: RunQuery) -> RunPage:
         """One page of the run list. Raises ProblemError: `cursor_invalid`, or who does not answer."""
@@ -103,85 +106,37 @@ class Runs:
             self._last_known.remember(record)
         return RunPage(runs=await self.completed(records), next_cursor=cursor)
 
-    async def queue(self) -> RunPage:
-        """What waits, in the order in which it will start."""
-        return RunPage(runs=await self.completed((await self._scheduler.queue()).runs))
-
-    async def submit(self, spec: dict[str, Any], key: str | None) -> tuple[RunView, bool]:
-        """Start a run. Return it, and whether it is new: with the idempotency key `key` it may be there already."""
-        asked_at = datetime.now(UTC)
-        record = await self._scheduler.submit(spec, key)
-        return await self._started(record, asked_at, key)
-
-    async def clone(
-        self, run_id: str, clone: dict[str, Any], key: str | None
+    async def start(
+        self,
+        verb: ServiceVerb[RequestT, RunRecord],
+        request: RequestT,
+        idempotency_key: str | None = None,
     ) -> tuple[RunView, bool]:
-        """Start a run like another one; see `submit`."""
+        """Start a run by one of the scheduler's verbs.
+
+        Returns:
+            The run, and whether it is new: with an idempotency key it may be there already.
+        """
         asked_at = datetime.now(UTC)
-        record = await self._scheduler.clone(self.parse(run_id), clone, key)
-        return await self._started(record, asked_at, key)
-
-    async def play(
-        self, run_id: str, play: dict[str, Any], key: str | None
-    ) -> tuple[RunView, bool]:
-        """Start a run that shows what another one has learned; see `submit`."""
-        asked_at = datetime.now(UTC)
-        record = await self._scheduler.play(self.parse(run_id), play, key)
-        return await self._started(record, asked_at, key)
-
-    async def retry(self, run_id: str) -> RunView:
-        """Start a run with the spec of another one."""
-        return self.view(await self._scheduler.retry(self.parse(run_id)), None)
-
-    async def resume(self, run_id: str) -> RunView:
-        """Start a run that goes on from the newest checkpoint of another one."""
-        return self.view(await self._scheduler.resume(self.parse(run_id)), None)
-
-    async def preflight(self, spec: dict[str, Any]) -> PreflightReport:
-        """Whether a run would start now, line by line."""
-        return await self._scheduler.preflight(spec)
-
-    async def patch(self, run_id: str, patch: dict[str, Any]) -> RunView:
-        """Change name, tags or note."""
-        return await self.complete(await self._scheduler.patch(self.parse(run_id), patch))
-
-    async def move(self, run_id: str, move: dict[str, Any]) -> RunView:
-        """Hold, release or move a run that waits."""
-        return await self.complete(await self._scheduler.move(self.parse(run_id), move))
-
-    async def delete(self, run_id: str, now: bool) -> RunView:
-        """Archive an ended run, or delete it with `now`."""
-        return await self.complete(await self._scheduler.delete(self.parse(run_id), now))
-
-    async def restore(self, run_id: str) -> RunView:
-        """Restore an archived run."""
-        return await self.complete(await self._scheduler.restore(self.parse(run_id)))
-
-    async def check(self, spec: dict[str, Any]) -> CheckReport:
-        """What submitting would do; nothing is started."""
-        return await self._scheduler.check(spec)
-
-    async def stop(self, run_id: str) -> RunView:
-        """Ask a run to stop."""
-        return await self.complete(await self._scheduler.stop(self.parse(run_id)))
-
-    async def _started(
-        self, record: RunRecord, asked_at: datetime, key: str | None
-    ) -> tuple[RunView, bool]:
+        record = await self._scheduler.call(verb, request)
         # The scheduler answers a repeated key with the run as it is; only a run made before it was asked is old.
-        if key is None or record.created_at > asked_at - _CLOCK_GRAIN:
+        if idempotency_key is None or record.created_at > asked_at - _CLOCK_GRAIN:
             return self.view(record, None), True
         return await self.complete(record), False
+
+    async def change(self, verb: ServiceVerb[RequestT, RunRecord], request: RequestT) -> RunView:
+        """Change a run by one of the scheduler's verbs, and return it as it is now."""
+        return await self.complete(await self._scheduler.call(verb, request))
 
     async def completed(self, records: list[RunRecord]) -> list[RunView]:
         """Records with their summaries, by one read of the store. Raises ProblemError: it cannot be read."""
         ids = [record.run_id for record in records]
         none: dict[str, RunSummary] = {}
         summaries = await self._history.read(lambda r: r.summaries(ids), none)
-        return [self._told(record, summaries.get(record.run_id)) for record in records]
+        return [self._with_notes(record, summaries.get(record.run_id)) for record in records]
 
-    def _told(self, record: RunRecord, summary: RunSummary | None) -> RunView:
-        """`view` of a run whose summary was asked for just now."""
+    def _with_notes(self, record: RunRecord, summary: RunSummary | None) -> RunView:
+        """Return the `view` of a run whose summary was just read, with a note where it should have events."""
         view = self.view(record, summary)
         if has_lost_telemetry(record, summary):
             view.notes = [*view.notes, TELEMETRY_LOST]
@@ -210,5 +165,5 @@ class Runs:
         if self.folder(run_id).is_dir():
             return run_id
         if not await self._history.marks(run_id):
-            await self._scheduler.get(run_id)
+            await self._scheduler.call(GET, RunRequest(run_id=run_id))
         return run_id

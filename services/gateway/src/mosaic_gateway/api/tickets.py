@@ -11,10 +11,10 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from mosaic_contracts.access import Ticket, TicketRequest
-from mosaic_gateway.doors import JsonBody, PartsOf, json_reply
-from mosaic_gateway.openapi import body_of
+from mosaic_gateway.access.ticket import PARAMETER, with_ticket
+from mosaic_gateway.api.deps import JsonBody, ServicesDep, json_reply
+from mosaic_gateway.api.openapi import body_of
 from mosaic_gateway.problem_reply import model_of, request_invalid
-from mosaic_gateway.tickets.signature import PARAMETER, with_ticket
 
 router = APIRouter(tags=["tickets"])
 
@@ -30,12 +30,12 @@ def _request(body: JsonBody) -> TicketRequest:
 
 @router.post("/tickets", response_model=Ticket, openapi_extra=body_of(TicketRequest))
 async def make_ticket(
-    parts: PartsOf, request: Annotated[TicketRequest, Depends(_request)]
+    services: ServicesDep, request: Annotated[TicketRequest, Depends(_request)]
 ) -> Response:
     """A link that opens one path to GET until it expires."""
     address = PREFIX + _address(request.path)
     expires = math.ceil(time.time() + request.ttl_s)
-    url = with_ticket(parts.ticket_key, address, expires)
+    url = with_ticket(services.ticket_key, address, expires)
     return json_reply(Ticket(url=url, expires_at=datetime.fromtimestamp(expires, UTC)))
 
 

@@ -9,13 +9,14 @@ from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
+from mosaic_contracts import verbs
 from mosaic_contracts.problems import ProblemError
-from mosaic_contracts.services import ListRequest
+from mosaic_contracts.services import ListRequest, NoRequest
 from mosaic_contracts.states import RunState
 from mosaic_gateway.history import History
 from mosaic_gateway.live.hub import Hub
-from mosaic_gateway.monitoring.meters import REGISTRY
-from mosaic_gateway.peers import Recorder, Scheduler
+from mosaic_gateway.meters import REGISTRY
+from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_servicekit.bus import Bus
 
 T = TypeVar("T")
@@ -24,12 +25,9 @@ T = TypeVar("T")
 class Scrape:
     """Takes a reading of the whole stack; two seconds at most."""
 
-    def __init__(
-        self, bus: Bus, scheduler: Scheduler, recorder: Recorder, history: History, hub: Hub
-    ) -> None:
+    def __init__(self, bus: Bus, scheduler: SchedulerClient, history: History, hub: Hub) -> None:
         self._bus = bus
         self._scheduler = scheduler
-        self._recorder = recorder
         self._history = history
         self._hub = hub
 
@@ -37,9 +35,9 @@ class Scrape:
         """All metrics in Prometheus' text format."""
         states = list(RunState)
         scheduler, runs, recorder, events = await asyncio.gather(
-            _or_none(self._scheduler.status()),
+            _or_none(self._scheduler.call(verbs.STATUS, NoRequest())),
             asyncio.gather(*(_or_none(self._count(state)) for state in states)),
-            _or_none(self._recorder.status()),
+            _or_none(self._bus.call(verbs.RECORDER_STATUS, NoRequest())),
             _or_none(self._history.read(lambda reader: reader.event_count(), 0)),
         )
         reading = _Reading()

@@ -13,9 +13,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from mosaic_contracts.problems import Problem, ProblemCode
-from mosaic_gateway.connections import ListeningSocket
 from mosaic_gateway.errors import AddressTaken
 from mosaic_gateway.problem_reply import PROBLEM_TYPE
+from mosaic_gateway.server.connections import ListeningSocket
 from mosaic_gateway.settings import LOOPBACK
 from mosaic_gateway.strict_json import write_json
 

@@ -18,8 +18,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-from mosaic_gateway.monitoring.log_budget import LogBudget
-from mosaic_gateway.monitoring.meters import OPEN_CONNECTIONS
+from mosaic_gateway.log_budget import LogBudget
+from mosaic_gateway.meters import OPEN_CONNECTIONS
 from mosaic_servicekit.logging import get_log
 
 ANONYMOUS_S = 10.0

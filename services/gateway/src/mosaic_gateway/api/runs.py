@@ -5,14 +5,25 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
+from mosaic_contracts import verbs
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.runs import RunPage, RunView
+from mosaic_contracts.services import (
+    CloneOrder,
+    DeleteRequest,
+    MoveRequest,
+    NoRequest,
+    PatchRequest,
+    PlayOrder,
+    RunRequest,
+    SubmitRequest,
+)
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
-from mosaic_gateway.doors import JsonBody, PartsOf, json_reply
-from mosaic_gateway.openapi import body_of
+from mosaic_gateway.api.deps import JsonBody, RunId, ServicesDep, json_reply
+from mosaic_gateway.api.openapi import body_of
 from mosaic_gateway.runs.query import RunQuery
 
 router = APIRouter(tags=["runs"])
@@ -46,70 +57,75 @@ def _created(view: RunView, is_new: bool) -> Response:
     openapi_extra=body_of(RunSpec),
 )
 async def submit_run(
-    parts: PartsOf, spec: JsonBody, idempotency_key: IdempotencyKey = None
+    services: ServicesDep, spec: JsonBody, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Start a run."""
-    return _created(*await parts.runs.submit(spec, idempotency_key))
+    request = SubmitRequest(spec=spec, idempotency_key=idempotency_key)
+    return _created(*await services.runs.start(verbs.SUBMIT, request, idempotency_key))
 
 
 @router.post("/runs/check", response_model=CheckReport, openapi_extra=body_of(RunSpec))
-async def check_run(parts: PartsOf, spec: JsonBody) -> Response:
+async def check_run(services: ServicesDep, spec: JsonBody) -> Response:
     """Say what a submit would do, and what is missing for it; nothing is started."""
-    return json_reply(await parts.runs.check(spec))
+    request = SubmitRequest(spec=spec, dry_run=True)
+    return json_reply(await services.scheduler.call(verbs.CHECK, request))
 
 
 @router.post("/preflight", response_model=PreflightReport, openapi_extra=body_of(RunSpec))
-async def preflight(parts: PartsOf, spec: JsonBody) -> Response:
+async def preflight(services: ServicesDep, spec: JsonBody) -> Response:
     """Whether a run would start now: worker, plan, disk, broker, device, secrets, consent, one line each."""
-    return json_reply(await parts.runs.preflight(spec))
+    return json_reply(await services.scheduler.call(verbs.PREFLIGHT, SubmitRequest(spec=spec)))
 
 
 @router.get("/runs", response_model=RunPage)
-async def list_runs(parts: PartsOf, query: Annotated[RunQuery, Query()]) -> Response:
+async def list_runs(services: ServicesDep, query: Annotated[RunQuery, Query()]) -> Response:
     """Runs, newest first unless another order is asked for."""
-    return json_reply(await parts.runs.page(query))
+    return json_reply(await services.runs.page(query))
 
 
 @router.get("/queue", response_model=RunPage)
-async def get_queue(parts: PartsOf) -> Response:
+async def get_queue(services: ServicesDep) -> Response:
     """Runs that wait, in the order in which they will start."""
-    return json_reply(await parts.runs.queue())
+    records = (await services.scheduler.call(verbs.QUEUE, NoRequest())).runs
+    return json_reply(RunPage(runs=await services.runs.completed(records)))
 
 
 @router.get("/runs/{run_id}", response_model=RunView)
-async def get_run(parts: PartsOf, run_id: str) -> Response:
+async def get_run(services: ServicesDep, run_id: RunId) -> Response:
     """One run."""
-    return json_reply(await parts.runs.get(run_id))
+    return json_reply(await services.runs.get(run_id))
 
 
 @router.patch("/runs/{run_id}", response_model=RunView, openapi_extra=body_of(RunPatch))
-async def patch_run(parts: PartsOf, run_id: str, patch: JsonBody) -> Response:
+async def patch_run(services: ServicesDep, run_id: RunId, patch: JsonBody) -> Response:
     """Change name, tags or note of a run."""
-    return json_reply(await parts.runs.patch(run_id, patch))
+    request = PatchRequest(run_id=run_id, patch=patch)
+    return json_reply(await services.runs.change(verbs.PATCH, request))
 
 
 @router.patch("/runs/{run_id}/queue", response_model=RunView, openapi_extra=body_of(QueuePatch))
-async def move_run(parts: PartsOf, run_id: str, move: JsonBody) -> Response:
+async def move_run(services: ServicesDep, run_id: RunId, move: JsonBody) -> Response:
     """Hold, release or move a run that waits."""
-    return json_reply(await parts.runs.move(run_id, move))
+    request = MoveRequest(run_id=run_id, move=move)
+    return json_reply(await services.runs.change(verbs.MOVE, request))
 
 
 @router.post("/runs/{run_id}/stop", status_code=202, response_model=RunView)
-async def stop_run(parts: PartsOf, run_id: str) -> Response:
+async def stop_run(services: ServicesDep, run_id: RunId) -> Response:
     """Ask a run to stop at its next safe point; after its grace it is killed. A run that has ended stays as it is."""
-    return json_reply(await parts.runs.stop(run_id), 202)
+    return json_reply(await services.runs.change(verbs.STOP, RunRequest(run_id=run_id)), 202)
 
 
 @router.post("/runs/{run_id}/retry", status_code=201, response_model=RunView)
-async def retry_run(parts: PartsOf, run_id: str) -> Response:
+async def retry_run(services: ServicesDep, run_id: RunId) -> Response:
     """Start a new run with the spec of this one, which becomes its parent."""
-    return _created(await parts.runs.retry(run_id), True)
+    return _created(*await services.runs.start(verbs.RETRY, RunRequest(run_id=run_id)))
 
 
 @router.post("/runs/{run_id}/resume", status_code=201, response_model=RunView)
-async def resume_run(parts: PartsOf, run_id: str) -> Response:
+async def resume_run(services: ServicesDep, run_id: RunId) -> Response:
     """Start a new run that begins with the newest checkpoint of this ended one and makes the steps that are left."""
-    return _created(await parts.runs.resume(run_id), True)
+    return _created(*await services.runs.start(verbs.RESUME, RunRequest(run_id=run_id)))
 
 
 @router.post(
@@ -120,10 +136,11 @@ async def resume_run(parts: PartsOf, run_id: str) -> Response:
     openapi_extra=body_of(CloneRequest),
 )
 async def clone_run(
-    parts: PartsOf, run_id: str, clone: JsonBody, idempotency_key: IdempotencyKey = None
+    services: ServicesDep, run_id: RunId, clone: JsonBody, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Start a new run like this one but for what is given; this one becomes its parent."""
-    return _created(*await parts.runs.clone(run_id, clone, idempotency_key))
+    request = CloneOrder(run_id=run_id, clone=clone, idempotency_key=idempotency_key)
+    return _created(*await services.runs.start(verbs.CLONE, request, idempotency_key))
 
 
 @router.post(
@@ -134,21 +151,23 @@ async def clone_run(
     openapi_extra=body_of(PlayRequest),
 )
 async def play_run(
-    parts: PartsOf, run_id: str, play: JsonBody, idempotency_key: IdempotencyKey = None
+    services: ServicesDep, run_id: RunId, play: JsonBody, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Start a run that shows what this one has learned; this one becomes its parent."""
-    return _created(*await parts.runs.play(run_id, play, idempotency_key))
+    request = PlayOrder(run_id=run_id, play=play, idempotency_key=idempotency_key)
+    return _created(*await services.runs.start(verbs.PLAY, request, idempotency_key))
 
 
 @router.delete("/runs/{run_id}", response_model=RunView)
 async def delete_run(
-    parts: PartsOf, run_id: str, query: Annotated[DeleteQuery, Query()]
+    services: ServicesDep, run_id: RunId, query: Annotated[DeleteQuery, Query()]
 ) -> Response:
     """Archive an ended run; `?now` deletes its files and events at once."""
-    return json_reply(await parts.runs.delete(run_id, query.now is not False))
+    request = DeleteRequest(run_id=run_id, now=query.now is not False)
+    return json_reply(await services.runs.change(verbs.DELETE, request))
 
 
 @router.post("/runs/{run_id}/restore", response_model=RunView)
-async def restore_run(parts: PartsOf, run_id: str) -> Response:
+async def restore_run(services: ServicesDep, run_id: RunId) -> Response:
     """Restore an archived run."""
-    return json_reply(await parts.runs.restore(run_id))
+    return json_reply(await services.runs.change(verbs.RESTORE, RunRequest(run_id=run_id)))

@@ -9,9 +9,9 @@ from typing import Any
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mosaic_gateway.guard import AUTHENTICATED, OPEN_PATHS
-from mosaic_gateway.monitoring.log_budget import LogBudget
-from mosaic_gateway.monitoring.meters import REQUEST_SECONDS
+from mosaic_gateway.access.guard import AUTHENTICATED, OPEN_PATHS
+from mosaic_gateway.log_budget import LogBudget
+from mosaic_gateway.meters import REQUEST_SECONDS
 from mosaic_servicekit.logging import get_log
 
 _SHOWN = 300

@@ -11,8 +11,8 @@ from mosaic_contracts.curve_set import MAX_CURVES
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.runs import Curve, EpisodePage, EventPage, MetricName
 from mosaic_contracts.stored import encode_page
-from mosaic_gateway.doors import PartsOf, json_reply
-from mosaic_gateway.telemetry import service
+from mosaic_gateway import telemetry_queries as queries
+from mosaic_gateway.api.deps import KnownRun, ServicesDep, json_reply
 
 router = APIRouter(tags=["telemetry"])
 MSGPACK = "application/msgpack"
@@ -78,19 +78,19 @@ class EventQuery(BatchQuery):
 
 
 @router.get("/runs/{run_id}/metrics", response_model=list[MetricName])
-async def list_metrics(parts: PartsOf, run_id: str) -> Response:
+async def list_metrics(services: ServicesDep, run_id: KnownRun) -> Response:
     """Names of a run's metrics, each with its newest point."""
-    await parts.runs.require(run_id)
-    return json_reply(await parts.history.read(lambda r: r.metric_names(run_id), []))
+    return json_reply(await services.history.read(lambda r: r.metric_names(run_id), []))
 
 
 @router.get("/runs/{run_id}/curve", response_model=Curve)
-async def get_curve(parts: PartsOf, run_id: str, query: Annotated[CurveQuery, Query()]) -> Response:
+async def get_curve(
+    services: ServicesDep, run_id: KnownRun, query: Annotated[CurveQuery, Query()]
+) -> Response:
     """One metric, reduced to buckets that keep spikes and NaN, or its last points."""
-    await parts.runs.require(run_id)
     return json_reply(
-        await service.curve(
-            parts.history,
+        await queries.curve(
+            services.history,
             run_id,
             query.name,
             buckets=query.buckets,
@@ -106,12 +106,11 @@ async def get_curve(parts: PartsOf, run_id: str, query: Annotated[CurveQuery, Qu
     responses={200: {"content": {MSGPACK: {}}, "description": "A CurveSet, see its model."}},
 )
 async def get_curves(
-    parts: PartsOf, run_id: str, query: Annotated[CurvesQuery, Query()]
+    services: ServicesDep, run_id: KnownRun, query: Annotated[CurvesQuery, Query()]
 ) -> Response:
     """Several curves of one moment as columns, with the cursor from which to go on live."""
-    await parts.runs.require(run_id)
-    found = await service.curves(
-        parts.history,
+    found = await queries.curves(
+        services.history,
         run_id,
         query.name,
         buckets=query.buckets,
@@ -122,31 +121,30 @@ async def get_curves(
 
 @router.get("/runs/{run_id}/episodes", response_model=EpisodePage)
 async def list_episodes(
-    parts: PartsOf, run_id: str, query: Annotated[EpisodeQuery, Query()]
+    services: ServicesDep, run_id: KnownRun, query: Annotated[EpisodeQuery, Query()]
 ) -> Response:
     """Episodes in the order in which they began."""
-    await parts.runs.require(run_id)
     return json_reply(
-        await service.episodes(parts.history, run_id, query.cursor, query.limit, query.order)
+        await queries.episodes(services.history, run_id, query.cursor, query.limit, query.order)
     )
 
 
 @router.get("/runs/{run_id}/episodes/{attempt}/{env}/{episode}/steps", response_model=EventPage)
 async def list_steps(
-    parts: PartsOf, run_id: str, attempt: Index, env: Index, episode: Index
+    services: ServicesDep, run_id: KnownRun, attempt: Index, env: Index, episode: Index
 ) -> Response:
     """The start and all recorded steps of one episode."""
-    await parts.runs.require(run_id)
-    return json_reply(await service.steps(parts.history, run_id, attempt, env, episode))
+    return json_reply(await queries.steps(services.history, run_id, attempt, env, episode))
 
 
 @router.get("/runs/{run_id}/events", response_model=EventPage)
 async def list_events(
-    parts: PartsOf, run_id: str, query: Annotated[EventQuery, Query()]
+    services: ServicesDep, run_id: KnownRun, query: Annotated[EventQuery, Query()]
 ) -> Response:
     """Events in order for each (attempt, source); a follower passes the cursor back."""
-    await parts.runs.require(run_id)
-    page = await service.events(parts.history, run_id, query.cursor, query.limit, query.type_names)
+    page = await queries.events(
+        services.history, run_id, query.cursor, query.limit, query.type_names
+    )
     return json_reply(page)
 
 
@@ -156,16 +154,14 @@ async def list_events(
     responses={200: {"content": {MSGPACK: {}}, "description": "A BatchPage, see its model."}},
 )
 async def list_batches(
-    parts: PartsOf, run_id: str, query: Annotated[BatchQuery, Query()]
+    services: ServicesDep, run_id: KnownRun, query: Annotated[BatchQuery, Query()]
 ) -> Response:
     """Stored batches as the worker encoded them, for exports; the client decodes them."""
-    await parts.runs.require(run_id)
-    page = await service.batches(parts.history, run_id, query.cursor, query.type_names)
+    page = await queries.batches(services.history, run_id, query.cursor, query.type_names)
     return Response(encode_page(page), media_type=MSGPACK)
 
 
 @router.get("/runs/{run_id}/quarantine", response_model=list[dict[str, object]])
-async def list_quarantine(parts: PartsOf, run_id: str) -> Response:
+async def list_quarantine(services: ServicesDep, run_id: KnownRun) -> Response:
     """Batches of this run that did not validate, with the reason."""
-    await parts.runs.require(run_id)
-    return json_reply(await parts.history.read(lambda r: r.quarantine(run_id), []))
+    return json_reply(await services.history.read(lambda r: r.quarantine(run_id), []))

@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from mosaic_gateway.artifacts.byte_range import ByteRange, RangeRefused, parse_range
-from mosaic_gateway.artifacts.service import OpenFile, open_file
+from mosaic_gateway.files.artifacts import OpenFile, open_file
+from mosaic_gateway.files.byte_range import ByteRange, RangeRefused, parse_range
 from mosaic_gateway.problem_reply import problem_response
 
 CHUNK_BYTES = 2**18

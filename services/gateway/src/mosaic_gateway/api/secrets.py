@@ -8,11 +8,13 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from mosaic_contracts import verbs
 from mosaic_contracts.access import SecretEntries, SecretEntry, SecretValue
 from mosaic_contracts.problems import Problem, ProblemError
+from mosaic_contracts.services import NoRequest, SecretRequest, SetSecretRequest
 from mosaic_contracts.spec import SECRET_NAME_PATTERN
-from mosaic_gateway.doors import PartsOf, json_body, json_reply
-from mosaic_gateway.openapi import body_of
+from mosaic_gateway.api.deps import ServicesDep, json_body, json_reply
+from mosaic_gateway.api.openapi import body_of
 from mosaic_gateway.problem_reply import request_invalid
 from mosaic_gateway.strict_json import JsonInvalid
 
@@ -47,25 +49,27 @@ Name = Annotated[str, Depends(_secret_name)]
 
 
 @router.get("/secrets", response_model=SecretEntries)
-async def list_secrets(parts: PartsOf) -> Response:
+async def list_secrets(services: ServicesDep) -> Response:
     """Names of the secrets."""
-    return json_reply(await parts.scheduler.secrets())
+    return json_reply(await services.scheduler.call(verbs.SECRETS, NoRequest()))
 
 
 @router.put("/secrets/{name}", response_model=SecretEntry, openapi_extra=body_of(SecretValue))
-async def put_secret(parts: PartsOf, name: Name, body: SecretBody) -> Response:
+async def put_secret(services: ServicesDep, name: Name, body: SecretBody) -> Response:
     """Keep a secret, in place of an earlier one of that name."""
     try:
-        entry = await parts.scheduler.set_secret(name, body.value)
+        entry = await services.scheduler.call(
+            verbs.SET_SECRET, SetSecretRequest(name=name, value=body.value)
+        )
     except ProblemError as error:
         raise ProblemError(_without(error.problem, body.value.get_secret_value())) from None
     return json_reply(entry)
 
 
 @router.delete("/secrets/{name}", status_code=204)
-async def delete_secret(parts: PartsOf, name: Name) -> Response:
+async def delete_secret(services: ServicesDep, name: Name) -> Response:
     """Forget a secret."""
-    await parts.scheduler.delete_secret(name)
+    await services.scheduler.call(verbs.DELETE_SECRET, SecretRequest(name=name))
     return Response(status_code=204)
 
 

@@ -15,9 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mosaic_contracts.live import TOKEN_SUBPROTOCOL_PREFIX
 from mosaic_contracts.problems import Problem, ProblemCode
-from mosaic_gateway.connections import Connections
+from mosaic_gateway.access.ticket import Ticketed, is_good, take_apart
 from mosaic_gateway.problem_reply import problem_response
-from mosaic_gateway.tickets.signature import Ticketed, is_good, take_apart
+from mosaic_gateway.server.connections import Connections
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths that need no token: the supervisor of the process has none. Host and Origin are still checked."""

@@ -5,15 +5,16 @@ import shutil
 from pathlib import Path
 
 import mosaic_gateway
+from mosaic_contracts import verbs
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunSummary
-from mosaic_contracts.services import ListRequest, RecorderStatus, SchedulerStatus
+from mosaic_contracts.services import ListRequest, NoRequest, RecorderStatus, SchedulerStatus
 from mosaic_contracts.stack import BROKER_LOG, StackProxies, StackStatus
 from mosaic_contracts.states import RunState
 from mosaic_gateway.history import History
-from mosaic_gateway.peers import Recorder, Scheduler
 from mosaic_gateway.runs.service import has_lost_telemetry
+from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_servicekit.broker_clock import clock_text
 from mosaic_servicekit.bus import Bus
 
@@ -27,15 +28,13 @@ class Health:
     def __init__(
         self,
         bus: Bus,
-        scheduler: Scheduler,
-        recorder: Recorder,
+        scheduler: SchedulerClient,
         history: History,
         home: Path,
         reserve_bytes: int,
     ) -> None:
         self._bus = bus
         self._scheduler = scheduler
-        self._recorder = recorder
         self._history = history
         self._home = home
         self._reserve_bytes = reserve_bytes
@@ -78,13 +77,13 @@ class Health:
 
     async def _ask_scheduler(self) -> tuple[SchedulerStatus | None, list[str]]:
         try:
-            return await self._scheduler.status(), []
+            return await self._scheduler.call(verbs.STATUS, NoRequest()), []
         except ProblemError as error:
             return None, [str(error)]
 
     async def _ask_recorder(self) -> tuple[RecorderStatus | None, list[str]]:
         try:
-            status = await self._recorder.status()
+            status = await self._bus.call(verbs.RECORDER_STATUS, NoRequest())
         except ProblemError as error:
             return None, [str(error)]
         if status.accepting:
@@ -104,7 +103,7 @@ class Health:
         none: dict[str, RunSummary] = {}
         try:
             request = ListRequest(limit=_LOOKED_AT, states=ended)
-            records = (await self._scheduler.list_runs(request)).runs
+            records = (await self._scheduler.call(verbs.LIST, request)).runs
             ids = [record.run_id for record in records]
             summaries = await self._history.read(lambda reader: reader.summaries(ids), none)
         except ProblemError:

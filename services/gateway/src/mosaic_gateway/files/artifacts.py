@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.runs import ArtifactRow
-from mosaic_gateway.artifacts.folder import PathRefused, is_inside, resolve_inside
+from mosaic_gateway.files.folder import PathRefused, is_inside, resolve_inside
 from mosaic_gateway.history import History
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mosaic_contracts.launch import WORKER_LOG
 from mosaic_contracts.problems import ProblemError
-from mosaic_gateway.artifacts.service import open_file
+from mosaic_gateway.files.artifacts import open_file
 
 TAIL_BYTES = 2**20
 """The end of the log that a tail looks at: a progress bar may have written a gigabyte without a line end."""

@@ -1,0 +1,132 @@
+"""Requests between services on the bus: for each verb the models of request and result, and the time limit.
+
+A request goes to `mosaic.v1.svc.<service>.<name>` and is answered by a `mosaic_contracts.services.Reply`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, RootModel
+
+from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts.gpus import GpuReport
+from mosaic_contracts.machine import MachineHistory
+from mosaic_contracts.preflight import PreflightReport
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import (
+    CloneOrder,
+    Committed,
+    CommittedRequest,
+    DeleteRequest,
+    ListRequest,
+    MachineRequest,
+    MoveRequest,
+    NoRequest,
+    PatchRequest,
+    PlayOrder,
+    Pruned,
+    RecorderStatus,
+    RunIds,
+    RunRecords,
+    RunRequest,
+    SchedulerStatus,
+    SecretRequest,
+    SetSecretRequest,
+    SubmitRequest,
+    WorkerEntries,
+    WorkerRequest,
+)
+from mosaic_contracts.worker import CheckReport, WorkerDescription
+
+QUICK_S = 2.0
+"""Time limit in seconds for answers from memory or a database: a user who waits longer needs an error."""
+SLOW_S = 120.0
+"""Time limit in seconds for verbs that may start a worker's interpreter, which imports torch from a cold disk."""
+PRUNE_S = 30.0
+"""Time limit in seconds for one request to delete a run's events; it is repeated after a time-out."""
+
+RequestT = TypeVar("RequestT", bound=BaseModel)
+ResultT = TypeVar("ResultT", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class ServiceVerb(Generic[RequestT, ResultT]):
+    """One kind of request that a service answers.
+
+    Attributes:
+        service: `scheduler` or `recorder`.
+        name: last part of the subject.
+        request: model of the payload.
+        result: model of `Reply.result`.
+        timeout_s: seconds to wait for the reply.
+    """
+
+    service: str
+    name: str
+    request: type[RequestT]
+    result: type[ResultT]
+    timeout_s: float = QUICK_S
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the limit is too long to find out by it that nobody answers."""
+        return self.timeout_s > QUICK_S
+
+
+def _scheduler(
+    name: str, request: type[RequestT], result: type[ResultT], timeout_s: float = QUICK_S
+) -> ServiceVerb[RequestT, ResultT]:
+    return ServiceVerb("scheduler", name, request, result, timeout_s)
+
+
+GET = _scheduler("get", RunRequest, RunRecord)
+LIST = _scheduler("list", ListRequest, RunRecords)
+LIST_IDS = _scheduler("list", ListRequest, RunIds)
+"""`ListRequest.brief` is set."""
+QUEUE = _scheduler("queue", NoRequest, RunRecords)
+SUBMIT = _scheduler("submit", SubmitRequest, RunRecord, SLOW_S)
+CHECK = _scheduler("submit", SubmitRequest, CheckReport, SLOW_S)
+"""`SubmitRequest.dry_run` is set."""
+PREFLIGHT = _scheduler("preflight", SubmitRequest, PreflightReport, SLOW_S)
+STOP = _scheduler("stop", RunRequest, RunRecord)
+PATCH = _scheduler("patch", PatchRequest, RunRecord)
+MOVE = _scheduler("move", MoveRequest, RunRecord)
+RETRY = _scheduler("retry", RunRequest, RunRecord, SLOW_S)
+RESUME = _scheduler("resume", RunRequest, RunRecord, SLOW_S)
+CLONE = _scheduler("clone", CloneOrder, RunRecord, SLOW_S)
+PLAY = _scheduler("play", PlayOrder, RunRecord, SLOW_S)
+DELETE = _scheduler("delete", DeleteRequest, RunRecord)
+RESTORE = _scheduler("restore", RunRequest, RunRecord)
+WORKERS = _scheduler("workers", NoRequest, WorkerEntries, SLOW_S)
+DESCRIBE = _scheduler("describe", WorkerRequest, WorkerDescription, SLOW_S)
+MACHINE = _scheduler("machine", MachineRequest, MachineHistory)
+GPUS = _scheduler("gpus", NoRequest, GpuReport)
+SECRETS = _scheduler("secrets", NoRequest, SecretEntries)
+SET_SECRET = _scheduler("set_secret", SetSecretRequest, SecretEntry)
+DELETE_SECRET = _scheduler("delete_secret", SecretRequest, RootModel[None])
+STATUS = _scheduler("status", NoRequest, SchedulerStatus)
+
+RECORDER_COMMITTED = ServiceVerb("recorder", "committed", CommittedRequest, Committed)
+RECORDER_STATUS = ServiceVerb("recorder", "status", NoRequest, RecorderStatus)
+RECORDER_PRUNE = ServiceVerb("recorder", "prune", RunRequest, Pruned, PRUNE_S)
+
+VERBS: tuple[ServiceVerb[Any, Any], ...] = (
+    *(
+        GET,
+        LIST,
+        LIST_IDS,
+        QUEUE,
+        SUBMIT,
+        CHECK,
+        PREFLIGHT,
+        STOP,
+        PATCH,
+        MOVE,
+        RETRY,
+        RESUME,
+        CLONE,
+    ),
+    *(PLAY, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS, SECRETS, SET_SECRET, DELETE_SECRET),
+    *(STATUS, RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE),
+)
+"""All verbs."""

@@ -1,0 +1,80 @@
+"""The application: services, routes put together, every request through guard and error boundary."""
+
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, WebSocket
+from starlette.middleware import Middleware
+
+import mosaic_gateway
+from mosaic_gateway.access.guard import Guard
+from mosaic_gateway.api import files, runs, secrets, stack, telemetry, tickets
+from mosaic_gateway.api.openapi import document, problems
+from mosaic_gateway.api.request_log import Requests
+from mosaic_gateway.live.client import LiveClient
+from mosaic_gateway.live.wire_format import FORMATS
+from mosaic_gateway.problem_reply import UnexpectedErrors, install_problem_handlers
+from mosaic_gateway.server.connections import Connections
+from mosaic_gateway.services import Services
+
+PREFIX = "/api/v1"
+UNSUPPORTED = 1002
+"""WebSocket close code: protocol error."""
+
+
+class Gateway(FastAPI):
+    """With a document of its own making."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document; made once."""
+        if self.openapi_schema is None:
+            self.openapi_schema = document(self)
+        return self.openapi_schema
+
+
+def create_app(services: Services, token: str, connections: Connections | None = None) -> FastAPI:
+    """Create the application over `services` for clients with `token`. `connections` record which have shown it."""
+    app = Gateway(
+        title="MOSAIC gateway",
+        version=mosaic_gateway.VERSION,
+        openapi_url=f"{PREFIX}/openapi.json",
+        # The interactive pages load scripts from other hosts, and a browser could not send the token anyway.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[
+            Middleware(Requests),
+            Middleware(UnexpectedErrors),
+            Middleware(
+                Guard,
+                token=token,
+                ticket_key=services.ticket_key,
+                connections=connections,
+                allowed_hosts=services.settings.host_names,
+            ),
+        ],
+        responses=problems(),
+    )
+    app.state.services = services
+    install_problem_handlers(app)
+    app.include_router(stack.probes)
+    api = APIRouter(prefix=PREFIX)
+    for routes in (stack, runs, telemetry, files, secrets, tickets):
+        api.include_router(routes.router)
+    api.add_api_websocket_route("/live", live)
+    app.include_router(api)
+    return app
+
+
+async def live(socket: WebSocket) -> None:
+    """Follow runs; frames are `mosaic_contracts.live`. Guard has checked Host, Origin and token already."""
+    services: Services = socket.app.state.services
+    asked = socket.scope.get("subprotocols", [])
+    chosen = next((name for name in asked if name in FORMATS), None)
+    if chosen is None:
+        # A client that offers none of them would not understand a frame.
+        await socket.close(UNSUPPORTED, f"offer one of the subprotocols {', '.join(FORMATS)}")
+        return
+    await socket.accept(subprotocol=chosen)
+    await services.hub.serve(
+        LiveClient(socket, FORMATS[chosen], services.hub, services.hub.history)
+    )

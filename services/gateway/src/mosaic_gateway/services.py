@@ -1,0 +1,67 @@
+"""The gateway's services, one of each per process, and how they are put together."""
+
+from dataclasses import dataclass
+
+from mosaic_gateway.files.artifacts import Artifacts
+from mosaic_gateway.history import History
+from mosaic_gateway.live.hub import Hub
+from mosaic_gateway.runs.last_known import LastKnown
+from mosaic_gateway.runs.rate import RateTracker
+from mosaic_gateway.runs.service import Runs
+from mosaic_gateway.scheduler import SchedulerClient
+from mosaic_gateway.settings import GatewaySettings
+from mosaic_gateway.status.prometheus import Scrape
+from mosaic_gateway.status.stack import Health
+from mosaic_servicekit.bus import Bus
+
+REQUEST_THREADS = 4
+LIVE_THREADS = 2
+"""Separate threads, so that a heavy query of one person does not hold up another's live view."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """What routes may use."""
+
+    settings: GatewaySettings
+    bus: Bus
+    scheduler: SchedulerClient
+    history: History
+    runs: Runs
+    artifacts: Artifacts
+    health: Health
+    hub: Hub
+    scrape: Scrape
+    ticket_key: bytes
+
+    async def close(self) -> None:
+        """Close streams, the connection to the broker and the store's readers."""
+        await self.hub.close()
+        await self.bus.close()
+        await self.history.close()
+        await self.hub.history.close()
+
+
+def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services:
+    """Create all services over one bus; nothing is started."""
+    scheduler = SchedulerClient(bus)
+    history = History(settings.store_path, REQUEST_THREADS)
+    live_history = History(settings.store_path, LIVE_THREADS)
+    rates = RateTracker()
+    last_known = LastKnown(history, settings.runs_dir)
+    runs = Runs(scheduler, history, rates, settings.runs_dir, last_known)
+    live_runs = Runs(scheduler, live_history, rates, settings.runs_dir)
+    hub = Hub(bus, scheduler, live_runs, live_history, rates)
+    hub.on_record = last_known.remember
+    return Services(
+        settings=settings,
+        bus=bus,
+        scheduler=scheduler,
+        history=history,
+        runs=runs,
+        artifacts=Artifacts(history),
+        health=Health(bus, scheduler, history, settings.home, settings.disk_reserve_bytes),
+        hub=hub,
+        scrape=Scrape(bus, scheduler, history, hub),
+        ticket_key=ticket_key,
+    )
