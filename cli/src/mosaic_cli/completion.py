@@ -5,10 +5,11 @@ from pathlib import Path
 
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.target import is_elsewhere
-from mosaic_client.call import PREFIX, Call
+from mosaic_client.call import Call
 from mosaic_client.errors import ClientError
 from mosaic_client.location import find_stack
 from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts import http_api
 
 _OFFERED = 50
 _PATIENCE_S = 2.0
@@ -18,7 +19,7 @@ def complete_run(incomplete: str) -> list[str]:
     """`last` and the newest runs' ids; only `last` when no stack answers."""
     asked = Call(
         "GET",
-        f"{PREFIX}/runs",
+        http_api.RUNS.path,
         lambda answer: answer.json(),
         {"limit": _OFFERED},
         timeout_s=_PATIENCE_S,

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from mosaic_cli.stack.greeting import greets
 from mosaic_cli.stack.http_probe import Answer, get_json
 from mosaic_cli.stack.ports import HOST, Ports
+from mosaic_contracts.http_api import READY
 
 
 class Probes:
@@ -43,6 +44,6 @@ class Probes:
 
     async def _ask(self) -> Answer | None:
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(get_json(HOST, self._ports.gateway, "/readyz"))
+            self._asking = asyncio.create_task(get_json(HOST, self._ports.gateway, READY.path))
         # shielded, for others may wait for the same answer
         return await asyncio.shield(self._asking)

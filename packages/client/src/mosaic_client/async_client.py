@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Un
 import httpx
 
 from mosaic_client import live_async
-from mosaic_client.call import PREFIX, Call
+from mosaic_client.call import Call
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
@@ -38,6 +38,7 @@ from mosaic_client.run_view import Run
 from mosaic_client.stack_clock import StackClock
 from mosaic_client.stack_connection import headers_of
 from mosaic_client.table import Table
+from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import EpisodeRow
 

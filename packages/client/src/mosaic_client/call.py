@@ -2,12 +2,13 @@
 here; `mosaic_client.calls` has the requests."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mosaic_client.answer import HttpAnswer
 from mosaic_client.errors import AnswerInvalid, problem_error
+from mosaic_contracts.http_api import Method, Operation
 from mosaic_contracts.problem_codes import ProblemCode
 
 if TYPE_CHECKING:
@@ -19,9 +20,8 @@ T = TypeVar("T")
 M = TypeVar("M", bound="BaseModel")
 QueryValue = str | int | float | Sequence[str]
 Query = Mapping[str, QueryValue]
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
-PREFIX = "/api/v1"
+TIMEOUT_S = 15.0
 WORKER_TIMEOUT_S = 120.0
 """What asks a worker's own environment: its first import of torch on a cold disk takes this long at worst."""
 _NO_QUERY: Query = MappingProxyType({})
@@ -48,7 +48,7 @@ class Call(Generic[T]):
         read: Callable[[HttpAnswer], T],
         query: Query = _NO_QUERY,
         body: bytes | None = None,
-        timeout_s: float = 15.0,
+        timeout_s: float = TIMEOUT_S,
         idempotency_key: str | None = None,
         expects_problem: bool = False,
         repeats: bool = False,
@@ -75,6 +75,40 @@ class Call(Generic[T]):
         self.idempotency_key = idempotency_key
         self.expects_problem = expects_problem
         self._repeats = repeats
+
+    @classmethod
+    def of(
+        cls,
+        operation: Operation[Any],
+        *values: object,
+        read: Callable[[HttpAnswer], T],
+        query: Query = _NO_QUERY,
+        body: bytes | None = None,
+        idempotency_key: str | None = None,
+    ) -> "Call[T]":
+        """Describe a request of one operation of the API.
+
+        Args:
+            operation: its method and path, and how it behaves.
+            values: the path's parameters, in order.
+            read: reads the answer.
+            query: parameters of the address.
+            body: JSON.
+            idempotency_key: a key that makes it fit to be repeated.
+
+        Raises:
+            ValueError: too few or too many values for the path.
+        """
+        return cls(
+            operation.method,
+            operation.at(*values),
+            read,
+            query,
+            body,
+            WORKER_TIMEOUT_S if operation.is_slow else TIMEOUT_S,
+            idempotency_key,
+            repeats=operation.repeats,
+        )
 
     @property
     def may_repeat(self) -> bool:
@@ -143,14 +177,26 @@ def model(kind: type[M]) -> Callable[[HttpAnswer], M]:
     return lambda answer: kind.model_validate_json(answer.content)
 
 
-def run_path(run_id: str) -> str:
-    """Address path of a run."""
-    return f"{PREFIX}/runs/{part(run_id)}"
+def typed(
+    operation: Operation[T],
+    *values: object,
+    query: Query = _NO_QUERY,
+    body: bytes | None = None,
+) -> Call[T]:
+    """A request whose answer is read as the model that the operation names; arguments as for `Call.of`."""
+    return Call.of(operation, *values, read=_reader(operation), query=query, body=body)
 
 
-def part(text: str) -> str:
-    """Text as one part of a path."""
-    return quote(text, safe="")
+@lru_cache
+def _reader(operation: Operation[T]) -> Callable[[HttpAnswer], T]:
+    if operation.form == "nothing":
+        return lambda _: None  # type: ignore[return-value]  # the operation's type is None
+    if operation.form == "list":
+        from pydantic import TypeAdapter
+
+        rows = TypeAdapter[Any](list[operation.answer_model()])  # type: ignore[misc, arg-type]  # known at run time
+        return lambda answer: rows.validate_json(answer.content)
+    return model(operation.answer_model())
 
 
 def query_of(**values: QueryValue | None) -> Query:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
 import httpx
 
 from mosaic_client import live_sync
-from mosaic_client.call import PREFIX, Call
+from mosaic_client.call import Call
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
@@ -34,6 +34,7 @@ from mosaic_client.recorded import (
 from mosaic_client.run_view import Run
 from mosaic_client.stack_connection import StackConnection, headers_of
 from mosaic_client.table import Table
+from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import EpisodeRow
 

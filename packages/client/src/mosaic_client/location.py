@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from mosaic_client.errors import StackUnreachable, TokenUnreadable
+from mosaic_contracts.http_api import LIVE_PATH
 from mosaic_contracts.stack_files import STACK_FILE, TOKEN_FILE
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Location(NamedTuple):
     @property
     def live_url(self) -> str:
         """Address of the WebSocket."""
-        return "ws" + self.url.removeprefix("http") + "/api/v1/live"
+        return "ws" + self.url.removeprefix("http") + LIVE_PATH
 
     @property
     def is_encrypted(self) -> bool:

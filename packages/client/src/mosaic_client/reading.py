@@ -9,9 +9,11 @@ import msgspec
 
 from mosaic_client import light
 from mosaic_client.answer import HttpAnswer
-from mosaic_client.call import PREFIX, Call, Method, Query, QueryValue, query_of, run_path
+from mosaic_client.call import Call, Query, QueryValue, query_of
 from mosaic_client.location import stack_file_problem, stack_file_text
 from mosaic_client.stack_connection import StackConnection
+from mosaic_contracts import http_api
+from mosaic_contracts.http_api import Operation
 
 L = TypeVar("L", bound=light.Light)
 PAGE = 200
@@ -21,7 +23,7 @@ EVENT_PAGE = 1000
 
 def run(stack: StackConnection, run_id: str) -> light.RunFields:
     """One run."""
-    return stack.send(Call("GET", run_path(run_id), light.RunFields.read_answer))
+    return stack.send(Call.of(http_api.RUN, run_id, read=light.RunFields.read_answer))
 
 
 def each_run(
@@ -31,7 +33,7 @@ def each_run(
     cursor: str | None = None
     while True:
         asked = query_of(cursor=cursor, limit=page, **query)
-        runs, cursor = stack.send(Call("GET", f"{PREFIX}/runs", _run_page, asked))
+        runs, cursor = stack.send(Call.of(http_api.RUNS, read=_run_page, query=asked))
         yield from runs
         if cursor is None:
             return
@@ -39,50 +41,52 @@ def each_run(
 
 def queue(stack: StackConnection) -> list[light.RunFields]:
     """Runs that wait, in the order in which they will start."""
-    return stack.send(Call("GET", f"{PREFIX}/queue", _run_page))[0]
+    return stack.send(Call.of(http_api.QUEUE, read=_run_page))[0]
 
 
 def stop(stack: StackConnection, run_id: str) -> light.RunFields:
     """Ask a run to stop."""
-    return stack.send(Call("POST", f"{run_path(run_id)}/stop", light.RunFields.read_answer))
+    return stack.send(Call.of(http_api.STOP, run_id, read=light.RunFields.read_answer))
 
 
 def patch(stack: StackConnection, run_id: str, **changes: Any) -> light.RunFields:
     """Change `name`, `tags` (the whole list) or `note`."""
-    return _changed(stack, "PATCH", run_path(run_id), changes)
+    return _changed(stack, http_api.PATCH, run_id, changes)
 
 
 def move(stack: StackConnection, run_id: str, **changes: Any) -> light.RunFields:
     """Change `hold`, or one of `priority`, `before` and `after`, of a run that waits."""
-    return _changed(stack, "PATCH", f"{run_path(run_id)}/queue", changes)
+    return _changed(stack, http_api.MOVE, run_id, changes)
 
 
 def delete(stack: StackConnection, run_id: str, *, now: bool = False) -> light.RunFields:
     """Put an ended run away, or delete it at once."""
     query = query_of(now=True if now else None)
-    return stack.send(Call("DELETE", run_path(run_id), light.RunFields.read_answer, query))
+    return stack.send(
+        Call.of(http_api.DELETE, run_id, read=light.RunFields.read_answer, query=query)
+    )
 
 
 def restore(stack: StackConnection, run_id: str) -> light.RunFields:
     """Restore an archived run."""
-    return stack.send(Call("POST", f"{run_path(run_id)}/restore", light.RunFields.read_answer))
+    return stack.send(Call.of(http_api.RESTORE, run_id, read=light.RunFields.read_answer))
 
 
 def artifacts(stack: StackConnection, run_id: str) -> list[light.ArtifactFields]:
     """Files that the run announced."""
-    return _read_list(stack, f"{run_path(run_id)}/artifacts", light.ArtifactFields)
+    return _read_list(stack, http_api.ARTIFACTS, run_id, light.ArtifactFields)
 
 
 def metrics(stack: StackConnection, run_id: str) -> list[light.MetricFields]:
     """Names and newest points of a run's metrics."""
-    return _read_list(stack, f"{run_path(run_id)}/metrics", light.MetricFields)
+    return _read_list(stack, http_api.METRICS, run_id, light.MetricFields)
 
 
 def curve(stack: StackConnection, run_id: str, name: str, buckets: int) -> light.CurveFields:
     """A metric in at most `buckets` buckets."""
     query = query_of(name=name, buckets=buckets)
     return stack.send(
-        Call("GET", f"{run_path(run_id)}/curve", light.CurveFields.read_answer, query)
+        Call.of(http_api.CURVE, run_id, read=light.CurveFields.read_answer, query=query)
     )
 
 
@@ -93,7 +97,7 @@ def episodes(
     cursor: str | None = None
     while limit > 0:
         query = query_of(cursor=cursor, limit=min(limit, EPISODE_PAGE), order=order)
-        call = Call("GET", f"{run_path(run_id)}/episodes", _episode_page, query)
+        call = Call.of(http_api.EPISODES, run_id, read=_episode_page, query=query)
         rows, cursor = stack.send(call)
         yield from rows[:limit]
         limit -= len(rows)
@@ -109,7 +113,7 @@ def each_event(
     has_more = True
     while has_more:
         query = query_of(cursor=cursor, limit=page, types=",".join(types) if types else None)
-        found = stack.send(Call("GET", f"{run_path(run_id)}/events", _event_page, query))
+        found = stack.send(Call.of(http_api.EVENTS, run_id, read=_event_page, query=query))
         yield from found.events
         cursor, has_more = found.cursor, found.has_more
 
@@ -118,8 +122,8 @@ def steps(
     stack: StackConnection, run_id: str, attempt: int, env: int, episode: int
 ) -> list[dict[str, Any]]:
     """Start and steps of one episode."""
-    path = f"{run_path(run_id)}/episodes/{attempt}/{env}/{episode}/steps"
-    return stack.send(Call("GET", path, _event_page)).events
+    call = Call.of(http_api.STEPS, run_id, attempt, env, episode, read=_event_page)
+    return stack.send(call).events
 
 
 def log(stack: StackConnection, run_id: str, offset: int, limit_bytes: int) -> tuple[str, int]:
@@ -134,7 +138,7 @@ def log_tail(stack: StackConnection, run_id: str, lines: int) -> tuple[str, int]
 
 def status(stack: StackConnection) -> light.StatusFields:
     """How the services are."""
-    return stack.send(Call("GET", f"{PREFIX}/stack", light.StatusFields.read_answer))
+    return stack.send(Call.of(http_api.STACK, read=light.StatusFields.read_answer))
 
 
 def stack_file(home: Path) -> light.StackFileFields | None:
@@ -153,17 +157,19 @@ def stack_file(home: Path) -> light.StackFileFields | None:
 
 
 def _changed(
-    stack: StackConnection, method: Method, path: str, changes: Mapping[str, Any]
+    stack: StackConnection, operation: Operation[Any], run_id: str, changes: Mapping[str, Any]
 ) -> light.RunFields:
     body = json.dumps(changes).encode()
-    return stack.send(Call(method, path, light.RunFields.read_answer, body=body, repeats=True))
+    return stack.send(Call.of(operation, run_id, read=light.RunFields.read_answer, body=body))
 
 
-def _read_list(stack: StackConnection, path: str, kind: type[L]) -> list[L]:
+def _read_list(
+    stack: StackConnection, operation: Operation[Any], run_id: str, kind: type[L]
+) -> list[L]:
     def read(answer: HttpAnswer) -> list[L]:
         return _each(kind, msgspec.json.decode(answer.content, type=list[msgspec.Raw]))
 
-    return stack.send(Call("GET", path, read))
+    return stack.send(Call.of(operation, run_id, read=read))
 
 
 class _RunPage(msgspec.Struct):
@@ -195,7 +201,7 @@ def _log(stack: StackConnection, run_id: str, query: Query) -> tuple[str, int]:
     def read(answer: HttpAnswer) -> tuple[str, int]:
         return answer.text, int(answer.headers.get("x-next-offset", "0"))
 
-    return stack.send(Call("GET", f"{run_path(run_id)}/log", read, query))
+    return stack.send(Call.of(http_api.LOG, run_id, read=read, query=query))
 
 
 def _episode_page(answer: HttpAnswer) -> tuple[list[light.EpisodeFields], str | None]:

@@ -7,8 +7,9 @@ from typing import Any, TypeVar, overload
 from pydantic import BaseModel
 
 from mosaic_client.answer import HttpAnswer
-from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, Method, QueryValue
+from mosaic_client.call import WORKER_TIMEOUT_S, Call, QueryValue
 from mosaic_client.client import Client
+from mosaic_contracts.http_api import PREFIX, Method
 
 M = TypeVar("M", bound=BaseModel)
 Body = BaseModel | Mapping[str, Any]

@@ -1,18 +1,19 @@
 """Requests that make, list, change and end runs."""
 
 import uuid
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from collections.abc import Sequence
+from typing import Any, Literal, TypedDict, Unpack
 
 from mosaic_client.answer import HttpAnswer
-from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, query_of, run_path
+from mosaic_client.call import Call, body_of, model, query_of, typed
 from mosaic_client.run_view import Run, RunList
+from mosaic_contracts import http_api
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
+from mosaic_contracts.http_api import Operation
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport
 
-T = TypeVar("T")
 SortKey = Literal[
     "created",
     "started",
@@ -52,18 +53,17 @@ def submit(spec: RunSpec, *, idempotency_key: str | None = None) -> Call[Run]:
     An answer that gets lost is asked for again and gives the same run, for every call has a key of its own. A key
     that you name (and keep) gives the same run also from another process, within a day.
     """
-    key = idempotency_key or uuid.uuid4().hex
-    return _post(f"{PREFIX}/runs", model(Run), body_of(spec), idempotency_key=key)
+    return _start(http_api.SUBMIT, body=body_of(spec), key=idempotency_key)
 
 
 def check(spec: RunSpec) -> Call[CheckReport]:
     """The plan of a run and what is missing, by the worker's word. Starts nothing."""
-    return _post(f"{PREFIX}/runs/check", model(CheckReport), body_of(spec), repeats=True)
+    return typed(http_api.CHECK, body=body_of(spec))
 
 
 def preflight(spec: RunSpec) -> Call[PreflightReport]:
     """Whether a run would start now: worker, plan, disk, broker, device, secrets, consent. Starts nothing."""
-    return _post(f"{PREFIX}/preflight", model(PreflightReport), body_of(spec), repeats=True)
+    return typed(http_api.PREFLIGHT, body=body_of(spec))
 
 
 def runs(
@@ -74,17 +74,17 @@ def runs(
 ) -> Call[RunList]:
     """One page of the run list, newest first unless `sort` and `order` say otherwise; see `RunFilter`."""
     query = query_of(cursor=cursor, limit=limit, state=state, **filters)
-    return Call("GET", f"{PREFIX}/runs", model(RunList), query)
+    return Call.of(http_api.RUNS, read=model(RunList), query=query)
 
 
 def run(run_id: str) -> Call[Run]:
     """One run."""
-    return Call("GET", run_path(run_id), model(Run))
+    return _of_run(http_api.RUN, run_id)
 
 
 def queue() -> Call[list[Run]]:
     """Runs that wait, in the order in which they will start."""
-    return Call("GET", f"{PREFIX}/queue", _read_runs)
+    return Call.of(http_api.QUEUE, read=_read_runs)
 
 
 def patch(
@@ -97,7 +97,7 @@ def patch(
     """Change name, tags (the whole list) or note; what is not given stays."""
     changes = _given(name=name, tags=None if tags is None else list(tags), note=note)
     body = body_of(RunPatch(**changes))
-    return Call("PATCH", run_path(run_id), model(Run), body=body, repeats=True)
+    return _of_run(http_api.PATCH, run_id, body=body)
 
 
 def move(
@@ -110,22 +110,22 @@ def move(
 ) -> Call[Run]:
     """Hold, release (`hold=False`) or move a run that waits: give one of `priority`, `before` and `after` (run ids)."""
     body = body_of(QueuePatch(**_given(hold=hold, priority=priority, before=before, after=after)))
-    return Call("PATCH", f"{run_path(run_id)}/queue", model(Run), body=body, repeats=True)
+    return _of_run(http_api.MOVE, run_id, body=body)
 
 
 def stop(run_id: str) -> Call[Run]:
     """Ask a run to stop; it may go on for its grace period. One that has ended is returned as it is."""
-    return Call("POST", f"{run_path(run_id)}/stop", model(Run))
+    return _of_run(http_api.STOP, run_id)
 
 
 def retry(run_id: str) -> Call[Run]:
     """A new run with the same spec; this one becomes its parent."""
-    return Call("POST", f"{run_path(run_id)}/retry", model(Run), timeout_s=WORKER_TIMEOUT_S)
+    return _of_run(http_api.RETRY, run_id)
 
 
 def resume(run_id: str) -> Call[Run]:
     """A new run that begins with this ended one's newest checkpoint and makes the steps that are left."""
-    return Call("POST", f"{run_path(run_id)}/resume", model(Run), timeout_s=WORKER_TIMEOUT_S)
+    return _of_run(http_api.RESUME, run_id)
 
 
 def clone(run_id: str, *, idempotency_key: str | None = None, **overrides: Any) -> Call[Run]:
@@ -133,12 +133,8 @@ def clone(run_id: str, *, idempotency_key: str | None = None, **overrides: Any) 
 
     `parameters` is merged name by name, where None takes one away: `clone(run_id, seed=2, parameters={"gamma": 0.9})`.
     """
-    return _post(
-        f"{run_path(run_id)}/clone",
-        model(Run),
-        body_of(CloneRequest(overrides=overrides)),
-        idempotency_key=idempotency_key or uuid.uuid4().hex,
-    )
+    body = body_of(CloneRequest(overrides=overrides))
+    return _start(http_api.CLONE, run_id, body=body, key=idempotency_key)
 
 
 def play(
@@ -152,41 +148,33 @@ def play(
 
     `checkpoint` is a path in the run's folder, None its newest; `overrides` are fields of a RunSpec as for `clone`.
     """
-    return _post(
-        f"{run_path(run_id)}/play",
-        model(Run),
-        body_of(PlayRequest(checkpoint=checkpoint, overrides=overrides)),
-        idempotency_key=idempotency_key or uuid.uuid4().hex,
-    )
+    body = body_of(PlayRequest(checkpoint=checkpoint, overrides=overrides))
+    return _start(http_api.PLAY, run_id, body=body, key=idempotency_key)
 
 
 def delete(run_id: str, *, now: bool = False) -> Call[Run]:
     """Put an ended run away: gone after a day, until which `restore` brings it back; with `now` gone at once."""
     query = query_of(now=True if now else None)
-    return Call("DELETE", run_path(run_id), model(Run), query)
+    return Call.of(http_api.DELETE, run_id, read=model(Run), query=query)
 
 
 def restore(run_id: str) -> Call[Run]:
     """Restore an archived run."""
-    return Call("POST", f"{run_path(run_id)}/restore", model(Run))
+    return _of_run(http_api.RESTORE, run_id)
 
 
-def _post(
-    path: str,
-    read: Callable[[HttpAnswer], T],
-    body: bytes,
-    *,
-    repeats: bool = False,
-    idempotency_key: str | None = None,
-) -> Call[T]:
-    return Call(
-        "POST",
-        path,
-        read,
+def _of_run(operation: Operation[Any], run_id: str, body: bytes | None = None) -> Call[Run]:
+    return Call.of(operation, run_id, read=model(Run), body=body)
+
+
+def _start(operation: Operation[Any], *values: str, body: bytes, key: str | None) -> Call[Run]:
+    """A request that starts a run, with an idempotency key of its own unless one is given."""
+    return Call.of(
+        operation,
+        *values,
+        read=model(Run),
         body=body,
-        timeout_s=WORKER_TIMEOUT_S,
-        repeats=repeats,
-        idempotency_key=idempotency_key,
+        idempotency_key=key or uuid.uuid4().hex,
     )
 
 

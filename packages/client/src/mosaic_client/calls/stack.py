@@ -4,7 +4,8 @@ import json
 from typing import NamedTuple
 
 from mosaic_client.answer import HttpAnswer
-from mosaic_client.call import PREFIX, WORKER_TIMEOUT_S, Call, body_of, model, part, query_of
+from mosaic_client.call import Call, body_of, query_of, typed
+from mosaic_contracts import http_api
 from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket, TicketRequest
 from mosaic_contracts.gpus import GpuReport
 from mosaic_contracts.machine import MachineHistory
@@ -21,55 +22,53 @@ class Readiness(NamedTuple):
 
 def ready() -> Call[Readiness]:
     """Whether every service is there, and what is missing."""
-    return Call("GET", "/readyz", _read_readiness, expects_problem=True)
+    return Call("GET", http_api.READY.path, _read_readiness, expects_problem=True)
 
 
 def stack() -> Call[StackStatus]:
     """How the services are."""
-    return Call("GET", f"{PREFIX}/stack", model(StackStatus))
+    return typed(http_api.STACK)
 
 
 def prometheus() -> Call[str]:
     """The gateway's own measurements in Prometheus' text format."""
-    return Call("GET", "/metrics", lambda answer: answer.text)
+    return Call.of(http_api.PROMETHEUS, read=lambda answer: answer.text)
 
 
 def workers() -> Call[WorkerEntries]:
     """Registered workers."""
-    return Call("GET", f"{PREFIX}/workers", model(WorkerEntries), timeout_s=WORKER_TIMEOUT_S)
+    return typed(http_api.WORKERS)
 
 
 def worker(worker_id: str) -> Call[WorkerEntry]:
     """One worker with its description."""
-    path = f"{PREFIX}/workers/{part(worker_id)}"
-    return Call("GET", path, model(WorkerEntry), timeout_s=WORKER_TIMEOUT_S)
+    return typed(http_api.WORKER, worker_id)
 
 
 def machine(last: int | None = None) -> Call[MachineHistory]:
     """How busy the machine and each run were, the newest of the `last` samples at the end."""
-    return Call("GET", f"{PREFIX}/machine", model(MachineHistory), query_of(last=last))
+    return typed(http_api.MACHINE, query=query_of(last=last))
 
 
 def gpus() -> Call[GpuReport]:
     """GPUs, the runs that have leased them, and who else uses them."""
-    return Call("GET", f"{PREFIX}/gpus", model(GpuReport))
+    return typed(http_api.GPUS)
 
 
 def secrets() -> Call[list[SecretEntry]]:
     """Which secrets are kept; never what they are."""
-    return Call("GET", f"{PREFIX}/secrets", _read_secrets)
+    return Call.of(http_api.SECRETS, read=_read_secrets)
 
 
 def set_secret(name: str, value: str) -> Call[SecretEntry]:
     """Keep a secret under `name`, instead of what was kept there. Runs get it as a file; nobody is shown it again."""
     body = json.dumps({"value": value}).encode()
-    path = f"{PREFIX}/secrets/{part(name)}"
-    return Call("PUT", path, model(SecretEntry), body=body, repeats=True)
+    return typed(http_api.SET_SECRET, name, body=body)
 
 
 def delete_secret(name: str) -> Call[None]:
     """Delete a secret. Runs that have it keep it; those that wait for it will not start."""
-    return Call("DELETE", f"{PREFIX}/secrets/{part(name)}", lambda _: None)
+    return typed(http_api.DELETE_SECRET, name)
 
 
 def ticket(path: str, ttl_s: float = 300) -> Call[Ticket]:
@@ -78,7 +77,7 @@ def ticket(path: str, ttl_s: float = 300) -> Call[Ticket]:
     `path` is what it opens below `/api/v1`, e.g. `/runs/<id>/artifacts/videos/1.mp4`.
     """
     body = body_of(TicketRequest(path=path, ttl_s=ttl_s))
-    return Call("POST", f"{PREFIX}/tickets", model(Ticket), body=body, repeats=True)
+    return typed(http_api.TICKET, body=body)
 
 
 def _read_secrets(answer: HttpAnswer) -> list[SecretEntry]:

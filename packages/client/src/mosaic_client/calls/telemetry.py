@@ -1,17 +1,15 @@
 """Requests for what a run said, did and wrote."""
 
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
 from mosaic_client.answer import HttpAnswer
-from mosaic_client.call import Call, model, query_of, run_path
+from mosaic_client.call import Call, query_of, typed
+from mosaic_contracts import http_api
 from mosaic_contracts.runs import ArtifactRow, Curve, EpisodePage, EventPage, MetricName
 from mosaic_contracts.stored import BatchPage, decode_page
 
-_metric_names = TypeAdapter(list[MetricName])
-_artifact_rows = TypeAdapter(list[ArtifactRow])
 _objects = TypeAdapter(list[dict[str, Any]])
 
 
@@ -25,9 +23,7 @@ class LogPart(NamedTuple):
 
 def metrics(run_id: str) -> Call[list[MetricName]]:
     """Names and newest points of a run's metrics."""
-    return Call(
-        "GET", f"{run_path(run_id)}/metrics", lambda r: _metric_names.validate_json(r.content)
-    )
+    return typed(http_api.METRICS, run_id)
 
 
 def curve(
@@ -41,7 +37,7 @@ def curve(
 ) -> Call[Curve]:
     """A metric in at most `buckets` buckets, or its `last` raw points."""
     query = query_of(name=name, buckets=buckets, from_step=from_step, to_step=to_step, last=last)
-    return Call("GET", f"{run_path(run_id)}/curve", model(Curve), query)
+    return typed(http_api.CURVE, run_id, query=query)
 
 
 def episodes(
@@ -52,13 +48,12 @@ def episodes(
 ) -> Call[EpisodePage]:
     """One page of episodes in the order in which they began; `order`: `begun`, or `newest` first."""
     query = query_of(cursor=cursor, limit=limit, order=order)
-    return Call("GET", f"{run_path(run_id)}/episodes", model(EpisodePage), query)
+    return typed(http_api.EPISODES, run_id, query=query)
 
 
 def steps(run_id: str, attempt: int, env: int, episode: int) -> Call[EventPage]:
     """Start and steps of one episode."""
-    path = f"{run_path(run_id)}/episodes/{attempt}/{env}/{episode}/steps"
-    return Call("GET", path, model(EventPage))
+    return typed(http_api.STEPS, run_id, attempt, env, episode)
 
 
 def events(
@@ -69,7 +64,7 @@ def events(
 ) -> Call[EventPage]:
     """One page of stored events after `cursor`; None and "" are the beginning."""
     query = query_of(cursor=cursor, limit=limit, types=",".join(types) if types else None)
-    return Call("GET", f"{run_path(run_id)}/events", model(EventPage), query)
+    return typed(http_api.EVENTS, run_id, query=query)
 
 
 def batches(
@@ -77,36 +72,34 @@ def batches(
 ) -> Call[BatchPage]:
     """One page of stored batches after `cursor`, undecoded; `export` writes all of them to a file."""
     query = query_of(cursor=cursor, types=",".join(types) if types else None)
-    return Call("GET", f"{run_path(run_id)}/batches", lambda r: decode_page(r.content), query)
+    return Call.of(http_api.BATCHES, run_id, read=lambda r: decode_page(r.content), query=query)
 
 
 def log(run_id: str, offset: int = 0, limit_bytes: int | None = None) -> Call[LogPart]:
     """A piece of the worker's output from a byte offset."""
     query = query_of(offset=offset, limit_bytes=limit_bytes)
-    return Call("GET", f"{run_path(run_id)}/log", _read_log, query)
+    return Call.of(http_api.LOG, run_id, read=_read_log, query=query)
 
 
 def log_tail(run_id: str, lines: int) -> Call[LogPart]:
     """The last lines of the worker's output."""
-    return Call("GET", f"{run_path(run_id)}/log", _read_log, {"tail": lines})
+    return Call.of(http_api.LOG, run_id, read=_read_log, query={"tail": lines})
 
 
 def artifacts(run_id: str) -> Call[list[ArtifactRow]]:
     """Files that the run announced."""
-    return Call(
-        "GET", f"{run_path(run_id)}/artifacts", lambda r: _artifact_rows.validate_json(r.content)
-    )
+    return typed(http_api.ARTIFACTS, run_id)
 
 
 def artifact(run_id: str, path: str) -> Call[None]:
     """One artifact's bytes, as a stream."""
-    return Call("GET", f"{run_path(run_id)}/artifacts/{quote(path)}", lambda _: None)
+    return Call.of(http_api.ARTIFACT, run_id, path, read=lambda _: None)
 
 
 def quarantine(run_id: str) -> Call[list[dict[str, Any]]]:
     """Batches of the run that were set aside, with the reason."""
-    return Call(
-        "GET", f"{run_path(run_id)}/quarantine", lambda r: _objects.validate_json(r.content)
+    return Call.of(
+        http_api.QUARANTINE, run_id, read=lambda answer: _objects.validate_json(answer.content)
     )
 
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, FastAPI, WebSocket
 from starlette.middleware import Middleware
 
 import mosaic_gateway
+from mosaic_contracts.http_api import PREFIX
 from mosaic_gateway.access.guard import Guard
 from mosaic_gateway.api import files, runs, secrets, stack, telemetry, tickets
 from mosaic_gateway.api.openapi import document, problems
@@ -16,7 +17,6 @@ from mosaic_gateway.problem_reply import UnexpectedErrors, install_problem_handl
 from mosaic_gateway.server.connections import Connections
 from mosaic_gateway.services import Services
 
-PREFIX = "/api/v1"
 UNSUPPORTED = 1002
 """WebSocket close code: protocol error."""
 

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from mosaic_contracts.access import Ticket, TicketRequest
+from mosaic_contracts.http_api import PREFIX
 from mosaic_gateway.access.ticket import PARAMETER, with_ticket
 from mosaic_gateway.api.deps import JsonBody, ServicesDep, json_reply
 from mosaic_gateway.api.openapi import body_of
@@ -18,7 +19,6 @@ from mosaic_gateway.problem_reply import model_of, request_invalid
 
 router = APIRouter(tags=["tickets"])
 
-PREFIX = "/api/v1"
 _KEPT = "/?&=%:@!$()*+,;~-._"
 """No quotation mark: browsers encode it in a query, and the signature is of what was written."""
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -1,0 +1,209 @@
+"""Operations of the gateway's HTTP API: method, path, and the models of body and answer.
+
+Every client (`mosaic_client`, the command line, the window) builds its requests from this table, and a test holds it
+equal to the gateway's OpenAPI document. Importing it imports no pydantic: models are named here and imported when an
+answer is read.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket
+    from mosaic_contracts.curve_set import CurveSet
+    from mosaic_contracts.gpus import GpuReport
+    from mosaic_contracts.machine import MachineHistory
+    from mosaic_contracts.preflight import PreflightReport
+    from mosaic_contracts.runs import (
+        ArtifactRow,
+        Curve,
+        EpisodePage,
+        EventPage,
+        MetricName,
+        RunPage,
+        RunView,
+    )
+    from mosaic_contracts.services import WorkerEntries, WorkerEntry
+    from mosaic_contracts.stack import StackStatus
+    from mosaic_contracts.stored import BatchPage
+    from mosaic_contracts.worker import CheckReport
+
+T = TypeVar("T")
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Form = Literal["model", "list", "msgpack", "text", "objects", "file", "nothing"]
+"""Form of an answer: JSON of a model, of a list of a model or of other objects, msgpack of a model, text, a file's
+bytes, or an empty body."""
+
+PREFIX = "/api/v1"
+LIVE_PATH = f"{PREFIX}/live"
+"""Path of the WebSocket (`mosaic_contracts.live`)."""
+
+
+class Operation(Generic[T]):
+    """One operation of the API; `T` is the type of its answer.
+
+    Attributes:
+        method: HTTP method.
+        path: path with `{parameters}`.
+        answer: model of the answer as `module.Class` of this package; empty where the answer is no model.
+        form: form of the answer.
+        body: model of the request's body as `module.Class`; empty: no body.
+        repeats: whether sending the request twice is the same as once, although it is no GET.
+        takes_key: whether an `Idempotency-Key` makes it repeatable.
+        is_slow: whether it may start a worker's interpreter, which can take two minutes.
+    """
+
+    # no dataclass: these import inspect, half of what a press of the Tab key may cost
+    def __init__(
+        self,
+        method: Method,
+        path: str,
+        answer: str = "",
+        form: Form = "model",
+        *,
+        body: str = "",
+        repeats: bool = False,
+        takes_key: bool = False,
+        is_slow: bool = False,
+    ) -> None:
+        self.method: Method = method
+        self.path = path
+        self.answer = answer
+        self.form: Form = form
+        self.body = body
+        self.repeats = repeats
+        self.takes_key = takes_key
+        self.is_slow = is_slow
+
+    def at(self, *values: object) -> str:
+        """Return the path with the values of its parameters, percent-encoded.
+
+        Args:
+            values: one for each parameter, in order. A `path` keeps its slashes.
+
+        Raises:
+            ValueError: more or fewer values than parameters.
+        """
+        first, *rest = self.path.split("{")
+        if len(rest) != len(values):
+            raise ValueError(f"{self.path} takes {len(rest)} values, not {len(values)}")
+        path = first
+        for piece, value in zip(rest, values):  # noqa: B905 - checked above, for a better message
+            name, _, following = piece.partition("}")
+            path += quote(str(value), safe="/" if name == "path" else "") + following
+        return path
+
+    def answer_model(self) -> Any:
+        """Import and return the model of the answer."""
+        return _model(self.answer)
+
+    def body_model(self) -> Any:
+        """Import and return the model of the request's body."""
+        return _model(self.body)
+
+
+def _model(name: str) -> Any:
+    module, _, cls = name.partition(".")
+    return getattr(import_module(f"mosaic_contracts.{module}"), cls)
+
+
+_RUN = PREFIX + "/runs/{run_id}"
+
+READY: Operation[Any] = Operation("GET", "/readyz", form="objects")
+HEALTH: Operation[Any] = Operation("GET", "/healthz", form="objects")
+PROMETHEUS: Operation[str] = Operation("GET", "/metrics", form="text")
+STACK: Operation[StackStatus] = Operation("GET", f"{PREFIX}/stack", "stack.StackStatus")
+WORKERS: Operation[WorkerEntries] = Operation(
+    "GET", f"{PREFIX}/workers", "services.WorkerEntries", is_slow=True
+)
+WORKER: Operation[WorkerEntry] = Operation(
+    "GET", PREFIX + "/workers/{worker_id}", "services.WorkerEntry", is_slow=True
+)
+MACHINE: Operation[MachineHistory] = Operation("GET", f"{PREFIX}/machine", "machine.MachineHistory")
+GPUS: Operation[GpuReport] = Operation("GET", f"{PREFIX}/gpus", "gpus.GpuReport")
+SECRETS: Operation[SecretEntries] = Operation("GET", f"{PREFIX}/secrets", "access.SecretEntries")
+SET_SECRET: Operation[SecretEntry] = Operation(
+    "PUT",
+    PREFIX + "/secrets/{name}",
+    "access.SecretEntry",
+    body="access.SecretValue",
+    repeats=True,
+)
+DELETE_SECRET: Operation[None] = Operation("DELETE", PREFIX + "/secrets/{name}", form="nothing")
+TICKET: Operation[Ticket] = Operation(
+    "POST", f"{PREFIX}/tickets", "access.Ticket", body="access.TicketRequest", repeats=True
+)
+
+SUBMIT: Operation[RunView] = Operation(
+    "POST", f"{PREFIX}/runs", "runs.RunView", body="spec.RunSpec", takes_key=True, is_slow=True
+)
+CHECK: Operation[CheckReport] = Operation(
+    "POST",
+    f"{PREFIX}/runs/check",
+    "worker.CheckReport",
+    body="spec.RunSpec",
+    repeats=True,
+    is_slow=True,
+)
+PREFLIGHT: Operation[PreflightReport] = Operation(
+    "POST",
+    f"{PREFIX}/preflight",
+    "preflight.PreflightReport",
+    body="spec.RunSpec",
+    repeats=True,
+    is_slow=True,
+)
+RUNS: Operation[RunPage] = Operation("GET", f"{PREFIX}/runs", "runs.RunPage")
+QUEUE: Operation[RunPage] = Operation("GET", f"{PREFIX}/queue", "runs.RunPage")
+RUN: Operation[RunView] = Operation("GET", _RUN, "runs.RunView")
+PATCH: Operation[RunView] = Operation(
+    "PATCH", _RUN, "runs.RunView", body="changes.RunPatch", repeats=True
+)
+MOVE: Operation[RunView] = Operation(
+    "PATCH", f"{_RUN}/queue", "runs.RunView", body="changes.QueuePatch", repeats=True
+)
+STOP: Operation[RunView] = Operation("POST", f"{_RUN}/stop", "runs.RunView")
+RETRY: Operation[RunView] = Operation("POST", f"{_RUN}/retry", "runs.RunView", is_slow=True)
+RESUME: Operation[RunView] = Operation("POST", f"{_RUN}/resume", "runs.RunView", is_slow=True)
+CLONE: Operation[RunView] = Operation(
+    "POST",
+    f"{_RUN}/clone",
+    "runs.RunView",
+    body="changes.CloneRequest",
+    takes_key=True,
+    is_slow=True,
+)
+PLAY: Operation[RunView] = Operation(
+    "POST",
+    f"{_RUN}/play",
+    "runs.RunView",
+    body="changes.PlayRequest",
+    takes_key=True,
+    is_slow=True,
+)
+DELETE: Operation[RunView] = Operation("DELETE", _RUN, "runs.RunView")
+RESTORE: Operation[RunView] = Operation("POST", f"{_RUN}/restore", "runs.RunView")
+
+METRICS: Operation[list[MetricName]] = Operation(
+    "GET", f"{_RUN}/metrics", "runs.MetricName", "list"
+)
+CURVE: Operation[Curve] = Operation("GET", f"{_RUN}/curve", "runs.Curve")
+CURVES: Operation[CurveSet] = Operation("GET", f"{_RUN}/curves", "curve_set.CurveSet", "msgpack")
+EPISODES: Operation[EpisodePage] = Operation("GET", f"{_RUN}/episodes", "runs.EpisodePage")
+STEPS: Operation[EventPage] = Operation(
+    "GET", _RUN + "/episodes/{attempt}/{env}/{episode}/steps", "runs.EventPage"
+)
+EVENTS: Operation[EventPage] = Operation("GET", f"{_RUN}/events", "runs.EventPage")
+BATCHES: Operation[BatchPage] = Operation("GET", f"{_RUN}/batches", "stored.BatchPage", "msgpack")
+QUARANTINE: Operation[list[dict[str, Any]]] = Operation("GET", f"{_RUN}/quarantine", form="objects")
+LOG: Operation[str] = Operation("GET", f"{_RUN}/log", form="text")
+ARTIFACTS: Operation[list[ArtifactRow]] = Operation(
+    "GET", f"{_RUN}/artifacts", "runs.ArtifactRow", "list"
+)
+ARTIFACT: Operation[bytes] = Operation("GET", _RUN + "/artifacts/{path}", form="file")
+
+OPERATIONS = {name: found for name, found in globals().items() if isinstance(found, Operation)}
+"""All operations by their names here."""
