@@ -50,7 +50,11 @@ def test_subjects_may_be_spelled_at_home_and_in_tests(tmp_path: Path, name: str)
 @pytest.mark.parametrize(
     ("name", "text", "package"),
     [
-        ("services/gateway/src/mosaic_gateway/api/app.py", "import sys\nimport torch.nn\n", "torch"),
+        (
+            "services/gateway/src/mosaic_gateway/api/app.py",
+            "import sys\nimport torch.nn\n",
+            "torch",
+        ),
         ("services/recorder/src/mosaic_recorder/x.py", "def f():\n    import httpx\n", "httpx"),
         ("packages/store/src/mosaic_store/x.py", "from nats.js import api\n", "nats"),
         ("services/recorder/src/mosaic_recorder/x.py", "from nats.js import api\n", ""),

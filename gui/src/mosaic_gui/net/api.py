@@ -2,10 +2,10 @@
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import msgspec
 from pydantic import BaseModel
@@ -17,14 +17,10 @@ from PyQt6.QtNetwork import (
     QNetworkRequest,
 )
 
-from mosaic_contracts import VERSION
-from mosaic_contracts.access import SecretEntries, SecretEntry
+from mosaic_contracts import VERSION, http_api
 from mosaic_contracts.curve_set import CurveSet
-from mosaic_contracts.machine import MachineHistory
-from mosaic_contracts.preflight import PreflightReport
-from mosaic_contracts.runs import ArtifactRow, EpisodePage, EventPage, RunPage, RunView
-from mosaic_contracts.services import WorkerEntries
-from mosaic_contracts.stack import StackStatus
+from mosaic_contracts.http_api import Operation
+from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.net.backoff import Backoff
 from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import Location
@@ -40,6 +36,7 @@ EVENTS_AT_ONCE = 200
 """A table of values may have thousands of numbers; a page is read between two frames."""
 
 Read = Callable[[bytes, QNetworkReply], object]
+Query = Mapping[str, str | int] | Sequence[tuple[str, str | int]]
 
 
 class ApiClient(QObject):
@@ -80,88 +77,72 @@ class ApiClient(QObject):
 
     def stack(self) -> Reply:
         """StackStatus."""
-        return self._get("/stack", _model(StackStatus))
+        return self._send(http_api.STACK)
 
     def workers(self) -> Reply:
         """WorkerEntries."""
-        return self._get("/workers", _model(WorkerEntries))
+        return self._send(http_api.WORKERS)
 
     def machine(self, last: int) -> Reply:
         """MachineHistory with so many newest samples, or as many as there are."""
-        return self._get(f"/machine?last={last}", _model(MachineHistory))
+        return self._send(http_api.MACHINE, query={"last": last})
 
     def runs(self, cursor: str | None = None, limit: int = 200, *, deleted: bool = False) -> Reply:
         """RunPage, newest first; `deleted`: runs that can be restored, instead of the others."""
         query = {"limit": str(limit), **({"cursor": cursor} if cursor else {})}
         if deleted:
             query["deleted"] = "true"
-        return self._get(f"/runs?{urlencode(query)}", _model(RunPage))
+        return self._send(http_api.RUNS, query=query)
 
     def run(self, run_id: str) -> Reply:
         """RunView."""
-        return self._get(_run_path(run_id), _model(RunView))
+        return self._send(http_api.RUN, run_id)
 
     def submit(self, spec: dict[str, Any]) -> Reply:
         """RunView of the new run. Sent again after a lost answer it is still one run."""
-        return self._send(
-            b"POST", "/runs", spec, _model(RunView), key=uuid.uuid4().hex, repeat=True
-        )
+        return self._send(http_api.SUBMIT, body=spec)
 
     def preflight(self, spec: dict[str, Any]) -> Reply:
         """PreflightReport; nothing is started."""
-        return self._send(b"POST", "/preflight", spec, _model(PreflightReport), repeat=True)
+        return self._send(http_api.PREFLIGHT, body=spec)
 
     def stop_run(self, run_id: str) -> Reply:
         """RunView; asking twice does no harm."""
-        return self._send(b"POST", _run_path(run_id, "stop"), None, _model(RunView), repeat=True)
+        return self._send(http_api.STOP, run_id, repeat=True)
 
     def retry_run(self, run_id: str) -> Reply:
         """RunView of a new run like it."""
-        return self._send(b"POST", _run_path(run_id, "retry"), None, _model(RunView))
+        return self._send(http_api.RETRY, run_id)
 
     def resume_run(self, run_id: str) -> Reply:
         """RunView of a new run that goes on from its newest checkpoint."""
-        return self._send(b"POST", _run_path(run_id, "resume"), None, _model(RunView))
+        return self._send(http_api.RESUME, run_id)
 
     def clone_run(self, run_id: str, overrides: dict[str, Any]) -> Reply:
         """RunView of a new run like it, but for the overrides."""
-        body = {"overrides": overrides}
-        return self._send(
-            b"POST",
-            _run_path(run_id, "clone"),
-            body,
-            _model(RunView),
-            key=uuid.uuid4().hex,
-            repeat=True,
-        )
+        return self._send(http_api.CLONE, run_id, body={"overrides": overrides})
 
     def play_run(self, run_id: str, checkpoint: str, overrides: dict[str, Any]) -> Reply:
         """RunView of a new run in which the checkpoint acts and learns nothing."""
-        return self._send(
-            b"POST",
-            _run_path(run_id, "play"),
-            {"checkpoint": checkpoint, "overrides": overrides},
-            _model(RunView),
-            key=uuid.uuid4().hex,
-            repeat=True,
-        )
+        body = {"checkpoint": checkpoint, "overrides": overrides}
+        return self._send(http_api.PLAY, run_id, body=body)
 
     def delete_run(self, run_id: str) -> Reply:
         """RunView with `deleted_at`; for a day it can be restored."""
-        return self._send(b"DELETE", _run_path(run_id), None, _model(RunView))
+        return self._send(http_api.DELETE, run_id)
 
     def restore_run(self, run_id: str) -> Reply:
         """RunView."""
-        return self._send(b"POST", _run_path(run_id, "restore"), None, _model(RunView))
+        return self._send(http_api.RESTORE, run_id)
 
     def patch_run(self, run_id: str, patch: dict[str, Any]) -> Reply:
         """RunView after a change of name, tags or note."""
-        return self._send(b"PATCH", _run_path(run_id), patch, _model(RunView), repeat=True)
+        return self._send(http_api.PATCH, run_id, body=patch)
 
     def log(self, run_id: str, offset: int) -> Reply:
         """LogPiece from a byte offset."""
-        path = f"{_run_path(run_id, 'log')}?offset={offset}&limit_bytes={LOG_PIECE_BYTES}"
-        return self._get(path, _read_log)
+        query = {"offset": offset, "limit_bytes": LOG_PIECE_BYTES}
+        return self._send(http_api.LOG, run_id, query=query, read=_read_log)
 
     def curves(
         self,
@@ -174,70 +155,74 @@ class ApiClient(QObject):
         query: list[tuple[str, str | int]] = [("buckets", buckets), *(("name", n) for n in names)]
         bounds = zip(("from_step", "to_step"), steps, strict=True)
         query += [(name, bound) for name, bound in bounds if bound is not None]
-        return self._get(f"{_run_path(run_id, 'curves')}?{urlencode(query)}", _read_curves)
+        return self._send(http_api.CURVES, run_id, query=query, read=_read_curves)
 
     def episodes(self, run_id: str, limit: int = 200, cursor: str | None = None) -> Reply:
         """EpisodePage, the newest first."""
-        query = {"limit": str(limit), "order": "newest", **({"cursor": cursor} if cursor else {})}
-        return self._get(f"{_run_path(run_id, 'episodes')}?{urlencode(query)}", _model(EpisodePage))
+        query: dict[str, str | int] = {"limit": limit, "order": "newest"}
+        if cursor:
+            query["cursor"] = cursor
+        return self._send(http_api.EPISODES, run_id, query=query)
 
     def steps(self, run_id: str, attempt: int, env: int, episode: int) -> Reply:
         """EventPage of one episode: its start and its steps."""
-        path = _run_path(run_id, f"episodes/{attempt}/{env}/{episode}/steps")
-        return self._get(path, _model(EventPage))
+        return self._send(http_api.STEPS, run_id, attempt, env, episode)
 
     def events(
         self, run_id: str, cursor: str, types: Sequence[str], limit: int = EVENTS_AT_ONCE
     ) -> Reply:
         """EventPage of what came after a cursor."""
-        query = urlencode({"cursor": cursor, "limit": str(limit), "types": ",".join(types)})
-        return self._get(f"{_run_path(run_id, 'events')}?{query}", _model(EventPage))
+        query = {"cursor": cursor, "limit": str(limit), "types": ",".join(types)}
+        return self._send(http_api.EVENTS, run_id, query=query)
 
     def artifacts(self, run_id: str) -> Reply:
         """List of ArtifactRow."""
-        return self._get(_run_path(run_id, "artifacts"), _read_artifacts)
+        return self._send(http_api.ARTIFACTS, run_id, read=_read_artifacts)
 
     def download(self, run_id: str, path: str, target: Path) -> Download:
         """A file of a run into a file of this machine; raises OSError where that cannot be written."""
-        request = self.request(_run_path(run_id, f"artifacts/{quote(path)}"))
+        request = self.request(http_api.ARTIFACT.at(run_id, path))
         return Download(request, lambda one: self.start(one, b"GET", b""), target, self)
 
     def secrets(self) -> Reply:
         """SecretEntries: names, never values."""
-        return self._get("/secrets", _model(SecretEntries))
+        return self._send(http_api.SECRETS)
 
     def set_secret(self, name: str, value: str) -> Reply:
         """SecretEntry of what the stack keeps now."""
-        path = f"/secrets/{quote(name, safe='')}"
-        return self._send(b"PUT", path, {"value": value}, _model(SecretEntry), repeat=True)
-
-    def _get(self, path: str, read: Read) -> Reply:
-        return self._send(b"GET", path, None, read, repeat=True)
+        return self._send(http_api.SET_SECRET, name, body={"value": value})
 
     def _send(
         self,
-        verb: bytes,
-        path: str,
-        body: dict[str, Any] | None,
-        read: Read,
-        *,
-        key: str | None = None,
+        operation: Operation[Any],
+        *values: object,
+        query: Query = (),
+        body: dict[str, Any] | None = None,
+        read: Read | None = None,
         repeat: bool = False,
     ) -> Reply:
-        request = self.request(path)
-        if key is not None:
-            request.setRawHeader(b"Idempotency-Key", key.encode())
+        """Send a request of `operation`; `values` are the parameters of its path.
+
+        It is sent again after a lost answer where that is the same as once, or with `repeat`.
+        """
+        asked = f"?{urlencode(query)}" if query else ""
+        request = self.request(operation.at(*values) + asked)
+        if operation.takes_key:
+            request.setRawHeader(b"Idempotency-Key", uuid.uuid4().hex.encode())
         payload = b""
         if body is not None:
             request.setHeader(QNetworkRequest.KnownHeaders.ContentTypeHeader, "application/json")
             payload = json.dumps(body, allow_nan=False).encode()
         reply = Reply(self)
+        repeat = repeat or operation.method == "GET" or operation.repeats or operation.takes_key
+        read = read or _model(operation)
+        verb = operation.method.encode()
         _Attempt(self, reply, request, verb, payload, read, TRIES if repeat else 1).start()
         return reply
 
     def request(self, path: str) -> QNetworkRequest:
         """A request to this gateway, as all are."""
-        request = QNetworkRequest(QUrl(f"{self.location.url}/api/v1{path}"))
+        request = QNetworkRequest(QUrl(f"{self.location.url}{path}"))
         request.setTransferTimeout(TIMEOUT_MS)
         request.setSslConfiguration(self._trust)
         request.setRawHeader(b"Authorization", f"Bearer {self.location.token}".encode())
@@ -340,12 +325,10 @@ def _read_artifacts(data: bytes, _network_reply: QNetworkReply) -> list[Artifact
     return [ArtifactRow.model_validate(row) for row in json.loads(data)]
 
 
-def _model(model: type[BaseModel]) -> Read:
+def _model(operation: Operation[Any]) -> Read:
+    model: type[BaseModel] = operation.answer_model()
+
     def read(data: bytes, _network_reply: QNetworkReply) -> object:
         return model.model_validate_json(data)
 
     return read
-
-
-def _run_path(run_id: str, part: str = "") -> str:
-    return f"/runs/{quote(run_id, safe='')}" + (f"/{part}" if part else "")

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from mosaic_contracts.http_api import LIVE_PATH
 from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
 from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenUnreadable
 from mosaic_gui.state.language import tr
@@ -28,7 +29,7 @@ class Location:
     @property
     def live_url(self) -> str:
         """Address of the WebSocket."""
-        return "ws" + self.url.removeprefix("http") + "/api/v1/live"
+        return "ws" + self.url.removeprefix("http") + LIVE_PATH
 
     @property
     def is_loopback(self) -> bool:

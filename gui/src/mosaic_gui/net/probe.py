@@ -8,7 +8,7 @@ from PyQt6.QtNetwork import (
     QNetworkRequest,
 )
 
-from mosaic_contracts import VERSION
+from mosaic_contracts import VERSION, http_api
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.net.location import Location
@@ -51,7 +51,7 @@ class Probe(QObject):
         proxy = QNetworkProxy.ProxyType
         kind = proxy.NoProxy if location.is_loopback else proxy.DefaultProxy
         self._network.setProxy(QNetworkProxy(kind))
-        request = QNetworkRequest(QUrl(f"{location.url}/api/v1/stack"))
+        request = QNetworkRequest(QUrl(location.url + http_api.STACK.path))
         request.setTransferTimeout(TIMEOUT_MS)
         request.setSslConfiguration(configuration(location.ca_file))
         request.setRawHeader(b"Authorization", f"Bearer {location.token}".encode())
