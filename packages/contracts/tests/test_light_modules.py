@@ -8,6 +8,7 @@ import pytest
 LIGHT = (
     "choices",
     "cursor",
+    "http_api",
     "problem_codes",
     "stack_files",
     "states",
