@@ -285,7 +285,7 @@ def test_an_export_as_parquet_is_a_folder(mosaic: Mosaic, answers: Answers, tmp_
     for arguments, said in (
         (["--parquet"], "--output"),
         (["--parquet", "-o", str(target)], "new or empty"),
-        (["--parquet", "--jsonl"], "one of"),
+        (["--parquet", "--jsonl"], "either"),
     ):
         code, _, err = mosaic("export", "last", *arguments)
         assert (code, said in err) == (2, True)

@@ -22,7 +22,7 @@ Runs = Annotated[
     typer.Argument(metavar="RUN...", help=_RUN_HELP, show_default=False),
 ]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Print the id and return.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Maximum number.")]
 Types = Annotated[
     str | None,
     typer.Option("--types", "-t", help="Event types, comma separated, e.g. episode,metric."),

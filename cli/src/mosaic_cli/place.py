@@ -14,7 +14,8 @@ Url = Annotated[
     typer.Option(
         "--url",
         metavar="URL",
-        help="Its address, e.g. https://lab:8443, or http://127.0.0.1:8080 through a tunnel; also MOSAIC_URL.",
+        help="Address of the stack, e.g. https://lab:8443, or http://127.0.0.1:8080 through a "
+        "tunnel; also MOSAIC_URL.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -23,7 +24,7 @@ TokenFile = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="File with its token; also MOSAIC_TOKEN_FILE.",
+        help="File with the stack's token; also MOSAIC_TOKEN_FILE.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -32,7 +33,8 @@ CaFile = Annotated[
     typer.Option(
         "--ca-file",
         metavar="FILE",
-        help="Copy of its secrets/gateway.crt, if it made its certificate itself; also MOSAIC_CA_FILE.",
+        help="Copy of the stack's secrets/gateway.crt, if it uses a certificate of its own; "
+        "also MOSAIC_CA_FILE.",
         rich_help_panel=PANEL,
     ),
 ]

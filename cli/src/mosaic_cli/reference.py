@@ -68,7 +68,7 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
         names = ", ".join(run.run_id for run in found[:_MAX_CANDIDATES])
         more = " ..." if len(found) > _MAX_CANDIDATES else ""
         raise ValueRefused(
-            f"{len(found)} runs begin with {prefix}: {names}{more}. Give more of it."
+            f"{len(found)} runs begin with {prefix}: {names}{more}. Give more characters."
         )
     return found[0]
 
@@ -146,7 +146,7 @@ def parse_duration(text: str) -> float:
     days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     total_s = days * 86400 + hours * 3600 + minutes * 60 + seconds
     if total_s <= 0:
-        raise ValueRefused("A duration must be more than nothing.")
+        raise ValueRefused("A duration must be longer than 0.")
     return total_s
 
 

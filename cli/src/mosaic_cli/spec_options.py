@@ -31,7 +31,7 @@ SpecFile = Annotated[
         "--file",
         "-f",
         metavar="SPEC.yaml",
-        help="Spec of the run as YAML or JSON, - for stdin; what stands on the command line wins over it. "
+        help="Spec of the run as YAML or JSON, - for stdin; options on the command line win. "
         "`./mosaic show RUN --json` has one in its `spec`.",
     ),
 ]
@@ -58,9 +58,10 @@ class SpecOptions:
         RecordLevel | None,
         typer.Option(
             "--record",
-            help="How much is kept. metrics: curves only; episodes: and each episode's return and length; replay "
-            "(default): and every step's action, reward and hash, so that episodes can be replayed; full: and every "
-            "observation. Configuration, checkpoints and the log are always kept.",
+            help="How much is recorded. metrics: curves only; episodes: also each episode's "
+            "return and length; replay (default): also every step's action, reward and "
+            "hash, so that episodes can be replayed; full: also every observation. "
+            "Configuration, checkpoints and the log are always recorded.",
         ),
     ] = None
     wall_time: Annotated[
@@ -71,8 +72,9 @@ class SpecOptions:
         RestartPolicy | None,
         typer.Option(
             "--restart",
-            help="After a shutdown, a power cut or `docker stop`. never (default): the run has ended; on_interrupt: "
-            "it goes on as another attempt, from its newest checkpoint where its algorithm takes one.",
+            help="What follows a shutdown, a power cut or `docker stop`. never (default): the "
+            "run has ended; on_interrupt: it continues as another attempt, from its newest "
+            "checkpoint if its algorithm takes one.",
         ),
     ] = None
     name: Annotated[str | None, typer.Option("--name", help="Display name.")] = None
@@ -83,26 +85,27 @@ class SpecOptions:
         typer.Option(
             "--gpu-memory-mb",
             metavar="MIB",
-            help="What it takes on each GPU, which it then shares; default: it has them to itself.",
+            help="MiB that the run needs on each GPU, which it then shares with other runs; "
+            "default: it has its GPUs to itself.",
         ),
     ] = None
     tag: Annotated[
         list[str] | None,
         typer.Option("--tag", "-t", help="A word to find the run by; may be repeated."),
     ] = None
-    note: Annotated[str | None, typer.Option("--note", help="Your own words on it.")] = None
+    note: Annotated[str | None, typer.Option("--note", help="Your note on the run.")] = None
     priority: Annotated[
         int | None, typer.Option("--priority", help="Higher starts earlier; default 0.")
     ] = None
     hold: Annotated[
-        bool | None, typer.Option("--hold", help="Queue it; start it when it is released.")
+        bool | None, typer.Option("--hold", help="Keep the run in the queue until you release it.")
     ] = None
     secret: Annotated[
         list[str] | None,
         typer.Option(
             "--secret",
             metavar="NAME",
-            help="A secret that it is given as a file (`./mosaic secret`); may be repeated.",
+            help="A secret that the run receives as a file (`./mosaic secret`); may be repeated.",
         ),
     ] = None
     consent: Annotated[
@@ -110,7 +113,7 @@ class SpecOptions:
         typer.Option(
             "--consent",
             metavar="DIGEST",
-            help="Digest from `./mosaic preflight`: you agree to the needs that it listed.",
+            help="Digest that `./mosaic preflight` printed: you agree to the needs that it listed.",
         ),
     ] = None
     field: Annotated[

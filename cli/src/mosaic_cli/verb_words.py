@@ -4,7 +4,7 @@ from mosaic_cli.verb_shape import Words
 
 WORDS: dict[str, Words] = {
     "demo": Words(
-        "Train a real agent (PPO on CartPole-v1) and show what is kept of it; about a minute.",
+        "Train a real agent (PPO on CartPole-v1) and show what was recorded; takes about a minute.",
         options={
             "--steps": "any",
             "--seed": "any",
@@ -54,7 +54,7 @@ WORDS: dict[str, Words] = {
         arguments=("worker", "any", "any"),
     ),
     "play": Words(
-        "Show what a run has learned, in its own world: a new run with it as the parent, every step of it recorded.",
+        "Show what a run has learned, in its own world, as a new run with every step recorded.",
         options={
             "--episodes": "any",
             "-n": "any",
@@ -87,11 +87,11 @@ WORDS: dict[str, Words] = {
         },
     ),
     "down": Words(
-        "Take the stack down. Live runs go on by themselves unless --stop-runs is given.",
+        "Take the stack down. Live runs continue unless --stop-runs is given.",
         options={"--stop-runs": "", "--json": "", "--help": "", "-h": ""},
     ),
     "status": Words(
-        "Show how the stack and its services are; of a stack elsewhere what its gateway knows.",
+        "Show the state of the stack and its services; of a stack elsewhere, what its gateway reports.",
         options={
             "--json": "",
             "--url": "any",
@@ -102,7 +102,7 @@ WORDS: dict[str, Words] = {
         },
     ),
     "ps": Words(
-        "List runs, newest first. Filters may be repeated: a run fits any of their values, and all tags.",
+        "List runs, newest first. A filter with several values matches any of them; tags must all match.",
         options={
             "--text": "any",
             "--parent": "run",
@@ -160,7 +160,7 @@ WORDS: dict[str, Words] = {
         arguments=("run",),
     ),
     "events": Words(
-        "Print stored events in order; with -f go on with what happens.",
+        "Print stored events in order; with -f also new ones as they happen.",
         options={
             "--follow": "",
             "-f": "",
@@ -266,7 +266,7 @@ WORDS: dict[str, Words] = {
         arguments=("run", "any"),
     ),
     "link": Words(
-        "Print an address of a file that a browser or player opens without the token, for a while.",
+        "Print a temporary link to a file, for a browser or a player.",
         options={
             "--for": "any",
             "--json": "",
@@ -293,7 +293,7 @@ WORDS: dict[str, Words] = {
         },
     ),
     "gpus": Words(
-        "Show the GPUs, the runs that have leased them, and who else uses them.",
+        "Show the GPUs, the runs that have leased them, and other users.",
         options={
             "--json": "",
             "--url": "any",
@@ -304,7 +304,7 @@ WORDS: dict[str, Words] = {
         },
     ),
     "stop": Words(
-        "Ask a run to stop at its next safe point. One that has ended already is left as it is.",
+        "Ask a run to stop at its next safe point. A run that has ended is not changed.",
         options={
             "--all": "",
             "--wait": "",
@@ -333,7 +333,7 @@ WORDS: dict[str, Words] = {
         arguments=("run",),
     ),
     "resume": Words(
-        "Start a new run from the newest checkpoint of an ended one, with the steps that are left, and follow it.",
+        "Start a new run from the newest checkpoint of an ended one, with the remaining steps, and follow it.",
         options={
             "--detach": "",
             "-d": "",
@@ -347,7 +347,7 @@ WORDS: dict[str, Words] = {
         arguments=("run",),
     ),
     "clone": Words(
-        "Start a new run like an earlier one but for what is given, and follow it.",
+        "Start a copy of an earlier run with changed options, and follow it.",
         options={
             "--seed": "any",
             "-s": "any",
@@ -387,7 +387,7 @@ WORDS: dict[str, Words] = {
         arguments=("run",),
     ),
     "tag": Words(
-        "Add tags to a run, take some away, or show them. `./mosaic ps --tag TAG` finds runs by them.",
+        "Add, remove or show the tags of a run. `./mosaic ps --tag TAG` finds runs by them.",
         options={
             "--json": "",
             "--url": "any",
@@ -401,7 +401,7 @@ WORDS: dict[str, Words] = {
         endless=True,
     ),
     "note": Words(
-        "Write your own words on a run, or show them.",
+        "Write or show your note on a run.",
         options={
             "--clear": "",
             "--json": "",
@@ -414,7 +414,7 @@ WORDS: dict[str, Words] = {
         arguments=("run", "any"),
     ),
     "rm": Words(
-        "Put ended runs away: hidden from lists, and gone for good after a day. `restore` brings one back until then.",
+        "Archive ended runs: hide them, and delete them after a day. `restore` brings one back until then.",
         options={
             "--now": "",
             "--yes": "",
@@ -515,7 +515,7 @@ WORDS: dict[str, Words] = {
         arguments=("worker", "any", "any"),
     ),
     "workers": Words(
-        "List the workers: what each trains on, whether it can be used now, and what to do where not.",
+        "List the workers: what each trains on, whether it can be used now, and if not, what to do.",
         options={
             "--json": "",
             "--url": "any",
@@ -526,7 +526,7 @@ WORDS: dict[str, Words] = {
         },
     ),
     "describe": Words(
-        "Show the workers, what one can do, or the arguments of an algorithm.",
+        "Show the workers, the algorithms of one, or the parameters of an algorithm.",
         options={
             "--json": "",
             "--url": "any",
@@ -538,13 +538,13 @@ WORDS: dict[str, Words] = {
         arguments=("worker", "any"),
     ),
     "worker-check": Words(
-        "Judge a worker: describe, check, a short training and a stop of each algorithm, rule by rule.",
+        "Check a worker rule by rule: describe, check, a short training and a stop of each algorithm.",
         options={"--steps": "any", "--json": "", "--help": "", "-h": ""},
         repeated={"--algorithm": "any", "--only": "|check|train|stop"},
         arguments=("any",),
     ),
     "doctor": Words(
-        "Examine this machine and the stack; exit code 1 when something is in the way.",
+        "Check this machine and the stack; exit code 1 if a problem keeps runs from starting.",
         options={
             "--json": "",
             "--url": "any",
@@ -561,7 +561,7 @@ WORDS: dict[str, Words] = {
     ),
     "version": Words("Print the version.", options={"--json": "", "--help": "", "-h": ""}),
     "queue": Words(
-        "The runs that wait: list, hold, release, set their priority, move them. Without a verb they are listed.",
+        "Manage the runs that wait. Without a verb they are listed.",
         options={
             "--json": "",
             "--url": "any",
@@ -583,7 +583,7 @@ WORDS: dict[str, Words] = {
                 },
             ),
             "hold": Words(
-                "Keep waiting runs from being started until they are released.",
+                "Hold waiting runs: they do not start until you release them.",
                 options={
                     "--json": "",
                     "--url": "any",
@@ -596,7 +596,7 @@ WORDS: dict[str, Words] = {
                 endless=True,
             ),
             "release": Words(
-                "Let held runs start when it is their turn.",
+                "Release held runs: they start when it is their turn.",
                 options={
                     "--json": "",
                     "--url": "any",
@@ -621,7 +621,7 @@ WORDS: dict[str, Words] = {
                 arguments=("run", "any"),
             ),
             "move": Words(
-                "Put a waiting run right before or after another one, whose priority it takes over.",
+                "Move a waiting run right before or after another one, whose priority it takes over.",
                 options={
                     "--before": "run",
                     "--after": "run",
@@ -637,11 +637,11 @@ WORDS: dict[str, Words] = {
         },
     ),
     "secret": Words(
-        "Keep, list and delete secrets: values that runs are given as files and nobody is shown again.",
+        "Store, list and delete secrets: values that runs receive as files and that are never shown.",
         options={"--url": "any", "--token-file": "any", "--ca-file": "any", "--help": "", "-h": ""},
         verbs={
             "set": Words(
-                "Keep a secret; its value is asked for, or read from stdin where that is no terminal.",
+                "Store a secret. Its value is asked for, or read from stdin if that is no terminal.",
                 options={
                     "--json": "",
                     "--url": "any",
@@ -664,7 +664,7 @@ WORDS: dict[str, Words] = {
                 },
             ),
             "rm": Words(
-                "Delete a secret. Runs that have it keep it; those that wait for it will not start.",
+                "Delete a secret. Runs that have it keep it; waiting runs that need it will not start.",
                 options={
                     "--json": "",
                     "--url": "any",
@@ -678,29 +678,29 @@ WORDS: dict[str, Words] = {
         },
     ),
     "xmpp": Words(
-        "The server over which agents talk to each other: start it, stop it, see how it is.",
+        "Manage the XMPP server over which agents talk to each other.",
         options={"--help": "", "-h": ""},
         verbs={
             "up": Words(
-                "Start the server with this machine's stack, now and whenever the stack starts; the stack too where none is up.",
+                "Start the server, now and whenever this machine's stack starts. If no stack is up, start one too.",
                 options={"--json": "", "--help": "", "-h": ""},
             ),
             "down": Words(
-                "Stop the server; the rest of the stack stays. Runs whose agents talk go on without.",
+                "Stop the server; the rest of the stack stays up. Runs whose agents talk continue without it.",
                 options={"--json": "", "--help": "", "-h": ""},
             ),
             "status": Words(
-                "Show how the server is: exit code 0 when it is up, 3 when there is none, else 6.",
+                "Show the state of the server: exit code 0 if it is up, 3 if there is none, else 6.",
                 options={"--json": "", "--help": "", "-h": ""},
             ),
         },
     ),
     "images": Words(
-        "The container images of this checkout: list, build. Without a verb they are listed.",
+        "Manage the container images of this checkout. Without a verb they are listed.",
         options={"--json": "", "--help": "", "-h": ""},
         verbs={
             "list": Words(
-                "List the images that compose.yaml builds, whether they are there, and whether they fit this checkout.",
+                "List the images that compose.yaml builds, whether they exist, and whether they match this checkout.",
                 options={"--json": "", "--help": "", "-h": ""},
             ),
             "build": Words(
@@ -710,7 +710,7 @@ WORDS: dict[str, Words] = {
                 endless=True,
             ),
             "pin": Words(
-                "Name the images that are not built here by their digests: bases of the builds, and the broker.",
+                "Pin the images that are not built here to digests: bases of the builds, and the broker.",
                 options={"--json": "", "--help": "", "-h": ""},
             ),
             "add": Words(
@@ -719,7 +719,7 @@ WORDS: dict[str, Words] = {
                 arguments=("any",),
             ),
             "remove": Words(
-                "Take a worker of your own out of the stack in containers. Its image and its runs stay.",
+                "Remove a worker of your own from the stack in containers. Its image and its runs stay.",
                 options={"--json": "", "--help": "", "-h": ""},
                 arguments=("worker",),
             ),

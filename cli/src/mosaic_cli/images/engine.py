@@ -103,8 +103,8 @@ def build_image(
         raise EngineMissing(_no_docker(str(error))) from error
     if done.returncode != 0:
         raise ImageBuildFailed(
-            f"The image of {service} could not be built (exit code {done.returncode}); what the build said stands "
-            "above."
+            f"The image of {service} could not be built (exit code {done.returncode}); the "
+            "output of the build is above."
         )
 
 

@@ -72,7 +72,7 @@ def build_own(root: Path, folder: Path, image: str) -> None:
             dockerfile.with_name("Dockerfile.dockerignore").write_text(_IGNORED)
         code = run_docker(root, "build", "-t", image, "-f", str(dockerfile), str(folder))
     if code != 0:
-        raise ImageBuildFailed(f"{image} could not be built; what the build said stands above.")
+        raise ImageBuildFailed(f"{image} could not be built; the output of the build is above.")
     probe = ("python", "-I", "-c", "import mosaic_workerkit.runner")
     argv = (
         "run",
@@ -111,6 +111,7 @@ def _in_scheduler(root: Path, script: str, name: str, given: str) -> None:
     if done.returncode != 0:
         said = done.stderr.strip().splitlines()
         raise ValueRefused(
-            f"The stack in containers did not take it: {said[-1] if said else 'no reason given'}. It must be up: "
-            "`docker compose up -d --wait`."
+            "The stack in containers did not accept the worker: "
+            f"{said[-1] if said else 'no reason given'}. The stack must be up: `docker "
+            "compose up -d --wait`."
         )

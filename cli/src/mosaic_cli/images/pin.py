@@ -55,9 +55,7 @@ def pinned(root: Path, variable: str, name: str) -> Pin:
     ]
     if not digests:
         why = refusal or "it was built on this machine"
-        raise ImagePullFailed(
-            f"{tag} has no digest of a registry: {why}. It stays named by its tag."
-        )
+        raise ImagePullFailed(f"No registry gave a digest for {tag}: {why}. The tag stays in use.")
     return Pin(variable, f"{tag}@{digests[0].rpartition('@')[2]}")
 
 

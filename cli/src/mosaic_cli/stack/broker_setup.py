@@ -39,8 +39,9 @@ class BrokerSetup:
         reason = await self._run()
         if reason is not None:
             raise StackStartProblem(
-                f"The broker's configuration could not be made: {reason}. "
-                "Is the scheduler's environment whole? `./mosaic sync scheduler` makes it again."
+                f"The broker's configuration could not be made: {reason}. If the "
+                "scheduler's environment is damaged, `./mosaic sync scheduler` makes it "
+                "again."
             )
         self.done.set()
 

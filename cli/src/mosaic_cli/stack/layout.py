@@ -91,8 +91,9 @@ class Layout(NamedTuple):
         free = shutil.disk_usage(self.home).free
         if free < reserve_bytes:
             raise HomeUnusable(
-                f"The disk of {self.home} has {free >> 20} MiB left, and MOSAIC keeps {reserve_bytes >> 20} MiB "
-                "free. Make room, name another MOSAIC_HOME, or lower MOSAIC_DISK_RESERVE_BYTES."
+                f"The disk of {self.home} has {free >> 20} MiB left, and MOSAIC keeps "
+                f"{reserve_bytes >> 20} MiB free. Free some space, name another "
+                "MOSAIC_HOME, or lower MOSAIC_DISK_RESERVE_BYTES."
             )
 
     def _check_owned(self) -> None:

@@ -20,7 +20,7 @@ def retry(run: option.Run, detach: option.Detach = False, json: option.Json = Fa
 
 
 def resume(run: option.Run, detach: option.Detach = False, json: option.Json = False) -> None:
-    """Start a new run from the newest checkpoint of an ended one, with the steps that are left, and follow it."""
+    """Start a new run from the newest checkpoint of an ended one, with the remaining steps, and follow it."""
     with open_client() as client:
         view = find_run(client, run)
         accompany(client, client.resume(view.run_id), detach, json)
@@ -38,9 +38,9 @@ def clone(
     detach: option.Detach = False,
     json: option.Json = False,
 ) -> None:
-    """Start a new run like an earlier one but for what is given, and follow it.
+    """Start a copy of an earlier run with changed options, and follow it.
 
-    Parameters are merged name by name; `-p name=null` takes one away.
+    Parameters are merged by name; `-p name=null` removes one.
     """
     from mosaic_contracts.spec import RunSpec
 

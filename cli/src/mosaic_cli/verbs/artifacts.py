@@ -21,7 +21,8 @@ LINK_FOR = "5m"
 File = Annotated[
     str,
     typer.Argument(
-        metavar="PATH", help="Its path as `artifacts` lists it, or any other of the run's folder."
+        metavar="PATH",
+        help="Path of the file in the run's folder; `artifacts` lists the announced ones.",
     ),
 ]
 
@@ -58,7 +59,7 @@ def download(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to, a file or a folder; default: its own name, here.",
+            help="File or folder to write to; default: the file's own name, in the current folder.",
         ),
     ] = None,
     json: option.Json = False,
@@ -85,13 +86,13 @@ def link(
     run: option.Run,
     path: File,
     last: Annotated[
-        str, typer.Option("--for", metavar="TIME", help="How long it is good: 45s, 30m, 1h30m.")
+        str, typer.Option("--for", metavar="TIME", help="How long the link works: 45s, 30m, 1h30m.")
     ] = LINK_FOR,
     json: option.Json = False,
 ) -> None:
-    """Print an address of a file that a browser or player opens without the token, for a while.
+    """Print a temporary link to a file, for a browser or a player.
 
-    Anyone who has the address can fetch this file until then, and nothing else.
+    Anyone who has the link can fetch this file until it expires, and nothing else.
     """
     ttl_s = parse_duration(last)
     with open_client() as client:

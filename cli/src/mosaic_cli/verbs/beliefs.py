@@ -32,7 +32,10 @@ def beliefs(
     episode: Annotated[
         int | None,
         typer.Option(
-            "--episode", "-e", min=0, help="Which one; default the newest that has steps."
+            "--episode",
+            "-e",
+            min=0,
+            help="Number of the episode; default: the newest with recorded steps.",
         ),
     ] = None,
     env: Annotated[int, typer.Option(min=0, help="Sub-environment.")] = 0,

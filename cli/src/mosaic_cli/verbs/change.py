@@ -19,10 +19,12 @@ def rm(
     now: Annotated[
         bool, typer.Option("--now", help="Delete files and events at once, for good.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before --now.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask for confirmation of --now.")
+    ] = False,
     json: option.Json = False,
 ) -> None:
-    """Put ended runs away: hidden from lists, and gone for good after a day. `restore` brings one back until then."""
+    """Archive ended runs: hide them, and delete them after a day. `restore` brings one back until then."""
     with open_stack() as stack:
         views = [find_run(stack, run) for run in runs]
         if now and not yes:
@@ -51,14 +53,14 @@ def restore(runs: option.Runs, json: option.Json = False) -> None:
 def tag(
     run: option.Run,
     tags: Annotated[
-        list[str] | None, typer.Argument(help="Tags to add; none: show those it has.")
+        list[str] | None, typer.Argument(help="Tags to add; without any the run's tags are shown.")
     ] = None,
     remove: Annotated[
-        list[str] | None, typer.Option("--remove", "-r", help="A tag to take away; repeatable.")
+        list[str] | None, typer.Option("--remove", "-r", help="A tag to remove; may be repeated.")
     ] = None,
     json: option.Json = False,
 ) -> None:
-    """Add tags to a run, take some away, or show them. `./mosaic ps --tag TAG` finds runs by them."""
+    """Add, remove or show the tags of a run. `./mosaic ps --tag TAG` finds runs by them."""
     with open_stack() as stack:
         view = find_run(stack, run)
         kept = [one for one in view.tags if one not in (remove or [])]
@@ -81,12 +83,12 @@ def note(
     run: option.Run,
     text: Annotated[
         str | None,
-        typer.Argument(help="The new words, - for stdin; none: show those it has."),
+        typer.Argument(help="Text of the note, - for stdin; without it the note is shown."),
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Take the note away.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the note.")] = False,
     json: option.Json = False,
 ) -> None:
-    """Write your own words on a run, or show them."""
+    """Write or show your note on a run."""
     if clear and text is not None:
         raise ValueRefused("Give a text or --clear, not both.")
     if text == "-":

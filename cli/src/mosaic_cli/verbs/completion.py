@@ -56,9 +56,10 @@ SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
 
 
 def completion(
-    shell: Annotated[Shell, typer.Argument(help="The shell that is to complete.")],
+    shell: Annotated[Shell, typer.Argument(help="Shell to complete for.")],
 ) -> None:
-    """Print a shell's completion function: `source <(./mosaic completion bash)`, or the same for zsh in its start file.
+    """Print a shell's completion function: `source <(./mosaic completion bash)`, or the same for zsh in its start
+    file.
 
     In fish: `./mosaic completion fish | source`.
     """

@@ -39,11 +39,11 @@ def demo(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the run.")] = 1,
     record: Annotated[
-        RecordLevel, typer.Option(help="How much of each step is kept.")
+        RecordLevel, typer.Option(help="How much of each step is recorded.")
     ] = RecordLevel.REPLAY,
     json: option.Json = False,
 ) -> None:
-    """Train a real agent (PPO on CartPole-v1) and show what is kept of it; about a minute.
+    """Train a real agent (PPO on CartPole-v1) and show what was recorded; takes about a minute.
 
     Uses the stack that is up, else starts one and takes it down at the end. Ctrl-C stops the run.
     """

@@ -12,7 +12,7 @@ from mosaic_cli.wording import LEVEL_STYLE
 
 
 def doctor(json: option.Json = False) -> None:
-    """Examine this machine and the stack; exit code 1 when something is in the way."""
+    """Check this machine and the stack; exit code 1 if a problem keeps runs from starting."""
     from mosaic_cli.examination import examine  # imports what each check needs
 
     findings = examine(Layout.of_environment())

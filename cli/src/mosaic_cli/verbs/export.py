@@ -40,7 +40,7 @@ def export(
 ) -> None:
     """Write all recorded events of a run as JSON lines or Parquet, in bounded memory."""
     if jsonl and parquet:
-        raise ValueRefused("Choose one of --jsonl and --parquet.")
+        raise ValueRefused("Choose either --jsonl or --parquet.")
     if parquet and output is None:
         raise ValueRefused(
             "Parquet is a folder of files: name a new one with --output, e.g. -o run-events."

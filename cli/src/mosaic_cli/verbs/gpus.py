@@ -24,9 +24,9 @@ _STYLE = {  # by `DeviceState`, whose module imports pydantic
 
 
 def gpus(json: option.Json = False) -> None:
-    """Show the GPUs, the runs that have leased them, and who else uses them.
+    """Show the GPUs, the runs that have leased them, and other users.
 
-    A run leases some with `--gpus N`; with `--gpu-memory-mb M` it shares them with others that say so too.
+    `--gpus N` of a run leases GPUs; with `--gpu-memory-mb M` it shares them with other runs that set it.
     """
     from mosaic_contracts.machine import GpuState
 

@@ -40,13 +40,13 @@ _MEANING = {
 
 
 def images(context: typer.Context, json: option.Json = False) -> None:
-    """The container images of this checkout: list, build. Without a verb they are listed."""
+    """Manage the container images of this checkout. Without a verb they are listed."""
     if context.invoked_subcommand is None:
         list_images(json)
 
 
 def list_images(json: option.Json = False) -> None:
-    """List the images that compose.yaml builds, whether they are there, and whether they fit this checkout."""
+    """List the images that compose.yaml builds, whether they exist, and whether they match this checkout."""
     root = Layout.of_environment().root
     found = standing(root, checkout_images(root, compose_config(root)), VERSION)
     if json:
@@ -64,7 +64,7 @@ def list_images(json: option.Json = False) -> None:
 def build(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Which; all of them when none is named."),
+        typer.Argument(metavar="[NAME]...", help="Images to build; default: all."),
     ] = None,
     json: option.Json = False,
 ) -> None:
@@ -84,9 +84,9 @@ def build(
 
 
 def pin(json: option.Json = False) -> None:
-    """Name the images that are not built here by their digests: bases of the builds, and the broker.
+    """Pin the images that are not built here to digests: bases of the builds, and the broker.
 
-    Each tag is pulled, and .env beside compose.yaml then names what it means now, until the next `pin`.
+    Each tag is pulled, and .env next to compose.yaml then names its current digest, until the next `pin`.
     """
     root = Layout.of_environment().root
     pins, refusals = [], []
@@ -138,7 +138,7 @@ def remove(
     worker: Annotated[str, typer.Argument(metavar="WORKER", help="Id of a worker of your own.")],
     json: option.Json = False,
 ) -> None:
-    """Take a worker of your own out of the stack in containers. Its image and its runs stay."""
+    """Remove a worker of your own from the stack in containers. Its image and its runs stay."""
     forget(Layout.of_environment().root, worker)
     if json:
         emit({"worker": worker})

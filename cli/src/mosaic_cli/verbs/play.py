@@ -23,11 +23,12 @@ def play(
     checkpoint: Annotated[
         str | None,
         typer.Argument(
-            help="Which one: a path, its name without ending (`final`), or its step; default: the newest."
+            help="Checkpoint: a path, a name without ending (`final`), or a step; default: the "
+            "newest."
         ),
     ] = None,
     episodes: Annotated[
-        int, typer.Option("--episodes", "-n", min=1, help="How many episodes.")
+        int, typer.Option("--episodes", "-n", min=1, help="Number of episodes.")
     ] = EPISODES,
     seed: Annotated[
         int | None, typer.Option("--seed", "-s", help="Seed; default: the run's own.")
@@ -35,7 +36,9 @@ def play(
     pace: Annotated[
         float | None,
         typer.Option(
-            "--pace", metavar="STEPS/S", help="Steps a second, to watch it (4 is a good start)."
+            "--pace",
+            metavar="STEPS/S",
+            help="Maximum steps per second, for watching (4 is a good start).",
         ),
     ] = None,
     param: Annotated[
@@ -43,12 +46,12 @@ def play(
         typer.Option("--param", "-p", metavar="KEY=VALUE", help="An argument of the algorithm."),
     ] = None,
     record: Annotated[
-        RecordLevel | None, typer.Option("--record", help="How much is kept; default replay.")
+        RecordLevel | None, typer.Option("--record", help="How much is recorded; default: replay.")
     ] = None,
     detach: option.Detach = False,
     json: option.Json = False,
 ) -> None:
-    """Show what a run has learned, in its own world: a new run with it as the parent, every step of it recorded.
+    """Show what a run has learned, in its own world, as a new run with every step recorded.
 
     `./mosaic events last -f` follows it step by step, `./mosaic beliefs last` explains it where an agent decided.
     """

@@ -18,7 +18,7 @@ from mosaic_client import light, reading
 
 
 def queue(context: typer.Context, json: option.Json = False) -> None:
-    """The runs that wait: list, hold, release, set their priority, move them. Without a verb they are listed."""
+    """Manage the runs that wait. Without a verb they are listed."""
     if context.invoked_subcommand is None:
         list_queue(json)
 
@@ -37,12 +37,12 @@ def list_queue(json: option.Json = False) -> None:
 
 
 def hold(runs: option.Runs, json: option.Json = False) -> None:
-    """Keep waiting runs from being started until they are released."""
+    """Hold waiting runs: they do not start until you release them."""
     _change(runs, json, "is held; `./mosaic queue release` lets it start", hold=True)
 
 
 def release(runs: option.Runs, json: option.Json = False) -> None:
-    """Let held runs start when it is their turn."""
+    """Release held runs: they start when it is their turn."""
     _change(runs, json, "may start when it is its turn", hold=False)
 
 
@@ -65,9 +65,9 @@ def move(
     ] = None,
     json: option.Json = False,
 ) -> None:
-    """Put a waiting run right before or after another one, whose priority it takes over."""
+    """Move a waiting run right before or after another one, whose priority it takes over."""
     if (before is None) == (after is None):
-        raise ValueRefused("Give one of --before RUN and --after RUN.")
+        raise ValueRefused("Give either --before RUN or --after RUN.")
     with open_stack() as stack:
         other = find_run(stack, str(before or after)).run_id
     place = {"before": other} if before is not None else {"after": other}

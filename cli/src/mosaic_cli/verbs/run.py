@@ -85,8 +85,8 @@ def preflight(
 ) -> None:
     """Show whether a run would start now, line by line: worker, plan, cores, disk, broker, secrets, consent.
 
-    Exit code 1 when a line is blocking. A run that needs something of the world outside is agreed to by starting it
-    with `--consent` and the digest that stands here.
+    Exit code 1 when a line is blocking. To agree to what a run needs outside this machine, start it with
+    `--consent` and the digest printed here.
     """
     from mosaic_cli.spec_source import make_spec, spec_fields
 

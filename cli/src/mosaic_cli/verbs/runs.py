@@ -60,33 +60,39 @@ class Filters:
 
     state: Annotated[
         list[RunState] | None,
-        typer.Option("--state", "-s", metavar="STATE", help=f"Only {', '.join(RunState)} ones."),
+        typer.Option(
+            "--state",
+            "-s",
+            metavar="STATE",
+            help=f"Only runs in this state: {', '.join(RunState)}.",
+        ),
     ] = None
     worker: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="Only of this worker."),
+        typer.Option(metavar="ID", help="Only runs of this worker."),
     ] = None
     algorithm: Annotated[
         list[str] | None,
-        typer.Option("--algorithm", "-a", metavar="ID", help="Only with this algorithm."),
+        typer.Option("--algorithm", "-a", metavar="ID", help="Only runs with this algorithm."),
     ] = None
     environment: Annotated[
         list[str] | None,
-        typer.Option("--environment", "-e", metavar="ID", help="Only in this environment."),
+        typer.Option("--environment", "-e", metavar="ID", help="Only runs in this environment."),
     ] = None
     kind: Annotated[
         list[RunKind] | None,
-        typer.Option(metavar="KIND", help=f"Only of this kind: {', '.join(RunKind)}."),
+        typer.Option(metavar="KIND", help=f"Only runs of this kind: {', '.join(RunKind)}."),
     ] = None
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", "-t", metavar="TAG", help="Only with this tag."),
+        typer.Option("--tag", "-t", metavar="TAG", help="Only runs with this tag."),
     ] = None
     text: Annotated[
-        str | None, typer.Option("--text", help="Only with this in name, id, note or a tag.")
+        str | None,
+        typer.Option("--text", help="Only runs with this text in name, id, note or a tag."),
     ] = None
     parent: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Only those made from this run.")
+        str | None, typer.Option(metavar="RUN", help="Only runs made from this run.")
     ] = None
     deleted: Annotated[
         bool, typer.Option("--deleted", help="List deleted runs instead of the others.")
@@ -114,12 +120,13 @@ def ps(
         SortKey, typer.Option(metavar="KEY", help=f"What to sort by: {', '.join(SortKey)}.")
     ] = SortKey.CREATED,
     ascending: Annotated[
-        bool, typer.Option("--asc", help="Smallest or oldest first; what has no value comes last.")
+        bool,
+        typer.Option("--asc", help="Smallest or oldest first; runs without a value come last."),
     ] = False,
     limit: option.Limit = 20,
     json: option.Json = False,
 ) -> None:
-    """List runs, newest first. Filters may be repeated: a run fits any of their values, and all tags."""
+    """List runs, newest first. A filter with several values matches any of them; tags must all match."""
     with open_stack() as stack:
         chosen = filters.chosen(stack)
         order = "asc" if ascending else "desc"
@@ -178,12 +185,12 @@ def show(run: option.Run, json: option.Json = False) -> None:
 def stop(
     run: option.OneRun = None,
     all_: Annotated[
-        bool, typer.Option("--all", help="All runs that have not ended, those that wait included.")
+        bool, typer.Option("--all", help="Stop all runs, waiting ones included.")
     ] = False,
-    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for its end.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait until it has ended.")] = False,
     json: option.Json = False,
 ) -> None:
-    """Ask a run to stop at its next safe point. One that has ended already is left as it is.
+    """Ask a run to stop at its next safe point. A run that has ended is not changed.
 
     With --all every run of the stack is stopped and waited for; exit code 6 when one did not end in time.
     """

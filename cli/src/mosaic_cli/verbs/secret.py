@@ -18,13 +18,14 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits and _
 
 
 def secret() -> None:
-    """Keep, list and delete secrets: values that runs are given as files and nobody is shown again."""
+    """Store, list and delete secrets: values that runs receive as files and that are never shown."""
 
 
 def set_secret(name: Name, json: option.Json = False) -> None:
-    """Keep a secret; its value is asked for, or read from stdin where that is no terminal.
+    """Store a secret. Its value is asked for, or read from stdin if that is no terminal.
 
-    No option takes the value: other users of a machine can read command lines. One line end at its end is left out.
+    No option takes the value, because other users of a machine can read command lines. A line end at its end is
+    removed.
     """
     from pydantic import SecretStr, ValidationError
 
@@ -39,7 +40,7 @@ def set_secret(name: Name, json: option.Json = False) -> None:
         SecretValue(value=SecretStr(value))
     except ValidationError:
         raise ValueRefused(
-            "A secret has 1 to 65536 characters. Nothing was kept."
+            "A secret has 1 to 65536 characters. Nothing was stored."
         ) from None  # it would quote the value
     with open_client() as client:
         entry = client.set_secret(name, value)
@@ -65,7 +66,7 @@ def list_secrets(json: option.Json = False) -> None:
 
 
 def remove_secret(name: Name, json: option.Json = False) -> None:
-    """Delete a secret. Runs that have it keep it; those that wait for it will not start."""
+    """Delete a secret. Runs that have it keep it; waiting runs that need it will not start."""
     _check_name(name)
     with open_client() as client:
         client.delete_secret(name)

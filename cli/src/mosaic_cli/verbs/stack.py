@@ -32,7 +32,7 @@ Port = Annotated[
         min=1,
         max=65535,
         envvar="MOSAIC_GATEWAY_PORT",
-        help="Port of the gateway; default: the last one, else a free one.",
+        help="Port of the gateway; default: that of the last start, else a free one.",
     ),
 ]
 BrokerPort = Annotated[
@@ -45,7 +45,10 @@ BrokerPort = Annotated[
 
 def up(
     detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Return once it is ready.")
+        bool,
+        typer.Option(
+            "--detach", "-d", help="Run in the background; return when the stack is ready."
+        ),
     ] = False,
     port: Port = None,
     broker_port: BrokerPort = None,
@@ -53,8 +56,8 @@ def up(
 ) -> None:
     """Start the stack: broker, recorder, scheduler and gateway.
 
-    Without -d it stays in the foreground, shows how the services are, and ends with Ctrl-C. A stack that is already up
-    is left alone.
+    Without -d it stays in the foreground, shows the state of the services, and ends with Ctrl-C. A stack that is
+    already up is not changed.
     """
     layout = Layout.of_environment()
     options = StartOptions(port=port, broker_port=broker_port)
@@ -75,12 +78,12 @@ def down(
     ] = False,
     json: option.Json = False,
 ) -> None:
-    """Take the stack down. Live runs go on by themselves unless --stop-runs is given.
+    """Take the stack down. Live runs continue unless --stop-runs is given.
 
-    With --stop-runs the exit code is 6 when a run did not end in time and goes on. Where no stack is up, runs that go
-    on are asked to stop, too; their events are kept for the next stack.
+    With --stop-runs, the exit code is 6 if a run did not end in time. If no stack is up, live runs are asked to
+    stop too; their events wait for the next stack.
 
-    Where MOSAIC_URL names a stack, --stop-runs stops the runs of that one, which goes on itself.
+    If MOSAIC_URL names a stack, --stop-runs stops the runs of that stack, which stays up.
     """
     if is_elsewhere():
         _down_elsewhere(json, stop_runs=stop_runs)

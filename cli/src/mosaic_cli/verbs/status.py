@@ -25,7 +25,7 @@ STATE_STYLE = {"up": "green", "starting": "cyan", "backing_off": "yellow", "stop
 
 
 def status(json: option.Json = False) -> None:
-    """Show how the stack and its services are; of a stack elsewhere what its gateway knows."""
+    """Show the state of the stack and its services; of a stack elsewhere, what its gateway reports."""
     layout = Layout.of_environment()
     running = None if is_elsewhere() else running_stack(layout.home, layout.lock_file)
     answer, unknown, reason = _ask_stack(layout)

@@ -37,11 +37,11 @@ def events(
     types: option.Types = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=1, help="How many at most; default 100, with -f all."),
+        typer.Option("--limit", "-n", min=1, help="Maximum number; default: 100, with -f all."),
     ] = None,
     json: option.JsonLines = False,
 ) -> None:
-    """Print stored events in order; with -f go on with what happens."""
+    """Print stored events in order; with -f also new ones as they happen."""
     chosen = types.replace(" ", "").split(",") if types else None
     with open_stack() as stack:
         run_id = find_run(stack, run).run_id
@@ -60,9 +60,9 @@ def events(
 def episodes(
     run: option.Run,
     limit: option.Limit = 20,
-    all_: Annotated[bool, typer.Option("--all", "-a", help="All of them.")] = False,
+    all_: Annotated[bool, typer.Option("--all", "-a", help="List all episodes.")] = False,
     oldest: Annotated[
-        bool, typer.Option("--oldest", help="The first ones instead of the newest.")
+        bool, typer.Option("--oldest", help="List the first episodes instead of the newest.")
     ] = False,
     json: option.Json = False,
 ) -> None:
@@ -109,7 +109,7 @@ def metrics(
     tag: Annotated[
         str | None, typer.Argument(help="A metric's name; without it all are listed.")
     ] = None,
-    buckets: Annotated[int, typer.Option(min=1, help="Rows of the table.")] = CURVE_ROWS,
+    buckets: Annotated[int, typer.Option(min=1, help="Number of rows in the table.")] = CURVE_ROWS,
     json: option.Json = False,
 ) -> None:
     """List a run's metrics, or show the curve of one."""

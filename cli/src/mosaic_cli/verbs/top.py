@@ -31,14 +31,14 @@ HISTORY = 60
 
 def top(
     every: Annotated[
-        float, typer.Option("--every", min=0.2, max=3600, help="Seconds between two looks.")
+        float, typer.Option("--every", min=0.2, max=3600, help="Seconds between samples.")
     ] = 2.0,
-    once: Annotated[bool, typer.Option("--once", "-1", help="One look, then end.")] = False,
+    once: Annotated[bool, typer.Option("--once", "-1", help="Print one sample and end.")] = False,
     json: option.Json = False,
 ) -> None:
     """Show CPU, memory, disk and GPU of the stack's machine, and what each run uses; Ctrl-C ends it.
 
-    With --json, and where stdout is no terminal, one look is all.
+    With --json, or if stdout is no terminal, it prints one sample and ends.
     """
     with open_client() as client:
         history = _look(client)
@@ -74,7 +74,7 @@ def screen(history: MachineHistory, runs: dict[str, RunView]) -> RenderableType:
 def _look(client: Client) -> MachineHistory:
     history = client.machine(HISTORY)
     if not history.samples:
-        raise NothingFound("The stack has not looked at its machine yet. Try again in a second.")
+        raise NothingFound("The stack has not measured its machine yet. Try again in a second.")
     return history
 
 

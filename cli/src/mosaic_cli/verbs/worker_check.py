@@ -41,7 +41,7 @@ def worker_check(
     steps: Annotated[int | None, typer.Option(min=1, help="Steps of the short training.")] = None,
     json: option.Json = False,
 ) -> None:
-    """Judge a worker: describe, check, a short training and a stop of each algorithm, rule by rule."""
+    """Check a worker rule by rule: describe, check, a short training and a stop of each algorithm."""
     layout = Layout.of_environment()
     _make_environments(layout, path)
     python = layout.program(_JUDGE_ROOM, "python")

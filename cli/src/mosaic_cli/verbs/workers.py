@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def workers(json: option.Json = False) -> None:
-    """List the workers: what each trains on, whether it can be used now, and what to do where not."""
+    """List the workers: what each trains on, whether it can be used now, and if not, what to do."""
     with open_client() as client:
         entries = client.workers().workers
     emit(entries) if json else out.print(_workers_table(entries))
@@ -36,7 +36,7 @@ def describe(
     algorithm: Annotated[str | None, typer.Argument(help="One of its algorithms.")] = None,
     json: option.Json = False,
 ) -> None:
-    """Show the workers, what one can do, or the arguments of an algorithm."""
+    """Show the workers, the algorithms of one, or the parameters of an algorithm."""
     with open_client() as client:
         if worker is None:
             entries = client.workers().workers

@@ -25,13 +25,14 @@ MANY_RESTARTS = 3
 
 
 def xmpp(context: typer.Context) -> None:
-    """The server over which agents talk to each other: start it, stop it, see how it is."""
+    """Manage the XMPP server over which agents talk to each other."""
 
 
 def up(json: option.Json = False) -> None:
-    """Start the server with this machine's stack, now and whenever the stack starts; the stack too where none is up.
+    """Start the server, now and whenever this machine's stack starts. If no stack is up, start one too.
 
-    It needs ejabberd (a package of Debian and Ubuntu); exit code 6 says that it is missing, and how to get it.
+    The server needs ejabberd (a package of Debian and Ubuntu). Exit code 6 means that it is missing; the message
+    says how to get it.
     """
     _refuse_elsewhere()
     layout = Layout.of_environment()
@@ -46,7 +47,7 @@ def up(json: option.Json = False) -> None:
 
 
 def down(json: option.Json = False) -> None:
-    """Stop the server; the rest of the stack stays. Runs whose agents talk go on without."""
+    """Stop the server; the rest of the stack stays up. Runs whose agents talk continue without it."""
     _refuse_elsewhere()
     layout = Layout.of_environment()
     had = server.unwant(layout)
@@ -60,9 +61,9 @@ def down(json: option.Json = False) -> None:
 
 
 def status(json: option.Json = False) -> None:
-    """Show how the server is: exit code 0 when it is up, 3 when there is none, else 6.
+    """Show the state of the server: exit code 0 if it is up, 3 if there is none, else 6.
 
-    Where MOSAIC_URL names a stack, its scheduler is asked whether agents could log in: exit code 0, else 6.
+    If MOSAIC_URL names a stack, its scheduler reports whether agents could log in: exit code 0 if so, else 6.
     """
     if is_elsewhere():
         _show_elsewhere(json)
@@ -163,6 +164,7 @@ def _wait_until_gone(layout: Layout) -> None:
     while _entry(layout) is not None:
         if time.monotonic() > deadline_s:
             raise StackStartProblem(
-                "The XMPP server does not end. `./mosaic status` shows it; `./mosaic down` takes all down."
+                "The XMPP server did not stop. `./mosaic status` shows it; `./mosaic down` "
+                "stops the whole stack."
             )
         time.sleep(LOOK_EVERY_S)  # as above
