@@ -28,7 +28,7 @@ _METHODS = ("get", "post", "put", "patch", "delete")
 
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of the gateway, without starting one."""
-    app = import_in_place("mosaic_gateway.app").create_app(MagicMock(), "token")
+    app = import_in_place("mosaic_gateway.api.app").create_app(MagicMock(), "token")
     document: dict[str, Any] = app.openapi()
     return document
 
