@@ -139,6 +139,8 @@ def read_spec_file(path: Path) -> dict[str, Any]:
         raise ValueRefused(f"{path}{place}: this is no YAML: {error.problem}.") from error
     except (YAMLError, ValueError) as error:
         raise ValueRefused(f"{path} is no YAML: {error}.") from error
+    except RecursionError as error:
+        raise ValueRefused(f"{path} is nested too deeply to be a spec.") from error
     if not isinstance(spec, dict):
         raise ValueRefused(f"{path} holds no fields of a spec. Write lines like `worker: cleanrl`.")
     return {str(key): value for key, value in spec.items()}

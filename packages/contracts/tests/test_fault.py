@@ -19,6 +19,7 @@ from mosaic_contracts.spec import RunSpec
         ("stepps", 5, "there is no such field"),
         ("tags", "a", "must be a list"),
         ("worker", None, "must be text"),
+        ("parent", "last", "must match the pattern ^[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
     ],
 )
 def test_a_fault_says_what_would_be_right(field: str, value: object, words: str) -> None:

@@ -23,6 +23,7 @@ _WORDS = {
     "less_than_equal": "must be at most {le}",
     "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
     "too_short": "must have at least {min_length} entries",
     "too_long": "must have at most {max_length} entries",
     "enum": "must be one of {expected}",
