@@ -22,6 +22,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+_LINK = re.compile(r"\]\((?![a-z]+:)([^)\s#]*)(?:#([^)\s]+))?\)")
+
+
 def text_of(page: Path) -> str:
     """Return the text of a page without its markup."""
     return re.sub(r"<[^>]+>", "", page.read_text("utf-8"))
@@ -87,3 +90,15 @@ def test_the_python_reference_has_the_methods_of_the_client(site: Path) -> None:
 def test_the_event_reference_says_what_a_field_means(site: Path) -> None:
     """Texts below the fields of a model reach the page."""
     assert "1 terminated, 2 truncated." in text_of(site / "reference" / "events.html")
+
+
+@pytest.mark.parametrize("name", ["README.md", ".github/pull_request_template.md"])
+def test_links_of_files_that_are_no_pages_lead_somewhere(site: Path, name: str) -> None:
+    """A link of the README names a file, and an anchor a heading of the page that is made of it."""
+    source = ROOT / name
+    for path, anchor in _LINK.findall(source.read_text("utf-8")):
+        target = (source.parent / path).resolve()
+        assert target.exists(), path
+        if anchor and target.is_relative_to(ROOT / "docs"):
+            page = site / target.relative_to(ROOT / "docs").with_suffix(".html")
+            assert f'id="{anchor}"' in page.read_text("utf-8"), f"{path}#{anchor}"
