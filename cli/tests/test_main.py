@@ -252,6 +252,26 @@ def test_a_reader_that_has_enough_ends_it_quietly(
         assert (program.returncode, said) == (0, b"")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_under_its_output_is_said(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch, unbuffered: str
+) -> None:
+    """`export last > events.jsonl` where there is no room: one line and exit code 6, no traceback."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    event = {"attempt": 1, "source": "worker", "seq": 1, "type": "metric", "name": "x" * 5000}
+    answers[f"{OF_RUN}/events"] = {"events": [event], "cursor": "1.worker.1", "has_more": False}
+    answers[f"{OF_RUN}/batches"] = stored(90, "x" * 5000)
+    for arguments in (["events", "last"], ["events", "last", "--json"], ["export", "last"]):
+        with Path("/dev/full").open("wb") as full:
+            ended = subprocess.run(
+                [sys.executable, "-m", "mosaic_cli", *arguments],
+                stdout=full,
+                stderr=subprocess.PIPE,
+            )
+        assert ended.returncode == 6
+        assert ended.stderr == b"mosaic: The output cannot be written (No space left on device).\n"
+
+
 def test_a_refused_check_shows_no_plan(mosaic: Mosaic, answers: Answers) -> None:
     """Only obstacles and their next steps are shown; a plan that will not be carried out is not shown."""
     findings = [

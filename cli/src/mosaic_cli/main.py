@@ -1,5 +1,6 @@
 """The command line: runs one verb, and is the one place where faults become messages and exit codes."""
 
+import errno
 import gc
 import os
 import sys
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _OBJECTS_A_COLLECTION = 50_000
 """Python's own threshold, 700, makes garbage collection a tenth of all work while modules are imported."""
+
+_DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 def main() -> None:
@@ -42,8 +45,7 @@ def main() -> None:
     except typer.Abort:
         _end("Nothing was done.", ExitCode.RUN_FAILED)
     except ReaderGone as gone:
-        # what is still buffered has nowhere to go; at exit Python would complain of that
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(gone.code)
     except CliError as error:
         _end(str(error), error.code)
@@ -51,8 +53,18 @@ def main() -> None:
         _end(problem_text(error.problem), code_of_problem(error.problem.code))
     except ClientError as error:
         _end(str(error), ExitCode.NO_STACK)
+    except OSError as error:
+        if error.errno not in _DISK_FAULTS:
+            raise
+        _drop_output()
+        _end(f"The output cannot be written ({error.strerror}).", ExitCode.NOT_NOW)
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)
+
+
+def _drop_output() -> None:
+    """Discard what is still buffered for stdout, which Python would try to write at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_fault(fault: "typer.TyperException") -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -198,6 +199,22 @@ def test_attempts_with_other_spaces_are_not_mixed_up(tmp_path: Path) -> None:
         client.export(RUN_ID, tmp_path / "run", "parquet")
     written = pq.read_table(tmp_path / "run" / "step.parquet").to_pydict()["observation"]
     assert [json.loads(text) for text in written] == [[1.5], [1069547520]]
+
+
+def test_a_device_or_a_pipe_is_not_replaced_and_a_link_stays(tmp_path: Path) -> None:
+    """As root an export to /dev/null would put a file in its place, for every program of the machine."""
+    pipe, link, file = tmp_path / "pipe", tmp_path / "link", tmp_path / "file"
+    os.mkfifo(pipe)
+    link.symlink_to(file)
+    with client_of(*PAGES) as client:
+        with pytest.raises(OSError, match="no regular file"):
+            client.export(RUN_ID, pipe)
+        with pytest.raises(OSError, match="no regular file"):
+            client.download(RUN_ID, "model.bin", pipe)
+        assert client.export(RUN_ID, link) == 9
+    assert pipe.is_fifo()
+    assert (link.is_symlink(), len(file.read_bytes().splitlines())) == (True, 9)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "pipe"]
 
 
 def test_a_folder_with_files_is_not_written_into(tmp_path: Path) -> None:

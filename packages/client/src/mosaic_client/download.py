@@ -16,6 +16,7 @@ from mosaic_client.call import read_problem
 from mosaic_client.errors import AnswerInvalid, problem_error
 from mosaic_client.faults import Persistence
 from mosaic_client.full_http import answer_of, fault_of
+from mosaic_client.output_file import output_file
 
 _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
 
@@ -24,7 +25,7 @@ class ArtifactDownload:
     """Writes to a file next to `target`; only a whole file gets the name `target`. Nothing half-written is left."""
 
     def __init__(self, target: Path) -> None:
-        self._target = target
+        self._target = target = output_file(target)
         self._part = target.with_name(f".{target.name}.{os.getpid()}.part")
         self._file = self._part.open("wb")
         self._tag: str | None = None

@@ -9,6 +9,7 @@ from typing import BinaryIO, Literal
 from mosaic_client.errors import ExportRefused, ParquetMissing
 from mosaic_client.export.json_lines import write_json_lines
 from mosaic_client.export.stored import stored_parts
+from mosaic_client.output_file import output_file
 from mosaic_contracts.stored import BatchPage
 
 ReadPage = Callable[[str], BatchPage]
@@ -27,6 +28,7 @@ def export_to(
     """Write all events of a run to `target` and return their number; see `Client.export`."""
     if format_ == "parquet":
         return _write_parquet(read_page, target, types, progress)
+    target = output_file(target)
     part = _unfinished(target)
     try:
         with part.open("wb") as file:
