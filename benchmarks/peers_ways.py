@@ -178,9 +178,8 @@ class MosaicWay:
 
 def peer_interpreter() -> Path:
     """The interpreter of the loggers' environment, which is made when it is not there."""
-    made = subprocess.run(
-        [PROGRAMS / "environment.sh"], stdout=subprocess.PIPE, text=True, check=True
-    )
+    command = [sys.executable, "-I", PROGRAMS / "environment.py"]
+    made = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return Path(made.stdout.strip())
 
 

@@ -7,7 +7,22 @@ from pathlib import Path
 import pytest
 from stack_under_test import StackUnderTest
 
+TIMEOUT_S = 300
+"""Time limit of a test that starts a whole stack."""
+
 _measured = pytest.StashKey[list[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Warnings of a whole stack's programs are no failures of these tests."""
+    config.addinivalue_line("filterwarnings", "default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give every test that names no time limit the one of this component."""
+    for item in items:
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(TIMEOUT_S))
 
 
 @pytest.fixture(scope="module")

@@ -1,29 +1,13 @@
-"""One step of a judgement: a heading, a command, what became of it."""
+"""One step of a check: a heading, a command, what became of it."""
 
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
 
-
-@dataclass(frozen=True)
-class Counts:
-    """What pytest counted; errors in set-up and tear-down count as failed."""
-
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
-        )
-
-    def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+from reports import Counts, Duration
 
 
 @dataclass(frozen=True)
@@ -33,14 +17,16 @@ class Outcome:
     ok: bool
     note: str = ""
     counts: Counts = field(default_factory=Counts)
+    times: tuple[Duration, ...] = ()
+    """How long each test of the step took."""
 
 
-ToldOutcome = tuple[Outcome, str]
+CapturedOutcome = tuple[Outcome, str]
 """How a step ended, and what it printed."""
 
 
 @dataclass
-class Judgement:
+class Summary:
     """Runs steps one after another, to the end whatever fails, and reports the sum."""
 
     rows: list[tuple[str, Outcome, float]] = field(default_factory=list)
@@ -55,7 +41,7 @@ class Judgement:
         print(f"-- {title}: {'ok' if outcome.ok else 'FAILED'}, {spent_s:.1f} s", flush=True)
 
     def steps_at_once(
-        self, steps: Sequence[tuple[str, Callable[[], ToldOutcome]]], lanes: int
+        self, steps: Sequence[tuple[str, Callable[[], CapturedOutcome]]], lanes: int
     ) -> None:
         """Run steps in parallel, begun in their order. Print the output of each in one piece when it has ended."""
         with ThreadPoolExecutor(lanes) as pool:
@@ -79,7 +65,7 @@ class Judgement:
         return sum((outcome.counts for _, outcome, _ in self.rows), Counts())
 
     def print_table(self) -> None:
-        """Print a line per step and the sum of all tests."""
+        """Print a line per step and the steps that failed."""
         width = max(len(title) for title, _, _ in self.rows)
         print()
         for title, outcome, spent_s in self.rows:
@@ -88,12 +74,22 @@ class Judgement:
         if failed := [title for title, outcome, _ in self.rows if not outcome.ok]:
             print(f"\nfailed: {', '.join(failed)}")
 
+    def print_slowest(self, most: int) -> None:
+        """Print the slowest tests, so that what makes a run long is seen with every run."""
+        times = [time for _, outcome, _ in self.rows for time in outcome.times]
+        slowest = sorted(times, key=lambda time: time.seconds, reverse=True)[:most]
+        if slowest:
+            whole_s = sum(time.seconds for time in times)
+            print(f"\nslowest {len(slowest)} of {len(times)} tests ({whole_s:.0f} s together):")
+        for entry in slowest:
+            print(f"{entry.seconds:>7.1f} s  {entry.name}")
 
-def _timed(title: str, act: Callable[[], ToldOutcome]) -> tuple[ToldOutcome, float]:
+
+def _timed(title: str, act: Callable[[], CapturedOutcome]) -> tuple[CapturedOutcome, float]:
     print(f".. {title}: begun\n", end="", flush=True)  # in one write, for another may begin now
     began = time.monotonic()
-    told = act()
-    return told, time.monotonic() - began
+    captured = act()
+    return captured, time.monotonic() - began
 
 
 def run_commands(commands: list[list[str]], cwd: Path, env: dict[str, str]) -> Outcome:
@@ -102,30 +98,3 @@ def run_commands(commands: list[list[str]], cwd: Path, env: dict[str, str]) -> O
         subprocess.run(command, cwd=cwd, env=env, check=False).returncode for command in commands
     ]
     return Outcome(ok=not any(codes))
-
-
-def read_counts(report: Path) -> Counts | None:
-    """The counts in a JUnit report; None when pytest did not live to write one."""
-    if not report.is_file():
-        return None
-    try:
-        suites = list(ElementTree.parse(report).getroot().iter("testsuite"))
-    except ElementTree.ParseError:
-        return None
-    total = Counts()
-    for suite in suites:
-        tests, failures, errors, skipped = (
-            int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped")
-        )
-        bad = failures + errors
-        total += Counts(tests - bad - skipped, bad, skipped)
-    return total
-
-
-def judge_pytest(code: int, counts: Counts | None) -> Outcome:
-    """What pytest's exit code and report mean; a pytest that died counts as one failed test."""
-    if counts is None or (code != 0 and counts.failed == 0):
-        counts = replace(counts or Counts(), failed=1)
-        note = "found no test" if code == 5 else f"pytest ended with {code}"
-        return Outcome(ok=False, note=f"{counts} ({note})", counts=counts)
-    return Outcome(ok=code == 0, note=str(counts), counts=counts)

@@ -9,6 +9,7 @@ from weakref import WeakSet
 import pytest
 from hypothesis import HealthCheck, settings
 
+os.environ["PYTEST_QT_API"] = "pyqt6"
 os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before Qt is loaded: no test may need a screen
 
 # The machine may be busy: an example passes or fails by its result, not by its time.
@@ -28,6 +29,13 @@ except ImportError as missing:
 
 from mosaic_gui.theme.apply import apply_theme, load_fonts  # noqa: E402 - Qt is there
 from mosaic_gui.theme.tokens import DARK  # noqa: E402 - the same
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A message of Qt at warning level fails a test, but for what the offscreen platform says of a screen."""
+    for item in items:
+        item.add_marker(pytest.mark.qt_log_level_fail("WARNING"))
+        item.add_marker(pytest.mark.qt_log_ignore("^This plugin does not support", extend=True))
 
 
 @pytest.fixture(scope="session")

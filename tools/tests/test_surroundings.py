@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rooms import ROOT
+from components import ROOT, TREE
 
-VENVS = Path(os.environ.get("MOSAIC_VENVS") or ROOT / "var" / "venvs")
+VENVS = Path(TREE.venvs)
 PIP = {
     "PIP_REQUIRE_VIRTUALENV": "1",
     "PIP_PREFIX": "/nowhere",
@@ -98,7 +98,7 @@ def copy_checkout(folder: Path) -> Path:
     """Copy what `./mosaic sync contracts` needs."""
     folder.mkdir(parents=True)
     shutil.copy2(ROOT / "mosaic", folder)
-    for part in ("tools", "packages/contracts"):
+    for part in ("tools", "packages/environments", "packages/contracts"):
         ignored = shutil.ignore_patterns("__pycache__", "tests")
         shutil.copytree(ROOT / part, folder / part, ignore=ignored)
     return folder

@@ -1,0 +1,140 @@
+"""The part of the command line that comes before any environment: which ones a verb needs, `sync` and `gui`."""
+
+import os
+from collections.abc import Iterable
+
+from mosaic_environments import stamp
+from mosaic_environments.errors import EnvironmentProblem
+from mosaic_environments.tree import Tree
+
+STACK = ("broker", "scheduler", "recorder", "gateway", "worker_cleanrl")
+"""What a stack on this machine consists of, next to the command line that starts it."""
+_STARTS_A_STACK = ("demo", "up", "retry", "resume", "clone", "run")
+_ASKS_A_WORKER = ("run", "describe", "check", "preflight")
+SYNC_USAGE = (
+    "sync [--dev] [COMPONENT...] | sync [--dev] COMPONENT --bundle NAME   make environments"
+)
+GUI_OPTIONS = "--url --token-file --ca-file --screenshot --size --theme --help"
+
+
+def check_path(what: str, path: str) -> None:
+    """Refuse a path that programs of the stack cannot name: they keep paths in files that are lines of UTF-8.
+
+    Raises:
+        EnvironmentProblem: it has a line break, or is not UTF-8.
+    """
+    if "\n" in path or "\r" in path:
+        raise EnvironmentProblem(
+            f"{what} has a line break in its path, which MOSAIC cannot handle: {path!r}"
+        )
+    try:
+        os.fsencode(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise EnvironmentProblem(
+            f"{what} has a path that is not UTF-8, which MOSAIC cannot handle: {os.fsencode(path)!r}. "
+            "Rename it, or name another folder."
+        ) from error
+
+
+def needed(tree: Tree, words: list[str], environ: dict[str, str]) -> list[str]:
+    """Names of the components whose environments the command line `words` needs."""
+    own = ["cli"] if tree.is_checkout else []
+    if not words or any(word in ("--help", "-h") for word in words):
+        return own  # help needs no stack
+    if environ.get("MOSAIC_URL") or any(
+        word == "--url" or word.startswith("--url=") for word in words
+    ):
+        return own  # a stack elsewhere has environments of its own
+    verb = words[0]
+    if verb in _STARTS_A_STACK or words[:2] == ["xmpp", "up"]:
+        own += STACK
+    if verb in _ASKS_A_WORKER:
+        own += _worker_named(tree, words[1:])
+    return own
+
+
+def sync(
+    tree: Tree, names: Iterable[str], *, dev: bool = False, bundles: Iterable[str] = ()
+) -> None:
+    """Make the environments of these components where they are missing or out of date; else take some milliseconds.
+
+    Raises:
+        EnvironmentProblem: there is no such component, or an environment cannot be made.
+    """
+    components = [tree.find(name) for name in dict.fromkeys(names)]
+    missing = [c for c in components if not stamp.is_current(tree, c, dev=dev, bundles=bundles)]
+    if missing:
+        from mosaic_environments.syncing import sync_missing
+
+        sync_missing(tree, missing, dev=dev, bundles=bundles)
+
+
+def sync_verb(tree: Tree, words: list[str]) -> None:
+    """Run `sync [--dev] [COMPONENT...] | sync [--dev] COMPONENT --bundle NAME`.
+
+    Raises:
+        EnvironmentProblem: as `sync`, or the words are not as said.
+    """
+    dev, names, bundles = False, list[str](), list[str]()
+    rest = iter(words)
+    for word in rest:
+        if word == "--dev":
+            dev = True
+        elif word == "--bundle":
+            name = next(rest, None)
+            if name is None:
+                raise EnvironmentProblem(
+                    f"--bundle needs a name, e.g. {tree.command} sync worker_cleanrl --bundle mujoco"
+                )
+            bundles.append(name)
+        else:
+            names.append(word)
+    if bundles:
+        _sync_bundles(tree, names, bundles, dev=dev)
+    else:
+        sync(tree, names or tree.names(), dev=dev)
+
+
+def gui_environment(tree: Tree, environ: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Make the desktop client's environment. Return how the client is started: program with arguments, environment."""
+    sync(tree, ["gui"])
+    argv = [tree.find("gui").python, "-I", "-m", "mosaic_gui"]
+    return argv, stack_environment(tree, environ)
+
+
+def stack_environment(tree: Tree, environ: dict[str, str]) -> dict[str, str]:
+    """The environment of the command line and of the desktop client."""
+    return {
+        **environ,
+        "MOSAIC_ROOT": tree.root,
+        "MOSAIC_VENVS": tree.venvs,
+        "MOSAIC_HOME": environ.get("MOSAIC_HOME") or os.path.join(tree.root, "var"),
+    }
+
+
+def _worker_named(tree: Tree, words: list[str]) -> list[str]:
+    """The component of the worker that the first word names by its id or alias.
+
+    Not everybody uses every worker, so the environment of one is made when it is named.
+    """
+    first = next((word for word in words if not word.startswith("-")), "")
+    found = tree.worker_component(first) if first.replace("-", "_").isidentifier() else None
+    return [found] if found is not None else []
+
+
+def _sync_bundles(tree: Tree, names: list[str], bundles: list[str], *, dev: bool) -> None:
+    if len(names) != 1:
+        raise EnvironmentProblem(
+            f"--bundle goes with one component, e.g. {tree.command} sync worker_cleanrl --bundle mujoco"
+        )
+    component = tree.find(names[0])
+    known = component.bundles()
+    for name in bundles:
+        if name not in known:
+            raise EnvironmentProblem(
+                f"{component.name} has no bundle '{name}'. It has: {', '.join(known) or 'none'}"
+            )
+    sync(tree, names, dev=dev, bundles=bundles)
+    from mosaic_environments.syncing import remember_bundles
+
+    remember_bundles(component, bundles)

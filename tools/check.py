@@ -1,0 +1,208 @@
+"""`./mosaic lint | imports | types | test`: runs what checks the code. `./mosaic` made the environments.
+
+Without a component `test` runs everything and ends with one line that sums the tests of all components.
+"""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import checks
+from changed import affected_tests, changed_files
+from components import ROOT, CheckedComponent, all_components, named_components
+from reports import read_times
+from steps import Outcome, Summary, run_commands
+from suites import REPORTS, captured_tests, run_tests
+
+HERE = Path(sys.executable).parent  # the tools' own environment holds the linters
+CACHE = ROOT / "var" / "cache"
+LANES = 2
+"""Components tested at once: half of a test is waiting, but more than two would starve those with deadlines."""
+SLOWEST = 30
+CHANGED = "--changed"
+BASE = "origin/main"
+CHANGED_BUDGET_S = 150.0
+"""Time of the tests that `--changed` runs, two at once, as they took last time."""
+UNKNOWN_S = 5.0
+"""Assumed for a test file that was never run here."""
+
+
+def lint(where: list[str]) -> Outcome:
+    """Ruff's rules and format, spelling, and shell scripts."""
+    shell = [
+        name
+        for name in tracked_files()
+        if (name in ("mosaic", ".ci/run") or name.endswith(".sh")) and is_under(name, where)
+    ]
+    commands = [
+        [str(HERE / "ruff"), "check", "--quiet", *where],
+        [str(HERE / "ruff"), "format", "--quiet", "--diff", *where],
+        [str(HERE / "codespell"), "--toml", "pyproject.toml", *where],
+    ]
+    if shell:
+        commands.append([str(HERE / "shellcheck"), "-x", *shell])
+    return run_commands(commands, ROOT, {**os.environ, "RUFF_CACHE_DIR": str(CACHE / "ruff")})
+
+
+def tracked_files() -> list[str]:
+    """Files that git knows or would add, relative to the checkout."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.splitlines() if (ROOT / name).is_file()]
+
+
+def is_under(name: str, where: list[str]) -> bool:
+    return where == ["."] or any(name.startswith(f"{folder}/") for folder in where)
+
+
+def imports() -> Outcome:
+    """The import rules: ours by import-linter, and what it cannot say by the checks."""
+    sources = [component.folder / "src" for component in all_components()]
+    paths = [str(folder) for folder in sources if folder.is_dir()]
+    command = [str(HERE / "lint-imports"), "--no-logo", "--cache-dir", str(CACHE / "import-linter")]
+    return run_commands([command], ROOT, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+
+
+def run_checks() -> Outcome:
+    """Rules of this repository that no linter knows."""
+    findings = checks.find_all(ROOT, tracked_files())
+    for finding in findings:
+        print(finding)
+    return Outcome(ok=not findings)
+
+
+def types(component: CheckedComponent) -> Outcome:
+    """Run mypy --strict as the component's own interpreter sees the world."""
+    if not component.sources:
+        return Outcome(ok=True, note="no Python")
+    command = [str(HERE / "mypy"), "--config-file", str(ROOT / "pyproject.toml")]
+    command += ["--python-executable", str(component.python)]
+    command += ["--cache-dir", str(CACHE / "mypy" / component.name), *component.sources]
+    base = "src" if (component.folder / "src").is_dir() else "."
+    env = {**os.environ, "MYPYPATH": base}
+    ended = subprocess.run(command, cwd=component.folder, env=env, text=True, capture_output=True)
+    # in one piece: another component may be checked at the same time
+    print(f"{component.name}: {(ended.stdout + ended.stderr).strip()}", flush=True)
+    return Outcome(ok=ended.returncode == 0)
+
+
+def types_of(components: list[CheckedComponent]) -> Outcome:
+    """Run mypy over several components, as many at once as there are cores, for it is nothing but work."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = dict(zip((c.name for c in components), pool.map(types, components), strict=True))
+    wrong = [name for name, outcome in outcomes.items() if not outcome.ok]
+    return Outcome(ok=not wrong, note=f"wrong: {', '.join(wrong)}" if wrong else "")
+
+
+def test_components(components: list[CheckedComponent], arguments: list[str]) -> Summary:
+    """Check some components: the inner loop."""
+    summary = Summary()
+    folders = [str(component.folder.relative_to(ROOT)) for component in components]
+    summary.step("lint", partial(lint, folders))
+    summary.step("types", partial(types_of, components))
+    for component in components:
+        if component.sources:
+            summary.step(f"tests {component.name}", partial(run_tests, component, arguments))
+    return summary
+
+
+def test_everything(arguments: list[str]) -> Summary:
+    """Check the whole checkout, what is quick first, so that a wrong type shows within a minute."""
+    summary = Summary()
+    summary.step("lint", partial(lint, ["."]))
+    summary.step("imports", imports)
+    summary.step("checks", run_checks)
+    components = [component for component in all_components() if component.sources]
+    summary.step("types", partial(types_of, components))
+    # `tests`, which comes last, takes as long as half of the others: it begins first
+    steps = [
+        (f"tests {component.name}", partial(captured_tests, component, arguments))
+        for component in components[-1:] + components[:-1]
+    ]
+    summary.steps_at_once(steps, LANES)
+    return summary
+
+
+def test_changed(arguments: list[str]) -> Summary:
+    """Check what the changes since BASE can break, in about two minutes.
+
+    Runs the test files that import a changed module, nearest first, for as long as the time of their last run allows;
+    says how many were left out.
+    """
+    summary = Summary()
+    summary.step("lint", partial(lint, ["."]))
+    summary.step("imports", imports)
+    summary.step("checks", run_checks)
+    components = [component for component in all_components() if component.sources]
+    changed = changed_files(BASE)
+    touched = [c for c in components if any(c.folder in path.parents for path in changed)]
+    if touched:
+        summary.step("types", partial(types_of, touched))
+    affected = affected_tests(components, changed)
+    chosen = within_budget(components, affected)
+    steps = [
+        (
+            f"tests {component.name}",
+            partial(captured_tests, component, [*arguments, *map(str, files)]),
+        )
+        for component in components
+        if (files := [path for path in component.tests if path in chosen])
+    ]
+    summary.steps_at_once(steps, LANES)
+    if left_out := len(affected) - len(chosen):
+        print(
+            f"\n{left_out} of {len(affected)} test files that the change can break were LEFT OUT; "
+            "./mosaic test runs all"
+        )
+    return summary
+
+
+def within_budget(components: list[CheckedComponent], affected: dict[Path, int]) -> set[Path]:
+    """The nearest of the affected test files whose last times stay within the budget."""
+    last = dict.fromkeys(affected, UNKNOWN_S)
+    for component in components:
+        times = read_times(REPORTS / f"{component.name}.xml")
+        for path in affected.keys() & set(component.tests):
+            ending = f".{path.stem}"
+            spent = [time.seconds for time in times if time.module.endswith(ending)]
+            last[path] = sum(spent) if spent else UNKNOWN_S
+    chosen, left_s = set[Path](), CHANGED_BUDGET_S
+    for path in sorted(affected, key=lambda path: (affected[path], last[path])):
+        if last[path] <= left_s:
+            chosen.add(path)
+            left_s -= last[path]
+    return chosen
+
+
+def main(verb: str, *words: str) -> int:
+    """Run a verb; 0 when everything is as it should be."""
+    names, arguments = list(words), []
+    if "--" in names:
+        cut = names.index("--")
+        names, arguments = names[:cut], names[cut + 1 :]
+    if verb == "test":
+        if CHANGED in names:
+            summary = test_changed(arguments)
+        elif names:
+            summary = test_components(named_components(names), arguments)
+        else:
+            summary = test_everything(arguments)
+        summary.print_slowest(SLOWEST)
+        summary.print_table()
+        print(f"\n{summary.counts}", flush=True)
+        return 0 if summary.ok else 1
+    if verb == "lint":
+        outcomes = [lint(["."]), run_checks()]
+    elif verb == "imports":
+        outcomes = [imports()]
+    else:
+        components = named_components(names) if names else all_components()
+        outcomes = [types_of(components)]
+    return 0 if all(outcome.ok for outcome in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

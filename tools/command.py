@@ -1,0 +1,228 @@
+"""`./mosaic`: runs the verbs of a checkout, and hands every other verb to the command line in its environment.
+
+Runs on a bare Python 3.11, before any environment exists.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(ROOT, "tools"), os.path.join(ROOT, "packages", "environments", "src")]
+
+from mosaic_environments import command  # noqa: E402 - found by the line above
+from mosaic_environments.errors import EnvironmentProblem  # noqa: E402
+from mosaic_environments.tree import Tree  # noqa: E402
+
+OVERVIEW = """\
+MOSAIC trains reinforcement-learning agents on this machine and keeps every step they take.
+
+Begin here
+  ./mosaic demo                  set everything up and train a real agent (about a minute)
+  ./mosaic run cleanrl ppo CartPole-v1
+                                 train what you like; --help lists the options
+  ./mosaic gui                   the same in a window: launch, watch, compare
+  ./mosaic up | down | status    the stack that does the work
+  ./mosaic ps | show | logs | events | episodes | metrics | beliefs | export | top | gpus
+                                 what runs, what it said and did, what it uses
+  ./mosaic artifacts | download | link
+                                 the files of a run, for you and for a browser
+  ./mosaic stop | retry | resume | clone | tag | note | rm | restore | queue
+                                 an end to it, the same again, order among many
+  ./mosaic workers | describe | check | preflight | secret | images | doctor
+                                 what a worker can do, whether a run would start, container images, what this machine
+                                 lacks
+  ./mosaic xmpp up | down | status
+                                 the server over which agents of a run talk
+  ./mosaic VERB --help           everything about one verb
+  source <(./mosaic completion bash)
+                                 the Tab key knows all this (zsh and fish too)
+
+For those who change it
+  ./mosaic sync [--dev] [COMPONENT...]      make environments (done by itself when needed)
+  ./mosaic sync COMPONENT --bundle NAME     add what further environments of a worker need, e.g. mujoco
+  ./mosaic test [COMPONENT...] [-- ARGS]    lint, import rules, types and tests; ARGS go to pytest
+  ./mosaic test --changed                   the same for what your changes can break, in two minutes
+  ./mosaic lint | imports | types [COMPONENT...]
+  ./mosaic lock [--check] [COMPONENT...]    pin what the components depend on
+  ./mosaic build [FOLDER]                   make the wheels of a release
+  ./mosaic words [LANGUAGE|FILE.po]         bring translations of the window up to date with its code
+"""
+USAGE = {
+    "test": "test [COMPONENT... | --changed] [-- ARGS]   lint, import rules, types and tests; ARGS go to pytest",
+    "types": "types [COMPONENT...]   check the types of these components, or of all",
+    "sync": command.SYNC_USAGE,
+    "lock": "lock [--check] [COMPONENT...]   pin what the components depend on, or check the pins",
+    "lint": "lint   check the style of all code",
+    "imports": "imports   check which component imports which",
+    "words": "words [LANGUAGE|FILE.po...]   bring translations of the window up to date with its code",
+    "build": "build [FOLDER]   make the wheels of a release in FOLDER, by default dist",
+}
+OPTIONS = {"sync": ("--dev", "--bundle"), "lock": ("--check",), "test": ("--changed",)}
+"""Options of the verbs in USAGE. The help of every other verb is the command line's."""
+
+
+def main(words: list[str]) -> None:
+    """Run a verb; does not return where another program takes over."""
+    environ = dict(os.environ)
+    venvs = os.path.abspath(environ.get("MOSAIC_VENVS") or os.path.join(ROOT, "var", "venvs"))
+    tree = Tree(ROOT, venvs, is_checkout=True)
+    if environ.get("_MOSAIC_COMPLETE"):
+        complete(tree, environ)
+        return
+    command.check_path("the checkout", ROOT)
+    for name in ("MOSAIC_VENVS", "MOSAIC_HOME"):
+        command.check_path(name, environ.get(name, ""))
+    verb, rest = (words[0], words[1:]) if words else ("help", [])
+    if verb in USAGE and answers_usage(verb, rest):
+        return
+    if verb in ("help", "--help", "-h"):
+        print(f"{OVERVIEW}\nComponents: {' '.join(tree.names())}")
+    elif verb in VERBS:
+        VERBS[verb](tree, rest)
+    elif verb == "gui":
+        argv, environ = command.gui_environment(tree, environ)
+        os.execve(argv[0], [*argv, *rest], environ)
+    else:
+        command.sync(tree, command.needed(tree, words, environ))
+        run_command_line(tree, environ, words)
+
+
+def answers_usage(verb: str, words: list[str]) -> bool:
+    """Answer --help, and refuse an option that the verb does not know. Words behind `--` are pytest's."""
+    for word in words:
+        if word == "--":
+            break
+        if word in ("-h", "--help"):
+            print(f"Usage: ./mosaic {USAGE[verb]}")
+            return True
+        if word.startswith("-") and word not in OPTIONS.get(verb, ()):
+            print(f"{verb} does not know the option {word}", file=sys.stderr)
+            print(f"Usage: ./mosaic {USAGE[verb]}", file=sys.stderr)
+            sys.exit(2)
+    return False
+
+
+def complete(tree: Tree, environ: dict[str, str]) -> None:
+    """Print what a shell may complete after ./mosaic, a word a line.
+
+    Asked with _MOSAIC_COMPLETE, COMP_WORDS and COMP_CWORD set, as the function that `./mosaic completion` prints does.
+    Makes no environment, for it answers a key press.
+    """
+    words = environ.get("COMP_WORDS", "").split()
+    index = int(environ.get("COMP_CWORD") or 0)
+    word = words[index] if index < len(words) else ""
+    if index <= 1:
+        offer(["help", "gui", *USAGE], word)
+    elif words[1] in ("lint", "imports", "help", "words", "build"):
+        return
+    elif words[1] == "gui":
+        offer(command.GUI_OPTIONS.split(), word)
+        return
+    elif words[1] in USAGE:
+        offer([*OPTIONS.get(words[1], ()), *tree.names()], word)
+        return
+    if os.access(tree.find("cli").python, os.X_OK):
+        run_command_line(tree, environ, [])
+
+
+def offer(words: list[str], beginning: str) -> None:
+    """Print those words that begin so."""
+    for word in words:
+        if word.startswith(beginning):
+            print(word)
+    sys.stdout.flush()
+
+
+def run_command_line(tree: Tree, environ: dict[str, str], words: list[str]) -> None:
+    """Replace this program by the command line in its environment."""
+    python = tree.find("cli").python
+    os.execve(
+        python,
+        [python, "-I", "-m", "mosaic_cli", *words],
+        command.stack_environment(tree, environ),
+    )
+
+
+def run_tool(tree: Tree, program: str, *words: str) -> None:
+    """Replace this program by one of the tools, in their environment."""
+    # Tests make data roots of their own; a person's runs are not theirs to touch. No package of another workspace
+    # is to be imported.
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "MOSAIC_HOME" and not name.startswith("PYTHON")
+    }
+    environ = {**kept, "MOSAIC_ROOT": tree.root, "MOSAIC_VENVS": tree.venvs}
+    python = tree.find("tools").python
+    os.execve(python, [python, os.path.join(tree.root, "tools", program), *words], environ)
+
+
+def test(tree: Tree, words: list[str]) -> None:
+    """Run `test`; the environments of what is looked at are made first."""
+    names = words[: words.index("--")] if "--" in words else words
+    if not names or "--changed" in names:
+        command.sync(tree, tree.names(), dev=True)
+    else:
+        if "tests" in names:
+            # what crosses services starts the whole stack
+            command.sync(tree, ["cli", *command.STACK, "worker_spade"])
+        command.sync(tree, ["tools", *names], dev=True)
+    run_tool(tree, "check.py", "test", *words)
+
+
+def types(tree: Tree, words: list[str]) -> None:
+    """Run `types`; the environments of what is looked at are made first."""
+    command.sync(tree, ["tools", *(words or tree.names())], dev=True)
+    run_tool(tree, "check.py", "types", *words)
+
+
+def check(verb: str) -> Callable[[Tree, list[str]], None]:
+    """A verb that needs no environment but the tools' own."""
+
+    def run(tree: Tree, words: list[str]) -> None:
+        command.sync(tree, ["tools"], dev=True)
+        run_tool(tree, "check.py", verb, *words)
+
+    return run
+
+
+def words_verb(tree: Tree, words: list[str]) -> None:
+    """Run `words`."""
+    command.sync(tree, ["tools"], dev=True)
+    run_tool(tree, "words.py", *words)
+
+
+def lock(tree: Tree, words: list[str]) -> None:
+    """Run `lock`."""
+    from locking import lock_verb
+
+    lock_verb(tree, words)
+
+
+def build(tree: Tree, words: list[str]) -> None:
+    """Run `build`."""
+    from building import build_verb
+
+    build_verb(tree, words)
+
+
+VERBS: dict[str, Callable[[Tree, list[str]], None]] = {
+    "test": test,
+    "types": types,
+    "lint": check("lint"),
+    "imports": check("imports"),
+    "words": words_verb,
+    "lock": lock,
+    "build": build,
+    "sync": command.sync_verb,
+}
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except EnvironmentProblem as problem:
+        print(f"mosaic: {problem}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

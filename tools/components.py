@@ -1,0 +1,51 @@
+"""The components of this checkout as the checks see them."""
+
+import os
+from pathlib import Path
+
+from mosaic_environments.errors import EnvironmentProblem
+from mosaic_environments.tree import Component as _Component
+from mosaic_environments.tree import Tree
+
+ROOT = Path(os.environ.get("MOSAIC_ROOT") or Path(__file__).parent.parent).resolve()
+TREE = Tree(
+    str(ROOT),
+    os.environ.get("MOSAIC_VENVS") or str(ROOT / "var" / "venvs"),
+    is_checkout=True,
+)
+
+
+class CheckedComponent:
+    """A component with what there is to check in it."""
+
+    def __init__(self, component: _Component) -> None:
+        self.name = component.name
+        self.folder = Path(component.folder)
+        self.python = Path(component.python)
+        """Its interpreter; `./mosaic sync` made it."""
+
+    @property
+    def sources(self) -> list[str]:
+        """Folders with Python to type-check, relative to the component."""
+        if self.name in ("tools", "tests"):
+            return ["."] if any(self.folder.rglob("*.py")) else []
+        return [part for part in ("src", "tests") if any((self.folder / part).rglob("*.py"))]
+
+    @property
+    def tests(self) -> list[Path]:
+        """Its test files; for the component `tests`, which crosses services, all of them."""
+        folder = self.folder if self.name == "tests" else self.folder / "tests"
+        return sorted(folder.rglob("test_*.py"))
+
+
+def all_components() -> list[CheckedComponent]:
+    """Every component: what others build on comes first, `tests` last."""
+    return [CheckedComponent(component) for component in TREE.components()]
+
+
+def named_components(names: list[str]) -> list[CheckedComponent]:
+    """The components of these names. Raises SystemExit when there is none of a name."""
+    try:
+        return [CheckedComponent(TREE.find(name)) for name in names]
+    except EnvironmentProblem as problem:
+        raise SystemExit(str(problem)) from problem

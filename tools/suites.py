@@ -1,0 +1,61 @@
+"""Running the tests of a component in its own environment."""
+
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from components import ROOT, CheckedComponent
+from reports import Counts, read_counts, read_times
+from steps import CapturedOutcome, Outcome
+
+REPORTS = ROOT / "var" / "reports"
+
+
+def run_tests(component: CheckedComponent, arguments: list[str]) -> Outcome:
+    """Run the component's tests, printing as they go."""
+    if not component.tests:
+        return Outcome(ok=True, note="none yet")
+    command, report = _pytest(component, arguments)
+    code = subprocess.run(command, cwd=component.folder, env=_environment(), check=False).returncode
+    return outcome_of(code, report)
+
+
+def captured_tests(component: CheckedComponent, arguments: list[str]) -> CapturedOutcome:
+    """Run the component's tests and return what they print: another component's run at the same time."""
+    if not component.tests:
+        return Outcome(ok=True, note="none yet"), ""
+    command, report = _pytest(component, arguments)
+    ended = subprocess.run(
+        command,
+        cwd=component.folder,
+        env=_environment(),
+        text=True,
+        errors="replace",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return outcome_of(ended.returncode, report), ended.stdout
+
+
+def outcome_of(code: int, report: Path) -> Outcome:
+    """What pytest's exit code and report mean; a pytest that died counts as one failed test."""
+    counts = read_counts(report)
+    if counts is None or (code != 0 and counts.failed == 0):
+        counts = replace(counts or Counts(), failed=1)
+        note = "found no test" if code == 5 else f"pytest ended with {code}"
+        return Outcome(ok=False, note=f"{counts} ({note})", counts=counts)
+    return Outcome(ok=code == 0, note=str(counts), counts=counts, times=read_times(report))
+
+
+def _pytest(component: CheckedComponent, arguments: list[str]) -> tuple[list[str], Path]:
+    """What runs a component's tests, and the report that it will write; an older one is gone."""
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    report = REPORTS / f"{component.name}.xml"
+    report.unlink(missing_ok=True)
+    return [str(component.python), "-m", "pytest", f"--junitxml={report}", *arguments], report
+
+
+def _environment() -> dict[str, str]:
+    """The environment of tests: they make stacks of their own, a person's is not theirs to touch."""
+    return {key: value for key, value in os.environ.items() if key != "MOSAIC_HOME"}

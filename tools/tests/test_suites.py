@@ -1,0 +1,61 @@
+"""Test runs are counted truly, and a broken run never counts as a good one."""
+
+from pathlib import Path
+
+import pytest
+
+from reports import Counts, Duration, read_counts, read_times
+from suites import outcome_of
+
+REPORT = (
+    '<testsuites><testsuite tests="{tests}" failures="{failed}" errors="0" skipped="0">'
+    '<testcase classname="tests.test_a" name="test_one" time="1.5"/></testsuite></testsuites>'
+)
+
+
+def test_a_report_is_counted_with_errors_as_failed(tmp_path: Path) -> None:
+    """Counts of all suites are summed; an error in set-up is a failure."""
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuites><testsuite tests="5" failures="1" errors="1" skipped="1"/>'
+        '<testsuite tests="2" failures="0" errors="0" skipped="0"/></testsuites>'
+    )
+    assert read_counts(report) == Counts(passed=4, failed=2, skipped=1)
+
+
+def test_a_missing_or_broken_report_has_no_counts(tmp_path: Path) -> None:
+    """Half a report, as a killed pytest leaves it, is no report."""
+    report = tmp_path / "report.xml"
+    assert read_counts(report) is None
+    report.write_text("<testsuites><testsuite tests=")
+    assert read_counts(report) is None
+
+
+def test_the_time_of_each_test_is_read(tmp_path: Path) -> None:
+    """A test's time comes with its module and name; without a report there is none."""
+    report = tmp_path / "report.xml"
+    assert read_times(report) == ()
+    report.write_text(REPORT.format(tests=1, failed=0))
+    assert read_times(report) == (Duration("tests.test_a::test_one", 1.5),)
+
+
+@pytest.mark.parametrize(
+    ("code", "tests", "failing", "ok", "failed"),
+    [
+        (0, 3, 0, True, 0),
+        (1, 5, 2, False, 2),
+        (5, 0, 0, False, 1),
+        (2, 3, 0, False, 1),
+        (-9, None, 0, False, 1),
+        (0, None, 0, False, 1),
+    ],
+)
+def test_a_pytest_that_did_not_end_well_is_a_failure(
+    tmp_path: Path, code: int, tests: int | None, failing: int, ok: bool, failed: int
+) -> None:
+    """No test found, an interrupted or a killed pytest count as failed, whatever passed before."""
+    report = tmp_path / "report.xml"
+    if tests is not None:
+        report.write_text(REPORT.format(tests=tests, failed=failing))
+    outcome = outcome_of(code, report)
+    assert (outcome.ok, outcome.counts.failed) == (ok, failed)
