@@ -46,6 +46,7 @@ For those who change it
   ./mosaic lint | imports | types [COMPONENT...]
   ./mosaic lock [--check] [COMPONENT...]    pin what the components depend on
   ./mosaic build [FOLDER]                   make the wheels of a release
+  ./mosaic docs [FOLDER]                    build the documentation site
   ./mosaic words [LANGUAGE|FILE.po]         bring translations of the window up to date with its code
 """
 USAGE = {
@@ -56,6 +57,7 @@ USAGE = {
     "lint": "lint   check the style of all code",
     "imports": "imports   check which component imports which",
     "words": "words [LANGUAGE|FILE.po...]   bring translations of the window up to date with its code",
+    "docs": "docs [FOLDER]   build the documentation site in FOLDER, by default var/site",
     "build": "build [FOLDER]   make the wheels of a release in FOLDER, by default dist",
 }
 OPTIONS = {"sync": ("--dev", "--bundle"), "lock": ("--check",), "test": ("--changed",)}
@@ -114,7 +116,7 @@ def complete(tree: Tree, environ: dict[str, str]) -> None:
     word = words[index] if index < len(words) else ""
     if index <= 1:
         offer(["help", "gui", *USAGE], word)
-    elif words[1] in ("lint", "imports", "help", "words", "build"):
+    elif words[1] in ("lint", "imports", "help", "words", "build", "docs"):
         return
     elif words[1] == "gui":
         offer(command.GUI_OPTIONS.split(), word)
@@ -193,6 +195,15 @@ def words_verb(tree: Tree, words: list[str]) -> None:
     run_tool(tree, "words.py", *words)
 
 
+def docs(tree: Tree, words: list[str]) -> None:
+    """Run `docs`."""
+    command.sync(tree, ["docs"])
+    folder = os.path.abspath(words[0]) if words else os.path.join(tree.root, "var", "site")
+    python = tree.find("docs").python
+    program = os.path.join(tree.root, "docs", "src", "build_site.py")
+    os.execve(python, [python, program, "--to", folder], dict(os.environ))
+
+
 def lock(tree: Tree, words: list[str]) -> None:
     """Run `lock`."""
     from locking import lock_verb
@@ -215,6 +226,7 @@ VERBS: dict[str, Callable[[Tree, list[str]], None]] = {
     "words": words_verb,
     "lock": lock,
     "build": build,
+    "docs": docs,
     "sync": command.sync_verb,
 }
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from check import tracked_files
 from checks.documented_names import find_documented_names, find_glossary_faults
-from judge import tracked_files
-from rooms import ROOT
+from components import ROOT
 
 CODE = {
     "packages/kit/src/mosaic_kit/__init__.py": "",

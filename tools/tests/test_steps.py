@@ -10,7 +10,7 @@ from steps import Outcome, Summary
 
 
 def test_a_check_goes_on_after_a_failure_and_sums(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every step runs; one that failed makes the whole fail and stands in the table."""
+    """Every step runs; one that failed makes the whole fail and is in the table."""
     summary = Summary()
     summary.step("lint", lambda: Outcome(ok=False))
     summary.step("tests a", lambda: Outcome(ok=True, counts=Counts(passed=2, skipped=1)))

@@ -38,5 +38,5 @@ def test_bundles_are_the_dependency_groups_of_that_name(tree: Tree) -> None:
 def test_a_worker_is_found_by_its_id_and_alias(
     tree: Tree, name: str, component: str | None
 ) -> None:
-    """None stands for a user's own worker, whose environment is theirs."""
+    """The result is None for a user's own worker, whose environment is theirs."""
     assert tree.worker_component(name) == component

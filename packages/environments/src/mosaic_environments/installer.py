@@ -72,7 +72,7 @@ def settings(environ: dict[str, str]) -> dict[str, str]:
     kept["UV_NO_PROGRESS"] = "1"  # one line a component is the progress
     kept.setdefault("UV_HTTP_TIMEOUT", _SLOW_LINE_S)
     if environ.get("PYTHONDONTWRITEBYTECODE"):
-        # Python compiles what it imports, once, unless told not to: then every start of a worker would spend 6 s more
+        # Python compiles what it imports, once, unless set not to: then every start of a worker would spend 6 s more
         # on torch, and compiling all of it here, 25 s, is soon won back.
         kept["UV_COMPILE_BYTECODE"] = "1"
     folders = wheel_folders(environ)

@@ -140,7 +140,7 @@ def _write_stamp(component: Component, kind: str, digest: str) -> None:
 
 
 def _refuse_cuda(component: Component, folders: list[str]) -> None:
-    """A folder that offers a CPU build was named: 3 GB of CUDA beside it mean that the folder was not read."""
+    """A folder that offers a CPU build was named: 3 GB of CUDA in the environment mean that the folder was not read."""
     nvidia = f"{glob.escape(component.environment)}/lib/python3.11/site-packages/nvidia*"
     for folder in folders:
         if glob.glob(f"{glob.escape(folder)}/torch-*+cpu-*.whl") and glob.glob(nvidia):
