@@ -27,6 +27,7 @@ _mask = SecretMask({"KEY": VALUE})
     [
         *(VALUE, json.dumps(VALUE), json.dumps(VALUE, ensure_ascii=False), repr(VALUE)),
         *(quote(VALUE), quote(VALUE, safe=""), VALUE.encode().hex()),
+        *(ascii(VALUE), repr(VALUE.encode())),
         *(f"Bearer {VALUE}", f"a{VALUE}{VALUE}b"),
     ],
 )

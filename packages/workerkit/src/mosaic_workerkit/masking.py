@@ -185,12 +185,13 @@ def _is_line(line: str) -> bool:
 
 
 def _written(part: str) -> Iterator[bytes]:
-    """As programs write a text: plain, in JSON, in a URL, as Python's repr, in hexadecimal."""
+    """As programs write a text: plain, in JSON, in a URL, as Python's repr of text or bytes, in hexadecimal."""
     yield part.encode()
     yield json.dumps(part)[1:-1].encode()
     yield json.dumps(part, ensure_ascii=False)[1:-1].encode()
     yield from (quote(part).encode(), quote(part, safe="").encode(), quote_plus(part).encode())
     yield repr(part)[1:-1].encode(errors="backslashreplace")
+    yield from (ascii(part)[1:-1].encode(), repr(part.encode())[2:-1].encode())
     yield from (part.encode().hex().encode(), part.encode().hex().upper().encode())
 
 
