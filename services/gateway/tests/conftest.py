@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -64,6 +65,8 @@ settings.load_profile("mosaic")
 
 NEW_RUN = "01JGXSBMTTED00000000000000"
 """What is submitted becomes this run."""
+NO_TLS = ssl.create_default_context()
+"""For clients that speak plain HTTP: httpx reads all authorities of the system for each client without one."""
 CURSOR = StreamCursor("2026-01-01T00:00:00Z", 1)
 
 
@@ -296,13 +299,22 @@ class Gateway:
                 preexec_fn=self._limit_files,
             )
         deadline = time.monotonic() + 20
-        while True:
-            try:
-                httpx.get(f"{self.url}/healthz", timeout=1, trust_env=False)
-                return
-            except httpx.TransportError:
-                assert self._process.poll() is None, self.log.read_text()
-                assert time.monotonic() < deadline, "the gateway did not start"
+        with self.client(timeout=1) as http:
+            while True:
+                try:
+                    http.get("/healthz")
+                    return
+                except httpx.TransportError:
+                    assert self._process.poll() is None, self.log.read_text()
+                    assert time.monotonic() < deadline, "the gateway did not start"
+                    time.sleep(0.02)
+
+    def wait_for_broker(self) -> None:
+        """Wait until it is connected to its broker, which it does not announce."""
+        deadline = time.monotonic() + 20
+        with self.client(timeout=5) as http:
+            while not http.get("/readyz").json()["services"]["broker"]:
+                assert time.monotonic() < deadline, "the gateway does not reach the broker"
                 time.sleep(0.02)
 
     def _limit_files(self) -> None:
@@ -336,6 +348,14 @@ class Gateway:
         """What every request needs."""
         return {"Authorization": f"Bearer {self.token}"}
 
+    def client(self, **options: Any) -> httpx.Client:
+        """A client of its plain address."""
+        return httpx.Client(base_url=self.url, trust_env=False, verify=NO_TLS, **options)
+
+    def async_client(self, **options: Any) -> httpx.AsyncClient:
+        """The same for an event loop."""
+        return httpx.AsyncClient(base_url=self.url, trust_env=False, verify=NO_TLS, **options)
+
     def live(self, subprotocol: str = SUBPROTOCOL_JSON, **options: Any) -> connect:
         """A WebSocket to `/live`."""
         return connect(
@@ -355,7 +375,7 @@ class Gateway:
     ) -> httpx.Response:
         """Any request below the prefix."""
         sent = {**self.headers, **(headers or {})}
-        async with httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=10) as http:
+        async with self.async_client(timeout=10) as http:
             return await http.request(method, f"/api/v1{path}", headers=sent, **options)
 
 

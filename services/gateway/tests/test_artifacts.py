@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-import httpx
 import pytest
 
 from mosaic_gateway.files.byte_range import RangeRefused, parse_range
@@ -136,7 +135,7 @@ async def test_a_file_that_grows_while_it_is_sent_stays_whole(gateway: Any, peer
     folder.mkdir(parents=True)
     file = folder / "events.out"
     file.write_bytes(b"x" * 50_000_000)
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+    async with gateway.async_client() as http:
         url = f"/api/v1/runs/{RUN_ID}/artifacts/events.out"
         async with http.stream("GET", url, headers=gateway.headers) as reply:
             with file.open("ab") as appended:
@@ -189,7 +188,7 @@ async def test_a_large_download_holds_up_nobody(gateway: Any, peers: Any) -> Non
     file = run_folder(gateway) / "big.bin"
     with file.open("wb") as made:
         made.truncate(2**31)
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+    async with gateway.async_client() as http:
         url = f"/api/v1/runs/{RUN_ID}/artifacts/big.bin"
         async with http.stream("GET", url, headers=gateway.headers) as reply:
             assert int(reply.headers["content-length"]) == 2**31

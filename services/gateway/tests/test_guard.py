@@ -54,7 +54,7 @@ def http(tmp_path_factory: pytest.TempPathFactory, gateway_process: Any) -> Iter
         home, "nats://127.0.0.1:1", MOSAIC_ALLOWED_HOSTS="box.example, other.example"
     )
     process.start()
-    with httpx.Client(base_url=process.url, trust_env=False) as client:
+    with process.client() as client:
         yield client
     assert process.stop() == 0
 

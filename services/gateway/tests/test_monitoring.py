@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -16,7 +15,7 @@ OTHER = "01JGXSYNTHET1CRVN000000001"
 
 async def scrape(gateway: Any) -> dict[tuple[str, ...], float]:
     """Values by name and label values."""
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+    async with gateway.async_client() as http:
         assert (await http.get("/metrics")).status_code == 401
         reply = await http.get("/metrics", headers=gateway.headers)
     assert reply.status_code == 200
@@ -70,7 +69,7 @@ async def test_each_request_is_one_line_of_the_log_without_its_secrets(
     """A line says event, method, path, status and time; never query, token, ticket or body."""
     start = gateway.log.stat().st_size
     url = (await gateway.ask("POST", "/tickets", json={"path": "/runs?limit=7"})).json()["url"]
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+    async with gateway.async_client() as http:
         assert (await http.get(url)).status_code == 200
         await http.get("/api/v1/runs?text=hunter2", headers={"Authorization": "Bearer hunter2"})
         await http.get("/healthz")

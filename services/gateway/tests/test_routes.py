@@ -232,7 +232,7 @@ async def test_a_body_that_is_not_strict_json_is_refused(
     gateway: Any, peers: Any, body: bytes
 ) -> None:
     """Bodies with NaN, overflow, doubled keys, deep nesting or no JSON are 422, and never reach the scheduler."""
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+    async with gateway.async_client() as http:
         for path in ("/api/v1/runs", "/api/v1/runs/check"):
             sent = {**gateway.headers, "Content-Type": "application/json"}
             reply = await http.post(path, content=body, headers=sent)
@@ -243,7 +243,7 @@ async def test_a_body_that_is_not_strict_json_is_refused(
 async def test_a_spec_reaches_the_scheduler_as_it_was_sent(gateway: Any, peers: Any) -> None:
     """Submit passes the raw object on, for the scheduler validates it; the reply names the new run's address."""
     spec = {"worker": "cleanrl", "parameters": {"näme": 1.5}, "unknown": [1]}
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+    async with gateway.async_client() as http:
         reply = await http.post("/api/v1/runs", json=spec, headers=gateway.headers)
         checked = await http.post("/api/v1/runs/check", json=spec, headers=gateway.headers)
     assert reply.status_code == 201
@@ -273,7 +273,7 @@ async def test_a_whole_stack_is_ready(gateway: Any, peers: Any) -> None:
     stack = strictly(await gateway.get("/stack"))
     assert stack["findings"] == []
     assert stack["ready"]
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+    async with gateway.async_client() as http:
         assert (await http.get("/readyz")).status_code == 200
 
 

@@ -24,8 +24,9 @@ def files(gateway: Any, peers: Any) -> None:
 
 async def bare(gateway: Any, method: str, url: str, **options: Any) -> httpx.Response:
     """A request of somebody who has no token."""
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
-        return await http.request(method, url, **options)
+    async with gateway.async_client() as http:
+        reply: httpx.Response = await http.request(method, url, **options)
+        return reply
 
 
 async def ticket_for(gateway: Any, path: str, ttl_s: float = 60) -> str:

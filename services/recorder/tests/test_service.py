@@ -143,7 +143,9 @@ async def test_recorder_starts_before_the_broker(
     """The order of start does not matter."""
     broker.kill()
     recorder.start()
-    await asyncio.sleep(1)
+    async with asyncio.timeout(20):
+        while "broker." not in recorder.log:  # noqa: ASYNC110 - nobody else says that it looked for the broker
+            await asyncio.sleep(0.02)
     broker.start()
     bus = Bus(broker.url, "test")
     await bus.start()

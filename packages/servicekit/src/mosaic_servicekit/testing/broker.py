@@ -36,6 +36,11 @@ class TestBroker:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def is_running(self) -> bool:
+        """Whether it was started and not ended since."""
+        return self._process is not None
+
+    @property
     def pid(self) -> int:
         """Process id of the running server."""
         return self._running().pid
