@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic_scheduler.disk import write_fault
+from mosaic_scheduler.admission.context import write_fault
 
 NOBODY = 65534
 

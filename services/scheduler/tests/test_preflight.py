@@ -6,8 +6,9 @@ import pytest
 
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.worker import Algorithm, Environment, WorkerDescription
-from mosaic_scheduler.admission.fields import check_spec, parse_spec
-from mosaic_scheduler.admission.parameters import MAX_FINDINGS
+from mosaic_scheduler.admission.check import MAX_FINDINGS
+from mosaic_scheduler.admission.context import parse_spec
+from mosaic_scheduler.admission.fields import check_spec
 from mosaic_scheduler.placement.protocol import Inventory
 
 DESCRIPTION = WorkerDescription(
@@ -46,9 +47,10 @@ GOOD: dict[str, Any] = {"worker": "w", "algorithm": "ppo", "environment": "CartP
 
 
 def _findings(changes: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
-    spec, findings = parse_spec({**GOOD, **changes})
+    spec, checks = parse_spec({**GOOD, **changes})
     if spec is not None:
-        findings = check_spec(spec, DESCRIPTION, Inventory(cpus=2))
+        checks = check_spec(spec, DESCRIPTION, Inventory(cpus=2))
+    findings = [check.finding() for check in checks]
     return [(f.where, f.code, f.message, f.nearest) for f in findings]
 
 

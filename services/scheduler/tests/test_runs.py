@@ -9,7 +9,7 @@ from tests.records import RUN_ID, make_record
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 from mosaic_contracts.spec import RunSpec
-from mosaic_scheduler.admission.submission import display_name
+from mosaic_scheduler.admission.admission import display_name
 from mosaic_scheduler.placement.log_tail import last_lines
 from mosaic_scheduler.queue.plan import Claim, queue_places
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker

@@ -16,7 +16,7 @@ from tests.xmpp_server import TestXmppServer
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import WorkerDescription
 from mosaic_contracts.xmpp import SERVER_FILE, XmppAccount
-from mosaic_scheduler.admission.xmpp import check_services
+from mosaic_scheduler.admission.provisions import check_services
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.errors import XmppUnavailable
 from mosaic_scheduler.placement.access import (

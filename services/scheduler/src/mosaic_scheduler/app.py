@@ -10,12 +10,11 @@ from pydantic import SecretStr
 from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.stack import RUNS_DIR, SCHEDULER_DB
 from mosaic_contracts.worker import WorkerDescription
+from mosaic_scheduler.admission.admission import Admission
+from mosaic_scheduler.admission.context import ContextSource
 from mosaic_scheduler.admission.copies import RunCopies
-from mosaic_scheduler.admission.inputs import InputResolution
 from mosaic_scheduler.admission.plays import RunPlays
-from mosaic_scheduler.admission.preflight import Preflight
 from mosaic_scheduler.admission.resumes import RunResumes
-from mosaic_scheduler.admission.submission import RunSubmission
 from mosaic_scheduler.api.deletion import RunDeletion
 from mosaic_scheduler.api.edits import RunEdits
 from mosaic_scheduler.api.gpus import GpuReports
@@ -132,6 +131,7 @@ class SchedulerApp:
         self._accounts = RunAccounts(
             settings.home, AccountLedger(self._database), self._unfinished_ids
         )
+        self._dispatcher = Dispatcher(self._placement, self._ledger, self._durations, self._views)
         self._listener = RunListener(
             self._bus, self._heartbeats, self._publisher, lambda: self._reconciler.wake.set()
         )
@@ -140,7 +140,7 @@ class SchedulerApp:
             placement=self._placement,
             heartbeats=self._heartbeats,
             views=self._views,
-            dispatcher=Dispatcher(self._placement, self._ledger, self._durations, self._views),
+            dispatcher=self._dispatcher,
             on_end=self._on_end,
             resume_at=self._resume_at,
             losses_of=self._ledger.losses,
@@ -193,41 +193,39 @@ class SchedulerApp:
             self._database,
             self._store,
             self._reconciler,
+            self._dispatcher,
             self._views,
             self._broker_clock,
         )
         self._catalogue = WorkerCatalogue(self._registry, self._probe)
-        self._submission = RunSubmission(
-            settings,
+        self._admission = Admission(
+            ContextSource(
+                settings,
+                self._store,
+                self._catalogue,
+                self._vault,
+                self._placement,
+                self._supply,
+                self._dispatcher,
+                self._bus,
+            ),
             self._store,
-            self._catalogue,
-            InputResolution(settings.home, self._store),
-            self._vault,
-            self._reconciler,
-            self._supply,
             self._views,
-            self._announcer.announce,
+            self._announcer,
+            self._reconciler.wake,
         )
 
     def _verbs(self) -> dict[str, Verb]:
         store, views, announce = self._store, self._views, self._announcer.announce
         topics = (
             self._service,
-            self._submission,
-            RunCopies(store, self._submission),
-            RunPlays(store, self._catalogue, self._submission),
-            RunResumes(self._settings.home, store, self._catalogue, self._submission),
+            self._admission,
+            RunCopies(store, self._admission),
+            RunPlays(store, self._catalogue, self._admission),
+            RunResumes(self._settings.home, store, self._catalogue, self._admission),
             RunEdits(store, views, announce),
             QueueMoves(store, views, announce, self._reconciler.wake.set),
             RunDeletion(store, views, announce, self._purge.wake),
-            Preflight(
-                self._settings,
-                self._bus,
-                self._catalogue,
-                self._submission,
-                self._reconciler,
-                self._supply,
-            ),
             GpuReports(self._gpu_watch, self._ledger, self._placement),
             SecretService(self._vault),
             self._machine,

@@ -9,8 +9,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import CloneOrder, RunRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler import problem
-from mosaic_scheduler.admission.fields import parse_spec
-from mosaic_scheduler.admission.submission import RunSubmission
+from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_servicekit.bus import Verb
@@ -22,9 +21,9 @@ _OF_THAT_RUN = ("note", "hold")
 class RunCopies:
     """The verbs `clone` and `retry`."""
 
-    def __init__(self, store: RunStore, submission: RunSubmission) -> None:
+    def __init__(self, store: RunStore, admission: Admission) -> None:
         self._store = store
-        self._submission = submission
+        self._admission = admission
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -35,7 +34,7 @@ class RunCopies:
         record = await self._store.require(request.run_id)
         if not record.state.is_final:
             raise problem.run_live(record.run_id, record.state, "started again")
-        return await self._submission.queue(parsed(copied(record)))
+        return await self._admission.queue(copied(record))
 
     async def clone(self, order: CloneOrder) -> RunRecord:
         """Start a run like this one, but for what is given."""
@@ -45,12 +44,12 @@ class RunCopies:
             raise problem.request_invalid("clone", error) from error
         asked = {"clone": order.run_id, "overrides": overrides}
         key = IdempotencyKey.of(order.idempotency_key, asked)
-        known = await self._submission.known(key)
+        known = await self._admission.find_existing(key)
         if known is not None:
             return known
         record = await self._store.require(order.run_id)
         spec = overridden(copied(record), overrides)
-        return await self._submission.queue(parsed({**spec, "parent": record.run_id}), key)
+        return await self._admission.queue({**spec, "parent": record.run_id}, key)
 
 
 def copied(record: RunRecord) -> dict[str, Any]:
@@ -81,11 +80,3 @@ def overridden(spec: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any
             if name not in given or value is not None
         }
     return merged
-
-
-def parsed(data: dict[str, Any]) -> RunSpec:
-    """The spec. Raises ProblemError with what is wrong with it."""
-    spec, findings = parse_spec(data)
-    if spec is None:
-        raise problem.refused(findings)
-    return spec

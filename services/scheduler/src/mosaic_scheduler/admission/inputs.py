@@ -9,7 +9,8 @@ from pathlib import Path
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
-from mosaic_contracts.worker import Finding, WorkerDescription
+from mosaic_contracts.worker import WorkerDescription
+from mosaic_scheduler.admission.check import Check, wrong
 from mosaic_scheduler.errors import InputUnusable
 from mosaic_scheduler.placement.inputs import RunInput, given, inputs_of, references
 from mosaic_scheduler.placement.run_files import listed_checkpoints, open_inside
@@ -29,25 +30,18 @@ class InputResolution:
 
     async def resolve(
         self, spec: RunSpec, description: WorkerDescription
-    ) -> tuple[RunSpec, list[Finding]]:
+    ) -> tuple[RunSpec, list[Check]]:
         """The spec with whole references (`RUN` alone: its newest checkpoint), and what is wrong with the others.
 
         A run that names no parent has the run of its first checkpoint as its parent.
         """
-        parameters, parent, findings = dict(spec.parameters), spec.parent, list[Finding]()
+        parameters, parent, findings = dict(spec.parameters), spec.parent, list[Check]()
         for name, value in references(spec, description).items():
             try:
                 found = await self._find(name, value)
             except InputUnusable as error:
-                findings.append(
-                    Finding(
-                        level="blocking",
-                        where=f"parameters.{name}",
-                        message=str(error),
-                        code=ProblemCode.PARAMETER_INVALID,
-                        nearest=error.nearest,
-                    )
-                )
+                code = ProblemCode.PARAMETER_INVALID
+                findings.append(wrong(f"parameters.{name}", str(error), code, error.nearest))
                 continue
             parameters[name] = found.reference
             parent = parent or found.run_id

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.worker import Algorithm, Finding
+from mosaic_contracts.worker import Algorithm
+from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, wrong
 
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "boolean": lambda v: isinstance(v, bool),
@@ -24,17 +25,15 @@ _LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
     "exclusiveMinimum": ("greater than", lambda v, limit: v > limit),
     "exclusiveMaximum": ("less than", lambda v, limit: v < limit),
 }
-MAX_FINDINGS = 50
-"""More help nobody, and each costs a search for near names while every other request waits."""
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
 
 def check_parameters(
     algorithm: Algorithm, parameters: dict[str, Any], steps_given: bool
-) -> list[Finding]:
+) -> list[Check]:
     """Findings on `parameters`; empty when nothing is wrong."""
     known: dict[str, Any] = algorithm.parameters.get("properties", {})
-    findings: list[Finding] = []
+    findings: list[Check] = []
     for name, value in parameters.items():
         if len(findings) >= MAX_FINDINGS:
             break
@@ -43,21 +42,17 @@ def check_parameters(
             findings.append(_unknown(algorithm, name, list(known)))
             continue
         owner = _owner(algorithm, name, steps_given)
-        wrong = owner or _mismatch(known[name], value)
-        if wrong is not None:
-            findings.append(_blocking(where, wrong, ProblemCode.PARAMETER_INVALID))
+        fault = owner or _mismatch(known[name], value)
+        if fault is not None:
+            findings.append(wrong(where, fault, ProblemCode.PARAMETER_INVALID))
     return findings
 
 
-def _unknown(algorithm: Algorithm, name: str, known: list[str]) -> Finding:
+def _unknown(algorithm: Algorithm, name: str, known: list[str]) -> Check:
     nearest = difflib.get_close_matches(name.replace("-", "_"), known, n=3, cutoff=0.5)
     hint = f"did you mean {nearest[0]!r}?" if nearest else "`./mosaic describe` lists them."
-    finding = _blocking(
-        f"parameters.{name}",
-        f"{algorithm.id} has no parameter {name!r}; {hint}",
-        ProblemCode.PARAMETER_UNKNOWN,
-    )
-    return finding.model_copy(update={"nearest": nearest})
+    message = f"{algorithm.id} has no parameter {name!r}; {hint}"
+    return wrong(f"parameters.{name}", message, ProblemCode.PARAMETER_UNKNOWN, nearest)
 
 
 def _owner(algorithm: Algorithm, name: str, steps_given: bool) -> str | None:
@@ -78,8 +73,8 @@ def _mismatch(schema: dict[str, Any], value: Any) -> str | None:
         return "must fit 64 bits"
     choices = schema.get("anyOf") or schema.get("oneOf")
     if choices:
-        wrong = [_mismatch(choice, value) for choice in choices]
-        return None if None in wrong else " or ".join(w for w in wrong if w is not None)
+        faults = [_mismatch(choice, value) for choice in choices]
+        return None if None in faults else " or ".join(f for f in faults if f is not None)
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else types
     if types and not any(_TYPES.get(name, lambda _: True)(value) for name in types):
@@ -95,7 +90,3 @@ def _mismatch(schema: dict[str, Any], value: Any) -> str | None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _blocking(where: str, message: str, code: ProblemCode) -> Finding:
-    return Finding(level="blocking", where=where, message=message, code=code)

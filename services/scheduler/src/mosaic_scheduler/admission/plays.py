@@ -11,8 +11,8 @@ from mosaic_contracts.services import PlayOrder
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.worker import WORLD_MARK, Algorithm, Finding, WorkerDescription
 from mosaic_scheduler import problem
-from mosaic_scheduler.admission.copies import overridden, parsed
-from mosaic_scheduler.admission.submission import RunSubmission
+from mosaic_scheduler.admission.admission import Admission
+from mosaic_scheduler.admission.copies import overridden
 from mosaic_scheduler.placement.inputs import checkpoint_parameters
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
@@ -26,12 +26,10 @@ _SAME = ("worker", "algorithm", "environment", "seed", "cpus", "gpus", "gpu_memo
 class RunPlays:
     """The verb `play`."""
 
-    def __init__(
-        self, store: RunStore, catalogue: WorkerCatalogue, submission: RunSubmission
-    ) -> None:
+    def __init__(self, store: RunStore, catalogue: WorkerCatalogue, admission: Admission) -> None:
         self._store = store
         self._catalogue = catalogue
-        self._submission = submission
+        self._admission = admission
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -46,13 +44,13 @@ class RunPlays:
         key = IdempotencyKey.of(
             order.idempotency_key, {"play": order.run_id, "asked": asked.model_dump()}
         )
-        known = await self._submission.known(key)
+        known = await self._admission.find_existing(key)
         if known is not None:
             return known
         record = await self._store.require(order.run_id)
         description = await self._catalogue.describe(self._catalogue.find(record.spec.worker))
         spec = _spec(record, _playing(record, description), asked)
-        return await self._submission.queue(parsed(spec), key)
+        return await self._admission.queue(spec, key)
 
 
 def _playing(record: RunRecord, description: WorkerDescription) -> Algorithm:

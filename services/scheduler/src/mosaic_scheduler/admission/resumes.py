@@ -10,8 +10,8 @@ from mosaic_contracts.services import RunRequest
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import Finding, WorkerDescription
 from mosaic_scheduler import problem
-from mosaic_scheduler.admission.copies import copied, parsed
-from mosaic_scheduler.admission.submission import RunSubmission
+from mosaic_scheduler.admission.admission import Admission
+from mosaic_scheduler.admission.copies import copied
 from mosaic_scheduler.runs.resumption import left_of, resume_point, start_parameter, with_steps
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
@@ -22,12 +22,12 @@ class RunResumes:
     """The verb `resume`."""
 
     def __init__(
-        self, home: Path, store: RunStore, catalogue: WorkerCatalogue, submission: RunSubmission
+        self, home: Path, store: RunStore, catalogue: WorkerCatalogue, admission: Admission
     ) -> None:
         self._runs = home / RUNS_DIR
         self._store = store
         self._catalogue = catalogue
-        self._submission = submission
+        self._admission = admission
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -41,7 +41,7 @@ class RunResumes:
         worker = self._catalogue.find(record.spec.worker)
         description = await self._catalogue.describe(worker)
         spec = await asyncio.to_thread(self._spec, record, description)
-        return await self._submission.queue(parsed(spec))
+        return await self._admission.queue(spec)
 
     def _spec(self, record: RunRecord, description: WorkerDescription) -> dict[str, Any]:
         parameter = start_parameter(record.spec, description)

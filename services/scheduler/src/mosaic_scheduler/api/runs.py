@@ -11,6 +11,7 @@ from mosaic_contracts.services import (
 )
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.database import Database
+from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs import outbox
 from mosaic_scheduler.runs.selection import first_that_fit, selection
@@ -34,6 +35,7 @@ class SchedulerService:
         database: Database,
         store: RunStore,
         reconciler: Reconciler,
+        dispatcher: Dispatcher,
         views: RunViews,
         broker_clock: BrokerClock,
     ) -> None:
@@ -41,6 +43,7 @@ class SchedulerService:
         self._database = database
         self._store = store
         self._reconciler = reconciler
+        self._dispatcher = dispatcher
         self._views = views
         self._broker_clock = broker_clock
 
@@ -79,7 +82,7 @@ class SchedulerService:
 
     async def status(self) -> SchedulerStatus:
         """How the scheduler is."""
-        load = self._reconciler.load
+        load = self._dispatcher.load
         return SchedulerStatus(
             version=VERSION,
             cpu_limit=self._settings.cores,

@@ -1,5 +1,6 @@
 """The files of one run, as the process placement writes and reads them."""
 
+import errno
 import fcntl
 import json
 import os
@@ -16,7 +17,6 @@ from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, Shi
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_contracts.wire import SOURCE_WORKER
-from mosaic_scheduler.disk import fault_words
 from mosaic_scheduler.errors import PlacementFailed
 from mosaic_scheduler.placement import access, inputs
 from mosaic_scheduler.placement.inputs import given
@@ -28,6 +28,7 @@ RUNNER_MODULE = "mosaic_workerkit.runner"
 SHIPPER_MODULE = "mosaic_workerkit.shipper"
 DRAIN_S = 30.0
 """For the shipper after the worker's end; what is left by then is shipped later."""
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _NO_FILE = (FileNotFoundError, NotADirectoryError)
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 _SEGMENT_SUFFIX = ".seg"
@@ -260,3 +261,27 @@ def _write(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_text(text)
     temporary.replace(path)
+
+
+def fault_words(path: Path, error: OSError) -> str:
+    """A refused write below `path`, in words."""
+    named = path if error.filename is None or ".probe-" in str(error.filename) else error.filename
+    said = f"{named} cannot be written: {error.strerror or error}."
+    if error.errno in _NO_SPACE:
+        return f"{said} Free some space."
+    if error.errno == errno.EROFS:
+        return f"{said} Mount its file system for writing."
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"{said} {_owner_words(path)}"
+    return said
+
+
+def _owner_words(path: Path) -> str:
+    folder = path
+    while not folder.exists():
+        folder = folder.parent
+    owner, mode = folder.stat().st_uid, folder.stat().st_mode & 0o7777
+    return (
+        f"{folder} belongs to uid {owner} with mode {mode:o}, and the scheduler has uid {os.geteuid()}: let that uid "
+        "write there (`chown`, `chmod u+rwx`)."
+    )

@@ -54,7 +54,6 @@ class Plan:
 
     places: list[Place]
     starts: list[Start]
-    load: Load
 
 
 class Dispatcher:
@@ -73,6 +72,8 @@ class Dispatcher:
         self._views = views
         self._lacking_since: dict[str, float] = {}
         """Runs that have had to wait for GPUs, since when (monotonic); until they start or are held."""
+        self.load = Load()
+        """As of the last plan."""
         self._foretold: tuple[float, list[tuple[str, bool]]] = (0.0, [])
 
     async def plan(self, unfinished: Sequence[StoredRun], waiting: Sequence[StoredRun]) -> Plan:
@@ -97,8 +98,8 @@ class Dispatcher:
         ]
         # Includes the runs that start now: a user who sees a run started must not see its cores as free.
         taken = cores + sum(start.run.record.spec.cpus for start in starts)
-        load = Load(taken, len(waiting) - len(starts), len(live) + len(starts))
-        return Plan(places, starts, load)
+        self.load = Load(taken, len(waiting) - len(starts), len(live) + len(starts))
+        return Plan(places, starts)
 
     def took(self, ref: PlacedRef, grant: GpuGrant) -> None:
         """An attempt that starts has taken its devices."""

@@ -27,7 +27,7 @@ from mosaic_scheduler.placement.protocol import (
 from mosaic_scheduler.queue.plan import Place
 from mosaic_scheduler.reconcile import decision
 from mosaic_scheduler.reconcile.decision import Action, Facts
-from mosaic_scheduler.reconcile.dispatch import Dispatcher, Load, Start, places_without_engine
+from mosaic_scheduler.reconcile.dispatch import Dispatcher, Start, places_without_engine
 from mosaic_scheduler.runs import ending
 from mosaic_scheduler.runs.end_time import LATE_S, EndTime, end_now, end_of_report, end_of_trace
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
@@ -92,7 +92,6 @@ class Reconciler:
     withdraw: Callable[[PlacedRef], Awaitable[None]]
     """Take away what an attempt had for its lifetime only: before its end is written, so that a kill skips nothing."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    load: Load = field(default_factory=Load)
     on_pending: Callable[[], None] = lambda: None
     on_shipped: Callable[[str], None] = lambda _: None
     """A run has ended with nothing left to be sent."""
@@ -386,7 +385,6 @@ class Reconciler:
             # They wait with the reason: an engine that is restarted must not cost a night's queue.
             await self._show_places(waiting, places_without_engine(waiting, str(error)))
             return
-        self.load = plan.load
         await self._show_places(waiting, plan.places)
         for start in plan.starts:
             await self._start(start)

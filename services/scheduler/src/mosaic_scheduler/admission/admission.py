@@ -1,0 +1,253 @@
+"""Admits runs to the queue. Submit, check and preflight are three views of one list of checks."""
+
+import asyncio
+import re
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from mosaic_contracts.preflight import PlacementPlan, PreflightReport
+from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.runs import Progress, RunRecord, StoredSpec
+from mosaic_contracts.services import SubmitRequest
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.states import RunState
+from mosaic_contracts.worker import CheckReport
+from mosaic_scheduler import problem
+from mosaic_scheduler.admission.check import Check, from_problem, in_order, passed
+from mosaic_scheduler.admission.context import Context, ContextSource, parse_spec
+from mosaic_scheduler.admission.fields import check_fields
+from mosaic_scheduler.admission.plan import (
+    check_consent,
+    check_image,
+    check_plan,
+    check_services,
+    digest_of,
+)
+from mosaic_scheduler.admission.provisions import (
+    check_inputs,
+    check_packages,
+    check_parent,
+    check_restart,
+    check_secrets,
+    check_tracking,
+    check_xmpp,
+)
+from mosaic_scheduler.admission.resources import (
+    check_cores,
+    check_device,
+    check_disk,
+    check_internet,
+    check_memory,
+    notes_on_limits,
+)
+from mosaic_scheduler.events.announcement import RunAnnouncer
+from mosaic_scheduler.runs.idempotency import IdempotencyKey
+from mosaic_scheduler.runs.resumption import total_steps
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.runs.view import RunViews
+from mosaic_servicekit.bus import Verb
+from mosaic_servicekit.ulid import RunIdSource
+
+CHECKS: tuple[Callable[[Context], list[Check]], ...] = (
+    check_fields,
+    check_device,
+    check_memory,
+    check_internet,
+    check_secrets,
+    check_tracking,
+    check_xmpp,
+    check_inputs,
+    check_cores,
+    check_packages,
+    check_restart,
+)
+"""Wrong fields are listed in this order."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class Admission:
+    """The verbs `submit` and `preflight`, and the entrance of every other run that is made."""
+
+    def __init__(
+        self,
+        source: ContextSource,
+        store: RunStore,
+        views: RunViews,
+        announcer: RunAnnouncer,
+        wake: asyncio.Event,
+    ) -> None:
+        """`wake`: of the reconciler, which starts what is queued."""
+        self._source = source
+        self._store = store
+        self._views = views
+        self._announcer = announcer
+        self._wake = wake
+        self._ids = RunIdSource()
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {
+            "submit": (SubmitRequest, self.submit),
+            "preflight": (SubmitRequest, self.preflight),
+        }
+
+    async def submit(self, request: SubmitRequest) -> RunRecord | CheckReport:
+        """Queue a run, or with `dry_run` say what would happen."""
+        if request.dry_run:
+            return await self.check(request)
+        key = IdempotencyKey.of(request.idempotency_key, {"submit": request.spec})
+        return await self.find_existing(key) or await self.queue(request.spec, key)
+
+    async def find_existing(self, key: IdempotencyKey | None) -> RunRecord | None:
+        """The run that was made with `key` already. Asked first: a repeated request needs no second check."""
+        run_id = await self._store.made_with(key) if key is not None else None
+        return None if run_id is None else self._views.view(await self._store.require(run_id))
+
+    async def queue(self, data: dict[str, Any], key: IdempotencyKey | None = None) -> RunRecord:
+        """Check a spec and queue its run. Raises ProblemError with everything that speaks against it."""
+        spec, refusals = parse_spec(data)
+        if spec is None:
+            raise _refused(refusals)
+        context = await self._source.gather(spec)
+        if refusals := _refusals(context):
+            raise _refused(refusals)
+        for check in _start_checks(context):
+            if check.problem is not None:
+                raise check.problem
+        await self._require_consent(context)
+        return await self._insert(context, key)
+
+    async def check(self, request: SubmitRequest) -> CheckReport:
+        """What is wrong by the spec, and by the worker where the spec does not make it pointless to ask."""
+        spec, refusals = parse_spec(request.spec)
+        if spec is None:
+            return _report(refusals)
+        context = await self._source.gather(spec)
+        problems = [check for check in _start_checks(context) if check.problem is not None]
+        if found := [*_refusals(context), *problems[:1]]:
+            return _report(found)
+        return await self._source.ask_worker(context)
+
+    async def preflight(self, request: SubmitRequest) -> PreflightReport:
+        """Every check of a run, in the order in which a person would look at them. Nothing is started."""
+        spec, checks = parse_spec(request.spec)
+        report: CheckReport | None = None
+        launch: PlacementPlan | None = None
+        if spec is not None:
+            checks, report, launch = await self._look(spec)
+        disk = check_disk(await self._source.disk(), spec.outbox_bytes if spec is not None else 0)
+        checks += [disk, *check_services(await self._source.recorder())]
+        if spec is not None and report is not None:
+            checks.append(check_consent(spec, report))
+        return PreflightReport(
+            ok=all(check.level != "blocking" for check in checks),
+            lines=[check.line() for check in checks],
+            plan=report.plan if report else {},
+            launch=launch,
+            needs=report.needs if report else [],
+            digest=digest_of(report) if report else "",
+        )
+
+    async def _look(
+        self, spec: RunSpec
+    ) -> tuple[list[Check], CheckReport | None, PlacementPlan | None]:
+        """The checks of a spec and of the worker's plan; the plan, and how it would be started, when there is one."""
+        try:
+            context = await self._source.gather(spec)
+        except ProblemError as error:
+            return [self._worker_fault(error)], None, None
+        checks = [
+            passed("worker", f"{context.worker.manifest.title} answers."),
+            *in_order(check for function in CHECKS for check in function(context)),
+        ]
+        if any(check.level == "blocking" for check in checks):
+            return checks, None, None
+        try:
+            report = await self._source.ask_worker(context)
+        except ProblemError as error:
+            return [*checks, from_problem("plan", error, "See `./mosaic workers`.")], None, None
+        said = check_plan(report)
+        if any(check.id == "packages" for check in said):
+            checks = [check for check in checks if check.id != "packages"]
+        if not report.ok:
+            return [*checks, *said], None, None
+        launch = await self._source.launch_plan(context)
+        images = [] if launch is None else [check_image(launch)]
+        return [*checks, *said, *images], report, launch
+
+    def _worker_fault(self, error: ProblemError) -> Check:
+        """A worker that is known and cannot be asked lacks its image where it lives in one."""
+        is_known = error.problem.code == ProblemCode.WORKER_NOT_READY
+        if is_known and self._source.uses_images:
+            return from_problem("image", error, "Do that, and ask again.")
+        return from_problem("worker", error, "See `./mosaic workers`.")
+
+    async def _require_consent(self, context: Context) -> None:
+        """Only a worker that can need consent is asked: its `check` costs a start of its interpreter."""
+        spec = context.spec
+        if spec.consent is None and not spec.internet and not context.may_need_consent:
+            return
+        report = await self._source.ask_worker(context)
+        if not report.ok:
+            raise problem.refused(report.findings)
+        consent = check_consent(spec, report)
+        if consent.problem is not None:
+            raise consent.problem
+
+    async def _insert(self, context: Context, key: IdempotencyKey | None) -> RunRecord:
+        record = _new_record(self._ids.next(), context)
+        known = await self._store.insert(record, secrets.token_hex(16), key)
+        if known is not None:
+            return self._views.view(await self._store.require(known))
+        await self._announcer.announce(record)
+        self._wake.set()
+        return self._views.view(record)
+
+
+def _refusals(context: Context) -> list[Check]:
+    return [check for function in CHECKS for check in function(context) if check.refuses]
+
+
+def _start_checks(context: Context) -> list[Check]:
+    """What a start needs in addition to a valid spec."""
+    return [*check_parent(context), check_disk(context.disk, context.spec.outbox_bytes)]
+
+
+def _refused(refusals: list[Check]) -> ProblemError:
+    return problem.refused([check.finding() for check in refusals])
+
+
+def _report(checks: list[Check]) -> CheckReport:
+    return CheckReport(ok=False, findings=[check.finding() for check in checks])
+
+
+def _new_record(run_id: str, context: Context) -> RunRecord:
+    spec, now = context.spec, datetime.now(UTC)
+    total = total_steps(spec, context.description)
+    return RunRecord(
+        run_id=run_id,
+        name=display_name(spec, now),
+        spec=StoredSpec.model_validate(spec.model_dump()),
+        state=RunState.QUEUED,
+        revision=1,
+        created_at=now,
+        run_dir=f"{RUNS_DIR}/{run_id}",
+        worker_version=context.description.version,
+        progress=Progress(total=total) if total is not None else None,
+        tags=list(dict.fromkeys(spec.tags)),
+        note=spec.note,
+        notes=notes_on_limits(spec, context.bounds),
+        priority=spec.priority,
+        held=spec.hold,
+    )
+
+
+def display_name(spec: RunSpec, now: datetime) -> str:
+    """`<env>__<algo>__<seed>__<YYYYmmdd-HHMMSS>` in local time, or the name that the spec gives."""
+    if spec.name is not None:
+        return spec.name
+    environment, algorithm = (_UNSAFE.sub("-", part) for part in (spec.environment, spec.algorithm))
+    return f"{environment}__{algorithm}__{spec.seed}__{now.astimezone():%Y%m%d-%H%M%S}"

@@ -1,0 +1,246 @@
+"""All that the checks of a spec look at, gathered once: from here on they ask nobody."""
+
+import asyncio
+import difflib
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from mosaic_contracts.fault import fault_place, fault_text
+from mosaic_contracts.preflight import PlacementPlan
+from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.services import RecorderStatus
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.stack import RUNS_DIR
+from mosaic_contracts.worker import CheckReport, WorkerDescription
+from mosaic_contracts.xmpp import XmppServer
+from mosaic_scheduler.admission import plan
+from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, wrong
+from mosaic_scheduler.admission.inputs import InputResolution
+from mosaic_scheduler.errors import PlacementUnavailable, XmppUnavailable
+from mosaic_scheduler.gpus.offer import Devices
+from mosaic_scheduler.gpus.stock import GpuStock, GpuSupply
+from mosaic_scheduler.placement.preview import order_to_look_at
+from mosaic_scheduler.placement.protocol import Bounds, Inventory, Placement
+from mosaic_scheduler.placement.run_folder import fault_words
+from mosaic_scheduler.reconcile.dispatch import Dispatcher
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.secrets import SecretVault
+from mosaic_scheduler.settings import SchedulerSettings
+from mosaic_scheduler.workers.catalogue import WorkerCatalogue
+from mosaic_scheduler.workers.registry import RegisteredWorker
+from mosaic_scheduler.xmpp.accounts import agents_of
+from mosaic_scheduler.xmpp.examination import examine
+from mosaic_scheduler.xmpp.server import read_server
+from mosaic_servicekit.bus import Bus
+
+RECORDER_TIMEOUT_S = 2.0
+
+
+@dataclass(frozen=True)
+class DiskSpace:
+    """The disk below MOSAIC_HOME."""
+
+    home: Path
+    free_bytes: int
+    reserve_bytes: int
+    fault: str | None
+    """Why no run can have a folder; None: it can, or there is too little space anyway."""
+
+
+@dataclass(frozen=True)
+class XmppLook:
+    """The stack's XMPP server, for a run whose agents need it."""
+
+    agents: int
+    server: XmppServer | None = None
+    fault: XmppUnavailable | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    """A spec, its worker, and the state of this stack."""
+
+    spec: RunSpec
+    """With every name in it made whole."""
+    worker: RegisteredWorker
+    description: WorkerDescription
+    wrong_inputs: list[Check]
+    """Checkpoints that the spec names and that cannot be had."""
+    answer: CheckReport | None
+    """The worker's own check, where the spec names an environment that its description does not list."""
+    may_need_consent: bool
+    inventory: Inventory
+    bounds: Bounds
+    machine_mb: int
+    """Memory of this machine."""
+    cpus_in_use: int
+    stock: GpuStock
+    devices: Devices
+    secrets: list[str]
+    """Names of the secrets that the stack keeps."""
+    xmpp: XmppLook
+    has_parent: bool
+    """The run that the spec names as its parent is there, or the spec names none."""
+    disk: DiskSpace
+
+
+def parse_spec(data: dict[str, Any]) -> tuple[RunSpec | None, list[Check]]:
+    """Read a spec as a person sent it: the spec, or what is wrong with it."""
+    try:
+        return RunSpec.model_validate(data), []
+    except ValidationError as error:
+        return None, [_wrong_field(entry) for entry in error.errors()[:MAX_FINDINGS]]
+
+
+def lists_environment(spec: RunSpec, description: WorkerDescription) -> bool:
+    """Whether the worker describes this environment. One that describes none takes what its libraries can make."""
+    known = [environment.id for environment in description.environments]
+    return not known or spec.environment in known
+
+
+class ContextSource:
+    """Asks the services of the stack for what the checks look at."""
+
+    def __init__(
+        self,
+        settings: SchedulerSettings,
+        store: RunStore,
+        catalogue: WorkerCatalogue,
+        vault: SecretVault,
+        placement: Placement,
+        gpus: GpuSupply,
+        dispatcher: Dispatcher,
+        bus: Bus,
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._catalogue = catalogue
+        self._inputs = InputResolution(settings.home, store)
+        self._vault = vault
+        self._placement = placement
+        self._gpus = gpus
+        self._dispatcher = dispatcher
+        self._bus = bus
+
+    @property
+    def uses_images(self) -> bool:
+        """Whether workers live in container images here."""
+        return self._placement.name == "docker"
+
+    async def gather(self, spec: RunSpec) -> Context:
+        """Find the worker, complete the spec, and gather the rest. Raises ProblemError: the worker cannot be used."""
+        worker = self._catalogue.find(spec.worker)
+        description = await self._catalogue.describe(worker)
+        spec = spec.model_copy(update={"worker": worker.manifest.id})
+        spec, wrong_inputs = await self._inputs.resolve(spec, description)
+        is_listed = lists_environment(spec, description)
+        return Context(
+            spec=spec,
+            worker=worker,
+            description=description,
+            wrong_inputs=wrong_inputs,
+            answer=None if is_listed else await self._ask(worker, spec, description),
+            may_need_consent=await self._catalogue.may_need_consent(worker),
+            inventory=await self._placement.inventory(),
+            bounds=self._placement.bounds,
+            machine_mb=_machine_memory_mb(),
+            cpus_in_use=self._dispatcher.load.cpu_in_use,
+            stock=await self._gpus.stock(patient=spec.gpus > 0),
+            devices=await self._gpus.devices(),
+            secrets=await asyncio.to_thread(self._vault.names),
+            xmpp=await self._look_at_xmpp(spec, description),
+            has_parent=spec.parent is None or await self._store.get(spec.parent) is not None,
+            disk=await self.disk(),
+        )
+
+    async def ask_worker(self, context: Context) -> CheckReport:
+        """The worker's plan, and all that needs consent, by the spec or by the worker."""
+        return await self._ask(context.worker, context.spec, context.description)
+
+    async def launch_plan(self, context: Context) -> PlacementPlan | None:
+        """What would be started; None: the engine went away since its worker answered."""
+        worker = context.worker
+        order = order_to_look_at(
+            context.spec,
+            worker.python,
+            worker.command,
+            worker.manifest.image,
+            talks=context.xmpp.agents > 0,
+            proxies=self._settings.proxies,
+        )
+        try:
+            return await self._placement.plan(order)
+        except PlacementUnavailable:
+            return None
+
+    async def disk(self) -> DiskSpace:
+        """The disk as it is now."""
+        home, reserve = self._settings.home, self._settings.disk_reserve_bytes
+        return await asyncio.to_thread(_look_at_disk, home, reserve)
+
+    async def recorder(self) -> RecorderStatus | None:
+        """State of the recorder; None: it does not answer."""
+        try:
+            return await self._bus.request(
+                "recorder", "status", None, RecorderStatus, RECORDER_TIMEOUT_S
+            )
+        except ProblemError:
+            return None
+
+    async def _ask(
+        self, worker: RegisteredWorker, spec: RunSpec, description: WorkerDescription
+    ) -> CheckReport:
+        asked = self._inputs.for_check(spec, description, sees_files=self._placement.bounds.files)
+        report = await self._catalogue.check(worker, plan.without_consent(asked))
+        return plan.with_needs(spec, report)
+
+    async def _look_at_xmpp(self, spec: RunSpec, description: WorkerDescription) -> XmppLook:
+        agents = agents_of(spec, description)
+        if not agents:
+            return XmppLook(0)
+        try:
+            server = await asyncio.to_thread(read_server, self._settings.home)
+            await examine(server)
+        except XmppUnavailable as error:
+            return XmppLook(agents, fault=error)
+        return XmppLook(agents, server.facts)
+
+
+def write_fault(folder: Path) -> str | None:
+    """Why nothing can be made in `folder`, and what to do; None: it can be written. The folder is made if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        Path(tempfile.mkdtemp(prefix=".probe-", dir=folder)).rmdir()
+    except OSError as error:
+        return fault_words(folder, error)
+    return None
+
+
+def _look_at_disk(home: Path, reserve_bytes: int) -> DiskSpace:
+    folder = home
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    fault = None if free < reserve_bytes else write_fault(home / RUNS_DIR)
+    return DiskSpace(home, free, reserve_bytes, fault)
+
+
+def _machine_memory_mb() -> int:
+    """MiB of memory that this machine has, swap apart."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+
+def _wrong_field(entry: Any) -> Check:
+    where, message = fault_place(entry), fault_text(entry)
+    nearest: list[str] = []
+    if entry["type"] == "extra_forbidden":
+        nearest = difflib.get_close_matches(where, list(RunSpec.model_fields), n=3, cutoff=0.5)
+        if nearest:
+            message += f"; did you mean {nearest[0]!r}?"
+    return wrong(where or "spec", message, ProblemCode.SPEC_INVALID, nearest)

@@ -1,0 +1,135 @@
+"""Whether this stack can give a run what it asks for: cores, memory, internet, GPUs, space on the disk."""
+
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.worker import DeviceNeed, WorkerDescription, WorkerManifest
+from mosaic_scheduler import problem
+from mosaic_scheduler.admission.check import AS_IT_IS, Check, from_problem, passed, warned, wrong
+from mosaic_scheduler.admission.context import Context, DiskSpace
+from mosaic_scheduler.gpus.offer import Devices
+from mosaic_scheduler.gpus.stock import GpuStock
+from mosaic_scheduler.placement.protocol import Bounds, Internet
+from mosaic_scheduler.queue.plan import Claim, queue_places
+
+_MEMORY_OPEN = "nothing holds a process of the embedded stack to `memory_mb`"
+_INTERNET_OPEN = (
+    "processes of this machine reach whatever the machine does, whether the spec says so or not"
+)
+_ON_CPU = (
+    "It runs on the CPU, on {cores} (`cpus`): ask for fewer steps (`steps`), or go where a GPU is."
+)
+
+
+def check_cores(context: Context) -> list[Check]:
+    """Whether the run would start at once; more cores than there are is a wrong field."""
+    cpus, limit = context.spec.cpus, context.inventory.cpus
+    free = limit - context.cpus_in_use
+    if cpus <= free:
+        return [passed("cpus", f"Needs {cpus}; {free} of {limit} are free.")]
+    message = f"It would wait: it needs {cpus} cores, {max(free, 0)} of {limit} are free."
+    return [warned("cpus", message, "Wait, or stop a run that holds them (`./mosaic ps`).")]
+
+
+def check_memory(context: Context) -> list[Check]:
+    """Whether the machine has so much memory, and whether the run is held to its limit."""
+    asked_mb, machine_mb = context.spec.memory_mb, context.machine_mb
+    if asked_mb is None:
+        return [passed("memory", f"No limit; this machine has {machine_mb:,} MiB.")]
+    if asked_mb > machine_mb:
+        message = f"asks for {asked_mb:,} MiB, this machine has {machine_mb:,}"
+        return [wrong("memory_mb", message, ProblemCode.RESOURCES_IMPOSSIBLE)]
+    if not context.bounds.memory:
+        return [warned("memory", f"Not enforced: {_MEMORY_OPEN}.", AS_IT_IS)]
+    message = f"At most {asked_mb:,} of {machine_mb:,} MiB; beyond that the run is ended."
+    return [passed("memory", message)]
+
+
+def notes_on_limits(spec: RunSpec, bounds: Bounds) -> list[str]:
+    """Limits of the spec that are not enforced here, as notes of the run."""
+    is_open = spec.memory_mb is not None and not bounds.memory
+    return [f"its memory limit is not enforced: {_MEMORY_OPEN}"] if is_open else []
+
+
+def check_internet(context: Context) -> list[Check]:
+    """Whether the run can have internet; whether its user agrees is another check."""
+    internet, is_asked = context.bounds.internet, context.spec.internet
+    if is_asked and internet is Internet.NONE:
+        message = "no network of this stack leads out; name one in MOSAIC_ENGINE_OUTSIDE_NETWORK"
+        return [wrong("internet", message, ProblemCode.RESOURCES_IMPOSSIBLE)]
+    if internet is Internet.OPEN:
+        return [passed("internet", f"Cannot be held back: {_INTERNET_OPEN}.")]
+    return [
+        passed("internet", "Asked for." if is_asked else "None; the run reaches the broker only.")
+    ]
+
+
+def check_device(context: Context) -> list[Check]:
+    """Whether there are GPUs as asked for, and whether they are free now."""
+    spec = context.spec
+    need = _device_need(spec, context.worker.manifest, context.description)
+    refusals = _device_refusals(spec, need, context.stock)
+    return refusals or [device_line(spec, need, context.stock, context.devices)]
+
+
+def _device_need(
+    spec: RunSpec, manifest: WorkerManifest, description: WorkerDescription
+) -> DeviceNeed:
+    """What the algorithm says, else its worker."""
+    own = next((a.device for a in description.algorithms if a.id == spec.algorithm), None)
+    return own or manifest.device
+
+
+def _device_refusals(spec: RunSpec, need: DeviceNeed, stock: GpuStock) -> list[Check]:
+    """What can never be given here."""
+    found: list[Check] = []
+    if spec.gpu_memory_mb is not None and spec.gpus == 0:
+        message = "is memory of GPUs, and the run asks for none; add `gpus` 1"
+        found.append(wrong("gpu_memory_mb", message, ProblemCode.SPEC_INVALID))
+    if (refusal := stock.refusal(spec.gpus, spec.gpu_memory_mb)) is not None:
+        if need is not DeviceNeed.REQUIRED:
+            refusal = f"{refusal.rstrip('.')}; without `gpus` it runs on the CPU"
+        found.append(wrong("gpus", refusal, ProblemCode.RESOURCES_IMPOSSIBLE))
+    if need is DeviceNeed.REQUIRED and spec.gpus == 0:
+        has = "ask for one with `gpus` 1"
+        if stock.is_known and stock.count == 0:
+            has = f"this machine has none. {stock.note}"
+        message = f"{spec.worker} {spec.algorithm} cannot work without a GPU; {has}"
+        found.append(wrong("gpus", message, ProblemCode.RESOURCES_IMPOSSIBLE))
+    return found
+
+
+def device_line(spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devices) -> Check:
+    """Check of the device of a run whose fields are right."""
+    if spec.gpus:
+        claim = Claim("", cpus=0, gpus=spec.gpus, gpu_memory_mb=spec.gpu_memory_mb)
+        (place,) = queue_places([claim], 0, 0, devices)
+        if place.starts:
+            lost = "".join(f" {offer.occupants()}." for offer in devices.offers if offer.lost)
+            return passed("device", f"{spec.gpus} of {stock.count} GPUs, free now.{lost}")
+        message = f"It would wait: {place.reason}."
+        return warned("device", message, "Wait, or see who holds them (`./mosaic gpus`).")
+    if need is DeviceNeed.NONE:
+        return passed("device", "CPU; it uses no GPU.")
+    if stock.count:
+        message = f"CPU; it could use a GPU (`gpus` 1), of which this machine has {stock.count}."
+        return passed("device", message)
+    message = f"It could use a GPU, and there is none to give. {stock.note}".strip()
+    cores = "1 core" if spec.cpus == 1 else f"{spec.cpus} cores"
+    return warned("device", message, _ON_CPU.format(cores=cores))
+
+
+def check_disk(disk: DiskSpace, outbox_bytes: int) -> Check:
+    """Whether the run can have a folder, and space for what it records."""
+    free, reserve = disk.free_bytes, disk.reserve_bytes
+    if free < reserve:
+        error = problem.disk_low(disk.home, free, reserve)
+        return from_problem("disk", error, "Free some space, e.g. with `./mosaic rm`.")
+    if disk.fault is not None:
+        return from_problem("disk", problem.folder_refused(disk.fault), "Do that, and ask again.")
+    if free - reserve >= outbox_bytes:
+        return passed("disk", f"{free // 2**20:,} MiB free.")
+    message = (
+        f"{free // 2**20:,} MiB free, {reserve // 2**20:,} of them kept: the outbox alone may grow "
+        f"to {outbox_bytes // 2**20:,} MiB."
+    )
+    return warned("disk", message, "Free some space, e.g. with `./mosaic rm` of old runs.")
