@@ -1,5 +1,6 @@
 """What the reconciler makes of an engine that does not answer. `tests/containers` does the same with a real one."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,6 +48,9 @@ class _Away:
     async def image(self, *_: object) -> None:
         return None
 
+    def folder(self, ref: Any) -> Path:
+        return Path("/nowhere", str(ref.run_id))
+
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[RunStore]:
@@ -56,23 +60,40 @@ async def store(tmp_path: Path) -> AsyncIterator[RunStore]:
     await database.close()
 
 
-async def _nothing(*_: object) -> None:
-    return None
+class _Others:
+    """All other services, as far as these tests come to them."""
+
+    def __init__(self, engine: _Away) -> None:
+        self.ensure = engine.ready
+
+    async def announce(self, *_: object) -> None:
+        return None
+
+    def wake(self, *_: object) -> None:
+        return None
+
+    note = add = wake
 
 
 def _reconciler(store: RunStore, engine: _Away) -> Reconciler:
     heartbeats = HeartbeatTracker()
+    others: Any = _Others(engine)
     return Reconciler(
         store=store,
         placement=cast(Placement, engine),
         heartbeats=heartbeats,
         views=RunViews(heartbeats),
         dispatcher=cast(Dispatcher, None),  # it must not be asked
-        make_order=cast(Any, _nothing),
-        ask_events=_nothing,
-        announce=_nothing,
-        withdraw=_nothing,
-        prepare=engine.ready,
+        durations=others,
+        ledger=others,
+        launches=others,
+        takeover=others,
+        listener=others,
+        announcer=others,
+        drain=others,
+        revocation=others,
+        accounts=others,
+        wake=asyncio.Event(),
     )
 
 

@@ -287,7 +287,7 @@ async def test_a_device_that_vanishes_under_a_run_is_told(world: World) -> None:
         missing=(device("GPU-0"),),
     )
     await world.ledger.settle({REF})
-    assert world.ledger.losses(RUN_ID) == ["GPU 0: GPU is lost"]
+    assert world.ledger.lost_devices(RUN_ID) == ["GPU 0: GPU is lost"]
     lost = {offer.uuid: offer.lost for offer in world.ledger.devices({}, "").offers}
     assert lost == {"GPU-1": "", "GPU-0": "GPU is lost"}
     world.see(device("GPU-1"))
@@ -299,4 +299,4 @@ async def test_a_device_that_vanishes_under_a_run_is_told(world: World) -> None:
     assert [lease.run_id for lease in shown.devices[1].leases] == [RUN_ID]
     for state, losses in ((GpuState.ABSENT, 1), (GpuState.SILENT, 0)):
         world.see(state=state)
-        assert len(world.ledger.losses(RUN_ID)) == losses, state
+        assert len(world.ledger.lost_devices(RUN_ID)) == losses, state

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.stack import Stack
 
-from mosaic_scheduler.private_home import close_home
+from mosaic_scheduler.reconcile.takeover import close_home
 
 FOLDERS = ("runs", "db", "cache")
 

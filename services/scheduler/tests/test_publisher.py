@@ -79,7 +79,7 @@ async def test_what_the_broker_lost_is_sent_again(
     async def announce(record: RunRecord) -> None:
         told.append(record)
 
-    loop = asyncio.create_task(EventPublisher(database, bus, announce).run())
+    loop = asyncio.create_task(EventPublisher(database, bus, announce, asyncio.Event()).run())
     await until(arrived)
     await bus.jetstream().purge_stream(subjects.EVENTS_STREAM)
     await until(arrived)

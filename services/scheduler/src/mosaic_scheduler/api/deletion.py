@@ -2,13 +2,15 @@
 
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import DeleteRequest, RunRequest
 from mosaic_scheduler import problem
+from mosaic_scheduler.events.announcement import RunAnnouncer
+from mosaic_scheduler.reconcile.purge import RunPurge
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Verb
@@ -18,19 +20,19 @@ KEPT_S = 24 * 3600.0
 
 
 class RunDeletion:
-    """The verbs `delete` and `restore`. What is due `purge` takes away: `wake` it."""
+    """The verbs `delete` and `restore`. What is due the purge deletes."""
 
     def __init__(
         self,
         store: RunStore,
         views: RunViews,
-        announce: Callable[[RunRecord], Awaitable[None]],
-        wake: Callable[[], None],
+        announcer: RunAnnouncer,
+        purge: RunPurge,
     ) -> None:
         self._store = store
         self._views = views
-        self._announce = announce
-        self._wake = wake
+        self._announcer = announcer
+        self._purge = purge
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -42,7 +44,7 @@ class RunDeletion:
     async def delete(self, request: DeleteRequest) -> RunRecord:
         """Hide an ended run, for a day or, with `now`, for good. Again: only `now` changes something."""
         changed = await self._change(request.run_id, partial(_put_away, now=request.now))
-        self._wake()
+        self._purge.wake()
         return changed
 
     async def restore(self, request: RunRequest) -> RunRecord:
@@ -55,7 +57,7 @@ class RunDeletion:
         changed = await self._store.work(run_id, work)
         if changed is None:
             raise problem.run_unknown(run_id)
-        await self._announce(changed)
+        await self._announcer.announce(changed)
         return self._views.view(changed)
 
 

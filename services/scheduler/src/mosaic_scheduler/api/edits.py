@@ -1,7 +1,6 @@
 """What a user changes of a run: its name, tags and note."""
 
 import sqlite3
-from collections.abc import Awaitable, Callable
 
 from pydantic import ValidationError
 
@@ -9,6 +8,7 @@ from mosaic_contracts.changes import RunPatch
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import PatchRequest
 from mosaic_scheduler import problem
+from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Verb
@@ -17,12 +17,10 @@ from mosaic_servicekit.bus import Verb
 class RunEdits:
     """The verb `patch`."""
 
-    def __init__(
-        self, store: RunStore, views: RunViews, announce: Callable[[RunRecord], Awaitable[None]]
-    ) -> None:
+    def __init__(self, store: RunStore, views: RunViews, announcer: RunAnnouncer) -> None:
         self._store = store
         self._views = views
-        self._announce = announce
+        self._announcer = announcer
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -43,5 +41,5 @@ class RunEdits:
         changed = await self._store.work(request.run_id, change)
         if changed is None:
             raise problem.run_unknown(request.run_id)
-        await self._announce(changed)
+        await self._announcer.announce(changed)
         return self._views.view(changed)

@@ -1,7 +1,7 @@
 """What a user changes of the queue: who is held back, who goes before whom."""
 
+import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
 from functools import partial
 
 from pydantic import ValidationError
@@ -11,6 +11,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import MoveRequest, RunRecords
 from mosaic_contracts.states import RunState
 from mosaic_scheduler import problem
+from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.runs.selection import first_that_fit
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
@@ -18,19 +19,19 @@ from mosaic_servicekit.bus import Verb
 
 
 class QueueMoves:
-    """The verbs `queue` and `move`. What follows from a move the reconciler does: `wake` it."""
+    """The verbs `queue` and `move`. What follows from a move the reconciler does."""
 
     def __init__(
         self,
         store: RunStore,
         views: RunViews,
-        announce: Callable[[RunRecord], Awaitable[None]],
-        wake: Callable[[], None],
+        announcer: RunAnnouncer,
+        reconcile: asyncio.Event,
     ) -> None:
         self._store = store
         self._views = views
-        self._announce = announce
-        self._wake = wake
+        self._announcer = announcer
+        self._reconcile = reconcile
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -51,8 +52,8 @@ class QueueMoves:
         changed = await self._store.work(request.run_id, partial(_move, move=move))
         if changed is None:
             raise problem.run_unknown(request.run_id)
-        self._wake()
-        await self._announce(changed)
+        self._reconcile.set()
+        await self._announcer.announce(changed)
         return self._views.view(changed)
 
 

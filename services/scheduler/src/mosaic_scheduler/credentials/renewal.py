@@ -70,11 +70,18 @@ class CredentialRenewal:
             self._renew_kept(ref, kept, refusal)
         if refusal is None:
             return None
-        return refusal_note(refusal, kept.renewals, self._broker_clock.ahead_s)
+        return _refusal_words(refusal, kept.renewals, self._broker_clock.ahead_s)
 
     def refusal(self, ref: PlacedRef) -> ShipperState | None:
         """What the shipper says of a broker that refuses it."""
         return RunFolder(self._folder(ref), ref).shipper_state()
+
+    def refusal_note(self, ref: PlacedRef) -> str | None:
+        """What the run says of credentials that were renewed just now and that the broker still refuses."""
+        refusal = self.refusal(ref)
+        if refusal is None:
+            return None
+        return _refusal_words(refusal, _STUBBORN, self._broker_clock.ahead_s)
 
     def keep_only(self, run_ids: set[str]) -> None:
         """Forget the runs that have ended."""
@@ -108,7 +115,7 @@ class CredentialRenewal:
             get_log().warning("credentials.not_renewed", run_id=ref.run_id, error=str(error))
 
 
-def refusal_note(refusal: ShipperState, renewals: int, ahead_s: float | None) -> str:
+def _refusal_words(refusal: ShipperState, renewals: int, ahead_s: float | None) -> str:
     """In words, for the run's notes. `ahead_s`: how far the broker's clock is ahead of ours."""
     said = f"the broker refuses this run's credentials ({refusal.refused})"
     kept = "what it records waits in its outbox"

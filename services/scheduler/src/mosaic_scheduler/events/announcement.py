@@ -1,7 +1,6 @@
 """Telling the gateway, and through it everybody who looks, how runs are."""
 
 import asyncio
-from collections.abc import Callable
 
 from mosaic_contracts import subjects
 from mosaic_contracts.runs import RunRecord
@@ -19,15 +18,15 @@ PROGRESS_S = 1.0
 class RunAnnouncer:
     """Announces a record that has changed."""
 
-    def __init__(self, bus: Bus, views: RunViews) -> None:
+    def __init__(self, bus: Bus, views: RunViews, events_due: asyncio.Event) -> None:
+        """`events_due`: set with each change, for an event of it may wait to be sent."""
         self._bus = bus
         self._views = views
-        self.on_change: Callable[[], None] = lambda: None
-        """Called first: an event of the change may wait to be sent."""
+        self._events_due = events_due
 
     async def announce(self, record: RunRecord) -> None:
         """Tell of a change."""
-        self.on_change()
+        self._events_due.set()
         await self.publish(self._views.view(record))
 
     async def publish(self, view: RunRecord) -> None:

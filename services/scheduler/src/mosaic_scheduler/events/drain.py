@@ -2,14 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RecorderStatus
+from mosaic_scheduler.credentials.renewal import CredentialRenewal
+from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.errors import PlacementFailed
+from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.placement.protocol import PlacedRef, Placement
 from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 
@@ -27,23 +30,21 @@ class TelemetryDrain:
         store: RunStore,
         placement: Placement,
         bus: Bus,
-        renew: Callable[[PlacedRef], None],
-        say: Callable[[PlacedRef, bool], None],
-        announce: Callable[[RunRecord], Awaitable[None]],
-        on_shipped: Callable[[str], None],
-        on_ready: Callable[[], None],
+        credentials: CredentialRenewal,
+        revocation: CredentialRevocation,
+        views: RunViews,
+        announcer: RunAnnouncer,
+        reconcile: asyncio.Event,
     ) -> None:
+        """`reconcile`: set when a run that waited for its leftovers may start."""
         self._store = store
         self._placement = placement
         self._bus = bus
-        self._renew = renew
-        self._say = say
-        """Whether a run could be shipped: the reason is to be said on it."""
-        self._announce = announce
-        self._on_shipped = on_shipped
-        """A run that has ended has nothing left to send."""
-        self._on_ready = on_ready
-        """A run that waits may start."""
+        self._credentials = credentials
+        self._revocation = revocation
+        self._views = views
+        self._announcer = announcer
+        self._reconcile = reconcile
         self._wake = asyncio.Event()
         self._tries: dict[str, tuple[int, float]] = {}
         """Failed tries of a run, and when the next is due (monotonic)."""
@@ -96,14 +97,15 @@ class TelemetryDrain:
         attempt = record.attempt if record.state.is_final else record.attempt - 1
         ref = PlacedRef(record.run_id, attempt)
         try:
-            self._renew(ref)
+            self._credentials.renew(ref)
             done = await self._placement.drain(ref, SHIP_TIMEOUT_S)
         except (PlacementFailed, OSError) as error:
             get_log().warning("telemetry.drain_failed", run_id=record.run_id, error=str(error))
             done = False
-        self._say(ref, done)
+        refusal = None if done else self._credentials.refusal_note(ref)
+        self._views.set_refusal(ref.run_id, refusal)
         if done and record.state.is_final:
-            self._on_shipped(record.run_id)
+            self._revocation.add(record.run_id)
         if not done:
             tries = self._tries.get(record.run_id, (0, 0.0))[0]
             wait_s = RETRY_S[min(tries, len(RETRY_S) - 1)]
@@ -113,6 +115,6 @@ class TelemetryDrain:
         get_log().info("telemetry.drained", run_id=record.run_id)
         settled = await self._store.drained(record.run_id)
         if settled is not None:
-            await self._announce(settled)
+            await self._announcer.announce(settled)
         if not record.state.is_final:
-            self._on_ready()
+            self._reconcile.set()

@@ -1,6 +1,6 @@
 """What comes over the broker about runs: heartbeats, what the recorder has of them, and the line's own loss."""
 
-from collections.abc import Callable
+import asyncio
 
 from nats.aio.msg import Msg
 from pydantic import ValidationError
@@ -26,12 +26,13 @@ class RunListener:
         bus: Bus,
         heartbeats: HeartbeatTracker,
         publisher: EventPublisher,
-        wake: Callable[[], None],
+        reconcile: asyncio.Event,
     ) -> None:
+        """`reconcile`: set when a run's state may follow from what came."""
         self._bus = bus
         self._heartbeats = heartbeats
         self._publisher = publisher
-        self._wake = wake
+        self._reconcile = reconcile
         bus.on_connected(lambda: heartbeats.on_connection(True))
 
     async def subscribe(self) -> None:
@@ -73,7 +74,7 @@ class RunListener:
         # The subject is what the broker lets a run use; the body it could have made up.
         is_its_own = message.subject == subjects.heartbeat(beat.run_id)
         if is_its_own and self._heartbeats.on_heartbeat(beat):
-            self._wake()
+            self._reconcile.set()
 
     async def _on_committed(self, message: Msg) -> None:
         committed = Committed.model_validate_json(message.data)
@@ -82,4 +83,4 @@ class RunListener:
             if mark.source == wire.SOURCE_WORKER and self._heartbeats.note_events(
                 committed.run_id, mark.attempt
             ):
-                self._wake()
+                self._reconcile.set()

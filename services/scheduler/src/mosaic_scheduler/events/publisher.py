@@ -32,22 +32,23 @@ class EventPublisher:
     """The loop, and what it remembers of the connection of this moment."""
 
     def __init__(
-        self, database: Database, bus: Bus, announce: Callable[[RunRecord], Awaitable[None]]
+        self,
+        database: Database,
+        bus: Bus,
+        announce: Callable[[RunRecord], Awaitable[None]],
+        events_due: asyncio.Event,
     ) -> None:
+        """`events_due`: set when there is a new event."""
         self._database = database
         self._bus = bus
         self._announce = announce
         self._sending = asyncio.Lock()
-        self._wake = asyncio.Event()
+        self._wake = events_due
         self._acked: dict[_Key, tuple[int, float]] = {}
         """Highest seq that the broker acknowledged and when (monotonic)."""
         self._resends = 0
         self._complained = False
         bus.on_connected(self._start_over)
-
-    def wake(self) -> None:
-        """There is a new event."""
-        self._wake.set()
 
     async def on_committed(self, committed: Committed) -> None:
         """The recorder says what is in the store. It does so four times a second; only news costs a write."""

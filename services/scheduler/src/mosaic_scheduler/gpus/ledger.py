@@ -95,7 +95,7 @@ class LeaseLedger:
         holders = {lease.ref.run_id for lease in self.on(device.sample.uuid)}
         return foreign_users(device, holders, self._owner_of)
 
-    def losses(self, run_id: str) -> list[str]:
+    def lost_devices(self, run_id: str) -> list[str]:
         """Devices of a run that cannot be read any more, in words; a silent driver says nothing about them."""
         reading = self._watch.reading
         if reading.state in (GpuState.SILENT, GpuState.UNKNOWN):

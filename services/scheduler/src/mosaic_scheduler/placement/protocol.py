@@ -179,6 +179,10 @@ class Placement(Protocol):
         """GPUs that each attempt holds, by what really runs; attempts without any are left out."""
         ...
 
+    async def sweep_orphans(self, may_live: Callable[[str], bool]) -> int:
+        """End what belongs to runs of this stack that may not live (any more). Return how many."""
+        ...
+
     async def sweep(self, ref: PlacedRef) -> int:
         """End what is left of an attempt whose runner is gone (but not its shipper). Return how many."""
         ...
@@ -189,6 +193,10 @@ class Placement(Protocol):
         Raises:
             PlacementFailed: the shipper cannot be started.
         """
+        ...
+
+    def folder(self, ref: PlacedRef) -> Path:
+        """The run's folder."""
         ...
 
     def on_change(self, callback: Callable[[], None]) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -10,30 +10,39 @@ from mosaic_contracts.clock import ClockReading, seconds_between
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.states import EndCause, RunState
+from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.errors import (
     PlacementFailed,
     PlacementUnavailable,
     WorkerNotReady,
     WorkerUnknown,
 )
+from mosaic_scheduler.events.announcement import RunAnnouncer
+from mosaic_scheduler.events.drain import TelemetryDrain
+from mosaic_scheduler.events.listener import RunListener
+from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.placement.log_tail import LINES
 from mosaic_scheduler.placement.protocol import (
-    LaunchOrder,
     Placed,
     PlacedKind,
     PlacedRef,
     Placement,
 )
+from mosaic_scheduler.placement.run_folder import RunFolder
+from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.plan import Place
 from mosaic_scheduler.reconcile import decision
 from mosaic_scheduler.reconcile.decision import Action, Facts
 from mosaic_scheduler.reconcile.dispatch import Dispatcher, Start, places_without_engine
+from mosaic_scheduler.reconcile.launch import LaunchBuilder
+from mosaic_scheduler.reconcile.takeover import Takeover
 from mosaic_scheduler.runs import ending
 from mosaic_scheduler.runs.end_time import LATE_S, EndTime, end_now, end_of_report, end_of_trace
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
+from mosaic_scheduler.xmpp.accounts import RunAccounts
 from mosaic_servicekit.clock import Moment, age_s, present
 from mosaic_servicekit.logging import get_log
 
@@ -43,25 +52,9 @@ TICK_S = 1.0
 _LOST = "the driver lost its "
 _OUTLOOK = "; the run may hang or fail"
 
-MakeOrder = Callable[[StoredRun], Awaitable[LaunchOrder]]
-"""Raises WorkerNotReady, WorkerUnknown."""
-AskEvents = Callable[[RunRecord], Awaitable[bool | None]]
-"""Whether the recorder has events of this worker; None: no answer."""
-Announce = Callable[[RunRecord], Awaitable[None]]
-
-
 _FROM_TRACES = (
     " No scheduler was there to see it: the time of its end is that of its last trace on disk."
 )
-
-
-async def nothing_to_prepare() -> None:
-    """For `Reconciler.prepare`."""
-
-
-async def from_the_start(record: RunRecord) -> Resumption:
-    """For `Reconciler.resume_at`."""
-    return Resumption(attempt=record.attempt + 1)
 
 
 @dataclass
@@ -86,22 +79,17 @@ class Reconciler:
     heartbeats: HeartbeatTracker
     views: RunViews
     dispatcher: Dispatcher
-    make_order: MakeOrder
-    ask_events: AskEvents
-    announce: Announce
-    withdraw: Callable[[PlacedRef], Awaitable[None]]
-    """Take away what an attempt had for its lifetime only: before its end is written, so that a kill skips nothing."""
-    wake: asyncio.Event = field(default_factory=asyncio.Event)
-    on_pending: Callable[[], None] = lambda: None
-    on_shipped: Callable[[str], None] = lambda _: None
-    """A run has ended with nothing left to be sent."""
-    prepare: Callable[[], Awaitable[None]] = nothing_to_prepare
-    """Before anything is started. Raises PlacementUnavailable: nothing can be now."""
-    on_end: Callable[[RunRecord], None] = lambda _: None
-    resume_at: Callable[[RunRecord], Awaitable[Resumption]] = from_the_start
-    """Where the next attempt of an interrupted run goes on."""
-    losses_of: Callable[[str], list[str]] = lambda _: []
-    """Devices that vanished under a run, in words."""
+    durations: PastDurations
+    ledger: LeaseLedger
+    launches: LaunchBuilder
+    takeover: Takeover
+    listener: RunListener
+    announcer: RunAnnouncer
+    drain: TelemetryDrain
+    revocation: CredentialRevocation
+    accounts: RunAccounts
+    wake: asyncio.Event
+    """Set by whatever may change a run."""
     _watches: dict[str, _Watch] = field(default_factory=dict)
     _began: ClockReading = field(default_factory=lambda: present().clock)
 
@@ -149,7 +137,11 @@ class Reconciler:
     async def _note_losses(self, run: StoredRun) -> StoredRun:
         """A device that vanished under a run is written down: its end, and a later scheduler, shall know of it."""
         record = run.record
-        notes = _notes_of_losses(record, self.losses_of(record.run_id)) if record.spec.gpus else []
+        notes = (
+            _notes_of_losses(record, self.ledger.lost_devices(record.run_id))
+            if record.spec.gpus
+            else []
+        )
         if not notes:
             return run
         get_log().warning("run.device_lost", run_id=record.run_id, notes=notes)
@@ -255,7 +247,7 @@ class Reconciler:
         await self._end(record, decision.End(state, end, telemetry_pending=False, sweep=True))
 
     async def _ask_events(self, record: RunRecord) -> None:
-        has_events = await self.ask_events(record)
+        has_events = await self.listener.has_events(record)
         if has_events:
             self.heartbeats.note_events(record.run_id, record.attempt)
         elif has_events is False:
@@ -283,8 +275,8 @@ class Reconciler:
         ref = PlacedRef(record.run_id, record.attempt)
         if action.sweep:
             await self.placement.sweep(ref)
-        await self.withdraw(ref)
-        resumption = await self.resume_at(record)
+        await self._withdraw(ref)
+        resumption = await self.launches.resume_at(record, self.placement.folder(ref))
         notes = [f"attempt {record.attempt}: {action.why}", *action.notes, _goes_on(resumption)]
         queued = await self._write(
             record,
@@ -304,7 +296,7 @@ class Reconciler:
             return
         self._forget(record.run_id)
         if action.telemetry_pending:
-            self.on_pending()
+            self.drain.wake()
         self.wake.set()
 
     def _forget(self, run_id: str) -> None:
@@ -318,7 +310,7 @@ class Reconciler:
             swept = await self.placement.sweep(ref)
             get_log().info("run.swept", run_id=record.run_id, processes=swept)
         lines, image = await self._last_seen(record)
-        await self.withdraw(ref)
+        await self._withdraw(ref)
         told = action.end.message
         if action.state in (RunState.FAILED, RunState.CRASHED):
             told += _losses_in_words(record)
@@ -342,14 +334,23 @@ class Reconciler:
         )
         if ended is None:
             return
-        self.on_end(ended)
+        self.durations.note(ended)
+        self.accounts.wake()
         self._forget(record.run_id)
         if action.telemetry_pending:
-            self.on_pending()
+            self.drain.wake()
         else:
-            self.on_shipped(record.run_id)
+            self.revocation.add(record.run_id)
         # Its cores are free: a run that waits for them must not wait for the tick.
         self.wake.set()
+
+    async def _withdraw(self, ref: PlacedRef) -> None:
+        """Delete what an attempt had for its lifetime: before its end is written, so that a kill skips nothing."""
+        try:
+            await asyncio.to_thread(RunFolder(self.placement.folder(ref), ref).withdraw)
+        except OSError as error:
+            # A folder that may not be written must not keep the run from ending.
+            get_log().error("secrets.not_withdrawn", run_id=ref.run_id, error=str(error))
 
     async def _last_seen(self, record: RunRecord) -> tuple[list[str], str | None]:
         """Last lines and image of the attempt, as far as its files can be read: they must not keep it from ending."""
@@ -377,7 +378,7 @@ class Reconciler:
     async def _start_waiting(self) -> None:
         waiting = await self.store.queued()
         try:
-            await self.prepare()
+            await self.takeover.ensure()
             if waiting:
                 await self.placement.ready()
             plan = await self.dispatcher.plan(await self.store.unfinished(), waiting)
@@ -393,7 +394,7 @@ class Reconciler:
         changed = set(self.views.set_places(places))
         for run in waiting:
             if run.record.run_id in changed:
-                await self.announce(run.record)
+                await self.announcer.announce(run.record)
 
     async def _start(self, start: Start) -> None:
         now = present()
@@ -414,7 +415,7 @@ class Reconciler:
 
     async def _launch(self, run: StoredRun) -> None:
         try:
-            order = await self.make_order(run)
+            order = await self.launches.build(run)
             await self.placement.submit(order)
             image = await self.placement.image(order.ref)
             if image != run.record.image:
@@ -447,7 +448,7 @@ class Reconciler:
                 state=changed.state,
                 cause=changed.end.cause if changed.end else changed.stop_requested,
             )
-        await self.announce(changed)
+        await self.announcer.announce(changed)
         return changed
 
 

@@ -7,7 +7,6 @@ import asyncio
 import shutil
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.services import RecorderStatus, RunRequest
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.database import Database, transaction
+from mosaic_scheduler.events.publisher import EventPublisher
+from mosaic_scheduler.placement.protocol import Placement
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 
@@ -38,19 +39,21 @@ class _Silenced:
 
 
 class RunPurge:
-    """The loop. `silence` ends what a run still sends: its shipper, and the scheduler's own events of it."""
+    """The loop. What a run still sends is ended first: its shipper, and the scheduler's own events of it."""
 
     def __init__(
         self,
         database: Database,
         bus: Bus,
         home: Path,
-        silence: Callable[[str], Awaitable[None]],
+        placement: Placement,
+        publisher: EventPublisher,
     ) -> None:
         self._database = database
         self._bus = bus
         self._runs = home / RUNS_DIR
-        self._silence = silence
+        self._placement = placement
+        self._publisher = publisher
         self._wake = asyncio.Event()
         self._silenced: dict[str, _Silenced] = {}
         self._complained = ""
@@ -96,6 +99,10 @@ class RunPurge:
         self._complained = ""
         get_log().info("run.purged", run_id=run_id)
         return True
+
+    async def _silence(self, run_id: str) -> None:
+        await self._placement.sweep_orphans(lambda other: other != run_id)
+        await self._publisher.drop(run_id)
 
     async def _is_quiet(self, run_id: str) -> bool:
         """Whether the recorder has read all that the run ever sent: what it reads later would bring the run back."""

@@ -3,7 +3,6 @@
 import sqlite3
 import time
 from collections.abc import Callable
-from datetime import datetime
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
@@ -70,6 +69,10 @@ class RunStore:
         """Every run that has not ended, oldest first."""
         return await self._database.call(self._parsed.unfinished)
 
+    async def unfinished_ids(self) -> set[str]:
+        """Ids of the runs that have not ended."""
+        return {run.record.run_id for run in await self.unfinished()}
+
     async def queued(self) -> list[StoredRun]:
         """What waits, in the order of the queue: by priority, then by place."""
         return await self._database.call(self._parsed.queued)
@@ -82,9 +85,9 @@ class RunStore:
             (time.time(),),
         )
 
-    async def shipped_since(self, moment: datetime) -> list[str]:
-        """Ids of runs that ended after `moment` with nothing left to be sent. Looks at every ended run: for a start."""
-        return await self._database.call(_shipped_since, moment)
+    async def shipped_within(self, seconds: float) -> list[str]:
+        """Ids of runs that ended so lately and have nothing left to be sent. Looks at every ended run: for a start."""
+        return await self._database.call(_shipped_since, time.time() - seconds)
 
     async def drained(self, run_id: str) -> RunRecord | None:
         """Note that an ended run's outbox is empty. Return its record when all of it is in the store now."""
@@ -224,10 +227,10 @@ def _drained(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
         return outbox.settle(connection, run_id)
 
 
-def _shipped_since(connection: sqlite3.Connection, moment: datetime) -> list[str]:
+def _shipped_since(connection: sqlite3.Connection, moment: float) -> list[str]:
     rows = connection.execute(
         "SELECT run_id FROM runs WHERE pending = 0 AND unixepoch(coalesce("
         "json_extract(record, '$.end_recorded_at'), json_extract(record, '$.ended_at'))) >= ?",
-        (int(moment.timestamp()),),
+        (int(moment),),
     ).fetchall()
     return [run_id for (run_id,) in rows]

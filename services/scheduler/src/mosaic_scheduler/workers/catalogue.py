@@ -12,6 +12,7 @@ from mosaic_scheduler.workers.registry import (
     WorkerRegistry,
 )
 from mosaic_servicekit.bus import Verb
+from mosaic_servicekit.logging import get_log
 
 
 class WorkerCatalogue:
@@ -27,6 +28,14 @@ class WorkerCatalogue:
             "workers": (None, self.workers),
             "describe": (WorkerRequest, self.described),
         }
+
+    async def warm_up(self) -> None:
+        """Have every worker describe itself once, so that no submit waits for that."""
+        for worker in self._registry.workers():
+            try:
+                await self._probe.describe(worker)
+            except WorkerNotReady as error:
+                get_log().warning("worker.not_ready", worker=worker.manifest.id, error=str(error))
 
     async def workers(self) -> WorkerEntries:
         """Every registered worker, and whether it can be used now."""

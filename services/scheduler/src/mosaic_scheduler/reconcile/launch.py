@@ -1,0 +1,118 @@
+"""Builds what a placement needs to start an attempt: command, inputs, secrets, devices, logins."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from mosaic_contracts.runs import Resumption, RunRecord
+from mosaic_contracts.worker import WorkerDescription
+from mosaic_scheduler.errors import (
+    PlacementFailed,
+    SecretUnknown,
+    WorkerNotReady,
+    WorkerUnknown,
+    XmppUnavailable,
+)
+from mosaic_scheduler.gpus.lease import LeaseStore
+from mosaic_scheduler.placement.access import XmppLogin
+from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
+from mosaic_scheduler.proxy import Proxies
+from mosaic_scheduler.runs.parsed import StoredRun
+from mosaic_scheduler.runs.resumption import order_of_attempt, resume_point
+from mosaic_scheduler.secrets import SecretVault
+from mosaic_scheduler.settings import SchedulerSettings
+from mosaic_scheduler.workers.probe import WorkerProbe
+from mosaic_scheduler.workers.registry import WorkerRegistry
+from mosaic_scheduler.xmpp.accounts import RunAccounts, agents_of
+from mosaic_servicekit.credentials import RunSigner
+from mosaic_servicekit.logging import get_log
+
+
+class LaunchBuilder:
+    """Gathers from workers, leases, secrets and XMPP server what an attempt is given."""
+
+    def __init__(
+        self,
+        settings: SchedulerSettings,
+        registry: WorkerRegistry,
+        probe: WorkerProbe,
+        leases: LeaseStore,
+        vault: SecretVault,
+        accounts: RunAccounts,
+        signer: RunSigner | None,
+    ) -> None:
+        self._settings = settings
+        self._registry = registry
+        self._probe = probe
+        self._leases = leases
+        self._vault = vault
+        self._accounts = accounts
+        self._signer = signer
+
+    async def build(self, run: StoredRun) -> LaunchOrder:
+        """What starts the run's current attempt.
+
+        Raises:
+            WorkerUnknown: no such worker is registered any more.
+            WorkerNotReady: its environment is missing, or it does not answer.
+            PlacementFailed: something that the run was promised is gone.
+        """
+        record = run.record
+        ref = PlacedRef(record.run_id, record.attempt)
+        worker = self._registry.find(record.spec.worker)
+        lease = await self._leases.of(ref)
+        if record.spec.gpus and lease is None:
+            raise PlacementFailed("Its GPU lease is gone; it is to be queued again.")
+        description = await self._probe.describe(worker)
+        spec, inputs = order_of_attempt(record, description)
+        proxies = self._settings.proxies if record.spec.internet else Proxies()
+        secrets = await asyncio.to_thread(self._reveal, record.spec.secrets)
+        return LaunchOrder(
+            ref=ref,
+            spec=spec,
+            nonce=run.nonce,
+            python=worker.python,
+            worker_command=worker.command,
+            grant=lease.grant if lease is not None else None,
+            image=worker.manifest.image,
+            secrets={**proxies.secrets(), **secrets},
+            environment=proxies.variables(),
+            xmpp=await self._log_in(record, description),
+            inputs=inputs,
+            broker_url=self._settings.url,
+            write_creds=self._credentials_writer(record.run_id),
+        )
+
+    async def resume_at(self, record: RunRecord, run_dir: Path) -> Resumption:
+        """Where the next attempt of an interrupted run begins."""
+        description: WorkerDescription | None
+        try:
+            worker = self._registry.find(record.spec.worker)
+            description = await self._probe.describe(worker)
+        except (WorkerNotReady, WorkerUnknown) as error:
+            get_log().warning("worker.not_ready", worker=record.spec.worker, error=str(error))
+            description = None
+        return await asyncio.to_thread(resume_point, record, description, run_dir)
+
+    def _credentials_writer(self, run_id: str) -> Callable[[Path], None] | None:
+        signer = self._signer
+        return None if signer is None else lambda path: signer.write_creds(run_id, path)
+
+    async def _log_in(self, record: RunRecord, description: WorkerDescription) -> XmppLogin | None:
+        agents = agents_of(record.spec, description)
+        if not agents:
+            return None
+        try:
+            return await self._accounts.provision(record.run_id, agents)
+        except XmppUnavailable as error:
+            # It went away while the run waited.
+            raise PlacementFailed(f"xmpp: {error.part}: {error.problem.detail}") from error
+
+    def _reveal(self, names: list[str]) -> dict[str, SecretStr]:
+        try:
+            return {name: self._vault.reveal(name) for name in names}
+        except SecretUnknown as error:
+            # It was deleted while the run waited.
+            raise PlacementFailed(str(error)) from error
