@@ -37,3 +37,13 @@ def make_report(code: int | None = 0, **changes: Any) -> ExitReport:
         ended_at=1.0,
     )
     return report.model_copy(update=changes)
+
+
+class ManualClock:
+    """A monotonic clock that is moved by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now

@@ -26,8 +26,8 @@ from mosaic_contracts.services import (
     SubmitRequest,
 )
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.placement import proc
-from mosaic_scheduler.placement.protocol import RunProcess
+from mosaic_scheduler.executors import proc
+from mosaic_scheduler.executors.protocol import RunProcess
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.testing import TestBroker
 

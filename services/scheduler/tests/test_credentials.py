@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from nats.errors import Error as NatsError
+from tests.records import ManualClock
 from tests.stack import Stack, file_exists, until
 
 from mosaic_contracts.launch import (
@@ -19,7 +20,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RunRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.credentials.renewal import CredentialRenewal
-from mosaic_scheduler.placement.protocol import PlacedRef
+from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_servicekit.account import REVOKED_FILE
 from mosaic_servicekit.broker import init_broker
 from mosaic_servicekit.broker_clock import BrokerClock
@@ -30,7 +31,7 @@ from mosaic_servicekit.ulid import RunIdSource
 from mosaic_servicekit.visit import visit
 
 NOTE = "refuses this run's credentials"
-REF = PlacedRef(RunIdSource().next(), 1)
+REF = AttemptRef(RunIdSource().next(), 1)
 
 
 async def told_notes(stack: Stack, run_id: str) -> list[str]:
@@ -127,20 +128,10 @@ async def test_a_scheduler_that_was_killed_revokes_what_it_missed(stack: Stack) 
         await refused(stack, stack.home / run.run_dir / CREDS_FILE)
 
 
-class Clock:
-    """A monotonic clock that is moved by hand."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        """The time."""
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
+def clock() -> ManualClock:
     """A clock."""
-    return Clock()
+    return ManualClock()
 
 
 @pytest.fixture
@@ -150,7 +141,7 @@ def broker_clock() -> BrokerClock:
 
 
 @pytest.fixture
-def renewal(tmp_path: Path, clock: Clock, broker_clock: BrokerClock) -> CredentialRenewal:
+def renewal(tmp_path: Path, clock: ManualClock, broker_clock: BrokerClock) -> CredentialRenewal:
     """The renewal of one run below `tmp_path`, which has its first credentials."""
     init_broker(tmp_path, 1, 2)
     made = CredentialRenewal(RunSigner.load(tmp_path), lambda _ref: tmp_path, broker_clock, clock)
@@ -172,7 +163,7 @@ def written_at(folder: Path) -> int:
 
 
 def test_good_credentials_are_renewed_by_time(
-    renewal: CredentialRenewal, clock: Clock, tmp_path: Path
+    renewal: CredentialRenewal, clock: ManualClock, tmp_path: Path
 ) -> None:
     """Nothing is written before a third of the lifetime, and something after it."""
     first = written_at(tmp_path)
@@ -185,7 +176,7 @@ def test_good_credentials_are_renewed_by_time(
 
 
 def test_stubborn_refusals_are_answered_less_and_less_often(
-    renewal: CredentialRenewal, clock: Clock, tmp_path: Path
+    renewal: CredentialRenewal, clock: ManualClock, tmp_path: Path
 ) -> None:
     """Renewals come at once, then after 5, 15 and 60 s; after the second one a note says that it does not help."""
     refuse(tmp_path)
@@ -210,7 +201,7 @@ def test_stubborn_refusals_are_answered_less_and_less_often(
 )
 def test_a_refusal_is_put_down_to_the_clocks_only_where_they_explain_it(
     renewal: CredentialRenewal,
-    clock: Clock,
+    clock: ManualClock,
     broker_clock: BrokerClock,
     tmp_path: Path,
     ahead_s: float | None,

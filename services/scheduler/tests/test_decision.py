@@ -8,23 +8,23 @@ from tests.records import NOW, make_record, make_report
 from mosaic_contracts.launch import ExitPhase
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_scheduler.placement.protocol import ABSENT, Placed, PlacedKind
+from mosaic_scheduler.executors.protocol import ABSENT, AttemptPhase, AttemptStatus
 from mosaic_scheduler.reconcile.decision import (
     KEEP,
     Action,
     AskEvents,
     Cancel,
-    End,
+    EndRun,
     Facts,
     Kill,
-    Launch,
+    LaunchAttempt,
     MarkRunning,
     MarkUnresponsive,
     Requeue,
     Stop,
     decide,
 )
-from mosaic_scheduler.runs.ending import ending_of_exit, ending_of_loss
+from mosaic_scheduler.runs.outcome import outcome_from_exit, outcome_from_loss
 
 STARTING = make_record(RunState.STARTING)
 RUNNING = make_record(RunState.RUNNING, first_event_at=NOW)
@@ -34,15 +34,15 @@ LIMITED = make_record(
     first_event_at=NOW,
     spec=make_record().spec.model_copy(update={"wall_time_s": 10.0}),
 )
-ALIVE = Placed(PlacedKind.ALIVE)
-WORKER_GONE = Placed(PlacedKind.ALIVE, make_report())
-REFUSED = Placed(PlacedKind.REFUSED, detail="no such interpreter")
+ALIVE = AttemptStatus(AttemptPhase.ALIVE)
+WORKER_GONE = AttemptStatus(AttemptPhase.ALIVE, make_report())
+REFUSED = AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
 
 
 @pytest.mark.parametrize(
     ("record", "facts", "action"),
     [
-        pytest.param(STARTING, Facts(ABSENT), Launch(), id="decided but never started"),
+        pytest.param(STARTING, Facts(ABSENT), LaunchAttempt(), id="decided but never started"),
         pytest.param(STARTING, Facts(ALIVE), KEEP, id="no event yet"),
         pytest.param(STARTING, Facts(ALIVE, has_events=True), MarkRunning(), id="first event"),
         pytest.param(
@@ -82,7 +82,7 @@ REFUSED = Placed(PlacedKind.REFUSED, detail="no such interpreter")
         pytest.param(STOPPING, Facts(ALIVE, stop_age_s=66), Kill(), id="a runner that hangs"),
         pytest.param(
             STARTING,
-            Facts(Placed(PlacedKind.ENDED, make_report())),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report())),
             AskEvents(),
             id="exit 0, unknown whether anything was recorded",
         ),
@@ -98,7 +98,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
     [
         pytest.param(
             RUNNING,
-            Facts(Placed(PlacedKind.ENDED, make_report())),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report())),
             RunState.SUCCEEDED,
             EndCause.COMPLETED,
             False,
@@ -106,7 +106,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             STARTING,
-            Facts(Placed(PlacedKind.ENDED, make_report()), events_denied=True),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report()), events_denied=True),
             RunState.FAILED,
             EndCause.NO_EVENTS,
             False,
@@ -114,7 +114,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             STARTING,
-            Facts(Placed(PlacedKind.ENDED, make_report()), end_age_s=61),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report()), end_age_s=61),
             RunState.SUCCEEDED,
             EndCause.COMPLETED,
             False,
@@ -122,7 +122,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             STARTING,
-            Facts(Placed(PlacedKind.ENDED, make_report(phase=ExitPhase.NOT_DRAINED))),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report(phase=ExitPhase.NOT_DRAINED))),
             RunState.SUCCEEDED,
             EndCause.COMPLETED,
             True,
@@ -130,7 +130,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             RUNNING,
-            Facts(Placed(PlacedKind.ENDED, make_report(3))),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report(3))),
             RunState.FAILED,
             EndCause.EXIT_CODE,
             False,
@@ -138,7 +138,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             RUNNING,
-            Facts(Placed(PlacedKind.ENDED, make_report(None, signal=signal.SIGSEGV))),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report(None, signal=signal.SIGSEGV))),
             RunState.CRASHED,
             EndCause.SIGNAL,
             False,
@@ -146,7 +146,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             RUNNING,
-            Facts(Placed(PlacedKind.ENDED, make_report(None, signal=9, oom=True))),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report(None, signal=9, oom=True))),
             RunState.CRASHED,
             EndCause.OUT_OF_MEMORY,
             False,
@@ -154,7 +154,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             STARTING,
-            Facts(Placed(PlacedKind.ENDED, make_report(None, start_error="no such file"))),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report(None, start_error="no such file"))),
             RunState.FAILED,
             EndCause.PLACEMENT_FAILED,
             False,
@@ -162,7 +162,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             STOPPING,
-            Facts(Placed(PlacedKind.ENDED, make_report(None, signal=9, oom=True))),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report(None, signal=9, oom=True))),
             RunState.CANCELLED,
             EndCause.STOPPED_BY_USER,
             False,
@@ -170,7 +170,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             STOPPING.model_copy(update={"stop_requested": EndCause.WALL_TIME}),
-            Facts(Placed(PlacedKind.ENDED, make_report())),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report())),
             RunState.TIMED_OUT,
             EndCause.WALL_TIME,
             False,
@@ -178,7 +178,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             RUNNING,
-            Facts(Placed(PlacedKind.LOST)),
+            Facts(AttemptStatus(AttemptPhase.LOST)),
             RunState.CRASHED,
             EndCause.RUNNER_LOST,
             True,
@@ -186,7 +186,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             STOPPING,
-            Facts(Placed(PlacedKind.LOST)),
+            Facts(AttemptStatus(AttemptPhase.LOST)),
             RunState.CANCELLED,
             EndCause.STOPPED_BY_USER,
             True,
@@ -194,7 +194,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             RUNNING,
-            Facts(Placed(PlacedKind.LOST, oom=True)),
+            Facts(AttemptStatus(AttemptPhase.LOST, oom=True)),
             RunState.CRASHED,
             EndCause.OUT_OF_MEMORY,
             True,
@@ -202,7 +202,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             STOPPING,
-            Facts(Placed(PlacedKind.LOST, oom=True)),
+            Facts(AttemptStatus(AttemptPhase.LOST, oom=True)),
             RunState.CANCELLED,
             EndCause.STOPPED_BY_USER,
             True,
@@ -210,7 +210,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             RUNNING,
-            Facts(Placed(PlacedKind.ENDED, make_report(1, oom=True))),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report(1, oom=True))),
             RunState.CRASHED,
             EndCause.OUT_OF_MEMORY,
             False,
@@ -218,7 +218,7 @@ def test_a_run_that_has_not_ended(record: RunRecord, facts: Facts, action: Actio
         ),
         pytest.param(
             RUNNING,
-            Facts(Placed(PlacedKind.ENDED, make_report(1, oom=False))),
+            Facts(AttemptStatus(AttemptPhase.ENDED, make_report(1, oom=False))),
             RunState.FAILED,
             EndCause.EXIT_CODE,
             False,
@@ -255,14 +255,14 @@ def test_a_run_that_has_ended(
 ) -> None:
     """Record and facts lead to this end."""
     action = decide(record, facts)
-    assert isinstance(action, End)
+    assert isinstance(action, EndRun)
     assert (action.state, action.end.cause, action.telemetry_pending) == (state, cause, pending)
 
 
 def test_the_workers_last_words_are_told() -> None:
     """Why a worker says that it failed is written in the run's end; it may be the only place that had room for it."""
     report = make_report(code=1, last_words="OutboxWriteFailed: the disk has no room")
-    state, end = ending_of_exit(RUNNING, report, True)
+    state, end = outcome_from_exit(RUNNING, report, True)
     assert state is RunState.FAILED
     assert end.message.endswith("exit code 1: OutboxWriteFailed: the disk has no room")
 
@@ -282,7 +282,7 @@ def test_the_workers_last_words_are_told() -> None:
 )
 def test_an_exit_code_above_128_names_its_signal(code: int, ending: str) -> None:
     """A program's own exit code is explained as a shell would mean it, and other codes are left alone."""
-    state, end = ending_of_exit(RUNNING, make_report(code), True)
+    state, end = outcome_from_exit(RUNNING, make_report(code), True)
     assert (state, end.cause) == (RunState.FAILED, EndCause.EXIT_CODE)
     assert f"exit code {code}" in end.message
     assert ending in end.message
@@ -290,13 +290,15 @@ def test_an_exit_code_above_128_names_its_signal(code: int, ending: str) -> None
 
 def test_last_words_take_precedence_over_the_signal_of_an_exit_code() -> None:
     """Where the worker said why it failed, nothing is guessed from its exit code."""
-    _, end = ending_of_exit(RUNNING, make_report(137, last_words="no licence"), True)
+    _, end = outcome_from_exit(RUNNING, make_report(137, last_words="no licence"), True)
     assert end.message == "The worker ended by itself with exit code 137: no licence"
 
 
 def test_what_the_engine_says_of_a_loss_is_told() -> None:
     """The end of a run whose container is gone says so, and what to do."""
-    _, end = ending_of_loss(RUNNING, Placed(PlacedKind.LOST, detail="Its container was removed."))
+    _, end = outcome_from_loss(
+        RUNNING, AttemptStatus(AttemptPhase.LOST, detail="Its container was removed.")
+    )
     assert end.message.endswith(
         "Its container was removed. What was recorded until then is kept. Start the run again."
     )
@@ -310,6 +312,6 @@ def test_a_limit_is_named_only_where_it_holds(image: str | None, says: str) -> N
     """The end names `memory_mb` for a run in a container; elsewhere it was not the limit that ended it."""
     spec = RUNNING.spec.model_copy(update={"memory_mb": 512})
     record = RUNNING.model_copy(update={"spec": spec, "image": image})
-    state, end = ending_of_exit(record, make_report(None, signal=9, oom=True), True)
+    state, end = outcome_from_exit(record, make_report(None, signal=9, oom=True), True)
     assert state is RunState.CRASHED
     assert says in end.message

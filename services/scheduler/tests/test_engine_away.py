@@ -12,8 +12,8 @@ from tests.records import RUN_ID, make_record
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.errors import PlacementUnavailable
-from mosaic_scheduler.placement.protocol import Placed, PlacedKind, Placement
+from mosaic_scheduler.errors import EngineUnavailable
+from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptStatus, Executor
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
@@ -25,18 +25,18 @@ OTHER = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
 
 
 class _Away:
-    """A placement whose engine is gone; what it knows without the engine it answers."""
+    """An executor whose engine is gone; what it knows without the engine it answers."""
 
     def __init__(self) -> None:
         self.swept: list[str] = []
 
     async def ready(self, *_: object) -> None:
-        raise PlacementUnavailable(AWAY)
+        raise EngineUnavailable(AWAY)
 
     submit = cancel = ready
 
-    async def status(self, *_: object) -> Placed:
-        raise PlacementUnavailable(AWAY)
+    async def status(self, *_: object) -> AttemptStatus:
+        raise EngineUnavailable(AWAY)
 
     async def sweep(self, ref: Any) -> int:
         self.swept.append(ref.run_id)
@@ -80,7 +80,7 @@ def _reconciler(store: RunStore, engine: _Away) -> Reconciler:
     others: Any = _Others(engine)
     return Reconciler(
         store=store,
-        placement=cast(Placement, engine),
+        executor=cast(Executor, engine),
         heartbeats=heartbeats,
         views=RunViews(heartbeats),
         dispatcher=cast(Dispatcher, None),  # it must not be asked
@@ -138,10 +138,10 @@ class _Refusing(_Away):
     """An engine whose container was made and whose runner refused to begin."""
 
     async def ready(self, *_: object) -> None:
-        raise PlacementUnavailable(AWAY)  # nothing further is started
+        raise EngineUnavailable(AWAY)  # nothing further is started
 
-    async def status(self, *_: object) -> Placed:
-        return Placed(PlacedKind.REFUSED, detail="no such interpreter")
+    async def status(self, *_: object) -> AttemptStatus:
+        return AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter")
 
 
 async def test_what_a_refused_attempt_left_is_removed_before_the_next(store: RunStore) -> None:

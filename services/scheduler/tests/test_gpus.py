@@ -21,7 +21,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import MachineRequest, SubmitRequest
 from mosaic_contracts.stack import SCHEDULER_DB
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.placement import proc
+from mosaic_scheduler.executors import proc
 from mosaic_servicekit.testing import TestBroker
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(180)]

@@ -14,7 +14,7 @@ from mosaic_contracts.services import PlayOrder
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.errors import InputUnusable
-from mosaic_scheduler.placement.run_files import listed_checkpoints, open_inside
+from mosaic_scheduler.executors.run_files import listed_checkpoints, open_inside
 
 SCHEMA: dict[str, Any] = {
     "properties": {

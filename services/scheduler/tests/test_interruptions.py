@@ -16,18 +16,18 @@ from mosaic_contracts.services import RunRequest
 from mosaic_contracts.spec import RestartPolicy
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_scheduler.placement import proc
-from mosaic_scheduler.placement.protocol import Placed, PlacedKind
-from mosaic_scheduler.placement.run_folder import RUNNER_MODULE
-from mosaic_scheduler.reconcile.decision import End, Facts, Restart, decide
+from mosaic_scheduler.executors import proc
+from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptStatus
+from mosaic_scheduler.executors.run_folder import RUNNER_MODULE
+from mosaic_scheduler.reconcile.decision import EndRun, Facts, Restart, decide
 
 SAVES = {"rate": 500.0, "save_every": 100}
 RUNNING = make_record(RunState.RUNNING, first_event_at=NOW)
 CONTAINED = RUNNING.model_copy(update={"image": "sha256:0"})
 STOPPING = make_record(RunState.STOPPING, stop_requested=EndCause.STOPPED_BY_USER)
-ASKED = Placed(PlacedKind.ENDED, make_report(stop_signal_sent=True))
-KILLED = Placed(PlacedKind.LOST)
-KILLED_IN_GRACE = Placed(PlacedKind.LOST, stop_noted=True)
+ASKED = AttemptStatus(AttemptPhase.ENDED, make_report(stop_signal_sent=True))
+KILLED = AttemptStatus(AttemptPhase.LOST)
+KILLED_IN_GRACE = AttemptStatus(AttemptPhase.LOST, stop_noted=True)
 
 
 def _restarting(record: RunRecord) -> RunRecord:
@@ -75,7 +75,7 @@ def _restarting(record: RunRecord) -> RunRecord:
         ),
         pytest.param(
             RUNNING,
-            Facts(Placed(PlacedKind.ENDED, ASKED.report, asked_here=True), unwatched=True),
+            Facts(AttemptStatus(AttemptPhase.ENDED, ASKED.report, asked_here=True), unwatched=True),
             RunState.CANCELLED,
             "Stopped on request",
             id="stopped by a verb of MOSAIC without a stack",
@@ -89,7 +89,7 @@ def _restarting(record: RunRecord) -> RunRecord:
         ),
         pytest.param(
             CONTAINED,
-            Facts(Placed(PlacedKind.LOST, oom=True)),
+            Facts(AttemptStatus(AttemptPhase.LOST, oom=True)),
             RunState.CRASHED,
             "memory",
             id="lack of memory is no interruption",
@@ -104,7 +104,7 @@ def test_an_interruption_is_told_apart(
 ) -> None:
     """Whose a stop was follows from what is known; only what nobody asked MOSAIC for can be an interruption."""
     action = decide(record, facts)
-    assert isinstance(action, End)
+    assert isinstance(action, EndRun)
     assert action.state is state
     assert says in action.end.message
     assert (state is RunState.INTERRUPTED) == ("mosaic resume" in action.end.message)
@@ -117,8 +117,8 @@ def test_an_interruption_is_told_apart(
         (Facts(KILLED, rebooted=True), True),
         (
             Facts(
-                Placed(
-                    PlacedKind.ENDED,
+                AttemptStatus(
+                    AttemptPhase.ENDED,
                     make_report(stop_signal_sent=True, phase=ExitPhase.NOT_DRAINED),
                 ),
                 unwatched=True,
@@ -132,16 +132,20 @@ def test_a_run_that_is_to_go_on_is_not_ended(facts: Facts, pending: bool) -> Non
     action = decide(_restarting(RUNNING), facts)
     assert isinstance(action, Restart)
     assert action.telemetry_pending is pending
-    for other in (Facts(KILLED), Facts(ASKED), Facts(Placed(PlacedKind.ENDED, make_report(3)))):
-        assert isinstance(decide(_restarting(RUNNING), other), End)
-    assert isinstance(decide(_restarting(STOPPING), facts), End)
+    for other in (
+        Facts(KILLED),
+        Facts(ASKED),
+        Facts(AttemptStatus(AttemptPhase.ENDED, make_report(3))),
+    ):
+        assert isinstance(decide(_restarting(RUNNING), other), EndRun)
+    assert isinstance(decide(_restarting(STOPPING), facts), EndRun)
 
 
 def test_a_restarted_run_may_fail_to_start_once_more() -> None:
     """The one retry of a start that failed belongs to each attempt after an interruption."""
-    refused = Facts(Placed(PlacedKind.REFUSED, detail="no such interpreter"))
+    refused = Facts(AttemptStatus(AttemptPhase.REFUSED, detail="no such interpreter"))
     third = make_record(RunState.STARTING, attempt=2, resumptions=[Resumption(attempt=2)])
-    assert not isinstance(decide(third, refused), End)
+    assert not isinstance(decide(third, refused), EndRun)
 
 
 async def _running(stack: Stack, **fields: Any) -> RunRecord:

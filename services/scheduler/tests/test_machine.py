@@ -15,8 +15,8 @@ from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat, MachineRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.gpus.reading import DeviceProcess, DeviceReading, GpuReading
+from mosaic_scheduler.machine.reported_usage import ReportedUsage
 from mosaic_scheduler.machine.sampler import MachineSampler
-from mosaic_scheduler.machine.told import ToldUse
 from mosaic_scheduler.machine.trees import ProcessTrees
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 
@@ -82,7 +82,7 @@ def test_a_run_in_a_container_is_measured_by_its_word() -> None:
     """Its rate is the CPU time between two heartbeats; a first word, and one of no process, tell none."""
     clock = [100.0]
     heartbeats = HeartbeatTracker(lambda: clock[0])
-    told = ToldUse(heartbeats, lambda: {"r": ["GPU-1"]}, lambda: _reading(1))
+    told = ReportedUsage(heartbeats, lambda: {"r": ["GPU-1"]}, lambda: _reading(1))
 
     def beat(after_s: float, cpu_s: float | None, state: str | None = "R") -> list[RunUse]:
         clock[0] += after_s

@@ -9,7 +9,7 @@ from mosaic_contracts.worker import Algorithm, Environment, WorkerDescription
 from mosaic_scheduler.admission.check import MAX_FINDINGS
 from mosaic_scheduler.admission.context import parse_spec
 from mosaic_scheduler.admission.fields import check_spec
-from mosaic_scheduler.placement.protocol import Inventory
+from mosaic_scheduler.executors.protocol import Inventory
 
 DESCRIPTION = WorkerDescription(
     worker="w",

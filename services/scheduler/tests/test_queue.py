@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mosaic_scheduler.gpus.offer import MIB, Devices, Offer, Share
 from mosaic_scheduler.queue.forecast import Busy, expected_starts
-from mosaic_scheduler.queue.plan import Claim, Place, queue_places
+from mosaic_scheduler.queue.plan import QueueEntry, QueuePlace, queue_places
 
 SIZE_MB = 1000
 CORES = 8
@@ -28,12 +28,14 @@ def changed(devices: Devices, number: int, **changes: object) -> Devices:
     return replace(devices, offers=tuple(offers))
 
 
-def started(places: Sequence[Place]) -> list[str]:
+def started(places: Sequence[QueuePlace]) -> list[str]:
     """Runs that start."""
     return [place.run_id for place in places if place.starts]
 
 
-def given_away(devices: Devices, claims: Sequence[Claim], places: Sequence[Place]) -> Devices:
+def given_away(
+    devices: Devices, claims: Sequence[QueueEntry], places: Sequence[QueuePlace]
+) -> Devices:
     """The devices once those that start are on them."""
     offers = {offer.uuid: offer for offer in devices.offers}
     for claim, place in zip(claims, places, strict=True):
@@ -45,7 +47,7 @@ def given_away(devices: Devices, claims: Sequence[Claim], places: Sequence[Place
 
 claims_of_any_kind = st.lists(
     st.builds(
-        Claim,
+        QueueEntry,
         run_id=st.uuids().map(str),
         cpus=st.integers(1, CORES),
         gpus=st.integers(0, 5),
@@ -75,7 +77,7 @@ devices_of_any_state = st.lists(
 @settings(max_examples=300, deadline=None)
 @given(claims=claims_of_any_kind, devices=devices_of_any_state, data=st.data())
 def test_never_more_than_there_is(
-    claims: list[Claim], devices: Devices, data: st.DataObject
+    claims: list[QueueEntry], devices: Devices, data: st.DataObject
 ) -> None:
     """Cores, devices, memory and runs on a device stay within what there is, and a run gets all it asked for."""
     in_use = data.draw(st.integers(0, CORES))
@@ -107,7 +109,7 @@ def test_never_more_than_there_is(
 
 @settings(max_examples=200, deadline=None)
 @given(claims=claims_of_any_kind, devices=devices_of_any_state)
-def test_runs_on_the_cpu_never_wait_for_gpus(claims: list[Claim], devices: Devices) -> None:
+def test_runs_on_the_cpu_never_wait_for_gpus(claims: list[QueueEntry], devices: Devices) -> None:
     """Whatever waits for GPUs before them, runs without GPUs start exactly as if it were not there."""
     places = queue_places(claims, 0, CORES, devices, {claim.run_id for claim in claims})
     lacking = {place.run_id for place in places if place.lacks_gpus}
@@ -129,7 +131,7 @@ def test_a_large_run_is_not_starved_by_a_stream_of_small_ones(
 ) -> None:
     """Once it is overdue it starts as soon as what runs then has ended, however many 1-GPU runs come."""
     wants = min(wants, gpus)
-    large = Claim("large", 1, gpus=wants)
+    large = QueueEntry("large", 1, gpus=wants)
     devices = machine(gpus)
     ends: dict[str, int] = {}
     for moment, last in enumerate(lasts):
@@ -139,7 +141,9 @@ def test_a_large_run_is_not_starved_by_a_stream_of_small_ones(
             offers = tuple(offer.without(run_id) for offer in offers)
             del ends[run_id]
         devices = replace(devices, offers=offers)
-        small = [Claim(f"s{moment}-{n}", 1, gpus=1, gpu_memory_mb=memory_mb) for n in range(gpus)]
+        small = [
+            QueueEntry(f"s{moment}-{n}", 1, gpus=1, gpu_memory_mb=memory_mb) for n in range(gpus)
+        ]
         claims = [*small, large] if moment < 5 else [large, *small]
         places = queue_places(claims, 0, 1000, devices, {"large"} if moment >= 8 else ())
         devices = given_away(devices, claims, places)
@@ -154,11 +158,11 @@ def test_what_an_overdue_run_does_not_need_is_given_away() -> None:
     """Only as many devices as it needs are kept, those that it will have first."""
     devices = changed(machine(4), 0, shares=(Share("a", None),))
     devices = replace(devices, free_in_s={"GPU-0": 5.0})
-    claims = [Claim("large", 1, gpus=4), Claim("small", 1, gpus=1)]
+    claims = [QueueEntry("large", 1, gpus=4), QueueEntry("small", 1, gpus=1)]
     assert started(queue_places(claims, 0, CORES, devices, {"large"})) == []
-    claims[0] = Claim("large", CORES + 1, gpus=3)
+    claims[0] = QueueEntry("large", CORES + 1, gpus=3)
     assert started(queue_places(claims, 0, CORES, devices, {"large"})) == []
-    claims = [Claim("two", 1, gpus=2), Claim("small", 1, gpus=1)]
+    claims = [QueueEntry("two", 1, gpus=2), QueueEntry("small", 1, gpus=1)]
     devices = changed(changed(devices, 1, shares=(Share("b", None),)), 2, lost="gone")
     places = queue_places(claims, 0, CORES, devices, {"two"})
     assert started(places) == []
@@ -168,7 +172,7 @@ def test_what_an_overdue_run_does_not_need_is_given_away() -> None:
 def test_nothing_is_kept_for_who_waits_for_somebody_outside() -> None:
     """Nobody knows how long the desktop stays, and the other device would lie idle meanwhile."""
     devices = changed(machine(2), 0, foreign=("Xorg",))
-    claims = [Claim("two", 1, gpus=2), Claim("small", 1, gpus=1)]
+    claims = [QueueEntry("two", 1, gpus=2), QueueEntry("small", 1, gpus=1)]
     places = queue_places(claims, 0, CORES, devices, {"two"})
     assert started(places) == ["small"]
     assert places[0].reason == "needs 2 GPUs; 1 of 2 free; GPU 0 is used by Xorg"
@@ -181,7 +185,10 @@ def test_a_run_that_ends_in_time_may_fill_the_gap(
     """On a device that is kept for another one only what is bound to end before that one could start."""
     devices = changed(machine(2), 0, shares=(Share("a", None),))
     devices = replace(devices, free_in_s={"GPU-0": 100.0})
-    claims = [Claim("large", 1, gpus=2), Claim("small", 1, gpus=1, ends_within_s=ends_within_s)]
+    claims = [
+        QueueEntry("large", 1, gpus=2),
+        QueueEntry("small", 1, gpus=1, ends_within_s=ends_within_s),
+    ]
     places = queue_places(claims, 0, CORES, devices, {"large"})
     assert started(places) == (["small"] if starts else [])
     unknown = replace(devices, free_in_s={})
@@ -190,8 +197,8 @@ def test_a_run_that_ends_in_time_may_fill_the_gap(
 
 def test_runs_that_name_their_memory_share_a_device() -> None:
     """As many as fit and as the limit allows, together on one; a run that names none has a device to itself."""
-    small = [Claim(f"s{n}", 1, gpus=1, gpu_memory_mb=300) for n in range(5)]
-    claims = [*small, Claim("whole", 1, gpus=1)]
+    small = [QueueEntry(f"s{n}", 1, gpus=1, gpu_memory_mb=300) for n in range(5)]
+    claims = [*small, QueueEntry("whole", 1, gpus=1)]
     places = queue_places(claims, 0, CORES, machine(2))
     assert [place.devices for place in places[:3]] == [("GPU-0",)] * 3
     assert [place.devices for place in places[3:5]] == [("GPU-1",)] * 2
@@ -211,11 +218,11 @@ def test_somebody_else_on_a_device_is_named_and_left_alone() -> None:
         foreign=("Xorg (pid 7, root, the desktop, 400 MiB)",),
         foreign_bytes=400 * MIB,
     )
-    (whole,) = queue_places([Claim("w", 1, gpus=1)], 0, CORES, devices)
+    (whole,) = queue_places([QueueEntry("w", 1, gpus=1)], 0, CORES, devices)
     assert whole.reason == (
         "needs 1 GPU; 0 of 1 free; GPU 0 is used by Xorg (pid 7, root, the desktop, 400 MiB)"
     )
-    fits, too_large = (Claim("s", 1, gpus=1, gpu_memory_mb=mb) for mb in (600, 601))
+    fits, too_large = (QueueEntry("s", 1, gpus=1, gpu_memory_mb=mb) for mb in (600, 601))
     assert started(queue_places([fits], 0, CORES, devices)) == ["s"]
     (place,) = queue_places([too_large], 0, CORES, devices)
     assert "needs 1 GPU with 601 MiB" in (place.reason or "")
@@ -224,14 +231,16 @@ def test_somebody_else_on_a_device_is_named_and_left_alone() -> None:
 def test_a_silent_driver_holds_back_gpu_runs_only() -> None:
     """With the reason; runs on the CPU go past them."""
     devices = machine(2, problem="the GPU driver does not answer")
-    places = queue_places([Claim("g", 1, gpus=1), Claim("c", 1)], 0, CORES, devices, {"g"})
+    places = queue_places(
+        [QueueEntry("g", 1, gpus=1), QueueEntry("c", 1)], 0, CORES, devices, {"g"}
+    )
     assert started(places) == ["c"]
     assert places[0].reason == "needs 1 GPU; the GPU driver does not answer"
 
 
 def test_cores_are_given_in_the_order_of_the_queue() -> None:
     """A GPU run that has its devices and lacks cores is not overtaken for cores."""
-    claims = [Claim("g", 4, gpus=1), Claim("c", 1)]
+    claims = [QueueEntry("g", 4, gpus=1), QueueEntry("c", 1)]
     places = queue_places(claims, CORES - 2, CORES, machine(1))
     assert [(place.starts, place.reason) for place in places] == [
         (False, "needs 4 cores; 2 of 8 free"),
@@ -245,11 +254,11 @@ def test_starts_are_foretold_from_what_is_known() -> None:
     devices = changed(devices, 1, shares=(Share("b", None),))
     running = [Busy("a", 1, 10.0), Busy("b", 1, 30.0)]
     claims = [
-        Claim("one", 1, gpus=1),
-        Claim("two", 1, gpus=2),
-        Claim("cpu", 1),
-        Claim("held", 1, held=True),
-        Claim("last", 1, gpus=1),
+        QueueEntry("one", 1, gpus=1),
+        QueueEntry("two", 1, gpus=2),
+        QueueEntry("cpu", 1),
+        QueueEntry("held", 1, held=True),
+        QueueEntry("last", 1, gpus=1),
     ]
     lasts_s = {"one": 100.0, "two": 50.0}
     starts = expected_starts(claims, running, CORES, devices, lasts_s, 60.0)

@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.records import RUN_ID, make_record
+from tests.records import RUN_ID, ManualClock, make_record
 
 from mosaic_contracts.runs import Progress
 from mosaic_contracts.services import Heartbeat
 from mosaic_contracts.spec import RunSpec
 from mosaic_scheduler.admission.admission import display_name
-from mosaic_scheduler.placement.log_tail import last_lines
-from mosaic_scheduler.queue.plan import Claim, queue_places
+from mosaic_scheduler.executors.log_tail import last_lines
+from mosaic_scheduler.queue.plan import QueueEntry, queue_places
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.selection import PAGE_BYTES, first_that_fit
 from mosaic_servicekit.logging import redactor
@@ -61,7 +61,7 @@ def test_a_missing_log_has_no_lines(tmp_path: Path) -> None:
 
 def test_the_queue_is_first_come_first_served() -> None:
     """A run that needs many cores holds back the small ones behind it."""
-    claims = [Claim("a", 1), Claim("b", 4), Claim("c", 1)]
+    claims = [QueueEntry("a", 1), QueueEntry("b", 4), QueueEntry("c", 1)]
     places = queue_places(claims, cores_in_use=0, core_limit=4)
     assert [(p.run_id, p.starts, p.position, p.reason) for p in places] == [
         ("a", True, None, None),
@@ -70,23 +70,13 @@ def test_the_queue_is_first_come_first_served() -> None:
     ]
 
 
-class Clock:
-    """A monotonic clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def _beat(step: int, last_seq: int = 0) -> Heartbeat:
     return Heartbeat(run_id=RUN_ID, attempt=1, progress=Progress(step=step), last_seq=last_seq)
 
 
 def test_age_is_measured_on_our_clock() -> None:
     """Progress ages since its step last changed, silence since the last word."""
-    clock = Clock()
+    clock = ManualClock()
     tracker = HeartbeatTracker(clock)
     tracker.on_connection(True)
     tracker.on_heartbeat(_beat(5))
@@ -101,7 +91,7 @@ def test_age_is_measured_on_our_clock() -> None:
 
 def test_a_broker_outage_is_not_a_workers_silence() -> None:
     """Without a broker silence is unknown; afterwards it counts from the reconnect."""
-    clock = Clock()
+    clock = ManualClock()
     tracker = HeartbeatTracker(clock)
     tracker.on_connection(True)
     tracker.on_heartbeat(_beat(1))
@@ -115,7 +105,7 @@ def test_a_broker_outage_is_not_a_workers_silence() -> None:
 
 def test_only_news_wakes_the_scheduler() -> None:
     """The first word and the first event are news; the same again is not; a word after silence is."""
-    clock = Clock()
+    clock = ManualClock()
     tracker = HeartbeatTracker(clock)
     assert tracker.on_heartbeat(_beat(0))
     assert not tracker.on_heartbeat(_beat(1))

@@ -22,7 +22,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ListRequest, RunRecords, SubmitRequest, WorkerEntries
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_contracts.worker import CheckReport
-from mosaic_scheduler.placement import proc
+from mosaic_scheduler.executors import proc
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
 

@@ -13,7 +13,7 @@ from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import SetSecretRequest
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.errors import SecretNameInvalid, SecretUnknown
+from mosaic_scheduler.errors import SecretMissing, SecretNameInvalid
 from mosaic_scheduler.secrets import SecretVault
 
 VALUE = "p4ss\nwörd of the test"
@@ -38,7 +38,7 @@ def test_a_secret_is_a_private_file(tmp_path: Path) -> None:
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert [entry.name for entry in vault.entries()] == ["api_key"]
     vault.forget("api_key")
-    with pytest.raises(SecretUnknown, match="secret set"):
+    with pytest.raises(SecretMissing, match="secret set"):
         vault.forget("api_key")
 
 

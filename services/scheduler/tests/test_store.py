@@ -14,7 +14,7 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ListRequest
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.errors import IdempotencyConflict, RunTransitionInvalid
+from mosaic_scheduler.errors import IdempotencyKeyReused, RunTransitionInvalid
 from mosaic_scheduler.runs import outbox, selection
 from mosaic_scheduler.runs.idempotency import KEPT_S, IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
@@ -166,7 +166,7 @@ async def test_one_key_makes_one_run(store: RunStore, database: Database) -> Non
     third = make_record(run_id="01ARZ3NDEKTSV4RRFFQ69G5FB1")
     assert await store.insert(second, "n", key) is None
     assert await store.insert(third, "n", same) == second.run_id
-    with pytest.raises(IdempotencyConflict, match=second.run_id):
+    with pytest.raises(IdempotencyKeyReused, match=second.run_id):
         await store.insert(third, "n", other)
     assert await store.get(third.run_id) is None
     await database.call(_age_keys)

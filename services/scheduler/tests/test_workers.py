@@ -10,7 +10,7 @@ import pytest
 
 from mosaic_contracts.interpreter import ISOLATED
 from mosaic_contracts.spec import RunSpec
-from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
+from mosaic_scheduler.errors import WorkerUnknown, WorkerUnready
 from mosaic_scheduler.workers.probe import WorkerProbe
 from mosaic_scheduler.workers.registry import WorkerRegistry
 
@@ -38,7 +38,7 @@ def test_an_alias_is_found_and_a_typo_helped(registry: WorkerRegistry) -> None:
 def test_a_missing_environment_says_what_to_do(registry: WorkerRegistry, home: Path) -> None:
     """The message says that it is not installed, and the command that makes it."""
     _add(home, "lost", 'room = "nowhere"\ncommand = ["{python}", "-m", "x"]')
-    with pytest.raises(WorkerNotReady, match=r"^It is not installed .*mosaic sync nowhere"):
+    with pytest.raises(WorkerUnready, match=r"^It is not installed .*mosaic sync nowhere"):
         _ = registry.find("lost").command
 
 
@@ -74,7 +74,7 @@ def test_a_worker_without_a_room_runs_beside_our_own_runner(
     own = venvs / "workerkit/bin/python"
     if not own.exists():
         assert registry.find("shell").python == shutil.which("sh")
-        with pytest.raises(WorkerNotReady, match="mosaic sync workerkit"):
+        with pytest.raises(WorkerUnready, match="mosaic sync workerkit"):
             _ = registry.find("piped").command
         own.parent.mkdir(parents=True)
         own.symlink_to(sys.executable)
@@ -119,14 +119,14 @@ async def test_a_description_is_remembered_until_the_environment_changes(
 async def test_a_worker_that_fails_says_why(registry: WorkerRegistry, home: Path) -> None:
     """Exit code and the end of its stderr are in the message."""
     _add(home, "bad", 'command = ["sh", "-c", "echo no module named torch >&2; exit 4", "sh"]')
-    with pytest.raises(WorkerNotReady, match=r"exit code 4: no module named torch"):
+    with pytest.raises(WorkerUnready, match=r"exit code 4: no module named torch"):
         await WorkerProbe(home).describe(registry.find("bad"))
 
 
 async def test_a_worker_that_chats_is_not_understood(registry: WorkerRegistry, home: Path) -> None:
     """Anything but JSON on stdout is refused."""
     _add(home, "chatty", 'command = ["echo", "hello"]')
-    with pytest.raises(WorkerNotReady, match="something else than expected"):
+    with pytest.raises(WorkerUnready, match="something else than expected"):
         await WorkerProbe(home).describe(registry.find("chatty"))
 
 

@@ -19,7 +19,7 @@ from mosaic_contracts.xmpp import SERVER_FILE, XmppAccount
 from mosaic_scheduler.admission.provisions import check_services
 from mosaic_scheduler.database import Database
 from mosaic_scheduler.errors import XmppUnavailable
-from mosaic_scheduler.placement.access import (
+from mosaic_scheduler.executors.access import (
     XmppLogin,
     deliver_login,
     login_variables,
@@ -27,7 +27,7 @@ from mosaic_scheduler.placement.access import (
 )
 from mosaic_scheduler.xmpp.accounts import RunAccounts, agents_of
 from mosaic_scheduler.xmpp.examination import examine
-from mosaic_scheduler.xmpp.ledger import AccountLedger, Claim
+from mosaic_scheduler.xmpp.ledger import AccountClaim, AccountLedger
 from mosaic_scheduler.xmpp.server import read_server
 
 RUN, OTHER = "01K5ZZZZZZZZZZZZZZZZZZZZZZ", "01K5YYYYYYYYYYYYYYYYYYYYYY"
@@ -86,7 +86,7 @@ async def test_accounts_of_a_lost_ledger_are_swept(
     before = accounts(xmpp_home, ledger, {RUN})
     (xmpp_home / "runs" / RUN / "control").mkdir(parents=True)
     deliver_login(xmpp_home / "runs" / RUN, await before.provision(RUN, 2))
-    await ledger.remove(Claim(RUN, 2, "localhost"))  # as a new database has it
+    await ledger.remove(AccountClaim(RUN, 2, "localhost"))  # as a new database has it
     (xmpp_home / "runs/no run/control/xmpp").mkdir(parents=True)
     (xmpp_home / "runs/no run/control/xmpp/access.json").write_text("{}")
     ours = accounts(xmpp_home, ledger, set())
@@ -119,7 +119,7 @@ async def test_accounts_of_another_domain_are_forgotten(
     xmpp_server: TestXmppServer, xmpp_home: Path, ledger: AccountLedger
 ) -> None:
     """A server that was made again for another domain does not keep the sweep from its end."""
-    await ledger.add(Claim(RUN, 1, "elsewhere"))
+    await ledger.add(AccountClaim(RUN, 1, "elsewhere"))
     await accounts(xmpp_home, ledger, set()).sweep()
     assert await ledger.all() == []
 

@@ -1,1 +1,1 @@
-"""Run states, queue, placement: the one service that decides what becomes of a run."""
+"""Run states, queue, executors: the one service that decides what becomes of a run."""

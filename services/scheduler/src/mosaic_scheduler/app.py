@@ -15,24 +15,24 @@ from mosaic_scheduler.api.deletion import RunDeletion
 from mosaic_scheduler.api.edits import RunEdits
 from mosaic_scheduler.api.gpus import GpuReports
 from mosaic_scheduler.api.queue import QueueMoves
-from mosaic_scheduler.api.runs import SchedulerService
+from mosaic_scheduler.api.runs import RunQueries
 from mosaic_scheduler.credentials.renewal import CredentialRenewal
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.database import Database
-from mosaic_scheduler.errors import DatabaseUnavailable, PlacementUnavailable
+from mosaic_scheduler.errors import DatabaseUnavailable, EngineUnavailable
 from mosaic_scheduler.events.announcement import ProgressAnnouncer, RunAnnouncer
 from mosaic_scheduler.events.drain import TelemetryDrain
 from mosaic_scheduler.events.listener import RunListener
 from mosaic_scheduler.events.publisher import EventPublisher
+from mosaic_scheduler.executors.process import ProcessExecutor
 from mosaic_scheduler.gpus.lease import LeaseStore
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.owner import OwnerFinder
 from mosaic_scheduler.gpus.stock import GpuSupply
 from mosaic_scheduler.gpus.watch import HELPER, GpuWatch
+from mosaic_scheduler.machine.reported_usage import ReportedUsage
 from mosaic_scheduler.machine.sampler import MachineSampler
-from mosaic_scheduler.machine.told import ToldUse
 from mosaic_scheduler.machine.watch import MachineWatch
-from mosaic_scheduler.placement.process import ProcessPlacement
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
@@ -57,7 +57,7 @@ from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.revocation import RunRevoker
 
 if TYPE_CHECKING:
-    from mosaic_scheduler.placement.docker import DockerPlacement
+    from mosaic_scheduler.executors.docker import DockerExecutor
     from mosaic_scheduler.workers.image import ImageAsker
 
 DATABASE_RETRY_S = 0.5
@@ -75,9 +75,9 @@ class SchedulerApp:
         self._bus = bus = Bus(settings.url, "scheduler", settings.creds)
         self._broker_clock = BrokerClock(bus)
         self._database = database = Database(home / SCHEDULER_DB)
-        placement, workers, asker = _engine_of(settings)
-        self._placement = placement
-        placement.on_change(reconcile.set)
+        executor, workers, asker = _engine_of(settings)
+        self._executor = executor
+        executor.on_change(reconcile.set)
         store = RunStore(database)
         heartbeats = HeartbeatTracker()
         views = RunViews(heartbeats)
@@ -91,9 +91,9 @@ class SchedulerApp:
         leases = LeaseStore(database)
         owners = OwnerFinder(home / RUNS_DIR)
         ledger = LeaseLedger(
-            leases, placement, self._gpu_watch, owners.owner, settings.gpu_share_limit
+            leases, executor, self._gpu_watch, owners.owner, settings.gpu_share_limit
         )
-        credentials = CredentialRenewal(signer, placement.folder, self._broker_clock)
+        credentials = CredentialRenewal(signer, executor.folder, self._broker_clock)
         self._revocation = CredentialRevocation(
             None if signer is None else RunRevoker(home, settings.url, signer),
             partial(store.shipped_within, RUN_LIFETIME_S),
@@ -104,14 +104,14 @@ class SchedulerApp:
         self._listener = RunListener(bus, heartbeats, self._publisher, reconcile)
         self._progress = ProgressAnnouncer(store, views, announcer, credentials, heartbeats)
         self._drain = TelemetryDrain(
-            store, placement, bus, credentials, self._revocation, views, announcer, reconcile
+            store, executor, bus, credentials, self._revocation, views, announcer, reconcile
         )
         durations = PastDurations(database)
-        dispatcher = Dispatcher(placement, ledger, durations, views)
-        self._takeover = Takeover(store, placement, ledger, durations, credentials)
+        dispatcher = Dispatcher(executor, ledger, durations, views)
+        self._takeover = Takeover(store, executor, ledger, durations, credentials)
         self._reconciler = Reconciler(
             store=store,
-            placement=placement,
+            executor=executor,
             heartbeats=heartbeats,
             views=views,
             dispatcher=dispatcher,
@@ -128,23 +128,21 @@ class SchedulerApp:
             accounts=self._accounts,
             wake=reconcile,
         )
-        self._purge = RunPurge(database, bus, home, placement, self._publisher)
+        self._purge = RunPurge(database, bus, home, executor, self._publisher)
         self._machine = _machine_watch(
-            settings, placement, ledger, self._gpu_watch, heartbeats, database, events_due
+            settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
         )
 
-        gpus = GpuSupply(self._gpu_watch, ledger, placement)
+        gpus = GpuSupply(self._gpu_watch, ledger, executor)
         admission = Admission(
-            ContextSource(
-                settings, store, self._catalogue, vault, placement, gpus, dispatcher, bus
-            ),
+            ContextSource(settings, store, self._catalogue, vault, executor, gpus, dispatcher, bus),
             store,
             views,
             announcer,
             reconcile,
         )
         topics = (
-            SchedulerService(
+            RunQueries(
                 settings,
                 database,
                 store,
@@ -160,7 +158,7 @@ class SchedulerApp:
             RunEdits(store, views, announcer),
             QueueMoves(store, views, announcer, reconcile),
             RunDeletion(store, views, announcer, self._purge),
-            GpuReports(self._gpu_watch, ledger, placement),
+            GpuReports(self._gpu_watch, ledger, executor),
             SecretService(vault),
             self._machine,
             self._catalogue,
@@ -172,7 +170,7 @@ class SchedulerApp:
         await asyncio.to_thread(close_home, self._settings.home)
         try:
             await self._takeover.ensure()
-        except PlacementUnavailable as error:
+        except EngineUnavailable as error:
             # All else works without the engine; the reconciler tries again before it starts anything.
             get_log().warning("engine.away", error=str(error))
         await self._bus.start()
@@ -198,19 +196,19 @@ class SchedulerApp:
         await service.stop.wait()
         await service.end_tasks()
         await self._bus.close()
-        self._placement.close()
+        self._executor.close()
         await self._database.close()
 
 
 def _engine_of(
     settings: SchedulerSettings,
-) -> tuple["ProcessPlacement | DockerPlacement", type[RegisteredWorker], "ImageAsker | None"]:
+) -> tuple["ProcessExecutor | DockerExecutor", type[RegisteredWorker], "ImageAsker | None"]:
     """Where runs are started, and how its workers are found and asked."""
     if settings.placement == "process":
-        return ProcessPlacement(settings.home, settings.cores), RegisteredWorker, None
+        return ProcessExecutor(settings.home, settings.cores), RegisteredWorker, None
     # here, for the engine's library is a fifth of all that a start without an engine would import
-    from mosaic_scheduler.placement.docker import DockerPlacement
-    from mosaic_scheduler.placement.engine import Engine
+    from mosaic_scheduler.executors.docker import DockerExecutor
+    from mosaic_scheduler.executors.engine import Engine
     from mosaic_scheduler.workers.image import ImageAsker
 
     engine = Engine(
@@ -220,13 +218,13 @@ def _engine_of(
         volume=settings.engine_volume,
         url=settings.engine_url,
     )
-    docker = DockerPlacement(settings.home, settings.cores, engine)
+    docker = DockerExecutor(settings.home, settings.cores, engine)
     return docker, ImageWorker, ImageAsker(engine)
 
 
 def _machine_watch(
     settings: SchedulerSettings,
-    placement: "ProcessPlacement | DockerPlacement",
+    executor: "ProcessExecutor | DockerExecutor",
     ledger: LeaseLedger,
     gpus: GpuWatch,
     heartbeats: HeartbeatTracker,
@@ -234,11 +232,11 @@ def _machine_watch(
     events_due: asyncio.Event,
 ) -> MachineWatch:
     # A container's processes have other pids in it: its shipper reports what they use.
-    reported = ToldUse(heartbeats, ledger.devices_of_runs, lambda: gpus.reading)
-    sees_processes = isinstance(placement, ProcessPlacement)
+    reported = ReportedUsage(heartbeats, ledger.devices_of_runs, lambda: gpus.reading)
+    sees_processes = isinstance(executor, ProcessExecutor)
     return MachineWatch(
         MachineSampler(settings.home, lambda: gpus.reading),
-        placement.runners if isinstance(placement, ProcessPlacement) else dict,
+        executor.runners if isinstance(executor, ProcessExecutor) else dict,
         list if sees_processes else reported.look,
         ledger.devices_of_runs,
         lambda: gpus.reading,

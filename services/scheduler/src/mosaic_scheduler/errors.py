@@ -23,7 +23,7 @@ class RunTransitionInvalid(RuntimeError):
     """A transition that the state machine does not have was asked for: a fault of the scheduler."""
 
 
-class IdempotencyConflict(ProblemError):
+class IdempotencyKeyReused(ProblemError):
     """An idempotency key came again with another request."""
 
     def __init__(self, key: str, run_id: str) -> None:
@@ -37,7 +37,7 @@ class IdempotencyConflict(ProblemError):
         )
 
 
-class SecretUnknown(ProblemError):
+class SecretMissing(ProblemError):
     """No secret has this name."""
 
     def __init__(self, name: str) -> None:
@@ -91,7 +91,7 @@ class InputUnusable(ValueError):
         self.nearest = nearest or []
 
 
-class PlacementFailed(RuntimeError):
+class LaunchFailed(RuntimeError):
     """A run's processes could not be started; the message says why and what to do."""
 
 
@@ -99,7 +99,7 @@ class LeaseTaken(RuntimeError):
     """A device that was to be leased is not free any more; the message is its UUID."""
 
 
-class PlacementUnavailable(OSError):
+class EngineUnavailable(OSError):
     """The engine does not answer: of no attempt anything is known now. The message says what to do."""
 
 
@@ -112,5 +112,5 @@ class WorkerUnknown(LookupError):
         self.nearest = nearest
 
 
-class WorkerNotReady(RuntimeError):
+class WorkerUnready(RuntimeError):
     """A registered worker cannot be used now; the message says why and what to do."""

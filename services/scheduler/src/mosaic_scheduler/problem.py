@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.worker import Finding
-from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
+from mosaic_scheduler.errors import WorkerUnknown, WorkerUnready
 
 
 def run_unknown(run_id: str) -> ProblemError:
@@ -84,7 +84,7 @@ def worker_unknown(error: WorkerUnknown) -> ProblemError:
     )
 
 
-def worker_not_ready(worker: str, error: WorkerNotReady) -> ProblemError:
+def worker_not_ready(worker: str, error: WorkerUnready) -> ProblemError:
     """A worker is registered but cannot be used."""
     return ProblemError(
         Problem(

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.services import SecretRequest, SetSecretRequest
 from mosaic_contracts.spec import SECRET_NAME_PATTERN
-from mosaic_scheduler.errors import SecretNameInvalid, SecretUnknown
+from mosaic_scheduler.errors import SecretMissing, SecretNameInvalid
 from mosaic_servicekit.bus import Verb
 
 FOLDER = "secrets/user"
@@ -54,15 +54,15 @@ class SecretVault:
         return self._entry(name)
 
     def forget(self, name: str) -> None:
-        """Delete a secret. Raises SecretUnknown."""
+        """Delete a secret. Raises SecretMissing."""
         if name not in self.names():
-            raise SecretUnknown(name)
+            raise SecretMissing(name)
         (self._folder / name).unlink(missing_ok=True)
 
     def reveal(self, name: str) -> SecretStr:
-        """The value, for a run that is about to start. Raises SecretUnknown."""
+        """The value, for a run that is about to start. Raises SecretMissing."""
         if name not in self.names():
-            raise SecretUnknown(name)
+            raise SecretMissing(name)
         return SecretStr((self._folder / name).read_text(encoding="utf-8"))
 
     def _entry(self, name: str) -> SecretEntry:

@@ -22,12 +22,12 @@ from mosaic_contracts.xmpp import XmppServer
 from mosaic_scheduler.admission import plan
 from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, wrong
 from mosaic_scheduler.admission.inputs import InputResolution
-from mosaic_scheduler.errors import PlacementUnavailable, XmppUnavailable
+from mosaic_scheduler.errors import EngineUnavailable, XmppUnavailable
+from mosaic_scheduler.executors.preview import preview_launch
+from mosaic_scheduler.executors.protocol import Bounds, Executor, Inventory
+from mosaic_scheduler.executors.run_folder import fault_words
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.stock import GpuStock, GpuSupply
-from mosaic_scheduler.placement.preview import order_to_look_at
-from mosaic_scheduler.placement.protocol import Bounds, Inventory, Placement
-from mosaic_scheduler.placement.run_folder import fault_words
 from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.secrets import SecretVault
@@ -113,7 +113,7 @@ class ContextSource:
         store: RunStore,
         catalogue: WorkerCatalogue,
         vault: SecretVault,
-        placement: Placement,
+        executor: Executor,
         gpus: GpuSupply,
         dispatcher: Dispatcher,
         bus: Bus,
@@ -123,7 +123,7 @@ class ContextSource:
         self._catalogue = catalogue
         self._inputs = InputResolution(settings.home, store)
         self._vault = vault
-        self._placement = placement
+        self._executor = executor
         self._gpus = gpus
         self._dispatcher = dispatcher
         self._bus = bus
@@ -131,7 +131,7 @@ class ContextSource:
     @property
     def uses_images(self) -> bool:
         """Whether workers live in container images here."""
-        return self._placement.name == "docker"
+        return self._executor.name == "docker"
 
     async def gather(self, spec: RunSpec) -> Context:
         """Find the worker, complete the spec, and gather the rest. Raises ProblemError: the worker cannot be used."""
@@ -147,8 +147,8 @@ class ContextSource:
             wrong_inputs=wrong_inputs,
             answer=None if is_listed else await self._ask(worker, spec, description),
             may_need_consent=await self._catalogue.may_need_consent(worker),
-            inventory=await self._placement.inventory(),
-            bounds=self._placement.bounds,
+            inventory=await self._executor.inventory(),
+            bounds=self._executor.bounds,
             machine_mb=_machine_memory_mb(),
             cpus_in_use=self._dispatcher.load.cpu_in_use,
             stock=await self._gpus.stock(patient=spec.gpus > 0),
@@ -166,7 +166,7 @@ class ContextSource:
     async def launch_plan(self, context: Context) -> PlacementPlan | None:
         """What would be started; None: the engine went away since its worker answered."""
         worker = context.worker
-        order = order_to_look_at(
+        launch_spec = preview_launch(
             context.spec,
             worker.python,
             worker.command,
@@ -175,8 +175,8 @@ class ContextSource:
             proxies=self._settings.proxies,
         )
         try:
-            return await self._placement.plan(order)
-        except PlacementUnavailable:
+            return await self._executor.plan(launch_spec)
+        except EngineUnavailable:
             return None
 
     async def disk(self) -> DiskSpace:
@@ -196,7 +196,7 @@ class ContextSource:
     async def _ask(
         self, worker: RegisteredWorker, spec: RunSpec, description: WorkerDescription
     ) -> CheckReport:
-        asked = self._inputs.for_check(spec, description, sees_files=self._placement.bounds.files)
+        asked = self._inputs.for_check(spec, description, sees_files=self._executor.bounds.files)
         report = await self._catalogue.check(worker, plan.without_consent(asked))
         return plan.with_needs(spec, report)
 

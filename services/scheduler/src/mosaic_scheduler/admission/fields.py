@@ -6,7 +6,7 @@ from mosaic_contracts.worker import Algorithm, CheckReport, WorkerDescription
 from mosaic_scheduler.admission.check import Check, from_finding, passed, topic_of, unknown, wrong
 from mosaic_scheduler.admission.context import Context, lists_environment
 from mosaic_scheduler.admission.parameters import check_parameters
-from mosaic_scheduler.placement.protocol import Inventory
+from mosaic_scheduler.executors.protocol import Inventory
 
 
 def check_fields(context: Context) -> list[Check]:

@@ -12,8 +12,8 @@ from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler.admission.check import Check, wrong
 from mosaic_scheduler.errors import InputUnusable
-from mosaic_scheduler.placement.inputs import RunInput, given, inputs_of, references
-from mosaic_scheduler.placement.run_files import listed_checkpoints, open_inside
+from mosaic_scheduler.executors.inputs import RunInput, given, inputs_of, references
+from mosaic_scheduler.executors.run_files import listed_checkpoints, open_inside
 from mosaic_scheduler.runs.store import RunStore
 
 _BEGINNING = re.compile(r"^[0-7][0-9A-HJKMNP-TV-Z]{3,25}$")

@@ -13,7 +13,7 @@ from mosaic_contracts.worker import WORLD_MARK, Algorithm, Finding, WorkerDescri
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.copies import overridden
-from mosaic_scheduler.placement.inputs import checkpoint_parameters
+from mosaic_scheduler.executors.inputs import checkpoint_parameters
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue

@@ -6,10 +6,10 @@ from mosaic_contracts.worker import DeviceNeed, WorkerDescription, WorkerManifes
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.check import AS_IT_IS, Check, from_problem, passed, warned, wrong
 from mosaic_scheduler.admission.context import Context, DiskSpace
+from mosaic_scheduler.executors.protocol import Bounds, Internet
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.stock import GpuStock
-from mosaic_scheduler.placement.protocol import Bounds, Internet
-from mosaic_scheduler.queue.plan import Claim, queue_places
+from mosaic_scheduler.queue.plan import QueueEntry, queue_places
 
 _MEMORY_OPEN = "nothing holds a process of the embedded stack to `memory_mb`"
 _INTERNET_OPEN = (
@@ -101,7 +101,7 @@ def _device_refusals(spec: RunSpec, need: DeviceNeed, stock: GpuStock) -> list[C
 def device_line(spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devices) -> Check:
     """Check of the device of a run whose fields are right."""
     if spec.gpus:
-        claim = Claim("", cpus=0, gpus=spec.gpus, gpu_memory_mb=spec.gpu_memory_mb)
+        claim = QueueEntry("", cpus=0, gpus=spec.gpus, gpu_memory_mb=spec.gpu_memory_mb)
         (place,) = queue_places([claim], 0, 0, devices)
         if place.starts:
             lost = "".join(f" {offer.occupants()}." for offer in devices.offers if offer.lost)

@@ -12,7 +12,7 @@ from mosaic_contracts.worker import Finding, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.copies import copied
-from mosaic_scheduler.runs.resumption import left_of, resume_point, start_parameter, with_steps
+from mosaic_scheduler.runs.resumption import resume_point, start_parameter, steps_left, with_steps
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_servicekit.bus import Verb
@@ -53,7 +53,7 @@ class RunResumes:
         point = resume_point(record, description, self._runs / record.run_id)
         if point.checkpoint is None:
             raise _refused(f"parameters.{parameter}", f"run {record.run_id} has no checkpoint")
-        left = left_of(record.spec, description, point.step)
+        left = steps_left(record.spec, description, point.step)
         if left == 0:
             raise _refused(
                 "steps",

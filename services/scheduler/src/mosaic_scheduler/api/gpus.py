@@ -4,21 +4,21 @@ from datetime import UTC, datetime
 
 from mosaic_contracts.gpus import DeviceState, ForeignUser, GpuDevice, GpuLease, GpuReport
 from mosaic_contracts.machine import GpuSample
+from mosaic_scheduler.executors.protocol import Executor
 from mosaic_scheduler.gpus.lease import Lease
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.reading import DeviceReading
 from mosaic_scheduler.gpus.watch import GpuWatch
-from mosaic_scheduler.placement.protocol import Placement
 from mosaic_servicekit.bus import Verb
 
 
 class GpuReports:
     """Answers from what is known; the driver is not asked for it."""
 
-    def __init__(self, watch: GpuWatch, ledger: LeaseLedger, placement: Placement) -> None:
+    def __init__(self, watch: GpuWatch, ledger: LeaseLedger, executor: Executor) -> None:
         self._watch = watch
         self._ledger = ledger
-        self._placement = placement
+        self._executor = executor
 
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
@@ -27,7 +27,7 @@ class GpuReports:
     async def gpus(self) -> GpuReport:
         """How the GPUs are."""
         reading = self._watch.reading
-        problem = (await self._placement.inventory()).gpu_problem
+        problem = (await self._executor.inventory()).gpu_problem
         devices = [self._device(device) for device in reading.devices]
         devices += [
             self._lost(device.sample, reading.lost.get(device.sample.index, ""), device.card)

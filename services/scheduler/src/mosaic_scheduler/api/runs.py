@@ -26,7 +26,7 @@ _STOP_TRIES = 5
 MAX_PAGE = 1000
 
 
-class SchedulerService:
+class RunQueries:
     """Answers requests. What it decides it writes; what follows the reconciler does."""
 
     def __init__(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from mosaic_contracts import launch
 from mosaic_contracts.launch import ShipperState
-from mosaic_scheduler.placement.protocol import PlacedRef
-from mosaic_scheduler.placement.run_folder import RunFolder
+from mosaic_scheduler.executors.protocol import AttemptRef
+from mosaic_scheduler.executors.run_folder import RunFolder
 from mosaic_servicekit.broker_clock import BrokerClock, clock_text, explains_refusal
 from mosaic_servicekit.credentials import RENEW_AFTER_S, RUN_LIFETIME_S, RunSigner
 from mosaic_servicekit.logging import get_log
@@ -38,7 +38,7 @@ class CredentialRenewal:
     def __init__(
         self,
         signer: RunSigner | None,
-        folder: Callable[[PlacedRef], Path],
+        folder: Callable[[AttemptRef], Path],
         broker_clock: BrokerClock,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -48,14 +48,14 @@ class CredentialRenewal:
         self._now = now
         self._kept: dict[str, _Kept] = {}
 
-    def renew(self, ref: PlacedRef, lifetime_s: float = RUN_LIFETIME_S) -> None:
+    def renew(self, ref: AttemptRef, lifetime_s: float = RUN_LIFETIME_S) -> None:
         """Write new ones. Raises OSError when the folder cannot be written."""
         if self._signer is not None:
             path = self._folder(ref) / launch.CREDS_FILE
             if path.parent.exists():
                 self._signer.write_creds(ref.run_id, path, lifetime_s)
 
-    def look(self, ref: PlacedRef) -> str | None:
+    def look(self, ref: AttemptRef) -> str | None:
         """Renew what is due or refused; what the run shall say of it. To be called every second or so."""
         if self._signer is None:
             return None
@@ -72,11 +72,11 @@ class CredentialRenewal:
             return None
         return _refusal_words(refusal, kept.renewals, self._broker_clock.ahead_s)
 
-    def refusal(self, ref: PlacedRef) -> ShipperState | None:
+    def refusal(self, ref: AttemptRef) -> ShipperState | None:
         """What the shipper says of a broker that refuses it."""
         return RunFolder(self._folder(ref), ref).shipper_state()
 
-    def refusal_note(self, ref: PlacedRef) -> str | None:
+    def refusal_note(self, ref: AttemptRef) -> str | None:
         """What the run says of credentials that were renewed just now and that the broker still refuses."""
         refusal = self.refusal(ref)
         if refusal is None:
@@ -87,7 +87,7 @@ class CredentialRenewal:
         """Forget the runs that have ended."""
         self._kept = {run_id: kept for run_id, kept in self._kept.items() if run_id in run_ids}
 
-    def _fresh(self, ref: PlacedRef) -> _Kept:
+    def _fresh(self, ref: AttemptRef) -> _Kept:
         return _Kept(ref.attempt, self._now(), time.time() + RUN_LIFETIME_S)
 
     def _is_due(self, kept: _Kept, refusal: ShipperState | None) -> bool:
@@ -97,7 +97,7 @@ class CredentialRenewal:
             return age_s > RENEW_AFTER_S or left_s < RUN_LIFETIME_S - RENEW_AFTER_S
         return kept.renewals == 0 or age_s > RETRY_S[min(kept.renewals, len(RETRY_S)) - 1]
 
-    def _renew_kept(self, ref: PlacedRef, kept: _Kept, refusal: ShipperState | None) -> None:
+    def _renew_kept(self, ref: AttemptRef, kept: _Kept, refusal: ShipperState | None) -> None:
         kept.written_at = self._now()
         if refusal is not None:
             kept.renewals += 1

@@ -5,7 +5,7 @@ import asyncio
 from mosaic_contracts import subjects
 from mosaic_contracts.runs import RunRecord
 from mosaic_scheduler.credentials.renewal import CredentialRenewal
-from mosaic_scheduler.placement.protocol import PlacedRef
+from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
@@ -64,7 +64,7 @@ class ProgressAnnouncer:
             for run in await self._store.unfinished():
                 if not run.record.state.has_process:
                     continue
-                self._look_at_credentials(PlacedRef(run.record.run_id, run.record.attempt))
+                self._look_at_credentials(AttemptRef(run.record.run_id, run.record.attempt))
                 view = self._views.view(run.record)
                 step = view.progress.step if view.progress else None
                 now[view.run_id] = (view.revision, step, tuple(view.notes))
@@ -73,7 +73,7 @@ class ProgressAnnouncer:
             said = now
             self._credentials.keep_only(set(now))
 
-    def _look_at_credentials(self, ref: PlacedRef) -> None:
+    def _look_at_credentials(self, ref: AttemptRef) -> None:
         note = self._credentials.look(ref)
         self._views.set_refusal(ref.run_id, note)
         self._heartbeats.mute(ref.run_id, note is not None)

@@ -8,9 +8,9 @@ from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import RecorderStatus
 from mosaic_scheduler.credentials.renewal import CredentialRenewal
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
-from mosaic_scheduler.errors import PlacementFailed
+from mosaic_scheduler.errors import LaunchFailed
 from mosaic_scheduler.events.announcement import RunAnnouncer
-from mosaic_scheduler.placement.protocol import PlacedRef, Placement
+from mosaic_scheduler.executors.protocol import AttemptRef, Executor
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.bus import Bus
@@ -28,7 +28,7 @@ class TelemetryDrain:
     def __init__(
         self,
         store: RunStore,
-        placement: Placement,
+        executor: Executor,
         bus: Bus,
         credentials: CredentialRenewal,
         revocation: CredentialRevocation,
@@ -38,7 +38,7 @@ class TelemetryDrain:
     ) -> None:
         """`reconcile`: set when a run that waited for its leftovers may start."""
         self._store = store
-        self._placement = placement
+        self._executor = executor
         self._bus = bus
         self._credentials = credentials
         self._revocation = revocation
@@ -95,11 +95,11 @@ class TelemetryDrain:
     async def _ship(self, record: RunRecord) -> None:
         # What waits for its next attempt left something of the one before.
         attempt = record.attempt if record.state.is_final else record.attempt - 1
-        ref = PlacedRef(record.run_id, attempt)
+        ref = AttemptRef(record.run_id, attempt)
         try:
             self._credentials.renew(ref)
-            done = await self._placement.drain(ref, SHIP_TIMEOUT_S)
-        except (PlacementFailed, OSError) as error:
+            done = await self._executor.drain(ref, SHIP_TIMEOUT_S)
+        except (LaunchFailed, OSError) as error:
             get_log().warning("telemetry.drain_failed", run_id=record.run_id, error=str(error))
             done = False
         refusal = None if done else self._credentials.refusal_note(ref)

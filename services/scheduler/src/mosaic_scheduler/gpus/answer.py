@@ -18,17 +18,17 @@ Words = Annotated[str, Field(max_length=2000)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class AnswerInvalid(ValueError):
+class HelperAnswerInvalid(ValueError):
     """The helper's answer cannot be used; the message says why."""
 
 
-class _Part(BaseModel):
+class _AnswerPart(BaseModel):
     """Types are taken as they are: a number as text is no number. Unknown fields may be newer."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
 
-class ProcessEntry(_Part):
+class ProcessEntry(_AnswerPart):
     """A process on a device."""
 
     pid: Annotated[int, Field(ge=0, le=_LARGEST_PID)]
@@ -36,7 +36,7 @@ class ProcessEntry(_Part):
     memory_bytes: Bytes | None
 
 
-class DeviceEntry(_Part):
+class DeviceEntry(_AnswerPart):
     """A GPU that is not divided, or a MIG slice."""
 
     uuid: Uuid
@@ -51,14 +51,14 @@ class DeviceEntry(_Part):
     card: Uuid | None = None
 
 
-class LostEntry(_Part):
+class LostEntry(_AnswerPart):
     """A GPU that cannot be read."""
 
     index: Index
     why: Words
 
 
-class Answer(_Part):
+class HelperAnswer(_AnswerPart):
     """One of `absent`, `failed`, or `devices` with `lost`."""
 
     absent: Words | None = None
@@ -78,18 +78,18 @@ class Answer(_Part):
         return self
 
 
-def read_answer(line: bytes) -> Answer:
+def read_answer(line: bytes) -> HelperAnswer:
     """Validate one line of the helper.
 
     Raises:
-        AnswerInvalid: it is no answer.
+        HelperAnswerInvalid: it is no answer.
     """
     try:
-        return Answer.model_validate_json(line)
+        return HelperAnswer.model_validate_json(line)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
         words = [f"{fault_place(f) or 'the answer'}: {fault_text(f)}" for f in faults]
-        raise AnswerInvalid("; ".join(words[:_SHOWN_FAULTS])) from error
+        raise HelperAnswerInvalid("; ".join(words[:_SHOWN_FAULTS])) from error
 
 
 def _doubled(names: Sequence[str]) -> str | None:

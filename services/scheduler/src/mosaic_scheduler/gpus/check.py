@@ -16,10 +16,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import docker
 
 from mosaic_contracts.gpus import GpuGrant
+from mosaic_scheduler.executors.engine import ENGINE_AWAY
+from mosaic_scheduler.executors.nvidia import NO_DEVICES, NvidiaRuntime, device_settings
 from mosaic_scheduler.gpus.reading import DeviceReading
 from mosaic_scheduler.gpus.watch import GpuWatch
-from mosaic_scheduler.placement.engine import ENGINE_AWAY
-from mosaic_scheduler.placement.nvidia import NO_DEVICES, NvidiaRuntime, device_settings
 
 HOLDER = (sys.executable, "-I", "-c", """
 import ctypes

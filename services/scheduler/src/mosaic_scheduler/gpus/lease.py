@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import LeaseTaken
-from mosaic_scheduler.placement.protocol import PlacedRef
+from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_servicekit.logging import get_log
 
 
@@ -18,7 +18,7 @@ class Lease:
     """One attempt's claim on devices."""
 
     grant: GpuGrant
-    ref: PlacedRef
+    ref: AttemptRef
     taken_at: float
     """Wall clock, seconds since the epoch."""
     is_ending: bool = False
@@ -40,7 +40,7 @@ class LeaseStore:
         """Every lease, oldest first."""
         return await self._database.call(_select)
 
-    async def of(self, ref: PlacedRef) -> Lease | None:
+    async def of(self, ref: AttemptRef) -> Lease | None:
         """The lease of an attempt."""
         return next((lease for lease in await self.all() if lease.ref == ref), None)
 
@@ -64,7 +64,7 @@ class LeaseStore:
         return rows > 0
 
 
-def take(connection: sqlite3.Connection, ref: PlacedRef, grant: GpuGrant) -> None:
+def take(connection: sqlite3.Connection, ref: AttemptRef, grant: GpuGrant) -> None:
     """Take all devices of a grant, inside the caller's transaction.
 
     Raises:
@@ -114,7 +114,7 @@ def _select(connection: sqlite3.Connection) -> list[Lease]:
             found[token].grant.devices.append(device)
             continue
         grant = GpuGrant(token=token, devices=[device], memory_mb=memory_mb)
-        found[token] = Lease(grant, PlacedRef(run_id, attempt), taken_at, bool(ending))
+        found[token] = Lease(grant, AttemptRef(run_id, attempt), taken_at, bool(ending))
     return list(found.values())
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from mosaic_contracts.gpus import ForeignUser, GpuGrant
 from mosaic_contracts.machine import GpuState
+from mosaic_scheduler.executors.protocol import AttemptRef, Executor
 from mosaic_scheduler.gpus.foreign import (
     UNEXPLAINED_BYTES,
     OwnerOf,
@@ -22,7 +23,6 @@ from mosaic_scheduler.gpus.lease import Lease, LeaseStore
 from mosaic_scheduler.gpus.offer import MIB, Devices, Offer, Share
 from mosaic_scheduler.gpus.reading import DeviceReading
 from mosaic_scheduler.gpus.watch import GpuWatch
-from mosaic_scheduler.placement.protocol import PlacedRef, Placement
 from mosaic_servicekit.logging import get_log
 
 RELEASE_S = 30.0
@@ -36,13 +36,13 @@ class LeaseLedger:
     def __init__(
         self,
         store: LeaseStore,
-        placement: Placement,
+        executor: Executor,
         watch: GpuWatch,
         owner_of: OwnerOf,
         share_limit: int,
     ) -> None:
         self._store = store
-        self._placement = placement
+        self._executor = executor
         self._watch = watch
         self._owner_of = owner_of
         self._ending: dict[str, tuple[float, int]] = {}
@@ -52,16 +52,16 @@ class LeaseLedger:
 
     async def rebuild(self) -> None:
         """Take over from an earlier scheduler: what the engine really runs is who holds what."""
-        holdings = await self._placement.holdings()
-        running = [Lease(holding.grant, holding.ref, time.time()) for holding in holdings]
+        gpu_holds = await self._executor.gpu_holds()
+        running = [Lease(hold.grant, hold.ref, time.time()) for hold in gpu_holds]
         await self._store.rebuild(running)
         self.leases = await self._store.all()
 
-    def took(self, ref: PlacedRef, grant: GpuGrant) -> None:
+    def took(self, ref: AttemptRef, grant: GpuGrant) -> None:
         """An attempt that starts has taken its devices: who asks before the next `settle` shall see it."""
         self.leases = [*self.leases, Lease(grant, ref, time.time())]
 
-    async def settle(self, live: Collection[PlacedRef]) -> None:
+    async def settle(self, live: Collection[AttemptRef]) -> None:
         """End the leases of attempts that are not among `live`, once their memory is free."""
         self.leases = await self._store.all()
         over = [lease for lease in self.leases if lease.ref not in live]
@@ -73,7 +73,7 @@ class LeaseLedger:
         self._ending = {token: mark for token, mark in self._ending.items() if token in tokens}
 
     def devices(self, free_in_s: Mapping[str, float], problem: str) -> Devices:
-        """All devices as the queue sees them. `problem`: why the placement can hand out none."""
+        """All devices as the queue sees them. `problem`: why the executor can hand out none."""
         offers = [self._offer(device) for device in self._watch.reading.devices]
         offers += [
             Offer(device.sample.uuid, device.label, lost=self._watch.reading.lost[index])
@@ -156,7 +156,7 @@ class LeaseLedger:
     async def _is_held(self, lease: Lease) -> bool:
         """Whether something of the run is still there, whatever its record says."""
         try:
-            return any(holding.ref == lease.ref for holding in await self._placement.holdings())
+            return any(hold.ref == lease.ref for hold in await self._executor.gpu_holds())
         except OSError as error:
             get_log().warning("lease.kept", run_id=lease.ref.run_id, error=str(error))
             return True

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 
-from mosaic_scheduler.placement import proc
+from mosaic_scheduler.executors import proc
 
 _MAX_DEPTH = 64
 """Number of processes that are looked at on the way up a process tree."""

@@ -79,7 +79,7 @@ def parse(line: bytes) -> GpuReading:
     """A line of the helper process.
 
     Raises:
-        AnswerInvalid: it is no such line.
+        HelperAnswerInvalid: it is no such line.
     """
     answer = read_answer(line)
     if answer.absent is not None:

@@ -5,11 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mosaic_contracts.machine import GpuState
+from mosaic_scheduler.executors.protocol import Executor
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.gpus.reading import GpuReading
 from mosaic_scheduler.gpus.watch import ANSWER_S, GpuWatch
-from mosaic_scheduler.placement.protocol import Placement
 
 MIB = 2**20
 
@@ -27,7 +27,7 @@ class GpuStock:
 
     @classmethod
     def of(cls, reading: GpuReading, problem: str = "") -> "GpuStock":
-        """What a reading shows. `problem`: why the placement can hand out none."""
+        """What a reading shows. `problem`: why the executor can hand out none."""
         if problem:
             return cls(note=problem)
         if reading.state in (GpuState.SILENT, GpuState.UNKNOWN):
@@ -64,12 +64,12 @@ def _gpus(count: int) -> str:
 
 
 class GpuSupply:
-    """The devices, as far as the placement can hand them to a run."""
+    """The devices, as far as the executor can hand them to a run."""
 
-    def __init__(self, watch: GpuWatch, ledger: LeaseLedger, placement: Placement) -> None:
+    def __init__(self, watch: GpuWatch, ledger: LeaseLedger, executor: Executor) -> None:
         self._watch = watch
         self._ledger = ledger
-        self._placement = placement
+        self._executor = executor
 
     async def stock(self, patient: bool = False) -> GpuStock:
         """Devices of this machine, in use or not. `patient`: wait for the first reading when there is none yet."""
@@ -77,10 +77,10 @@ class GpuSupply:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ANSWER_S):
                     await self._watch.looked.wait()
-        inventory = await self._placement.inventory()
+        inventory = await self._executor.inventory()
         return GpuStock.of(self._watch.reading, inventory.gpu_problem)
 
     async def devices(self) -> Devices:
         """What is on them now."""
-        inventory = await self._placement.inventory()
+        inventory = await self._executor.inventory()
         return self._ledger.devices({}, inventory.gpu_problem)

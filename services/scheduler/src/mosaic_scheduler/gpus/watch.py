@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.machine import GpuState
-from mosaic_scheduler.gpus.answer import AnswerInvalid
+from mosaic_scheduler.gpus.answer import HelperAnswerInvalid
 from mosaic_scheduler.gpus.reading import GpuReading, parse
 from mosaic_servicekit.logging import get_log
 
@@ -131,11 +131,11 @@ def _read(line: bytes) -> GpuReading:
     """The reading of a line. A line that is no answer is logged and counts as silence: no lease changes by it."""
     try:
         if not line.endswith(b"\n"):
-            raise AnswerInvalid(
+            raise HelperAnswerInvalid(
                 "it ended within its answer" if line else "it ended without an answer"
             )
         return parse(line)
-    except AnswerInvalid as error:
+    except HelperAnswerInvalid as error:
         shown = line[:_SHOWN_BYTES].decode(errors="replace")
         get_log().warning("gpus.answer_refused", reason=str(error), answer=shown, bytes=len(line))
         return GpuReading(GpuState.SILENT, _strange(str(error)))

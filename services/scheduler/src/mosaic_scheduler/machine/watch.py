@@ -11,7 +11,7 @@ from mosaic_scheduler.database import Database
 from mosaic_scheduler.gpus.reading import GpuReading
 from mosaic_scheduler.machine.sampler import MachineSampler
 from mosaic_scheduler.runs import outbox
-from mosaic_scheduler.runs.outbox import MetricEvent
+from mosaic_scheduler.runs.outbox import UsageMetric
 from mosaic_servicekit.bus import Verb
 
 INTERVAL_S = 2.0
@@ -39,7 +39,7 @@ class MachineWatch:
         """`told`: use of runs whose processes are not below a runner that is seen from here."""
         self._sampler = sampler
         self._runners = runners
-        self._told_use = told
+        self._reported_use = told
         self._leases = leases
         self._newest = newest
         self._step_of = step_of
@@ -59,7 +59,7 @@ class MachineWatch:
         """Look for ever."""
         while True:
             sample = await asyncio.to_thread(self._sampler.take, self._runners(), self._leases())
-            if told := self._told_use():
+            if told := self._reported_use():
                 sample = sample.model_copy(update={"runs": [*sample.runs, *told]})
             self._samples.append(sample)
             self._taken_at = time.monotonic()
@@ -96,7 +96,7 @@ class MachineWatch:
         self._told |= {use.run_id: now for use in due}
         self._publish()
 
-    def _events(self, use: RunUse) -> list[MetricEvent]:
+    def _events(self, use: RunUse) -> list[UsageMetric]:
         values = {
             "cpu_percent": use.cpu_percent,
             "rss_bytes": use.rss_bytes,
@@ -105,7 +105,7 @@ class MachineWatch:
         }
         step = self._step_of(use.run_id)
         return [
-            MetricEvent(use.run_id, f"{RESOURCE_METRICS}{name}", step, float(value))
+            UsageMetric(use.run_id, f"{RESOURCE_METRICS}{name}", step, float(value))
             for name, value in values.items()
             if value is not None
         ]

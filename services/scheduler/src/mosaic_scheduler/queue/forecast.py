@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mosaic_scheduler.gpus.offer import Devices, Share
-from mosaic_scheduler.queue.plan import Claim, queue_places
+from mosaic_scheduler.queue.plan import QueueEntry, queue_places
 
 FORETOLD = 50
 """Runs from the front of the queue; what lies further ahead is guesswork, and this is done once a second."""
@@ -21,7 +21,7 @@ class Busy:
 
 
 def expected_starts(
-    waiting: Sequence[Claim],
+    waiting: Sequence[QueueEntry],
     running: Sequence[Busy],
     core_limit: int,
     devices: Devices,
@@ -63,7 +63,7 @@ def expected_starts(
     return starts
 
 
-def _with_run(devices: Devices, claim: Claim, chosen: Sequence[str]) -> Devices:
+def _with_run(devices: Devices, claim: QueueEntry, chosen: Sequence[str]) -> Devices:
     share = Share(claim.run_id, claim.gpu_memory_mb)
     offers = [
         offer.with_share(share) if offer.uuid in chosen else offer for offer in devices.offers

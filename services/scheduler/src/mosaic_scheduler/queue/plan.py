@@ -18,7 +18,7 @@ _SHOWN_OCCUPANTS = 3
 
 
 @dataclass(frozen=True)
-class Claim:
+class QueueEntry:
     """A run that waits."""
 
     run_id: str
@@ -33,7 +33,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Place:
+class QueuePlace:
     """Where a run that waits stands."""
 
     run_id: str
@@ -56,7 +56,7 @@ class _Reserved:
     complete_in_s: float | None = None
     """When all of them are expected to be free; None: nobody knows."""
 
-    def excludes(self, claim: Claim, uuid: str) -> bool:
+    def excludes(self, claim: QueueEntry, uuid: str) -> bool:
         """Whether `claim` would delay the run that they are kept for."""
         if uuid not in self.devices or claim.run_id == self.run_id:
             return False
@@ -80,12 +80,12 @@ class _Walk:
     started_on: set[str] = field(default_factory=set)
     """Devices with a run of which nobody knows yet how long it takes."""
 
-    def place(self, claim: Claim) -> Place:
+    def place(self, claim: QueueEntry) -> QueuePlace:
         """Start a run, or say what it waits for."""
         if claim.held:
-            return Place(claim.run_id, None, HELD)
+            return QueuePlace(claim.run_id, None, HELD)
         if claim.sending:
-            return Place(claim.run_id, None, SENDING)
+            return QueuePlace(claim.run_id, None, SENDING)
         chosen = self._choose(claim)
         if chosen is None:
             return self._wait_for_gpus(claim)
@@ -96,7 +96,7 @@ class _Walk:
             share = Share(claim.run_id, claim.gpu_memory_mb)
             self.offers[offer.uuid] = offer.with_share(share)
             self.started_on.add(offer.uuid)
-        return Place(
+        return QueuePlace(
             claim.run_id,
             None,
             None,
@@ -104,7 +104,7 @@ class _Walk:
             devices=tuple(offer.uuid for offer in chosen),
         )
 
-    def _choose(self, claim: Claim) -> list[Offer] | None:
+    def _choose(self, claim: QueueEntry) -> list[Offer] | None:
         """Devices for a run (none for one that asks for none); None: there are not enough of them."""
         if claim.gpus == 0:
             return []
@@ -120,7 +120,7 @@ class _Walk:
         free.sort(key=lambda offer: -len(offer.shares))
         return free[: claim.gpus] if len(free) >= claim.gpus else None
 
-    def _wait_for_cores(self, claim: Claim) -> Place:
+    def _wait_for_cores(self, claim: QueueEntry) -> QueuePlace:
         self.position += 1
         ahead = self.ahead_for_cores
         self.ahead_for_cores += 1
@@ -129,16 +129,16 @@ class _Walk:
         else:
             free = max(self.free_cores, 0)
             reason = f"needs {_count(claim.cpus, 'core')}; {free} of {self.limit} free"
-        return Place(claim.run_id, self.position, reason)
+        return QueuePlace(claim.run_id, self.position, reason)
 
-    def _wait_for_gpus(self, claim: Claim) -> Place:
+    def _wait_for_gpus(self, claim: QueueEntry) -> QueuePlace:
         self.position += 1
         reason = self._gpu_reason(claim)
         if claim.run_id in self.overdue and not self.reserved.run_id and not self.devices.problem:
             self.reserved = self._reserve(claim)
-        return Place(claim.run_id, self.position, reason, lacks_gpus=True)
+        return QueuePlace(claim.run_id, self.position, reason, lacks_gpus=True)
 
-    def _reserve(self, claim: Claim) -> _Reserved:
+    def _reserve(self, claim: QueueEntry) -> _Reserved:
         """The devices that it will have first."""
         offers = [
             offer for offer in self.offers.values() if offer.could_have_room(claim.gpu_memory_mb)
@@ -151,14 +151,14 @@ class _Walk:
         known = complete if complete < float("inf") else None
         return _Reserved(claim.run_id, frozenset(wanted), known)
 
-    def _free_in_s(self, offer: Offer, claim: Claim) -> float:
+    def _free_in_s(self, offer: Offer, claim: QueueEntry) -> float:
         if offer.has_room(claim.gpu_memory_mb, self.devices.share_limit):
             return 0.0
         if offer.uuid in self.started_on:
             return float("inf")
         return self.devices.free_in_s.get(offer.uuid, float("inf"))
 
-    def _gpu_reason(self, claim: Claim) -> str:
+    def _gpu_reason(self, claim: QueueEntry) -> str:
         if self.devices.problem:
             return f"needs {_count(claim.gpus, 'GPU')}; {self.devices.problem}"
         limit = self.devices.share_limit
@@ -177,12 +177,12 @@ class _Walk:
 
 
 def queue_places(
-    waiting: Sequence[Claim],
+    waiting: Sequence[QueueEntry],
     cores_in_use: int,
     core_limit: int,
     devices: Devices | None = None,
     overdue: Collection[str] = (),
-) -> list[Place]:
+) -> list[QueuePlace]:
     """Places of `waiting` (in the order of the queue). `overdue`: runs that have waited long enough for GPUs."""
     given = devices or Devices()
     walk = _Walk(

@@ -6,13 +6,13 @@ from mosaic_contracts.launch import ExitPhase, ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
 from mosaic_contracts.spec import RestartPolicy
 from mosaic_contracts.states import EndCause, RunState
-from mosaic_scheduler.placement.protocol import ABSENT, Placed, PlacedKind
-from mosaic_scheduler.placement.run_folder import DRAIN_S
-from mosaic_scheduler.runs import ending
+from mosaic_scheduler.executors.protocol import ABSENT, AttemptPhase, AttemptStatus
+from mosaic_scheduler.executors.run_folder import DRAIN_S
+from mosaic_scheduler.runs import outcome
 from mosaic_scheduler.runs.heartbeats import UNRESPONSIVE_AFTER_S
 
 MAX_ATTEMPTS = 2
-"""One retry, and only when the placement failed before the first event: no data can be mixed. Attempts that follow an
+"""One retry, and only when the launch failed before the first event: no data can be mixed. Attempts that follow an
 interruption do not count."""
 KILL_MARGIN_S = 15.0
 """Beyond grace and drain; a runner that still lives then does not work."""
@@ -24,7 +24,7 @@ EVENTS_ANSWER_S = 60.0
 class Facts:
     """What is known of a run with processes at this moment. Ages are in seconds, on our monotonic clock."""
 
-    placed: Placed
+    status: AttemptStatus
     has_events: bool = False
     """The worker is known to have recorded something."""
     events_denied: bool = False
@@ -51,7 +51,7 @@ class Keep(Action):
 
 
 @dataclass(frozen=True)
-class Launch(Action):
+class LaunchAttempt(Action):
     """Submit the attempt: it was decided on, but never started."""
 
 
@@ -83,7 +83,7 @@ class Stop(Action):
 
 @dataclass(frozen=True)
 class Cancel(Action):
-    """Pass the stop on (once, the placement sees to that): it may have come before there was a runner."""
+    """Pass the stop on (once, the executor sees to that): it may have come before there was a runner."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class AskEvents(Action):
 
 
 @dataclass(frozen=True)
-class End(Action):
+class EndRun(Action):
     """The run has ended."""
 
     state: RunState
@@ -105,8 +105,8 @@ class End(Action):
     telemetry_pending: bool
     sweep: bool = False
     """Processes may be left: end them first."""
-    placed: Placed | None = None
-    """How the placement saw the end; None: it ends at this moment."""
+    status: AttemptStatus | None = None
+    """How the executor saw the end; None: it ends at this moment."""
     notes: tuple[str, ...] = ()
     """What the runner reported that stays with the run."""
 
@@ -126,34 +126,34 @@ KEEP = Keep()
 
 def decide(record: RunRecord, facts: Facts) -> Action:
     """What to do with a run in `starting`, `running` or `stopping`."""
-    match facts.placed.kind:
-        case PlacedKind.ABSENT:
+    match facts.status.phase:
+        case AttemptPhase.ABSENT:
             return _decide_absent(record)
-        case PlacedKind.REFUSED:
+        case AttemptPhase.REFUSED:
             return _decide_refused(record, facts)
-        case PlacedKind.LOST:
-            state, end = ending.ending_of_loss(record, facts.placed, _outside(record, facts))
-            lost = End(state, end, telemetry_pending=True, sweep=True, placed=facts.placed)
+        case AttemptPhase.LOST:
+            state, end = outcome.outcome_from_loss(record, facts.status, _outside(record, facts))
+            lost = EndRun(state, end, telemetry_pending=True, sweep=True, status=facts.status)
             return _or_restart(record, lost)
-        case PlacedKind.ENDED:
+        case AttemptPhase.ENDED:
             return _decide_ended(record, facts)
-        case PlacedKind.ALIVE:
+        case AttemptPhase.ALIVE:
             return _decide_alive(record, facts)
 
 
-def _outside(record: RunRecord, facts: Facts) -> ending.Outside:
+def _outside(record: RunRecord, facts: Facts) -> outcome.StopOrigin:
     """What stopped the run, if no user asked MOSAIC to."""
-    if facts.placed.asked_here:
-        return ending.Outside.MOSAIC
+    if facts.status.asked_here:
+        return outcome.StopOrigin.MOSAIC
     if facts.rebooted:
-        return ending.Outside.REBOOT
+        return outcome.StopOrigin.REBOOT
     if facts.unwatched:
-        return ending.Outside.SHUTDOWN
+        return outcome.StopOrigin.SHUTDOWN
     # Nobody signals the processes of a container by hand: the engine does, asked or not.
-    return ending.Outside.ENGINE if record.image is not None else ending.Outside.SOMEBODY
+    return outcome.StopOrigin.ENGINE if record.image is not None else outcome.StopOrigin.SOMEBODY
 
 
-def _or_restart(record: RunRecord, end: End) -> Action:
+def _or_restart(record: RunRecord, end: EndRun) -> Action:
     is_interrupted = end.state is RunState.INTERRUPTED
     if not is_interrupted or record.spec.restart is not RestartPolicy.ON_INTERRUPT:
         return end
@@ -162,13 +162,13 @@ def _or_restart(record: RunRecord, end: End) -> Action:
 
 def _decide_absent(record: RunRecord) -> Action:
     if record.stop_requested is not None:
-        state, end = ending.ending_of_stop(record, None)
-        return End(state, end, telemetry_pending=False)
+        state, end = outcome.outcome_from_stop(record, None)
+        return EndRun(state, end, telemetry_pending=False)
     if record.state is RunState.STARTING:
-        return Launch()
+        return LaunchAttempt()
     # It ran, and now there is no trace of it: somebody deleted its folder.
-    state, end = ending.ending_of_loss(record, ABSENT)
-    return End(state, end, telemetry_pending=False, sweep=True)
+    state, end = outcome.outcome_from_loss(record, ABSENT)
+    return EndRun(state, end, telemetry_pending=False, sweep=True)
 
 
 def _decide_refused(record: RunRecord, facts: Facts) -> Action:
@@ -178,24 +178,24 @@ def _decide_refused(record: RunRecord, facts: Facts) -> Action:
         and record.stop_requested is None
     )
     if may_retry:
-        return Requeue(facts.placed.detail)
-    state, end = ending.ending_of_placement(record, facts.placed.detail)
-    return End(state, end, telemetry_pending=False, sweep=True)
+        return Requeue(facts.status.detail)
+    state, end = outcome.outcome_from_failed_launch(record, facts.status.detail)
+    return EndRun(state, end, telemetry_pending=False, sweep=True)
 
 
 def _decide_ended(record: RunRecord, facts: Facts) -> Action:
-    report = facts.placed.report
+    report = facts.status.report
     if report is None:
         raise ValueError(f"{record.run_id} has ended without a report")
     has_events = _has_events(record, facts, report)
     if _needs_events(record, report) and has_events is None and facts.end_age_s < EVENTS_ANSWER_S:
         return AskEvents()
-    state, end = ending.ending_of_exit(record, report, has_events, _outside(record, facts))
+    state, end = outcome.outcome_from_exit(record, report, has_events, _outside(record, facts))
     pending = report.phase is not ExitPhase.DRAINED
     # A runner that was killed between the worker's end and its own may have left strays.
     sweep = report.phase is ExitPhase.WORKER_ENDED
     notes = tuple(report.notes)
-    found = End(state, end, pending, sweep=sweep, placed=facts.placed, notes=notes)
+    found = EndRun(state, end, pending, sweep=sweep, status=facts.status, notes=notes)
     return _or_restart(record, found)
 
 
@@ -220,7 +220,7 @@ def _decide_alive(record: RunRecord, facts: Facts) -> Action:
         return Kill() if facts.stop_age_s > limit_s else Cancel()
     if record.state is RunState.STARTING and facts.has_events:
         return MarkRunning()
-    if facts.placed.report is not None:
+    if facts.status.report is not None:
         return KEEP  # the worker has ended, and what is left is being sent
     if record.state is RunState.STARTING and facts.start_age_s > record.spec.start_deadline_s:
         return Stop(EndCause.START_DEADLINE)

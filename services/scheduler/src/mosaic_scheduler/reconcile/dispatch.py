@@ -9,14 +9,14 @@ from datetime import UTC, datetime, timedelta
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.spec import RunSpec
+from mosaic_scheduler.executors.protocol import AttemptRef, Executor
+from mosaic_scheduler.executors.run_folder import DRAIN_S
 from mosaic_scheduler.gpus.lease import new_grant
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.offer import Devices
-from mosaic_scheduler.placement.protocol import PlacedRef, Placement
-from mosaic_scheduler.placement.run_folder import DRAIN_S
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.forecast import Busy, expected_starts
-from mosaic_scheduler.queue.plan import HELD, Claim, Place, queue_places
+from mosaic_scheduler.queue.plan import HELD, QueueEntry, QueuePlace, queue_places
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.clock import present
@@ -40,7 +40,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Start:
+class PlannedStart:
     """A run that starts now."""
 
     run: StoredRun
@@ -49,11 +49,11 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Plan:
+class QueuePlan:
     """What follows from the queue as it is."""
 
-    places: list[Place]
-    starts: list[Start]
+    places: list[QueuePlace]
+    starts: list[PlannedStart]
 
 
 class Dispatcher:
@@ -61,12 +61,12 @@ class Dispatcher:
 
     def __init__(
         self,
-        placement: Placement,
+        executor: Executor,
         ledger: LeaseLedger,
         durations: PastDurations,
         views: RunViews,
     ) -> None:
-        self._placement = placement
+        self._executor = executor
         self._ledger = ledger
         self._durations = durations
         self._views = views
@@ -76,11 +76,13 @@ class Dispatcher:
         """As of the last plan."""
         self._foretold: tuple[float, list[tuple[str, bool]]] = (0.0, [])
 
-    async def plan(self, unfinished: Sequence[StoredRun], waiting: Sequence[StoredRun]) -> Plan:
+    async def plan(
+        self, unfinished: Sequence[StoredRun], waiting: Sequence[StoredRun]
+    ) -> QueuePlan:
         """Settle the leases of what has ended, then decide who starts."""
         live = [run.record for run in unfinished if run.record.state.has_process]
-        await self._ledger.settle({PlacedRef(r.run_id, r.attempt) for r in live})
-        inventory = await self._placement.inventory()
+        await self._ledger.settle({AttemptRef(r.run_id, r.attempt) for r in live})
+        inventory = await self._executor.inventory()
         busy = self._busy(live)
         devices = self._ledger.devices(self._free_in_s(busy), inventory.gpu_problem)
         claims = [_claim(run.record) for run in waiting]
@@ -89,7 +91,7 @@ class Dispatcher:
         self._note_lacking(places)
         self._foretell(waiting, claims, places, busy, inventory.cpus, devices)
         starts = [
-            Start(
+            PlannedStart(
                 run,
                 new_grant(place.devices, run.record.spec.gpu_memory_mb) if place.devices else None,
             )
@@ -99,9 +101,9 @@ class Dispatcher:
         # Includes the runs that start now: a user who sees a run started must not see its cores as free.
         taken = cores + sum(start.run.record.spec.cpus for start in starts)
         self.load = Load(taken, len(waiting) - len(starts), len(live) + len(starts))
-        return Plan(places, starts)
+        return QueuePlan(places, starts)
 
-    def took(self, ref: PlacedRef, grant: GpuGrant) -> None:
+    def took(self, ref: AttemptRef, grant: GpuGrant) -> None:
         """An attempt that starts has taken its devices."""
         self._ledger.took(ref, grant)
 
@@ -134,7 +136,7 @@ class Dispatcher:
         lacking = self._lacking_since.items()
         return {run_id for run_id, since in lacking if now - since >= RESERVE_AFTER_S}
 
-    def _note_lacking(self, places: Sequence[Place]) -> None:
+    def _note_lacking(self, places: Sequence[QueuePlace]) -> None:
         now = time.monotonic()
         self._lacking_since = {
             place.run_id: self._lacking_since.get(place.run_id, now)
@@ -146,8 +148,8 @@ class Dispatcher:
     def _foretell(
         self,
         waiting: Sequence[StoredRun],
-        claims: Sequence[Claim],
-        places: Sequence[Place],
+        claims: Sequence[QueueEntry],
+        places: Sequence[QueuePlace],
         busy: Sequence[Busy],
         cores: int,
         devices: Devices,
@@ -176,20 +178,20 @@ class Dispatcher:
         )
 
 
-def places_without_engine(waiting: Sequence[StoredRun], why: str) -> list[Place]:
+def places_without_engine(waiting: Sequence[StoredRun], why: str) -> list[QueuePlace]:
     """Nobody starts while the engine does not answer; each run that is not held back says so."""
     position = itertools.count(1)
     return [
-        Place(run.record.run_id, None, HELD)
+        QueuePlace(run.record.run_id, None, HELD)
         if run.record.held
-        else Place(run.record.run_id, next(position), why)
+        else QueuePlace(run.record.run_id, next(position), why)
         for run in waiting
     ]
 
 
-def _claim(record: RunRecord) -> Claim:
+def _claim(record: RunRecord) -> QueueEntry:
     spec = record.spec
-    return Claim(
+    return QueueEntry(
         record.run_id,
         spec.cpus,
         spec.gpus,

@@ -1,4 +1,4 @@
-"""Builds what a placement needs to start an attempt: command, inputs, secrets, devices, logins."""
+"""Builds what an executor needs to start an attempt: command, inputs, secrets, devices, logins."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from pydantic import SecretStr
 from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler.errors import (
-    PlacementFailed,
-    SecretUnknown,
-    WorkerNotReady,
+    LaunchFailed,
+    SecretMissing,
     WorkerUnknown,
+    WorkerUnready,
     XmppUnavailable,
 )
+from mosaic_scheduler.executors.access import XmppLogin
+from mosaic_scheduler.executors.protocol import AttemptRef, LaunchSpec
 from mosaic_scheduler.gpus.lease import LeaseStore
-from mosaic_scheduler.placement.access import XmppLogin
-from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
 from mosaic_scheduler.proxy import Proxies
 from mosaic_scheduler.runs.parsed import StoredRun
-from mosaic_scheduler.runs.resumption import order_of_attempt, resume_point
+from mosaic_scheduler.runs.resumption import inputs_of_attempt, resume_point
 from mosaic_scheduler.secrets import SecretVault
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_scheduler.workers.probe import WorkerProbe
@@ -51,25 +51,25 @@ class LaunchBuilder:
         self._accounts = accounts
         self._signer = signer
 
-    async def build(self, run: StoredRun) -> LaunchOrder:
+    async def build(self, run: StoredRun) -> LaunchSpec:
         """What starts the run's current attempt.
 
         Raises:
             WorkerUnknown: no such worker is registered any more.
-            WorkerNotReady: its environment is missing, or it does not answer.
-            PlacementFailed: something that the run was promised is gone.
+            WorkerUnready: its environment is missing, or it does not answer.
+            LaunchFailed: something that the run was promised is gone.
         """
         record = run.record
-        ref = PlacedRef(record.run_id, record.attempt)
+        ref = AttemptRef(record.run_id, record.attempt)
         worker = self._registry.find(record.spec.worker)
         lease = await self._leases.of(ref)
         if record.spec.gpus and lease is None:
-            raise PlacementFailed("Its GPU lease is gone; it is to be queued again.")
+            raise LaunchFailed("Its GPU lease is gone; it is to be queued again.")
         description = await self._probe.describe(worker)
-        spec, inputs = order_of_attempt(record, description)
+        spec, inputs = inputs_of_attempt(record, description)
         proxies = self._settings.proxies if record.spec.internet else Proxies()
         secrets = await asyncio.to_thread(self._reveal, record.spec.secrets)
-        return LaunchOrder(
+        return LaunchSpec(
             ref=ref,
             spec=spec,
             nonce=run.nonce,
@@ -91,7 +91,7 @@ class LaunchBuilder:
         try:
             worker = self._registry.find(record.spec.worker)
             description = await self._probe.describe(worker)
-        except (WorkerNotReady, WorkerUnknown) as error:
+        except (WorkerUnready, WorkerUnknown) as error:
             get_log().warning("worker.not_ready", worker=record.spec.worker, error=str(error))
             description = None
         return await asyncio.to_thread(resume_point, record, description, run_dir)
@@ -108,11 +108,11 @@ class LaunchBuilder:
             return await self._accounts.provision(record.run_id, agents)
         except XmppUnavailable as error:
             # It went away while the run waited.
-            raise PlacementFailed(f"xmpp: {error.part}: {error.problem.detail}") from error
+            raise LaunchFailed(f"xmpp: {error.part}: {error.problem.detail}") from error
 
     def _reveal(self, names: list[str]) -> dict[str, SecretStr]:
         try:
             return {name: self._vault.reveal(name) for name in names}
-        except SecretUnknown as error:
+        except SecretMissing as error:
             # It was deleted while the run waited.
-            raise PlacementFailed(str(error)) from error
+            raise LaunchFailed(str(error)) from error

@@ -12,31 +12,31 @@ from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.errors import (
-    PlacementFailed,
-    PlacementUnavailable,
-    WorkerNotReady,
+    EngineUnavailable,
+    LaunchFailed,
     WorkerUnknown,
+    WorkerUnready,
 )
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.events.drain import TelemetryDrain
 from mosaic_scheduler.events.listener import RunListener
-from mosaic_scheduler.gpus.ledger import LeaseLedger
-from mosaic_scheduler.placement.log_tail import LINES
-from mosaic_scheduler.placement.protocol import (
-    Placed,
-    PlacedKind,
-    PlacedRef,
-    Placement,
+from mosaic_scheduler.executors.log_tail import LINES
+from mosaic_scheduler.executors.protocol import (
+    AttemptPhase,
+    AttemptRef,
+    AttemptStatus,
+    Executor,
 )
-from mosaic_scheduler.placement.run_folder import RunFolder
+from mosaic_scheduler.executors.run_folder import RunFolder
+from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.queue.duration import PastDurations
-from mosaic_scheduler.queue.plan import Place
+from mosaic_scheduler.queue.plan import QueuePlace
 from mosaic_scheduler.reconcile import decision
 from mosaic_scheduler.reconcile.decision import Action, Facts
-from mosaic_scheduler.reconcile.dispatch import Dispatcher, Start, places_without_engine
+from mosaic_scheduler.reconcile.dispatch import Dispatcher, PlannedStart, places_without_engine
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
 from mosaic_scheduler.reconcile.takeover import Takeover
-from mosaic_scheduler.runs import ending
+from mosaic_scheduler.runs import outcome
 from mosaic_scheduler.runs.end_time import LATE_S, EndTime, end_now, end_of_report, end_of_trace
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.parsed import StoredRun
@@ -75,7 +75,7 @@ class Reconciler:
     """Brings runs to where they belong."""
 
     store: RunStore
-    placement: Placement
+    executor: Executor
     heartbeats: HeartbeatTracker
     views: RunViews
     dispatcher: Dispatcher
@@ -112,7 +112,7 @@ class Reconciler:
                 continue
             try:
                 await self._reconcile(run)
-            except PlacementUnavailable as error:
+            except EngineUnavailable as error:
                 await self._wait_to_see(run.record, str(error))
             except OSError as error:
                 # A folder that its worker deleted or a full disk: the other runs must not wait for this one.
@@ -124,13 +124,13 @@ class Reconciler:
 
     async def _reconcile(self, run: StoredRun) -> None:
         record = run.record
-        placed = await self.placement.status(PlacedRef(record.run_id, record.attempt))
+        status = await self.executor.status(AttemptRef(record.run_id, record.attempt))
         self.views.set_unseen(record.run_id, None)
-        report = placed.report if placed.kind is PlacedKind.ALIVE else None
+        report = status.report if status.phase is AttemptPhase.ALIVE else None
         self.views.set_draining(record.run_id, report)
         run = await self._note_losses(run)
         record = run.record
-        facts = self._facts(record, placed)
+        facts = self._facts(record, status)
         action = decision.decide(record, facts)
         await self._apply(run, action)
 
@@ -148,19 +148,19 @@ class Reconciler:
         noted = await self._write(record, notes=[*record.notes, *notes])
         return run if noted is None else StoredRun(noted, run.nonce)
 
-    def _facts(self, record: RunRecord, placed: Placed) -> Facts:
+    def _facts(self, record: RunRecord, status: AttemptStatus) -> Facts:
         now = time.monotonic()
         watch = self._watch(record, now)
         if record.state is RunState.STOPPING and watch.stopping is None:
             watch.stopping = now
-        if placed.kind is PlacedKind.ALIVE:
+        if status.phase is AttemptPhase.ALIVE:
             watch.alive = now
-        if placed.kind is PlacedKind.ENDED and watch.ended is None:
+        if status.phase is AttemptPhase.ENDED and watch.ended is None:
             watch.ended = now
         if record.state is RunState.RUNNING:
             self.heartbeats.expect(record.run_id, record.attempt)
         return Facts(
-            placed=placed,
+            status=status,
             has_events=self.heartbeats.has_events(record.run_id, record.attempt),
             events_denied=watch.events_denied,
             start_age_s=now - watch.started,
@@ -180,14 +180,14 @@ class Reconciler:
 
     async def _apply(self, run: StoredRun, action: Action) -> None:
         record = run.record
-        ref = PlacedRef(record.run_id, record.attempt)
+        ref = AttemptRef(record.run_id, record.attempt)
         match action:
-            case decision.Launch():
+            case decision.LaunchAttempt():
                 await self._launch(run)
             case decision.Requeue(why):
                 await self._requeue(record, why)
             case decision.MarkRunning():
-                image = record.image or await self.placement.image(ref)
+                image = record.image or await self.executor.image(ref)
                 await self._write(
                     record, state=RunState.RUNNING, first_event_at=datetime.now(UTC), image=image
                 )
@@ -196,13 +196,13 @@ class Reconciler:
             case decision.Stop(cause):
                 await self._stop(record, cause)
             case decision.Cancel():
-                await self.placement.cancel(ref)
+                await self.executor.cancel(ref)
             case decision.Kill():
                 get_log().warning("runner.killed", run_id=record.run_id)
-                await self.placement.cancel(ref, kill=True)
+                await self.executor.cancel(ref, kill=True)
             case decision.AskEvents():
                 await self._ask_events(record)
-            case decision.End():
+            case decision.EndRun():
                 await self._end(record, action)
             case decision.Restart():
                 await self._restart(record, action)
@@ -213,7 +213,7 @@ class Reconciler:
             return await self._stop(record, cause)
         # Nothing was started, so it has ended already.
         stopped = record.model_copy(update={"stop_requested": cause})
-        state, end = ending.ending_of_stop(stopped, None)
+        state, end = outcome.outcome_from_stop(stopped, None)
         now = datetime.now(UTC)
         changed = await self._write(
             record, state=state, stop_requested=cause, end=end, ended_at=now, end_recorded_at=now
@@ -226,7 +226,7 @@ class Reconciler:
         changed = await self._write(record, state=RunState.STOPPING, stop_requested=cause)
         if changed is not None:
             try:
-                await self.placement.cancel(PlacedRef(record.run_id, record.attempt))
+                await self.executor.cancel(AttemptRef(record.run_id, record.attempt))
             except OSError as error:
                 # What was asked is written down; it is passed on when engine and files can be used again.
                 get_log().warning("run.stop_waits", run_id=record.run_id, error=str(error))
@@ -243,8 +243,8 @@ class Reconciler:
             or age_s < record.spec.start_deadline_s
         ):
             return
-        state, end = ending.ending_of_placement(record, why)
-        await self._end(record, decision.End(state, end, telemetry_pending=False, sweep=True))
+        state, end = outcome.outcome_from_failed_launch(record, why)
+        await self._end(record, decision.EndRun(state, end, telemetry_pending=False, sweep=True))
 
     async def _ask_events(self, record: RunRecord) -> None:
         has_events = await self.listener.has_events(record)
@@ -257,7 +257,7 @@ class Reconciler:
 
     async def _requeue(self, record: RunRecord, why: str) -> None:
         # The next attempt has another reference: what this one left, an engine keeps until somebody removes it.
-        await self.placement.sweep(PlacedRef(record.run_id, record.attempt))
+        await self.executor.sweep(AttemptRef(record.run_id, record.attempt))
         note = f"attempt {record.attempt} could not be started: {why}"
         await self._write(
             record,
@@ -272,11 +272,11 @@ class Reconciler:
 
     async def _restart(self, record: RunRecord, action: decision.Restart) -> None:
         """Queue the next attempt of a run that was interrupted; it starts once what this one recorded is stored."""
-        ref = PlacedRef(record.run_id, record.attempt)
+        ref = AttemptRef(record.run_id, record.attempt)
         if action.sweep:
-            await self.placement.sweep(ref)
+            await self.executor.sweep(ref)
         await self._withdraw(ref)
-        resumption = await self.launches.resume_at(record, self.placement.folder(ref))
+        resumption = await self.launches.resume_at(record, self.executor.folder(ref))
         notes = [f"attempt {record.attempt}: {action.why}", *action.notes, _goes_on(resumption)]
         queued = await self._write(
             record,
@@ -304,10 +304,10 @@ class Reconciler:
             forget(run_id)
         self._watches.pop(run_id, None)
 
-    async def _end(self, record: RunRecord, action: decision.End) -> None:
-        ref = PlacedRef(record.run_id, record.attempt)
+    async def _end(self, record: RunRecord, action: decision.EndRun) -> None:
+        ref = AttemptRef(record.run_id, record.attempt)
         if action.sweep:
-            swept = await self.placement.sweep(ref)
+            swept = await self.executor.sweep(ref)
             get_log().info("run.swept", run_id=record.run_id, processes=swept)
         lines, image = await self._last_seen(record)
         await self._withdraw(ref)
@@ -315,8 +315,8 @@ class Reconciler:
         if action.state in (RunState.FAILED, RunState.CRASHED):
             told += _losses_in_words(record)
         now = present()
-        end_time = self._end_time(record, action.placed, now)
-        if _is_from_traces(action.placed, end_time, now):
+        end_time = self._end_time(record, action.status, now)
+        if _is_from_traces(action.status, end_time, now):
             told += _FROM_TRACES
         ended = await self._write(
             record,
@@ -344,32 +344,32 @@ class Reconciler:
         # Its cores are free: a run that waits for them must not wait for the tick.
         self.wake.set()
 
-    async def _withdraw(self, ref: PlacedRef) -> None:
+    async def _withdraw(self, ref: AttemptRef) -> None:
         """Delete what an attempt had for its lifetime: before its end is written, so that a kill skips nothing."""
         try:
-            await asyncio.to_thread(RunFolder(self.placement.folder(ref), ref).withdraw)
+            await asyncio.to_thread(RunFolder(self.executor.folder(ref), ref).withdraw)
         except OSError as error:
             # A folder that may not be written must not keep the run from ending.
             get_log().error("secrets.not_withdrawn", run_id=ref.run_id, error=str(error))
 
     async def _last_seen(self, record: RunRecord) -> tuple[list[str], str | None]:
         """Last lines and image of the attempt, as far as its files can be read: they must not keep it from ending."""
-        ref = PlacedRef(record.run_id, record.attempt)
+        ref = AttemptRef(record.run_id, record.attempt)
         try:
-            lines = await self.placement.logs(ref, LINES)
-            return lines, record.image or await self.placement.image(ref)
+            lines = await self.executor.logs(ref, LINES)
+            return lines, record.image or await self.executor.image(ref)
         except OSError as error:
             get_log().warning("run.files_unreadable", run_id=record.run_id, error=str(error))
             return [], record.image
 
-    def _end_time(self, record: RunRecord, placed: Placed | None, now: Moment) -> EndTime:
-        if placed is None:
+    def _end_time(self, record: RunRecord, status: AttemptStatus | None, now: Moment) -> EndTime:
+        if status is None:
             return end_now(record, now)
-        if placed.report is not None:
-            return end_of_report(record, placed.report, now)
+        if status.report is not None:
+            return end_of_report(record, status.report, now)
         alive = self._watch(record, now.clock.monotonic_s).alive
         unseen_s = None if alive is None else now.clock.monotonic_s - alive
-        return end_of_trace(record, placed.trace_at, unseen_s, now)
+        return end_of_trace(record, status.trace_at, unseen_s, now)
 
     def _first_event_now(self, record: RunRecord) -> datetime | None:
         known = self.heartbeats.has_events(record.run_id, record.attempt)
@@ -380,9 +380,9 @@ class Reconciler:
         try:
             await self.takeover.ensure()
             if waiting:
-                await self.placement.ready()
+                await self.executor.ready()
             plan = await self.dispatcher.plan(await self.store.unfinished(), waiting)
-        except PlacementUnavailable as error:
+        except EngineUnavailable as error:
             # They wait with the reason: an engine that is restarted must not cost a night's queue.
             await self._show_places(waiting, places_without_engine(waiting, str(error)))
             return
@@ -390,13 +390,15 @@ class Reconciler:
         for start in plan.starts:
             await self._start(start)
 
-    async def _show_places(self, waiting: Sequence[StoredRun], places: Sequence[Place]) -> None:
+    async def _show_places(
+        self, waiting: Sequence[StoredRun], places: Sequence[QueuePlace]
+    ) -> None:
         changed = set(self.views.set_places(places))
         for run in waiting:
             if run.record.run_id in changed:
                 await self.announcer.announce(run.record)
 
-    async def _start(self, start: Start) -> None:
+    async def _start(self, start: PlannedStart) -> None:
         now = present()
         started = await self._write(
             start.run.record,
@@ -410,24 +412,24 @@ class Reconciler:
         if started is None:
             return
         if start.grant is not None:
-            self.dispatcher.took(PlacedRef(started.run_id, started.attempt), start.grant)
+            self.dispatcher.took(AttemptRef(started.run_id, started.attempt), start.grant)
         await self._launch(StoredRun(started, start.run.nonce))
 
     async def _launch(self, run: StoredRun) -> None:
         try:
-            order = await self.launches.build(run)
-            await self.placement.submit(order)
-            image = await self.placement.image(order.ref)
+            launch_spec = await self.launches.build(run)
+            await self.executor.submit(launch_spec)
+            image = await self.executor.image(launch_spec.ref)
             if image != run.record.image:
                 await self._write(run.record, image=image)
-        except (WorkerNotReady, WorkerUnknown) as error:
-            state, end = ending.ending_of_readiness(run.record, str(error))
-            await self._end(run.record, decision.End(state, end, telemetry_pending=False))
-        except PlacementUnavailable as error:
+        except (WorkerUnready, WorkerUnknown) as error:
+            state, end = outcome.outcome_from_unready_worker(run.record, str(error))
+            await self._end(run.record, decision.EndRun(state, end, telemetry_pending=False))
+        except EngineUnavailable as error:
             await self._wait_to_see(run.record, str(error))
-        except (PlacementFailed, OSError) as error:
+        except (LaunchFailed, OSError) as error:
             get_log().warning("run.launch_failed", run_id=run.record.run_id, error=str(error))
-            refused = Placed(PlacedKind.REFUSED, detail=str(error))
+            refused = AttemptStatus(AttemptPhase.REFUSED, detail=str(error))
             await self._apply(run, decision.decide(run.record, Facts(refused)))
 
     async def _write(
@@ -468,9 +470,9 @@ def _is_earlier(started: ClockReading | None, began: ClockReading) -> bool:
     return seconds_between(started, began) is not None
 
 
-def _is_from_traces(placed: Placed | None, end: EndTime, now: Moment) -> bool:
+def _is_from_traces(status: AttemptStatus | None, end: EndTime, now: Moment) -> bool:
     """Whether nobody saw the end, and it was long ago."""
-    is_lost = placed is not None and placed.kind is PlacedKind.LOST
+    is_lost = status is not None and status.phase is AttemptPhase.LOST
     return is_lost and (now.wall - end.at).total_seconds() > LATE_S
 
 

@@ -16,7 +16,7 @@ from mosaic_contracts.services import RecorderStatus, RunRequest
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.events.publisher import EventPublisher
-from mosaic_scheduler.placement.protocol import Placement
+from mosaic_scheduler.executors.protocol import Executor
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 
@@ -46,13 +46,13 @@ class RunPurge:
         database: Database,
         bus: Bus,
         home: Path,
-        placement: Placement,
+        executor: Executor,
         publisher: EventPublisher,
     ) -> None:
         self._database = database
         self._bus = bus
         self._runs = home / RUNS_DIR
-        self._placement = placement
+        self._executor = executor
         self._publisher = publisher
         self._wake = asyncio.Event()
         self._silenced: dict[str, _Silenced] = {}
@@ -101,7 +101,7 @@ class RunPurge:
         return True
 
     async def _silence(self, run_id: str) -> None:
-        await self._placement.sweep_orphans(lambda other: other != run_id)
+        await self._executor.sweep_orphans(lambda other: other != run_id)
         await self._publisher.drop(run_id)
 
     async def _is_quiet(self, run_id: str) -> bool:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from mosaic_scheduler.errors import IdempotencyConflict
+from mosaic_scheduler.errors import IdempotencyKeyReused
 
 KEPT_S = 24 * 3600.0
 
@@ -32,7 +32,7 @@ def find(connection: sqlite3.Connection, key: IdempotencyKey) -> str | None:
     """The run that was made with `key` within a day.
 
     Raises:
-        IdempotencyConflict: something else was asked under it.
+        IdempotencyKeyReused: something else was asked under it.
     """
     row = connection.execute(
         "SELECT digest, run_id FROM idempotency_keys WHERE key = ? AND created_at > ?",
@@ -42,7 +42,7 @@ def find(connection: sqlite3.Connection, key: IdempotencyKey) -> str | None:
         return None
     digest, run_id = row
     if digest != key.digest:
-        raise IdempotencyConflict(key.key, run_id)
+        raise IdempotencyKeyReused(key.key, run_id)
     return str(run_id)
 
 

@@ -33,7 +33,7 @@ class PendingEvent:
 
 
 @dataclass(frozen=True)
-class MetricEvent:
+class UsageMetric:
     """One value of what a run uses."""
 
     run_id: str
@@ -56,7 +56,7 @@ def append(connection: sqlite3.Connection, record: RunRecord) -> None:
     _append(connection, record.run_id, record.attempt, record.state, data, None)
 
 
-def append_metrics(connection: sqlite3.Connection, events: Sequence[MetricEvent]) -> None:
+def append_metrics(connection: sqlite3.Connection, events: Sequence[UsageMetric]) -> None:
     """Note what runs use, of those that still live. While MAX_WAITING events wait, nothing more is noted."""
     with transaction(connection):
         if count(connection) >= MAX_WAITING:

@@ -5,8 +5,8 @@ from pathlib import Path
 from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import Algorithm, WorkerDescription
-from mosaic_scheduler.placement.inputs import RunInput, checkpoint_parameters, inputs_of
-from mosaic_scheduler.placement.run_files import listed_checkpoints
+from mosaic_scheduler.executors.inputs import RunInput, checkpoint_parameters, inputs_of
+from mosaic_scheduler.executors.run_files import listed_checkpoints
 
 
 def start_parameter(spec: RunSpec, description: WorkerDescription) -> str | None:
@@ -38,7 +38,7 @@ def resume_point(
     return Resumption(attempt=following, checkpoint=newest.path, step=step)
 
 
-def order_of_attempt(
+def inputs_of_attempt(
     record: RunRecord, description: WorkerDescription
 ) -> tuple[RunSpec, list[RunInput]]:
     """The spec of the run's current attempt, and the files that it begins with."""
@@ -53,14 +53,14 @@ def order_of_attempt(
     return _with_what_is_left(spec, description, here.step), [*kept, own]
 
 
-def left_of(spec: RunSpec, description: WorkerDescription, step: int) -> int | None:
+def steps_left(spec: RunSpec, description: WorkerDescription, step: int) -> int | None:
     """Steps that are left after `step`; None: nobody knows how many the run is to make."""
     total = total_steps(spec, description)
     return None if total is None else max(0, total - step)
 
 
 def _with_what_is_left(spec: RunSpec, description: WorkerDescription, step: int) -> RunSpec:
-    left = left_of(spec, description, step)
+    left = steps_left(spec, description, step)
     # One more step ends a run that was interrupted after its last: it then ends as every other does.
     return spec if left is None else with_steps(spec, description, max(1, left))
 

@@ -34,7 +34,7 @@ _TEXT = (
 
 
 @dataclass(frozen=True)
-class Selection:
+class RunSelection:
     """A condition with its values."""
 
     where: str
@@ -42,7 +42,7 @@ class Selection:
     limit: int
 
 
-def selection(request: ListRequest, limit: int) -> Selection:
+def selection(request: ListRequest, limit: int) -> RunSelection:
     """What `request` asks for, at most `limit` runs."""
     # ?1 is the text, whether there is one or not, for it is named several times.
     values: list[object] = [(request.text or "").casefold()]
@@ -63,16 +63,16 @@ def selection(request: ListRequest, limit: int) -> Selection:
     if request.before is not None:
         values.append(request.before)
         parts.append(f"run_id < ?{len(values)}")
-    return Selection(" AND ".join(parts), tuple(values), limit)
+    return RunSelection(" AND ".join(parts), tuple(values), limit)
 
 
-def records(connection: sqlite3.Connection, wanted: Selection) -> list[RunRecord]:
+def records(connection: sqlite3.Connection, wanted: RunSelection) -> list[RunRecord]:
     """Runs that fit, newest first."""
     rows = _rows(connection, "record", wanted, wanted.limit)
     return [RunRecord.model_validate_json(record) for (record,) in rows]
 
 
-def brief(connection: sqlite3.Connection, wanted: Selection, value: str | None) -> RunIds:
+def brief(connection: sqlite3.Connection, wanted: RunSelection, value: str | None) -> RunIds:
     """Ids of up to BRIEF_PAGE runs that fit, newest first, each with a value of its record if one is named.
 
     No record is read as a whole: of ten thousand runs that alone would take seconds.
@@ -88,7 +88,7 @@ def brief(connection: sqlite3.Connection, wanted: Selection, value: str | None) 
 
 
 def _rows(
-    connection: sqlite3.Connection, what: str, wanted: Selection, limit: int
+    connection: sqlite3.Connection, what: str, wanted: RunSelection, limit: int
 ) -> list[tuple[Any, ...]]:
     # `what` and `where` are made here and above of constants; whatever a person wrote is bound.
     query = f"SELECT {what} FROM runs WHERE {wanted.where} AND ?1 IS NOT NULL ORDER BY run_id DESC LIMIT {limit:d}"  # noqa: S608

@@ -10,8 +10,8 @@ from mosaic_contracts.services import RunIds
 from mosaic_scheduler import problem
 from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.errors import LeaseTaken, RunTransitionInvalid
+from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.gpus import lease
-from mosaic_scheduler.placement.protocol import PlacedRef
 from mosaic_scheduler.runs import idempotency, outbox, selection
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.parsed import ParsedRuns, StoredRun, select
@@ -33,12 +33,12 @@ class RunStore:
         Return the id of the run that was made with `key` before, when there is one: then nothing is added.
 
         Raises:
-            IdempotencyConflict: the key was used for something else.
+            IdempotencyKeyReused: the key was used for something else.
         """
         return await self._database.call(_insert, record, nonce, key)
 
     async def made_with(self, key: IdempotencyKey) -> str | None:
-        """Id of the run that was made with `key`. Raises IdempotencyConflict as `insert` does."""
+        """Id of the run that was made with `key`. Raises IdempotencyKeyReused as `insert` does."""
         return await self._database.call(idempotency.find, key)
 
     async def get(self, run_id: str) -> StoredRun | None:
@@ -57,11 +57,11 @@ class RunStore:
         """Ids that begin so, oldest first."""
         return await self._database.call(_beginning_with, beginning, limit)
 
-    async def select(self, wanted: selection.Selection) -> list[RunRecord]:
+    async def select(self, wanted: selection.RunSelection) -> list[RunRecord]:
         """Runs that fit, newest first."""
         return await self._database.call(selection.records, wanted)
 
-    async def select_brief(self, wanted: selection.Selection, value: str | None) -> RunIds:
+    async def select_brief(self, wanted: selection.RunSelection, value: str | None) -> RunIds:
         """Ids of runs that fit, newest first, and what the list is sorted by."""
         return await self._database.call(selection.brief, wanted, value)
 
@@ -196,7 +196,7 @@ def _update_within(
     if written and new.state is not old.state:
         outbox.append(connection, new)
     if written and grant is not None:
-        lease.take(connection, PlacedRef(new.run_id, new.attempt), grant)
+        lease.take(connection, AttemptRef(new.run_id, new.attempt), grant)
     return written == 1
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import Progress, RunRecord
 from mosaic_contracts.states import RunState
-from mosaic_scheduler.queue.plan import Place
+from mosaic_scheduler.queue.plan import QueuePlace
 from mosaic_scheduler.runs.heartbeats import SUSPENDED, HeartbeatTracker
 
 
@@ -15,14 +15,14 @@ class RunViews:
 
     def __init__(self, heartbeats: HeartbeatTracker) -> None:
         self._heartbeats = heartbeats
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, QueuePlace] = {}
         self._starts: Mapping[str, datetime] = {}
         """GPUs of a run that cannot be read any more, in words."""
         self._draining: set[str] = set()
         self._refusals: dict[str, str] = {}
         self._unseen: dict[str, str] = {}
 
-    def set_places(self, places: Sequence[Place]) -> list[str]:
+    def set_places(self, places: Sequence[QueuePlace]) -> list[str]:
         """Take the queue's places. Return the runs whose place changed."""
         new = {place.run_id: place for place in places if not place.starts}
         changed = [run_id for run_id, place in new.items() if self._places.get(run_id) != place]

@@ -4,7 +4,7 @@ from mosaic_contracts.services import WorkerEntries, WorkerEntry, WorkerRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_scheduler import problem
-from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
+from mosaic_scheduler.errors import WorkerUnknown, WorkerUnready
 from mosaic_scheduler.workers.probe import WorkerProbe
 from mosaic_scheduler.workers.registry import (
     RegisteredWorker,
@@ -34,7 +34,7 @@ class WorkerCatalogue:
         for worker in self._registry.workers():
             try:
                 await self._probe.describe(worker)
-            except WorkerNotReady as error:
+            except WorkerUnready as error:
                 get_log().warning("worker.not_ready", worker=worker.manifest.id, error=str(error))
 
     async def workers(self) -> WorkerEntries:
@@ -53,7 +53,7 @@ class WorkerCatalogue:
         except WorkerUnknown as error:
             for broken in self._registry.unreadable():
                 if broken.manifest.id == name:
-                    reason = WorkerNotReady(broken.reason)
+                    reason = WorkerUnready(broken.reason)
                     raise problem.worker_not_ready(name, reason) from error
             raise problem.worker_unknown(error) from error
 
@@ -61,7 +61,7 @@ class WorkerCatalogue:
         """What it says of itself."""
         try:
             return await self._probe.describe(worker)
-        except WorkerNotReady as error:
+        except WorkerUnready as error:
             raise problem.worker_not_ready(worker.manifest.id, error) from error
 
     async def may_need_consent(self, worker: RegisteredWorker) -> bool:
@@ -74,13 +74,13 @@ class WorkerCatalogue:
         """Its own word on a spec."""
         try:
             return await self._probe.check(worker, spec)
-        except WorkerNotReady as error:
+        except WorkerUnready as error:
             raise problem.worker_not_ready(worker.manifest.id, error) from error
 
     async def _entry(self, worker: RegisteredWorker) -> WorkerEntry:
         try:
             description = await self._probe.describe(worker)
-        except WorkerNotReady as error:
+        except WorkerUnready as error:
             finding = Finding(level="blocking", where="worker", message=str(error))
             return WorkerEntry(manifest=worker.manifest, ready=False, findings=[finding])
         return WorkerEntry(manifest=worker.manifest, ready=True, description=description)

@@ -6,9 +6,9 @@ from contextlib import suppress
 import requests
 from docker.errors import ImageNotFound, NotFound
 
-from mosaic_scheduler.errors import WorkerNotReady
-from mosaic_scheduler.placement.docker import LABEL_ROLE, TMP
-from mosaic_scheduler.placement.engine import (
+from mosaic_scheduler.errors import WorkerUnready
+from mosaic_scheduler.executors.docker import LABEL_ROLE, TMP
+from mosaic_scheduler.executors.engine import (
     ENGINE_AWAY,
     LABEL_STACK,
     Engine,
@@ -17,7 +17,7 @@ from mosaic_scheduler.placement.engine import (
     image_missing,
     is_answer,
 )
-from mosaic_scheduler.placement.nvidia import NO_DEVICES
+from mosaic_scheduler.executors.nvidia import NO_DEVICES
 from mosaic_scheduler.workers.registry import ImageWorker, RegisteredWorker
 
 _MEMORY_BYTES = 4 * 2**30
@@ -57,9 +57,9 @@ class ImageAsker:
         try:
             return str(self._client.images.get(image).id)
         except ImageNotFound as error:
-            raise WorkerNotReady(image_missing(image)) from error
+            raise WorkerUnready(image_missing(image)) from error
         except ENGINE_AWAY as error:
-            raise WorkerNotReady(away(error)) from error
+            raise WorkerUnready(away(error)) from error
 
     def _ask(self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float) -> bytes:
         digest = self._digest(worker)
@@ -88,7 +88,7 @@ class ImageAsker:
             printed: bytes = container.logs(stdout=True, stderr=False)
             said: bytes = container.logs(stdout=False, stderr=True, tail=20)
         except requests.Timeout as error:
-            raise WorkerNotReady(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
+            raise WorkerUnready(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
         except ENGINE_AWAY as error:
             raise _refused(f"Its `{verb}` cannot be run", error) from error
         finally:
@@ -96,12 +96,12 @@ class ImageAsker:
                 container.remove(force=True)
         if code != 0:
             tail = said.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
-            raise WorkerNotReady(f"Its `{verb}` ended with exit code {code}: {tail}")
+            raise WorkerUnready(f"Its `{verb}` ended with exit code {code}: {tail}")
         return printed
 
 
-def _refused(what: str, error: Exception) -> WorkerNotReady:
-    return WorkerNotReady(f"{what}: {explained(error)}" if is_answer(error) else away(error))
+def _refused(what: str, error: Exception) -> WorkerUnready:
+    return WorkerUnready(f"{what}: {explained(error)}" if is_answer(error) else away(error))
 
 
 def _image_of(worker: RegisteredWorker) -> str:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription
-from mosaic_scheduler.errors import WorkerNotReady
+from mosaic_scheduler.errors import WorkerUnready
 from mosaic_scheduler.workers.registry import RegisteredWorker
 
 DESCRIBE_TIMEOUT_S = 90.0
@@ -34,13 +34,13 @@ class Asker(Protocol):
     """Where a worker answers: in its environment, or in its image."""
 
     async def stamp(self, worker: RegisteredWorker) -> str:
-        """Changes when the worker does. Raises WorkerNotReady."""
+        """Changes when the worker does. Raises WorkerUnready."""
         ...
 
     async def ask(
         self, worker: RegisteredWorker, verb: str, payload: bytes, timeout_s: float
     ) -> bytes:
-        """What it prints for `describe` or `check`. Raises WorkerNotReady."""
+        """What it prints for `describe` or `check`. Raises WorkerUnready."""
         ...
 
 
@@ -57,11 +57,11 @@ class ProcessAsker:
         """See `Asker.ask`."""
         try:
             return await _ask([*worker.command, verb], payload, timeout_s)
-        except WorkerNotReady as error:
+        except WorkerUnready as error:
             if not worker.is_half_made:
                 raise
             message = f"Its environment is still being made, or was left half-made. {worker.manifest.hint}"
-            raise WorkerNotReady(f"{message.strip()} ({error})") from error
+            raise WorkerUnready(f"{message.strip()} ({error})") from error
 
 
 class WorkerProbe:
@@ -78,7 +78,7 @@ class WorkerProbe:
         """What the worker can do. Costs its start only when worker or environment changed.
 
         Raises:
-            WorkerNotReady: the environment is missing, or the worker failed to answer.
+            WorkerUnready: the environment is missing, or the worker failed to answer.
         """
         name = worker.manifest.id
         async with self._locks.setdefault(name, asyncio.Lock()):
@@ -91,7 +91,7 @@ class WorkerProbe:
             try:
                 answer = await self._asker.ask(worker, "describe", b"", DESCRIBE_TIMEOUT_S)
                 description = _parse(WorkerDescription, answer, "describe")
-            except WorkerNotReady as error:
+            except WorkerUnready as error:
                 self._failed[name] = (stamp, time.monotonic(), str(error))
                 raise
             self._known[name] = _Remembered(stamp=stamp, description=description)
@@ -102,7 +102,7 @@ class WorkerProbe:
         """The worker's own dry run. Costs its start.
 
         Raises:
-            WorkerNotReady: as `describe`.
+            WorkerUnready: as `describe`.
         """
         payload = spec.model_dump_json().encode()
         answer = await self._asker.ask(worker, "check", payload, CHECK_TIMEOUT_S)
@@ -121,7 +121,7 @@ class WorkerProbe:
     def _raise_recent_failure(self, name: str, stamp: str) -> None:
         failed = self._failed.get(name)
         if failed and failed[0] == stamp and time.monotonic() - failed[1] < FAILURE_HOLDS_S:
-            raise WorkerNotReady(failed[2])
+            raise WorkerUnready(failed[2])
 
     def _read(self, name: str) -> _Remembered | None:
         try:
@@ -150,20 +150,20 @@ async def _ask(argv: list[str], payload: bytes, timeout_s: float) -> bytes:
             env=environment,
         )
     except OSError as error:
-        raise WorkerNotReady(f"{argv[0]} cannot be executed: {error}") from error
+        raise WorkerUnready(f"{argv[0]} cannot be executed: {error}") from error
     verb = argv[-1]
     try:
         async with asyncio.timeout(timeout_s):
             answer, said = await process.communicate(payload)
     except TimeoutError as error:
-        raise WorkerNotReady(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
+        raise WorkerUnready(f"Its `{verb}` did not answer within {timeout_s:g} s.") from error
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode != 0:
         tail = said.decode(errors="replace").strip()[-_SHOWN_CHARACTERS:]
-        raise WorkerNotReady(f"Its `{verb}` ended with exit code {process.returncode}: {tail}")
+        raise WorkerUnready(f"Its `{verb}` ended with exit code {process.returncode}: {tail}")
     return answer
 
 
@@ -171,6 +171,6 @@ def _parse(model: type[ModelT], answer: bytes, verb: str) -> ModelT:
     try:
         return model.model_validate(json.loads(answer))
     except ValueError as error:
-        raise WorkerNotReady(
+        raise WorkerUnready(
             f"Its `{verb}` printed something else than expected: {error}"
         ) from error

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.interpreter import worker_command
 from mosaic_contracts.worker import WorkerManifest
-from mosaic_scheduler.errors import WorkerNotReady, WorkerUnknown
+from mosaic_scheduler.errors import WorkerUnknown, WorkerUnready
 from mosaic_servicekit.logging import get_log
 
 _PYTHON, _HERE = "{python}", "{here}"
@@ -39,7 +39,7 @@ class RegisteredWorker:
         """Interpreter of its environment: it runs the run's runner and shipper.
 
         Raises:
-            WorkerNotReady: the environment is not there.
+            WorkerUnready: the environment is not there.
         """
         room = self.manifest.room or _OWN_ROOM
         interpreter = self.venvs / room / "bin" / "python"
@@ -48,11 +48,11 @@ class RegisteredWorker:
         if self.manifest.room is None and _PYTHON not in self.manifest.command:
             return self._executable(self.manifest.command[0])
         hint = self.manifest.hint or f"Make it with `./mosaic sync {room}`."
-        raise WorkerNotReady(f"It is not installed on this machine. {hint}")
+        raise WorkerUnready(f"It is not installed on this machine. {hint}")
 
     @property
     def command(self) -> list[str]:
-        """argv before `describe`, `check`, `train`. Raises WorkerNotReady as `python` does."""
+        """argv before `describe`, `check`, `train`. Raises WorkerUnready as `python` does."""
         command = self.manifest.command
         python = self.python if _PYTHON in command else ""
         argv = worker_command(command, python, str(self.here))
@@ -81,7 +81,7 @@ class RegisteredWorker:
     def _executable(self, name: str) -> str:
         found = shutil.which(name.replace(_HERE, str(self.here)))
         if found is None:
-            raise WorkerNotReady(f"{name} cannot be found. {self.manifest.hint}".strip())
+            raise WorkerUnready(f"{name} cannot be found. {self.manifest.hint}".strip())
         return found
 
 
@@ -93,10 +93,10 @@ class ImageWorker(RegisteredWorker):
         """Name of its image.
 
         Raises:
-            WorkerNotReady: its manifest names none.
+            WorkerUnready: its manifest names none.
         """
         if self.manifest.image is None:
-            raise WorkerNotReady(
+            raise WorkerUnready(
                 f"{self.path.name} names no image; add `image = ...` to run it in a container"
             )
         return self.manifest.image
@@ -110,7 +110,7 @@ class ImageWorker(RegisteredWorker):
     def command(self) -> list[str]:
         """argv before `describe`, `check`, `train`, in the image."""
         if any(_HERE in part for part in self.manifest.command):
-            raise WorkerNotReady(
+            raise WorkerUnready(
                 f"{_HERE} in its command is a folder of this machine, which its image does not see; "
                 "copy the program into the image and name it as it is called there"
             )

@@ -13,9 +13,9 @@ from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_contracts.xmpp import ACCESS_FILE, SERVICE, XmppAccess, XmppAccount
 from mosaic_scheduler.errors import XmppUnavailable
-from mosaic_scheduler.placement.access import XmppLogin, withdraw_login
+from mosaic_scheduler.executors.access import XmppLogin, withdraw_login
 from mosaic_scheduler.xmpp.account_api import AccountApi
-from mosaic_scheduler.xmpp.ledger import AccountLedger, Claim
+from mosaic_scheduler.xmpp.ledger import AccountClaim, AccountLedger
 from mosaic_scheduler.xmpp.server import read_server
 from mosaic_servicekit.logging import get_log
 
@@ -46,7 +46,7 @@ class RunAccounts:
         """
         server = await asyncio.to_thread(read_server, self._home)
         facts, api = server.facts, AccountApi(server)
-        claim = Claim(run_id, agents, facts.domain)
+        claim = AccountClaim(run_id, agents, facts.domain)
         await self._ledger.add(claim)
         accounts = []
         for number, user in enumerate(claim.users, start=1):
@@ -100,7 +100,7 @@ class RunAccounts:
         else:
             self._complaint = ""
 
-    async def _take_away(self, claim: Claim) -> None:
+    async def _take_away(self, claim: AccountClaim) -> None:
         server = await asyncio.to_thread(read_server, self._home)
         # A server for another domain has never heard of them.
         if claim.domain == server.facts.domain:
@@ -118,7 +118,7 @@ class RunAccounts:
         self._complaint = words
 
 
-def _claims_in_folders(runs: Path) -> list[Claim]:
+def _claims_in_folders(runs: Path) -> list[AccountClaim]:
     """What the folders of runs say of accounts; a worker may have written anything there, so only names of its own."""
     found = []
     for path in sorted(runs.glob(f"*/{ACCESS_FILE}")):
@@ -127,7 +127,7 @@ def _claims_in_folders(runs: Path) -> list[Claim]:
             access = XmppAccess.model_validate_json(path.read_bytes())
         except (OSError, ValueError, ValidationError):
             continue
-        found.append(Claim(run_id, min(len(access.accounts), MOST_ADOPTED), access.domain))
+        found.append(AccountClaim(run_id, min(len(access.accounts), MOST_ADOPTED), access.domain))
     return found
 
 

@@ -18,7 +18,7 @@ class _Word(NamedTuple):
     """Since the word before."""
 
 
-class ToldUse:
+class ReportedUsage:
     """CPU time and memory of each trainer's main process, by its heartbeats; GPUs by what was leased."""
 
     def __init__(

@@ -7,7 +7,7 @@ from mosaic_contracts.launch import ExitReport
 from mosaic_contracts.runs import RunEnd, RunRecord
 from mosaic_contracts.spec import RestartPolicy
 from mosaic_contracts.states import EndCause, RunState, StopStep
-from mosaic_scheduler.placement.protocol import Placed
+from mosaic_scheduler.executors.protocol import AttemptStatus
 
 _STOPS = {
     EndCause.STOPPED_BY_USER: (RunState.CANCELLED, "Stopped on request."),
@@ -26,7 +26,7 @@ _SHELL_SIGNAL_BASE = 128
 """A shell exits with this plus the number of the signal that ended its command."""
 
 
-class Outside(StrEnum):
+class StopOrigin(StrEnum):
     """What stopped a run that no user of MOSAIC asked to stop."""
 
     SOMEBODY = "somebody"
@@ -42,16 +42,16 @@ class Outside(StrEnum):
 
 
 _INTERRUPTIONS = {
-    Outside.REBOOT: "the machine was shut down or restarted.",
-    Outside.ENGINE: "the container engine stopped its container (its own shutdown, or `docker stop`).",
-    Outside.SHUTDOWN: "it was stopped while no scheduler ran, by a shutdown of engine, stack or session.",
+    StopOrigin.REBOOT: "the machine was shut down or restarted.",
+    StopOrigin.ENGINE: "the container engine stopped its container (its own shutdown, or `docker stop`).",
+    StopOrigin.SHUTDOWN: "it was stopped while no scheduler ran, by a shutdown of engine, stack or session.",
 }
 _UNSAVED = " It was killed before it could save."
 
-Ending = tuple[RunState, RunEnd]
+RunOutcome = tuple[RunState, RunEnd]
 
 
-def ending_of_stop(record: RunRecord, report: ExitReport | None) -> Ending:
+def outcome_from_stop(record: RunRecord, report: ExitReport | None) -> RunOutcome:
     """The run was asked to stop, and has ended."""
     if record.stop_requested is None:
         raise ValueError(f"{record.run_id} was not asked to stop")
@@ -88,12 +88,12 @@ def _stop_step(report: ExitReport) -> StopStep | None:
     return StopStep.ASKED if report.signal is None else None
 
 
-def ending_of_exit(
+def outcome_from_exit(
     record: RunRecord,
     report: ExitReport,
     has_events: bool | None,
-    outside: Outside = Outside.SOMEBODY,
-) -> Ending:
+    outside: StopOrigin = StopOrigin.SOMEBODY,
+) -> RunOutcome:
     """The worker has ended.
 
     Args:
@@ -103,14 +103,14 @@ def ending_of_exit(
         outside: whose a stop is that no user asked for.
     """
     if record.stop_requested is not None:
-        return ending_of_stop(record, report)
+        return outcome_from_stop(record, report)
     if report.stop_signal_sent:
-        return _ending_of_outside_stop(record, report, outside)
+        return _outcome_from_outside_stop(record, report, outside)
     if report.start_error is not None:
         message = f"The worker could not be started: {report.start_error}"
         return RunState.FAILED, _end(EndCause.PLACEMENT_FAILED, message, report)
     if report.signal is not None:
-        return RunState.CRASHED, _ending_of_signal(record, report, report.signal)
+        return RunState.CRASHED, _outcome_from_signal(record, report, report.signal)
     if report.code != 0 and report.oom:
         message = (
             f"{_out_of_memory(record)} One of the worker's own processes was ended for that, and the worker then "
@@ -134,14 +134,14 @@ def ending_of_exit(
     return RunState.SUCCEEDED, _end(EndCause.COMPLETED, message, report)
 
 
-def _ending_of_outside_stop(
-    record: RunRecord, report: ExitReport | None, outside: Outside
-) -> Ending:
+def _outcome_from_outside_stop(
+    record: RunRecord, report: ExitReport | None, outside: StopOrigin
+) -> RunOutcome:
     how = _how_it_stopped(record, report)
-    if outside is Outside.MOSAIC:
+    if outside is StopOrigin.MOSAIC:
         message = "Stopped on request, while no stack was up."
         return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message + how, report)
-    if outside is Outside.SOMEBODY:
+    if outside is StopOrigin.SOMEBODY:
         message = "Its runner was asked to stop (SIGTERM) by somebody outside MOSAIC."
         return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message + how, report)
     message = f"Interrupted: {_INTERRUPTIONS[outside]}{how or _UNSAVED}{_next_step(record)}"
@@ -157,39 +157,39 @@ def _next_step(record: RunRecord) -> str:
     )
 
 
-def ending_of_loss(
-    record: RunRecord, placed: Placed, outside: Outside = Outside.SOMEBODY
-) -> Ending:
+def outcome_from_loss(
+    record: RunRecord, status: AttemptStatus, outside: StopOrigin = StopOrigin.SOMEBODY
+) -> RunOutcome:
     """The runner was killed, and with it the worker; nobody saw the exit."""
     if record.stop_requested is not None:
-        return ending_of_stop(record, None)
-    if outside is Outside.REBOOT or (placed.stop_noted and outside is not Outside.SOMEBODY):
-        return _ending_of_outside_stop(record, None, outside)
-    if placed.oom:
+        return outcome_from_stop(record, None)
+    if outside is StopOrigin.REBOOT or (status.stop_noted and outside is not StopOrigin.SOMEBODY):
+        return _outcome_from_outside_stop(record, None, outside)
+    if status.oom:
         message = f"{_out_of_memory(record, is_limited=True)} All of its processes were ended."
         return RunState.CRASHED, RunEnd(cause=EndCause.OUT_OF_MEMORY, message=message, oom=True)
     message = (
         "The process that ran the worker (its runner) was killed from outside, and the worker with it. "
-        f"{placed.detail} What was recorded until then is kept. Start the run again."
+        f"{status.detail} What was recorded until then is kept. Start the run again."
     ).replace("  ", " ")
     return RunState.CRASHED, _end(EndCause.RUNNER_LOST, message, None)
 
 
-def ending_of_placement(record: RunRecord, why: str) -> Ending:
+def outcome_from_failed_launch(record: RunRecord, why: str) -> RunOutcome:
     """The run's processes could not be started."""
     if record.stop_requested is not None:
-        return ending_of_stop(record, None)
+        return outcome_from_stop(record, None)
     message = f"The run could not be started ({record.attempt} attempts): {why}"
     return RunState.FAILED, _end(EndCause.PLACEMENT_FAILED, message, None)
 
 
-def ending_of_readiness(record: RunRecord, why: str) -> Ending:
+def outcome_from_unready_worker(record: RunRecord, why: str) -> RunOutcome:
     """The worker cannot be used any more: its environment went away while the run waited."""
     message = f"The worker {record.spec.worker} is not ready: {why}"
     return RunState.FAILED, _end(EndCause.WORKER_NOT_READY, message, None)
 
 
-def _ending_of_signal(record: RunRecord, report: ExitReport, number: int) -> RunEnd:
+def _outcome_from_signal(record: RunRecord, report: ExitReport, number: int) -> RunEnd:
     if number == signal.SIGKILL and report.oom:
         message = f"{_out_of_memory(record)} The worker was killed by the system."
         return _end(EndCause.OUT_OF_MEMORY, message, report)

@@ -1,4 +1,4 @@
-"""The docker placement, by the conformance suite and in what is its own, on a real engine."""
+"""The docker executor, by the conformance suite and in what is its own, on a real engine."""
 
 import gc
 import signal
@@ -11,7 +11,7 @@ import docker
 import pytest
 from docker.errors import APIError
 from docker.models.containers import Container
-from tests.placement_conformance import PlacementConformance
+from tests.executor_conformance import ExecutorConformance
 from tests.stack import Stack
 
 from mosaic_contracts.gpus import GpuGrant
@@ -20,18 +20,18 @@ from mosaic_contracts.launch import Launch
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.services import SubmitRequest
 from mosaic_contracts.spec import RunSpec
-from mosaic_scheduler.errors import PlacementFailed, PlacementUnavailable
-from mosaic_scheduler.placement.docker import MIB, PIDS, DockerPlacement
-from mosaic_scheduler.placement.engine import LABEL_STACK, Engine, explained, is_answer
-from mosaic_scheduler.placement.protocol import (
-    Holding,
+from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
+from mosaic_scheduler.executors.docker import MIB, PIDS, DockerExecutor
+from mosaic_scheduler.executors.engine import LABEL_STACK, Engine, explained, is_answer
+from mosaic_scheduler.executors.protocol import (
+    AttemptPhase,
+    AttemptRef,
+    Executor,
+    GpuHold,
     Internet,
-    LaunchOrder,
-    PlacedKind,
-    PlacedRef,
-    Placement,
+    LaunchSpec,
 )
-from mosaic_scheduler.placement.run_folder import RUNNER_MODULE
+from mosaic_scheduler.executors.run_folder import RUNNER_MODULE
 from mosaic_servicekit.testing import TestBroker
 from mosaic_servicekit.ulid import RunIdSource
 
@@ -97,29 +97,29 @@ def _offer_runner(container: Container) -> None:
     Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
 
 
-class TestDockerPlacement(PlacementConformance):
+class TestDockerExecutor(ExecutorConformance):
     """Real containers; runs reach the test's broker over the host's network."""
 
     @pytest.fixture(autouse=True)
     def short_drain(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nobody takes the events here: do not wait half a minute for it."""
-        monkeypatch.setattr("mosaic_scheduler.placement.run_folder.DRAIN_S", 1.0)
+        monkeypatch.setattr("mosaic_scheduler.executors.run_folder.DRAIN_S", 1.0)
 
     @pytest.fixture
-    def placement(self, home: Path) -> Iterator[Placement]:
-        """The placement under test."""
+    def executor(self, home: Path) -> Iterator[Executor]:
+        """The executor under test."""
         made = self.make(home)
         yield made
         made.close()
         self.end_all(home)
 
-    def make(self, home: Path) -> DockerPlacement:
+    def make(self, home: Path) -> DockerExecutor:
         """On two cores; the home's path names the stack."""
-        return DockerPlacement(home, cores=2, engine=Engine(stack=str(home), network="host"))
+        return DockerExecutor(home, cores=2, engine=Engine(stack=str(home), network="host"))
 
-    def order(self, ref: PlacedRef, broker: TestBroker, spec: RunSpec) -> LaunchOrder:
+    def launch_spec(self, ref: AttemptRef, broker: TestBroker, spec: RunSpec) -> LaunchSpec:
         """With the interpreter of the image."""
-        return LaunchOrder(
+        return LaunchSpec(
             ref=ref,
             spec=spec,
             nonce="n",
@@ -130,7 +130,7 @@ class TestDockerPlacement(PlacementConformance):
             image=IMAGE,
         )
 
-    def kill_runner(self, home: Path, ref: PlacedRef) -> None:
+    def kill_runner(self, home: Path, ref: AttemptRef) -> None:
         """The container as a whole, as `docker kill` does."""
         for container in self._containers(home):
             container.kill("SIGKILL")
@@ -148,68 +148,68 @@ class TestDockerPlacement(PlacementConformance):
             client.close()
 
     async def test_the_image_is_pinned(
-        self, placement: Placement, broker: TestBroker, home: Path
+        self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """The run's container and launch file have the digest of the image, not its tag; it can be asked for."""
-        ref = await self.submit(placement, broker, events=10)
+        ref = await self.submit(executor, broker, events=10)
         launch = (home / "runs" / ref.run_id / "control" / "launch.json").read_text()
         digest = Launch.model_validate_json(launch).image or ""
         (container,) = self._containers(home)
         assert digest.startswith("sha256:")
-        assert (await placement.image(ref), container.attrs["Image"]) == (digest, digest)
-        await self.ended(placement, ref)
+        assert (await executor.image(ref), container.attrs["Image"]) == (digest, digest)
+        await self.ended(executor, ref)
 
     async def test_a_container_removed_by_hand_is_lost(
-        self, placement: Placement, broker: TestBroker, home: Path
+        self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """`docker rm -f` of a run's container: its attempt is lost, and that is noticed without a tick."""
-        ref = await self.submit(placement, broker, events=10**6, rate=100.0)
+        ref = await self.submit(executor, broker, events=10**6, rate=100.0)
         await self.worker_started(home, ref)
         self.end_all(home)
-        assert (await self.ended(placement, ref)).kind is PlacedKind.LOST
+        assert (await self.ended(executor, ref)).phase is AttemptPhase.LOST
 
     async def test_a_missing_image_says_what_to_do(
-        self, placement: Placement, broker: TestBroker
+        self, executor: Executor, broker: TestBroker
     ) -> None:
         """Nothing was started, and the message names the image and how to get it."""
-        ref = PlacedRef(_IDS.next(), 1)
-        order = self._order(ref, broker)
-        absent = LaunchOrder(**{**vars(order), "image": "mosaic-test/nowhere:1"})
-        with pytest.raises(PlacementFailed, match=r"nowhere:1 is not on this engine.*images build"):
-            await placement.submit(absent)
-        assert (await placement.status(ref)).kind is PlacedKind.ABSENT
+        ref = AttemptRef(_IDS.next(), 1)
+        launch_spec = self._launch_spec(ref, broker)
+        absent = LaunchSpec(**{**vars(launch_spec), "image": "mosaic-test/nowhere:1"})
+        with pytest.raises(LaunchFailed, match=r"nowhere:1 is not on this engine.*images build"):
+            await executor.submit(absent)
+        assert (await executor.status(ref)).phase is AttemptPhase.ABSENT
 
     async def test_a_file_error_is_none_of_the_engine(
-        self, placement: Placement, broker: TestBroker, home: Path
+        self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """A folder that cannot be written fails the start with that reason; a file that cannot be read is named."""
-        ref = await self.submit(placement, broker, events=10**6, rate=100.0)
+        ref = await self.submit(executor, broker, events=10**6, rate=100.0)
         await self.worker_started(home, ref)
         launch = home / "runs" / ref.run_id / "control" / "launch.json"
         launch.rename(launch.with_suffix(".away"))
         launch.mkdir()
         with pytest.raises(IsADirectoryError, match=r"launch\.json"):
-            await placement.cancel(ref)
-        await placement.cancel(ref, kill=True)  # which needs no file
+            await executor.cancel(ref)
+        await executor.cancel(ref, kill=True)  # which needs no file
         launch.rmdir()
         launch.with_suffix(".away").rename(launch)
-        assert (await self.ended(placement, ref)).kind is PlacedKind.LOST
-        other = PlacedRef(_IDS.next(), 1)
+        assert (await self.ended(executor, ref)).phase is AttemptPhase.LOST
+        other = AttemptRef(_IDS.next(), 1)
         (home / "runs" / other.run_id).write_text("no folder")
-        with pytest.raises(PlacementFailed, match=r"cannot be written: (File exists|Not a dir)"):
-            await placement.submit(self._order(other, broker))
+        with pytest.raises(LaunchFailed, match=r"cannot be written: (File exists|Not a dir)"):
+            await executor.submit(self._launch_spec(other, broker))
 
     async def test_the_engine_gives_a_run_its_grace(
-        self, placement: Placement, broker: TestBroker, home: Path
+        self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """`docker stop` and the engine's shutdown wait for `grace_s`, and a while for the report of the end."""
-        ref = PlacedRef(_IDS.next(), 1)
-        await placement.submit(self.order(ref, broker, _spec(events=10**6, grace_s=45)))
+        ref = AttemptRef(_IDS.next(), 1)
+        await executor.submit(self.launch_spec(ref, broker, _spec(events=10**6, grace_s=45)))
         await self.worker_started(home, ref)
         (container,) = self._containers(home)
         assert container.attrs["Config"]["StopTimeout"] == 55
         container.stop()
-        report = (await self.ended(placement, ref)).report
+        report = (await self.ended(executor, ref)).report
         assert report is not None
         assert (report.stop_signal_sent, report.killed_after_grace) == (True, False)
 
@@ -230,22 +230,22 @@ class TestDockerPlacement(PlacementConformance):
             client.close()
 
     async def test_a_container_that_was_only_made(
-        self, placement: Placement, broker: TestBroker, home: Path, monkeypatch: pytest.MonkeyPatch
+        self, executor: Executor, broker: TestBroker, home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """One that a dying scheduler left unstarted is removed by a cancel, and started by the next submit."""
         for is_cancelled in (True, False):
-            ref = PlacedRef(_IDS.next(), 1)
+            ref = AttemptRef(_IDS.next(), 1)
             with monkeypatch.context() as patch:
                 patch.setattr(Container, "start", lambda self: None)
-                await placement.submit(self._order(ref, broker, events=10))
+                await executor.submit(self._launch_spec(ref, broker, events=10))
             assert [container.status for container in self._containers(home)] == ["created"]
-            assert (await placement.status(ref)).kind is PlacedKind.ABSENT
+            assert (await executor.status(ref)).phase is AttemptPhase.ABSENT
             if is_cancelled:
-                await placement.cancel(ref)
+                await executor.cancel(ref)
                 assert self._containers(home) == []
             else:
-                await placement.submit(self._order(ref, broker, events=10))
-                assert (await self.ended(placement, ref)).kind is PlacedKind.ENDED
+                await executor.submit(self._launch_spec(ref, broker, events=10))
+                assert (await self.ended(executor, ref)).phase is AttemptPhase.ENDED
 
     @pytest.fixture
     def leaks(self) -> Iterator[None]:
@@ -260,26 +260,26 @@ class TestDockerPlacement(PlacementConformance):
     ) -> None:
         """When the engine cannot be asked, nothing is said of the run, and each call names engine and next step."""
         engine = Engine(stack="x", network="host", url="unix:///nowhere.sock")
-        placement = DockerPlacement(home, cores=1, engine=engine)
-        ref = PlacedRef(_IDS.next(), 1)
+        executor = DockerExecutor(home, cores=1, engine=engine)
+        ref = AttemptRef(_IDS.next(), 1)
         said = "cannot be reached .No such file or directory.*systemctl start docker"
         for call in (
-            placement.status(ref),
-            placement.submit(self._order(ref, broker)),
-            placement.cancel(ref),
-            placement.adopt(),
-            placement.ready(),
+            executor.status(ref),
+            executor.submit(self._launch_spec(ref, broker)),
+            executor.cancel(ref),
+            executor.adopt(),
+            executor.ready(),
         ):
-            with pytest.raises(PlacementUnavailable, match=said):
+            with pytest.raises(EngineUnavailable, match=said):
                 await call
-        assert await placement.sweep(ref) == 0  # owed until the engine is back
-        placement.close()
+        assert await executor.sweep(ref) == 0  # owed until the engine is back
+        executor.close()
 
     async def test_the_run_sees_nothing_but_its_folder(
-        self, placement: Placement, broker: TestBroker, home: Path
+        self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """Read-only root, no capabilities, no new privileges, one mount: as the engine reports it."""
-        ref = await self.submit(placement, broker, events=10**6, rate=100.0)
+        ref = await self.submit(executor, broker, events=10**6, rate=100.0)
         (container,) = self._containers(home)
         host = container.attrs["HostConfig"]
         assert host["ReadonlyRootfs"]
@@ -288,54 +288,56 @@ class TestDockerPlacement(PlacementConformance):
         assert [m["Target"] for m in host["Mounts"]] == [str(home / "runs" / ref.run_id)]
         assert not host["DeviceRequests"]
         assert "NVIDIA_VISIBLE_DEVICES=void" in container.attrs["Config"]["Env"]
-        await placement.cancel(ref)
-        await self.ended(placement, ref)
+        await executor.cancel(ref)
+        await self.ended(executor, ref)
 
     async def test_the_limits_are_the_specs(
-        self, placement: Placement, broker: TestBroker, home: Path
+        self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """Cores, memory (with no swap on top), /dev/shm and processes are bounded as the engine reports it.
 
         A machine without memory ends a run before anything else.
         """
-        ref = PlacedRef(_IDS.next(), 1)
+        ref = AttemptRef(_IDS.next(), 1)
         spec = _spec(events=10, memory_mb=256, shm_mb=32, cpus=2)
-        await placement.submit(self.order(ref, broker, spec))
+        await executor.submit(self.launch_spec(ref, broker, spec))
         (container,) = self._containers(home)
         host = container.attrs["HostConfig"]
         assert (host["Memory"], host["MemorySwap"]) == (256 * MIB, 256 * MIB)
         assert (host["NanoCpus"], host["ShmSize"], host["PidsLimit"]) == (2 * 10**9, 32 * MIB, PIDS)
         assert host["OomScoreAdj"] == 100
-        await self.ended(placement, ref)
+        await self.ended(executor, ref)
 
     async def test_a_worker_that_takes_too_much_is_told_apart(
-        self, placement: Placement, broker: TestBroker
+        self, executor: Executor, broker: TestBroker
     ) -> None:
         """The kernel ends the worker at its limit: the report says so, as it does of no other end."""
-        ref = PlacedRef(_IDS.next(), 1)
+        ref = AttemptRef(_IDS.next(), 1)
         spec = _spec(events=10, memory_mb=128, takes=1000)
-        await placement.submit(self.order(ref, broker, spec))
-        report = (await self.ended(placement, ref)).report
+        await executor.submit(self.launch_spec(ref, broker, spec))
+        report = (await self.ended(executor, ref)).report
         assert report is not None
         assert (report.signal, report.oom) == (signal.SIGKILL, True)
-        ref = PlacedRef(_IDS.next(), 1)
-        await placement.submit(self.order(ref, broker, _spec(events=10, memory_mb=128, takes=10)))
-        report = (await self.ended(placement, ref)).report
+        ref = AttemptRef(_IDS.next(), 1)
+        await executor.submit(
+            self.launch_spec(ref, broker, _spec(events=10, memory_mb=128, takes=10))
+        )
+        report = (await self.ended(executor, ref)).report
         assert report is not None
         assert (report.code, report.oom) == (0, None)
 
     async def test_a_runner_that_is_ended_for_memory_is_told_too(
-        self, placement: Placement, broker: TestBroker, home: Path
+        self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """When the kernel takes the runner first there is no report, and the engine says why."""
-        ref = PlacedRef(_IDS.next(), 1)
+        ref = AttemptRef(_IDS.next(), 1)
         spec = _spec(events=2_000, memory_mb=128, takes=1000)
-        await placement.submit(self.order(ref, broker, spec))
+        await executor.submit(self.launch_spec(ref, broker, spec))
         await self.worker_started(home, ref)  # which would inherit what is set below
         (container,) = self._containers(home)
         _offer_runner(container)
-        placed = await self.ended(placement, ref)
-        assert (placed.kind, placed.oom) == (PlacedKind.LOST, True)
+        status = await self.ended(executor, ref)
+        assert (status.phase, status.oom) == (AttemptPhase.LOST, True)
 
     async def test_internet_is_given_only_where_the_spec_asks(
         self, home: Path, broker: TestBroker, networks: tuple[str, str]
@@ -343,21 +345,23 @@ class TestDockerPlacement(PlacementConformance):
         """Without it a run's container has no default route and a connection out fails at once; with it it has one."""
         inside, outside = networks
         engine = Engine(stack=str(home), network=inside, outside=outside)
-        placement = DockerPlacement(home, cores=2, engine=engine)
-        assert placement.bounds.internet is Internet.ON_REQUEST
+        executor = DockerExecutor(home, cores=2, engine=engine)
+        assert executor.bounds.internet is Internet.ON_REQUEST
         found: dict[bool, tuple[str, ...]] = {}
         for internet in (False, True):
-            ref = PlacedRef(_IDS.next(), 1)
-            await placement.submit(self.order(ref, broker, _spec(events=10**6, internet=internet)))
+            ref = AttemptRef(_IDS.next(), 1)
+            await executor.submit(
+                self.launch_spec(ref, broker, _spec(events=10**6, internet=internet))
+            )
             (container,) = self._containers(home)
             seen = container.exec_run(["python", "-c", LOOK]).output
             assert isinstance(seen, bytes)
             found[internet] = tuple(seen.decode().split())
-            await placement.cancel(ref, kill=True)
-            await self.ended(placement, ref)
-            await placement.sweep(ref)
+            await executor.cancel(ref, kill=True)
+            await self.ended(executor, ref)
+            await executor.sweep(ref)
         assert found == {False: ("0", "ENETUNREACH"), True: ("1", "out")}
-        placement.close()
+        executor.close()
         self.end_all(home)
 
     @pytest.fixture
@@ -377,44 +381,46 @@ class TestDockerPlacement(PlacementConformance):
 
     async def test_gpus_are_requested_by_uuid_and_written_on_the_container(
         self,
-        placement: Placement,
+        executor: Executor,
         broker: TestBroker,
         home: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """Exactly the leased devices; a new scheduler reads them off a container that lives (here without a card)."""
         monkeypatch.setattr(Container, "start", lambda _: None)
-        ref = PlacedRef(_IDS.next(), 1)
+        ref = AttemptRef(_IDS.next(), 1)
         grant = GpuGrant(token="t", devices=["GPU-a", "GPU-b"])
-        await placement.submit(replace(self._order(ref, broker, events=10), grant=grant))
+        await executor.submit(replace(self._launch_spec(ref, broker, events=10), grant=grant))
         (container,) = self._containers(home)
         (request,) = container.attrs["HostConfig"]["DeviceRequests"]
         assert (request["Driver"], request["DeviceIDs"]) == ("nvidia", grant.devices)
         environment = container.attrs["Config"]["Env"]
         assert not [entry for entry in environment if "VISIBLE_DEVICES" in entry]
-        assert await self.make(home).holdings() == []
+        assert await self.make(home).gpu_holds() == []
         labels = {**container.labels}
         container.remove()
         monkeypatch.undo()
         client = docker.from_env()
         client.containers.run(IMAGE, ["sleep", "60"], entrypoint=[], labels=labels, detach=True)
         client.close()
-        assert await self.make(home).holdings() == [Holding(ref, grant)]
+        assert await self.make(home).gpu_holds() == [GpuHold(ref, grant)]
         launch = (home / "runs" / ref.run_id / "control" / "launch.json").read_text()
         assert "CUDA_VISIBLE_DEVICES" not in Launch.model_validate_json(launch).env
 
     async def test_an_engine_without_nvidias_runtime_is_told(
-        self, placement: Placement, broker: TestBroker, home: Path
+        self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """Before a submit by the inventory, and by the start itself; nothing is left behind."""
-        problem = (await placement.inventory()).gpu_problem
+        problem = (await executor.inventory()).gpu_problem
         if not problem:
             pytest.skip("this engine has it")
         assert "install the NVIDIA container toolkit" in problem
         grant = GpuGrant(token="t", devices=["GPU-a"])
-        order = replace(self._order(PlacedRef(_IDS.next(), 1), broker, events=10), grant=grant)
-        with pytest.raises(PlacementFailed, match="NVIDIA container toolkit"):
-            await placement.submit(order)
+        launch_spec = replace(
+            self._launch_spec(AttemptRef(_IDS.next(), 1), broker, events=10), grant=grant
+        )
+        with pytest.raises(LaunchFailed, match="NVIDIA container toolkit"):
+            await executor.submit(launch_spec)
         assert self._containers(home) == []
 
 

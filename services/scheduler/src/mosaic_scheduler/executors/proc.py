@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 from mosaic_contracts.launch import ENV_ATTEMPT, ENV_GPU_GRANT, ENV_RUN_DIR, ENV_RUN_ID
-from mosaic_scheduler.placement.protocol import RunProcess
+from mosaic_scheduler.executors.protocol import RunProcess
 
 _START_FIELD = 19
 """Index of starttime in /proc/<pid>/stat, counted after the closing parenthesis of the name."""

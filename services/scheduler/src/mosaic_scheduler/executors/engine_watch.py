@@ -7,7 +7,7 @@ from typing import Any
 
 from docker.types import CancellableStream
 
-from mosaic_scheduler.placement.engine import ENGINE_AWAY, LABEL_STACK, Engine
+from mosaic_scheduler.executors.engine import ENGINE_AWAY, LABEL_STACK, Engine
 from mosaic_servicekit.logging import get_log
 
 _RETRY_S = 1.0

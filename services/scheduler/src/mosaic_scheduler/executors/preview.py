@@ -1,13 +1,13 @@
-"""Preview of an order as it would be placed, for a user who looks at a run before it is started."""
+"""Preview of a launch, for a user who looks at a run before it is started."""
 
 from pydantic import SecretStr
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
-from mosaic_scheduler.placement.access import XmppLogin
-from mosaic_scheduler.placement.protocol import LaunchOrder, PlacedRef
-from mosaic_scheduler.placement.run_folder import RunFolder
+from mosaic_scheduler.executors.access import XmppLogin
+from mosaic_scheduler.executors.protocol import AttemptRef, LaunchSpec
+from mosaic_scheduler.executors.run_folder import RunFolder
 from mosaic_scheduler.proxy import Proxies
 
 RUN = "RUN"
@@ -16,7 +16,7 @@ _LEASED = "UUID-of-its-lease"
 _TALKS = XmppLogin(host="", port=0, domain="", certificate="")
 
 
-def order_to_look_at(
+def preview_launch(
     spec: RunSpec,
     python: str,
     command: list[str],
@@ -24,14 +24,14 @@ def order_to_look_at(
     *,
     talks: bool,
     proxies: Proxies,
-) -> LaunchOrder:
-    """An order without anything that only a run has: id, lease, credentials, values of secrets."""
+) -> LaunchSpec:
+    """A launch spec without anything that only a run has: id, lease, credentials, values of secrets."""
     grant = None
     if spec.gpus:
         devices = [_LEASED] * spec.gpus
         grant = GpuGrant(token=RUN, devices=devices, memory_mb=spec.gpu_memory_mb)
-    return LaunchOrder(
-        ref=PlacedRef(RUN, 1),
+    return LaunchSpec(
+        ref=AttemptRef(RUN, 1),
         spec=spec,
         nonce="",
         python=python,
@@ -52,18 +52,18 @@ def secrets_of(spec: RunSpec, proxies: Proxies) -> list[str]:
 
 
 def plan_of(
-    order: LaunchOrder, folder: RunFolder, placement: str, mounts: list[str], network: str
+    launch_spec: LaunchSpec, folder: RunFolder, executor: str, mounts: list[str], network: str
 ) -> PlacementPlan:
     """The plan by what the runner would read."""
-    launch = folder.launch_of(order)
+    launch = folder.launch_of(launch_spec)
     return PlacementPlan(
-        placement=placement,
+        placement=executor,
         command=launch.worker_argv,
         environment=launch.env,
         mounts=mounts,
-        devices=_devices(order.spec),
+        devices=_devices(launch_spec.spec),
         network=network,
-        limits=_limits(order.spec),
+        limits=_limits(launch_spec.spec),
     )
 
 

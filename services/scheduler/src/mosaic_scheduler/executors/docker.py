@@ -1,4 +1,4 @@
-"""Placement `docker`: a run is one container of its worker's image, with the same runner, worker and shipper in it.
+"""Executor `docker`: a run is one container of its worker's image, with the same runner, worker and shipper in it.
 
 The container sees its own run folder, at the path that it has here, and nothing else of the host. The truth is the
 runner's exit report in that folder; the engine is asked only whether the container lives and how it died.
@@ -27,8 +27,8 @@ from mosaic_contracts.launch import BROKER_DOOR, DOORS_DIR, XMPP_DOOR, Door
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
-from mosaic_scheduler.errors import PlacementFailed, PlacementUnavailable
-from mosaic_scheduler.placement.engine import (
+from mosaic_scheduler.errors import EngineUnavailable, LaunchFailed
+from mosaic_scheduler.executors.engine import (
     LABEL_STACK,
     NO_NETWORK,
     Engine,
@@ -36,28 +36,28 @@ from mosaic_scheduler.placement.engine import (
     explained,
     image_missing,
 )
-from mosaic_scheduler.placement.engine_watch import EngineWatch
-from mosaic_scheduler.placement.log_tail import last_lines
-from mosaic_scheduler.placement.nvidia import (
+from mosaic_scheduler.executors.engine_watch import EngineWatch
+from mosaic_scheduler.executors.log_tail import last_lines
+from mosaic_scheduler.executors.nvidia import (
     NO_DEVICES,
     NvidiaRuntime,
     device_settings,
     grant_labels,
     grant_of,
 )
-from mosaic_scheduler.placement.preview import plan_of
-from mosaic_scheduler.placement.protocol import (
+from mosaic_scheduler.executors.preview import plan_of
+from mosaic_scheduler.executors.protocol import (
     ABSENT,
+    AttemptPhase,
+    AttemptRef,
+    AttemptStatus,
     Bounds,
-    Holding,
+    GpuHold,
     Internet,
     Inventory,
-    LaunchOrder,
-    Placed,
-    PlacedKind,
-    PlacedRef,
+    LaunchSpec,
 )
-from mosaic_scheduler.placement.run_folder import RUNNER_MODULE, RunFolder
+from mosaic_scheduler.executors.run_folder import RUNNER_MODULE, RunFolder
 
 LABEL_RUN = "mosaic.run"
 LABEL_ATTEMPT = "mosaic.attempt"
@@ -108,8 +108,8 @@ class _Program:
     """Seconds from SIGTERM to SIGKILL when the engine stops the container; None: the engine's own default."""
 
 
-class DockerPlacement:
-    """See `Placement`."""
+class DockerExecutor:
+    """See `Executor`."""
 
     name = "docker"
 
@@ -121,7 +121,7 @@ class DockerPlacement:
         self._client = engine.connect()
         self._nvidia = NvidiaRuntime(self._client)
         self._callbacks: list[Callable[[], None]] = []
-        self._owed: set[PlacedRef] = set()
+        self._owed: set[AttemptRef] = set()
         """Attempts to be swept once the engine is back."""
         self._watcher: EngineWatch | None = None
 
@@ -130,27 +130,29 @@ class DockerPlacement:
         return Inventory(self._cores, await asyncio.to_thread(self._nvidia.problem))
 
     async def ready(self) -> None:
-        """See `Placement.ready`."""
+        """See `Executor.ready`."""
         await asyncio.to_thread(self._ping)
 
     def _ping(self) -> None:
         with asking_engine():
             self._client.ping()
 
-    async def plan(self, order: LaunchOrder) -> PlacementPlan:
-        """See `Placement.plan`."""
-        folder = self._folder(order.ref)
-        network = f"{self._engine.network}: {_REACH[self._engine.internet, order.spec.internet]}"
+    async def plan(self, launch_spec: LaunchSpec) -> PlacementPlan:
+        """See `Executor.plan`."""
+        folder = self._folder(launch_spec.ref)
+        network = (
+            f"{self._engine.network}: {_REACH[self._engine.internet, launch_spec.spec.internet]}"
+        )
         mounts = [f"{folder.path}: its own folder, and nothing else of this machine"]
         if self._has_doors:
             mounts.append(f"{_DOORS}: sockets of broker and XMPP server, its only way to the stack")
-        plan = plan_of(self._through_doors(order), folder, self.name, mounts, network)
+        plan = plan_of(self._through_doors(launch_spec), folder, self.name, mounts, network)
         memory = (
-            f"{order.spec.memory_mb:,} MiB of memory"
-            if order.spec.memory_mb
+            f"{launch_spec.spec.memory_mb:,} MiB of memory"
+            if launch_spec.spec.memory_mb
             else "no limit on memory"
         )
-        image = await asyncio.to_thread(self._image_words, order.image)
+        image = await asyncio.to_thread(self._image_words, launch_spec.image)
         return plan.model_copy(update={"image": image, "limits": [memory, *plan.limits]})
 
     def _image_words(self, image: str | None) -> str:
@@ -166,49 +168,49 @@ class DockerPlacement:
         with asking_engine():
             return str(self._client.images.get(image).id)
 
-    async def submit(self, order: LaunchOrder) -> None:
-        """See `Placement.submit`."""
-        if (await self.status(order.ref)).kind is not PlacedKind.ABSENT:
+    async def submit(self, launch_spec: LaunchSpec) -> None:
+        """See `Executor.submit`."""
+        if (await self.status(launch_spec.ref)).phase is not AttemptPhase.ABSENT:
             return
-        await asyncio.to_thread(self._start, order)
+        await asyncio.to_thread(self._start, launch_spec)
 
-    async def status(self, ref: PlacedRef) -> Placed:
-        """See `Placement.status`."""
+    async def status(self, ref: AttemptRef) -> AttemptStatus:
+        """See `Executor.status`."""
         return await asyncio.to_thread(self._status, ref)
 
-    async def image(self, ref: PlacedRef) -> str | None:
-        """See `Placement.image`."""
-        order = await asyncio.to_thread(self._folder(ref).read_launch)
-        return order.image if order is not None else None
+    async def image(self, ref: AttemptRef) -> str | None:
+        """See `Executor.image`."""
+        launch_spec = await asyncio.to_thread(self._folder(ref).read_launch)
+        return launch_spec.image if launch_spec is not None else None
 
-    async def cancel(self, ref: PlacedRef, kill: bool = False) -> None:
-        """See `Placement.cancel`."""
+    async def cancel(self, ref: AttemptRef, kill: bool = False) -> None:
+        """See `Executor.cancel`."""
         await asyncio.to_thread(self._cancel, ref, kill)
 
-    async def logs(self, ref: PlacedRef, lines: int) -> list[str]:
-        """See `Placement.logs`."""
+    async def logs(self, ref: AttemptRef, lines: int) -> list[str]:
+        """See `Executor.logs`."""
         path = self._folder(ref).path / launch.WORKER_LOG
         return await asyncio.to_thread(last_lines, path, lines)
 
-    async def adopt(self) -> list[PlacedRef]:
-        """See `Placement.adopt`."""
+    async def adopt(self) -> list[AttemptRef]:
+        """See `Executor.adopt`."""
         found = await asyncio.to_thread(self._containers, "run")
         return [_ref_of(container) for container in found if container.status in _LIVING]
 
-    async def holdings(self) -> list[Holding]:
-        """See `Placement.holdings`: by the labels of containers."""
+    async def gpu_holds(self) -> list[GpuHold]:
+        """See `Executor.gpu_holds`: by the labels of containers."""
         found = await asyncio.to_thread(self._containers, "run")
         return [
-            Holding(_ref_of(container), grant)
+            GpuHold(_ref_of(container), grant)
             for container in found
             if container.status in _LIVING and (grant := grant_of(container)) is not None
         ]
 
-    async def sweep(self, ref: PlacedRef) -> int:
-        """See `Placement.sweep`. With its container all of an attempt is gone; while the engine is away it is owed."""
+    async def sweep(self, ref: AttemptRef) -> int:
+        """See `Executor.sweep`. With its container all of an attempt is gone; while the engine is away it is owed."""
         try:
             return await asyncio.to_thread(self._remove, ref)
-        except PlacementUnavailable:
+        except EngineUnavailable:
             self._owed.add(ref)
             return 0
 
@@ -216,12 +218,12 @@ class DockerPlacement:
         """Remove containers of runs of this stack that may not live (any more). Return how many lived."""
         return await asyncio.to_thread(self._sweep_orphans, may_live)
 
-    async def drain(self, ref: PlacedRef, timeout_s: float) -> bool:
-        """See `Placement.drain`."""
+    async def drain(self, ref: AttemptRef, timeout_s: float) -> bool:
+        """See `Executor.drain`."""
         return await asyncio.to_thread(self._drain, ref, timeout_s)
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """See `Placement.on_change`."""
+        """See `Executor.on_change`."""
         self._callbacks.append(callback)
         if self._watcher is None:
             self._watcher = EngineWatch(
@@ -229,7 +231,7 @@ class DockerPlacement:
             )
             self._watcher.start()
 
-    def folder(self, ref: PlacedRef) -> Path:
+    def folder(self, ref: AttemptRef) -> Path:
         """The run's folder."""
         return self._folder(ref).path
 
@@ -249,49 +251,49 @@ class DockerPlacement:
         for callback in self._callbacks:
             callback()
 
-    def _folder(self, ref: PlacedRef) -> RunFolder:
+    def _folder(self, ref: AttemptRef) -> RunFolder:
         return RunFolder(self._runs / ref.run_id, ref)
 
-    def _start(self, order: LaunchOrder) -> None:
-        folder = self._folder(order.ref)
-        image = order.image
+    def _start(self, launch_spec: LaunchSpec) -> None:
+        folder = self._folder(launch_spec.ref)
+        image = launch_spec.image
         if image is None:
-            raise PlacementFailed(
-                f"worker {order.spec.worker} names no image; add `image` to its worker.toml"
+            raise LaunchFailed(
+                f"worker {launch_spec.spec.worker} names no image; add `image` to its worker.toml"
             )
         try:
             # Pinned: what a tag means may change while the run waits for its turn.
-            pinned = self._through_doors(replace(order, image=self._pinned(image)))
+            pinned = self._through_doors(replace(launch_spec, image=self._pinned(image)))
             folder.prepare(pinned)
             with asking_engine():
                 self._make(pinned, folder).start()
         except ImageNotFound as error:
-            raise PlacementFailed(image_missing(image)) from error
+            raise LaunchFailed(image_missing(image)) from error
         except DockerException as error:
-            self._remove(order.ref)
-            raise PlacementFailed(
+            self._remove(launch_spec.ref)
+            raise LaunchFailed(
                 f"The engine refused to start {image}: {explained(error)}"
             ) from error
 
-    def _make(self, order: LaunchOrder, folder: RunFolder) -> Container:
+    def _make(self, launch_spec: LaunchSpec, folder: RunFolder) -> Container:
         program = _Program(
             "run",
-            str(order.image),
-            python_module(order.python, RUNNER_MODULE, "--run-dir", str(folder.path)),
-            {**_limits(order.spec), **device_settings(order.grant)},
-            internet=order.spec.internet,
-            grant=order.grant,
-            stop_timeout_s=math.ceil(order.spec.grace_s) + _STOP_MARGIN_S,
+            str(launch_spec.image),
+            python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(folder.path)),
+            {**_limits(launch_spec.spec), **device_settings(launch_spec.grant)},
+            internet=launch_spec.spec.internet,
+            grant=launch_spec.grant,
+            stop_timeout_s=math.ceil(launch_spec.spec.grace_s) + _STOP_MARGIN_S,
         )
         try:
-            return self._create(order.ref, program)
+            return self._create(launch_spec.ref, program)
         except APIError as error:
             if error.status_code != 409:
                 raise
             # Made by a scheduler that died before it could start it.
-            return self._client.containers.get(self._name(order.ref))
+            return self._client.containers.get(self._name(launch_spec.ref))
 
-    def _create(self, ref: PlacedRef, program: "_Program") -> Container:
+    def _create(self, ref: AttemptRef, program: "_Program") -> Container:
         folder = self._folder(ref)
         devices = NO_DEVICES if program.grant is None else {}
         network, networks = self._networks(program.internet)
@@ -347,16 +349,16 @@ class DockerPlacement:
     def _has_doors(self) -> bool:
         return self._engine.network == NO_NETWORK
 
-    def _through_doors(self, order: LaunchOrder) -> LaunchOrder:
-        """The order of a run that reaches the stack through sockets, as if all of it were on its own loopback."""
+    def _through_doors(self, launch_spec: LaunchSpec) -> LaunchSpec:
+        """The launch spec of a run that reaches the stack through sockets, as if all of it were on its own loopback."""
         if not self._has_doors:
-            return order
+            return launch_spec
         xmpp, doors = None, [Door(port=_BROKER_PORT, socket=f"{_DOORS}/{BROKER_DOOR}")]
-        if order.xmpp is not None:
-            xmpp = replace(order.xmpp, host=_LOOPBACK, port=_XMPP_PORT)
+        if launch_spec.xmpp is not None:
+            xmpp = replace(launch_spec.xmpp, host=_LOOPBACK, port=_XMPP_PORT)
             doors.append(Door(port=_XMPP_PORT, socket=f"{_DOORS}/{XMPP_DOOR}"))
         url = f"nats://{_LOOPBACK}:{_BROKER_PORT}"
-        return replace(order, broker_url=url, xmpp=xmpp, doors=doors)
+        return replace(launch_spec, broker_url=url, xmpp=xmpp, doors=doors)
 
     def _mounts(self, folder: Path) -> list[Mount]:
         """The run's folder, at the path that it has for us, whatever it is on the engine's host; and the doors."""
@@ -373,11 +375,11 @@ class DockerPlacement:
         mount["VolumeOptions"] = {"Subpath": subpath, "NoCopy": True}
         return mount
 
-    def _status(self, ref: PlacedRef) -> Placed:
+    def _status(self, ref: AttemptRef) -> AttemptStatus:
         folder = self._folder(ref)
         container = self._find(ref)
         if container is not None and container.status in _LIVING:
-            return Placed(PlacedKind.ALIVE, folder.report())
+            return AttemptStatus(AttemptPhase.ALIVE, folder.report())
         report = folder.report()
         if report is not None:
             if container is not None:
@@ -389,7 +391,7 @@ class DockerPlacement:
             return ABSENT  # to be started by a submit
         return _died(container, folder)
 
-    def _cancel(self, ref: PlacedRef, kill: bool) -> None:
+    def _cancel(self, ref: AttemptRef, kill: bool) -> None:
         container = self._find(ref)
         if container is not None and container.status == "created":
             _remove(container)  # its start, if one is on its way, fails over that
@@ -403,24 +405,24 @@ class DockerPlacement:
         elif folder.mark_stop():
             _signal(container, _TELLS)
 
-    def _drain(self, ref: PlacedRef, timeout_s: float) -> bool:
+    def _drain(self, ref: AttemptRef, timeout_s: float) -> bool:
         folder = self._folder(ref)
-        order = folder.read_launch()
-        if order is None and (folder.path / launch.LAUNCH_FILE).exists():
-            raise PlacementFailed(f"{folder.path / launch.LAUNCH_FILE} cannot be read")
-        if order is None:
+        launch_spec = folder.read_launch()
+        if launch_spec is None and (folder.path / launch.LAUNCH_FILE).exists():
+            raise LaunchFailed(f"{folder.path / launch.LAUNCH_FILE} cannot be read")
+        if launch_spec is None:
             return True  # never started, or its folder was deleted: there is nothing to ship
-        argv = [*order.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
+        argv = [*launch_spec.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
         try:
             self._remove(ref, "drain")
             with asking_engine():
-                return self._shipped(ref, str(order.image), argv, timeout_s + _DRAIN_MARGIN_S)
+                return self._shipped(ref, str(launch_spec.image), argv, timeout_s + _DRAIN_MARGIN_S)
         except DockerException as error:
-            raise PlacementFailed(f"the shipper cannot be started: {explained(error)}") from error
+            raise LaunchFailed(f"the shipper cannot be started: {explained(error)}") from error
         finally:
             self._remove(ref, "drain")
 
-    def _shipped(self, ref: PlacedRef, image: str, argv: list[str], timeout_s: float) -> bool:
+    def _shipped(self, ref: AttemptRef, image: str, argv: list[str], timeout_s: float) -> bool:
         """Run a shipper in a container of its own; whether it shipped all there is."""
         container = self._create(ref, _Program("drain", image, argv, {"nano_cpus": 10**9}))
         container.start()
@@ -439,7 +441,7 @@ class DockerPlacement:
             _remove(container)
         return ended
 
-    def _find(self, ref: PlacedRef, role: str = "run") -> Container | None:
+    def _find(self, ref: AttemptRef, role: str = "run") -> Container | None:
         with asking_engine():
             try:
                 return self._client.containers.get(self._name(ref, role))
@@ -456,7 +458,7 @@ class DockerPlacement:
             )
         return found
 
-    def _remove(self, ref: PlacedRef, role: str = "run") -> int:
+    def _remove(self, ref: AttemptRef, role: str = "run") -> int:
         container = self._find(ref, role)
         if container is None:
             return 0
@@ -464,7 +466,7 @@ class DockerPlacement:
         _remove(container)
         return int(alive)
 
-    def _name(self, ref: PlacedRef, role: str = "run") -> str:
+    def _name(self, ref: AttemptRef, role: str = "run") -> str:
         return f"mosaic-{role}-{ref.run_id.lower()}-{ref.attempt}"
 
 
@@ -492,7 +494,7 @@ def _listens(container: Container, folder: RunFolder) -> bool:
     return True
 
 
-def _died(container: Container, folder: RunFolder) -> Placed:
+def _died(container: Container, folder: RunFolder) -> AttemptStatus:
     """State of a run whose container has ended without a report."""
     state = container.attrs["State"]
     if folder.has_lock_file():
@@ -501,8 +503,8 @@ def _died(container: Container, folder: RunFolder) -> Placed:
         return folder.lost(detail, oom=oom, trace_at=_finished_at(state))
     with asking_engine():
         said = container.logs(tail=3).decode(errors="replace").strip().splitlines()
-    return Placed(
-        PlacedKind.REFUSED,
+    return AttemptStatus(
+        AttemptPhase.REFUSED,
         detail=f"its runner ended with {state.get('ExitCode')}: {' / '.join(said) or 'no output'}",
     )
 
@@ -516,8 +518,8 @@ def _finished_at(state: dict[str, Any]) -> float | None:
     return at.timestamp() if at.year > 1 else None
 
 
-def _ref_of(container: Container) -> PlacedRef:
-    return PlacedRef(str(container.labels[LABEL_RUN]), int(container.labels[LABEL_ATTEMPT]))
+def _ref_of(container: Container) -> AttemptRef:
+    return AttemptRef(str(container.labels[LABEL_RUN]), int(container.labels[LABEL_ATTEMPT]))
 
 
 def _remove(container: Container) -> None:
@@ -537,4 +539,4 @@ def _nothing_left_to_do() -> Iterator[None]:
         yield
     except APIError as error:
         if error.status_code not in (404, 409):
-            raise PlacementUnavailable(f"The container engine said: {explained(error)}") from error
+            raise EngineUnavailable(f"The container engine said: {explained(error)}") from error

@@ -14,8 +14,8 @@ from mosaic_contracts.ids import RUN_ID_PATTERN
 from mosaic_contracts.launch import INPUTS_DIR
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CHECKPOINT_MARK, Algorithm, WorkerDescription
-from mosaic_scheduler.errors import InputUnusable, PlacementFailed
-from mosaic_scheduler.placement.run_files import open_inside
+from mosaic_scheduler.errors import InputUnusable, LaunchFailed
+from mosaic_scheduler.executors.run_files import open_inside
 
 _RUN_ID = re.compile(RUN_ID_PATTERN)
 
@@ -82,14 +82,14 @@ def deliver(run_dir: Path, inputs: Sequence[RunInput]) -> None:
     """Copy them. No hard link: the run that made a file could go on writing to it, and so could this one.
 
     Raises:
-        PlacementFailed: one is gone.
+        LaunchFailed: one is gone.
         OSError: the disk refused.
     """
     for each in inputs:
         try:
             source = open_inside(run_dir.parent / each.run_id, each.path)
         except InputUnusable as error:
-            raise PlacementFailed(
+            raise LaunchFailed(
                 f"{each.parameter}: {each.reference} cannot be had any more ({error}). Was run {each.run_id} deleted? "
                 "Name another checkpoint."
             ) from error

@@ -1,4 +1,4 @@
-"""The process placement, by the conformance suite and in what is its own."""
+"""The process executor, by the conformance suite and in what is its own."""
 
 import json
 import signal
@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import make_environment
-from tests.placement_conformance import PlacementConformance
+from tests.executor_conformance import ExecutorConformance
 from tests.stack import until
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import LAUNCH_FILE, Launch
 from mosaic_contracts.spec import RunSpec
-from mosaic_scheduler.placement import proc
-from mosaic_scheduler.placement.process import ProcessPlacement
-from mosaic_scheduler.placement.protocol import (
-    Holding,
-    LaunchOrder,
-    PlacedKind,
-    PlacedRef,
-    Placement,
+from mosaic_scheduler.executors import proc
+from mosaic_scheduler.executors.process import ProcessExecutor
+from mosaic_scheduler.executors.protocol import (
+    AttemptPhase,
+    AttemptRef,
+    Executor,
+    GpuHold,
+    LaunchSpec,
     RunProcess,
 )
 from mosaic_servicekit.testing import TestBroker
@@ -30,7 +30,7 @@ from mosaic_servicekit.ulid import RunIdSource
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
 
 
-class TestProcessPlacement(PlacementConformance):
+class TestProcessExecutor(ExecutorConformance):
     """Real runners and workers; the drain is cut short, for most tests have no recorder."""
 
     @pytest.fixture(autouse=True)
@@ -41,15 +41,15 @@ class TestProcessPlacement(PlacementConformance):
     @pytest.fixture(autouse=True)
     def short_drain(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nobody takes the events here: do not wait half a minute for it."""
-        monkeypatch.setattr("mosaic_scheduler.placement.run_folder.DRAIN_S", 1.0)
+        monkeypatch.setattr("mosaic_scheduler.executors.run_folder.DRAIN_S", 1.0)
 
-    def make(self, home: Path) -> Placement:
+    def make(self, home: Path) -> Executor:
         """On two cores."""
-        return ProcessPlacement(home, cores=2)
+        return ProcessExecutor(home, cores=2)
 
-    def order(self, ref: PlacedRef, broker: TestBroker, spec: RunSpec) -> LaunchOrder:
+    def launch_spec(self, ref: AttemptRef, broker: TestBroker, spec: RunSpec) -> LaunchSpec:
         """With the interpreter of the environment."""
-        return LaunchOrder(
+        return LaunchSpec(
             ref=ref,
             spec=spec,
             nonce="n",
@@ -59,7 +59,7 @@ class TestProcessPlacement(PlacementConformance):
             write_creds=None,
         )
 
-    def kill_runner(self, home: Path, ref: PlacedRef) -> None:
+    def kill_runner(self, home: Path, ref: AttemptRef) -> None:
         """By its pid file, as a careless person would."""
         info = json.loads((home / "runs" / ref.run_id / "control" / "runner.json").read_text())
         process = proc.run_process(info["runner_pid"])
@@ -73,38 +73,40 @@ class TestProcessPlacement(PlacementConformance):
                 proc.send_signal(process, signal.SIGKILL)
 
     async def test_who_holds_gpus_is_told_by_what_runs(
-        self, placement: Placement, broker: TestBroker, home: Path
+        self, executor: Executor, broker: TestBroker, home: Path
     ) -> None:
         """The worker sees its devices by UUID; a new scheduler finds them, also when the run's folder lost its own."""
-        ref = PlacedRef(RunIdSource().next(), 1)
+        ref = AttemptRef(RunIdSource().next(), 1)
         grant = GpuGrant(token="t", devices=["GPU-a", "MIG-b"], memory_mb=100)
         # its worker has an image too, in which nothing runs here
-        order = replace(self._order(ref, broker, events=10**6), grant=grant, image="worker:1")
-        await placement.submit(order)
+        launch_spec = replace(
+            self._launch_spec(ref, broker, events=10**6), grant=grant, image="worker:1"
+        )
+        await executor.submit(launch_spec)
         await self.worker_started(home, ref)
-        assert await self.make(home).holdings() == [Holding(ref, grant)]
+        assert await self.make(home).gpu_holds() == [GpuHold(ref, grant)]
         launch = Launch.model_validate_json((home / "runs" / ref.run_id / LAUNCH_FILE).read_bytes())
         assert launch.env["CUDA_VISIBLE_DEVICES"] == "GPU-a,MIG-b"
         (home / "runs" / ref.run_id / LAUNCH_FILE).unlink()
-        assert await self.make(home).holdings() == [Holding(ref, grant)]
+        assert await self.make(home).gpu_holds() == [GpuHold(ref, grant)]
         self.kill_runner(home, ref)
-        await self.ended(placement, ref)
-        await placement.sweep(ref)
+        await self.ended(executor, ref)
+        await executor.sweep(ref)
         await until(lambda: self._holds_nothing(home))
 
     async def _holds_nothing(self, home: Path) -> bool:
-        return await self.make(home).holdings() == []
+        return await self.make(home).gpu_holds() == []
 
     async def test_a_runner_that_cannot_begin_is_refused(
-        self, placement: Placement, broker: TestBroker, tmp_path: Path
+        self, executor: Executor, broker: TestBroker, tmp_path: Path
     ) -> None:
         """An environment without workerkit: refused, with what the interpreter said."""
         make_environment(tmp_path / "bare")
         self._python = str(tmp_path / "bare" / "bin" / "python")
-        ref = await self.submit(placement, broker)
-        placed = await self.ended(placement, ref)
-        assert placed.kind is PlacedKind.REFUSED
-        assert "mosaic_workerkit" in placed.detail
+        ref = await self.submit(executor, broker)
+        status = await self.ended(executor, ref)
+        assert status.phase is AttemptPhase.REFUSED
+        assert "mosaic_workerkit" in status.detail
 
 
 def test_a_pid_of_another_process_is_never_signalled() -> None:

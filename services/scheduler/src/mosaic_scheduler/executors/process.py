@@ -1,4 +1,4 @@
-"""Placement `process`: a run is a runner with its children on this machine. No Docker needed."""
+"""Executor `process`: a run is a runner with its children on this machine. No Docker needed."""
 
 import asyncio
 import os
@@ -15,23 +15,23 @@ from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.stack import RUNS_DIR
-from mosaic_scheduler.errors import PlacementFailed
-from mosaic_scheduler.placement import proc
-from mosaic_scheduler.placement.log_tail import last_lines
-from mosaic_scheduler.placement.preview import plan_of
-from mosaic_scheduler.placement.protocol import (
+from mosaic_scheduler.errors import LaunchFailed
+from mosaic_scheduler.executors import proc
+from mosaic_scheduler.executors.log_tail import last_lines
+from mosaic_scheduler.executors.preview import plan_of
+from mosaic_scheduler.executors.protocol import (
     ABSENT,
+    AttemptPhase,
+    AttemptRef,
+    AttemptStatus,
     Bounds,
-    Holding,
+    GpuHold,
     Internet,
     Inventory,
-    LaunchOrder,
-    Placed,
-    PlacedKind,
-    PlacedRef,
+    LaunchSpec,
     RunProcess,
 )
-from mosaic_scheduler.placement.run_folder import (
+from mosaic_scheduler.executors.run_folder import (
     RUNNER_MODULE,
     SHIPPER_MODULE,
     RunFolder,
@@ -59,8 +59,8 @@ class _Tracked:
     """pidfd: readable once the runner has ended."""
 
 
-class ProcessPlacement:
-    """See `Placement`."""
+class ProcessExecutor:
+    """See `Executor`."""
 
     name = "process"
     bounds = Bounds(memory=False, internet=Internet.OPEN, files=True)
@@ -68,9 +68,9 @@ class ProcessPlacement:
     def __init__(self, home: Path, cores: int) -> None:
         self._runs = home / RUNS_DIR
         self._cores = cores
-        self._tracked: dict[PlacedRef, _Tracked] = {}
-        self._refusals: dict[PlacedRef, str] = {}
-        self._stops_sent: set[PlacedRef] = set()
+        self._tracked: dict[AttemptRef, _Tracked] = {}
+        self._refusals: dict[AttemptRef, str] = {}
+        self._stops_sent: set[AttemptRef] = set()
         """Attempts that were sent a stop signal, because a second one kills.
 
         The note in the run's folder records this too, but the folder may not be writable.
@@ -84,39 +84,39 @@ class ProcessPlacement:
     async def ready(self) -> None:
         """Always: this machine is the engine."""
 
-    async def plan(self, order: LaunchOrder) -> PlacementPlan:
-        """See `Placement.plan`."""
-        folder = self._folder(order.ref)
+    async def plan(self, launch_spec: LaunchSpec) -> PlacementPlan:
+        """See `Executor.plan`."""
+        folder = self._folder(launch_spec.ref)
         mounts = [
             f"{folder.path}: its own folder",
             "whatever else this user's programs can read and write",
         ]
         return plan_of(
-            _without_image(order), folder, self.name, mounts, "whatever this machine reaches"
+            _without_image(launch_spec), folder, self.name, mounts, "whatever this machine reaches"
         )
 
-    async def submit(self, order: LaunchOrder) -> None:
-        """See `Placement.submit`."""
-        if (await self.status(order.ref)).kind is not PlacedKind.ABSENT:
+    async def submit(self, launch_spec: LaunchSpec) -> None:
+        """See `Executor.submit`."""
+        if (await self.status(launch_spec.ref)).phase is not AttemptPhase.ABSENT:
             return
-        self._refusals.pop(order.ref, None)
-        folder = self._folder(order.ref)
-        child = await asyncio.to_thread(_start_runner, folder, _without_image(order))
+        self._refusals.pop(launch_spec.ref, None)
+        folder = self._folder(launch_spec.ref)
+        child = await asyncio.to_thread(_start_runner, folder, _without_image(launch_spec))
         process = RunProcess(
             child.pid,
             proc.start_ticks(child.pid) or 0,
-            order.ref.run_id,
+            launch_spec.ref.run_id,
             folder.path,
-            order.ref.attempt,
+            launch_spec.ref.attempt,
         )
-        self._track(order.ref, process, child)
+        self._track(launch_spec.ref, process, child)
 
-    async def status(self, ref: PlacedRef) -> Placed:
-        """See `Placement.status`."""
+    async def status(self, ref: AttemptRef) -> AttemptStatus:
+        """See `Executor.status`."""
         folder = self._folder(ref)
         tracked = self._tracked.get(ref) or await self._find(ref)
         if tracked is not None and _is_alive(tracked):
-            return Placed(PlacedKind.ALIVE, folder.report())
+            return AttemptStatus(AttemptPhase.ALIVE, folder.report())
         if tracked is not None:
             self._forget(ref, tracked)
         report = folder.report()
@@ -124,18 +124,18 @@ class ProcessPlacement:
             return folder.ended(report)
         if folder.has_lock_file():
             if folder.is_locked():
-                return Placed(PlacedKind.ALIVE)
+                return AttemptStatus(AttemptPhase.ALIVE)
             return folder.lost()
         if ref in self._refusals:
-            return Placed(PlacedKind.REFUSED, detail=self._refusals[ref])
+            return AttemptStatus(AttemptPhase.REFUSED, detail=self._refusals[ref])
         return ABSENT
 
-    async def image(self, ref: PlacedRef) -> str | None:
+    async def image(self, ref: AttemptRef) -> str | None:
         """None: processes of this machine."""
         return None
 
-    async def cancel(self, ref: PlacedRef, kill: bool = False) -> None:
-        """See `Placement.cancel`."""
+    async def cancel(self, ref: AttemptRef, kill: bool = False) -> None:
+        """See `Executor.cancel`."""
         tracked = self._tracked.get(ref) or await self._find(ref)
         if tracked is None or not _is_alive(tracked):
             return
@@ -146,36 +146,36 @@ class ProcessPlacement:
             self._stops_sent.add(ref)
             proc.send_signal(tracked.process, signal.SIGTERM)
 
-    async def logs(self, ref: PlacedRef, lines: int) -> list[str]:
-        """See `Placement.logs`."""
+    async def logs(self, ref: AttemptRef, lines: int) -> list[str]:
+        """See `Executor.logs`."""
         path = self._folder(ref).path / launch.WORKER_LOG
         return await asyncio.to_thread(last_lines, path, lines)
 
-    async def adopt(self) -> list[PlacedRef]:
-        """See `Placement.adopt`."""
+    async def adopt(self) -> list[AttemptRef]:
+        """See `Executor.adopt`."""
         for process in await self._own_processes():
-            ref = PlacedRef(process.run_id, process.attempt)
+            ref = AttemptRef(process.run_id, process.attempt)
             if _is_runner(process) and ref not in self._tracked:
                 self._track(ref, process, None)
         return list(self._tracked)
 
-    async def holdings(self) -> list[Holding]:
-        """See `Placement.holdings`: by the environment of a runner, or of what it left behind, but its shipper."""
-        found: dict[PlacedRef, Holding] = {}
+    async def gpu_holds(self) -> list[GpuHold]:
+        """See `Executor.gpu_holds`: by the environment of a runner, or of what it left behind, but its shipper."""
+        found: dict[AttemptRef, GpuHold] = {}
         # A runner last: what a worker gives its children could say anything.
         for process in sorted(await self._own_processes(), key=_is_runner):
             if process.gpu_grant and SHIPPER_MODULE not in process.argv:
-                ref = PlacedRef(process.run_id, process.attempt)
+                ref = AttemptRef(process.run_id, process.attempt)
                 try:
                     grant = GpuGrant.model_validate_json(process.gpu_grant)
                 except ValidationError as error:
                     get_log().warning("grant.unreadable", run_id=ref.run_id, error=str(error))
                     continue
-                found[ref] = Holding(ref, grant)
+                found[ref] = GpuHold(ref, grant)
         return list(found.values())
 
-    async def sweep(self, ref: PlacedRef) -> int:
-        """See `Placement.sweep`."""
+    async def sweep(self, ref: AttemptRef) -> int:
+        """See `Executor.sweep`."""
         return await self._end(
             lambda process: process.run_id == ref.run_id and SHIPPER_MODULE not in process.argv
         )
@@ -184,15 +184,15 @@ class ProcessPlacement:
         """End processes of runs below our home that may not live (any more). Return how many."""
         return await self._end(lambda process: not may_live(process.run_id))
 
-    async def drain(self, ref: PlacedRef, timeout_s: float) -> bool:
-        """See `Placement.drain`."""
+    async def drain(self, ref: AttemptRef, timeout_s: float) -> bool:
+        """See `Executor.drain`."""
         folder = self._folder(ref)
-        order = folder.read_launch()
-        if order is None and (folder.path / launch.LAUNCH_FILE).exists():
-            raise PlacementFailed(f"{folder.path / launch.LAUNCH_FILE} cannot be read")
-        if order is None:
+        launch_spec = folder.read_launch()
+        if launch_spec is None and (folder.path / launch.LAUNCH_FILE).exists():
+            raise LaunchFailed(f"{folder.path / launch.LAUNCH_FILE} cannot be read")
+        if launch_spec is None:
             return True  # never started, or its folder was deleted: there is nothing to ship
-        argv = [*order.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
+        argv = [*launch_spec.shipper_argv, "--drain", "--timeout", f"{timeout_s:g}"]
         with folder.open_log(launch.SHIPPER_LOG) as log:
             try:
                 process = await asyncio.create_subprocess_exec(
@@ -204,7 +204,7 @@ class ProcessPlacement:
                     env={**_base_environment(), **folder.environment()},
                 )
             except OSError as error:
-                raise PlacementFailed(f"{argv[0]} cannot be executed: {error}") from error
+                raise LaunchFailed(f"{argv[0]} cannot be executed: {error}") from error
         try:
             async with asyncio.timeout(timeout_s + _DRAIN_MARGIN_S):
                 return await process.wait() == 0
@@ -217,10 +217,10 @@ class ProcessPlacement:
                 await process.wait()
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """See `Placement.on_change`."""
+        """See `Executor.on_change`."""
         self._callbacks.append(callback)
 
-    def folder(self, ref: PlacedRef) -> Path:
+    def folder(self, ref: AttemptRef) -> Path:
         """The run's folder."""
         return self._folder(ref).path
 
@@ -233,10 +233,10 @@ class ProcessPlacement:
         for ref, tracked in list(self._tracked.items()):
             self._forget(ref, tracked)
 
-    def _folder(self, ref: PlacedRef) -> RunFolder:
+    def _folder(self, ref: AttemptRef) -> RunFolder:
         return RunFolder(self._runs / ref.run_id, ref)
 
-    async def _find(self, ref: PlacedRef) -> _Tracked | None:
+    async def _find(self, ref: AttemptRef) -> _Tracked | None:
         """Look for a runner that this scheduler did not start."""
         info = self._folder(ref).runner_info()
         hinted = proc.run_process(info.runner_pid) if info is not None else None
@@ -244,7 +244,7 @@ class ProcessPlacement:
         if self._folder(ref).read_launch() is not None:
             candidates += await self._own_processes()
         for process in candidates:
-            if PlacedRef(process.run_id, process.attempt) == ref and _is_runner(process):
+            if AttemptRef(process.run_id, process.attempt) == ref and _is_runner(process):
                 return self._track(ref, process, None)
         return None
 
@@ -257,7 +257,7 @@ class ProcessPlacement:
         return sum(proc.send_signal(process, signal.SIGKILL) for process in victims)
 
     def _track(
-        self, ref: PlacedRef, process: RunProcess, child: subprocess.Popen[bytes] | None
+        self, ref: AttemptRef, process: RunProcess, child: subprocess.Popen[bytes] | None
     ) -> _Tracked | None:
         try:
             handle = os.pidfd_open(process.pid)
@@ -273,7 +273,7 @@ class ProcessPlacement:
         for callback in self._callbacks:
             callback()
 
-    def _forget(self, ref: PlacedRef, tracked: _Tracked) -> None:
+    def _forget(self, ref: AttemptRef, tracked: _Tracked) -> None:
         asyncio.get_running_loop().remove_reader(tracked.handle)
         os.close(tracked.handle)
         del self._tracked[ref]
@@ -286,28 +286,32 @@ class ProcessPlacement:
             )
 
 
-def _without_image(order: LaunchOrder) -> LaunchOrder:
+def _without_image(launch_spec: LaunchSpec) -> LaunchSpec:
     """A worker may have an image as well; here nothing runs in it, and devices are named by variables."""
-    return replace(order, image=None)
+    return replace(launch_spec, image=None)
 
 
-def _start_runner(folder: RunFolder, order: LaunchOrder) -> subprocess.Popen[bytes]:
-    """Raises PlacementFailed: a file cannot be written, or the interpreter not be executed."""
-    folder.prepare(order)
+def _start_runner(folder: RunFolder, launch_spec: LaunchSpec) -> subprocess.Popen[bytes]:
+    """Raises LaunchFailed: a file cannot be written, or the interpreter not be executed."""
+    folder.prepare(launch_spec)
     with folder.open_log(launch.RUNNER_LOG) as log:
         try:
             return subprocess.Popen(
-                python_module(order.python, RUNNER_MODULE, "--run-dir", str(folder.path)),
+                python_module(launch_spec.python, RUNNER_MODULE, "--run-dir", str(folder.path)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd=folder.path,
-                env={**_base_environment(), **folder.environment(), **grant_variable(order.grant)},
+                env={
+                    **_base_environment(),
+                    **folder.environment(),
+                    **grant_variable(launch_spec.grant),
+                },
                 start_new_session=True,  # it outlives us, and a Ctrl-C at our terminal
                 umask=umask.of_user,  # what the user's program makes elsewhere is the user's business
             )
         except OSError as error:
-            raise PlacementFailed(f"{order.python} cannot be executed: {error}") from error
+            raise LaunchFailed(f"{launch_spec.python} cannot be executed: {error}") from error
 
 
 def _base_environment() -> dict[str, str]:

@@ -8,7 +8,7 @@ from docker.models.containers import Container
 from docker.types import DeviceRequest
 
 from mosaic_contracts.gpus import GpuGrant
-from mosaic_scheduler.placement.engine import ENGINE_AWAY, NO_NVIDIA_RUNTIME
+from mosaic_scheduler.executors.engine import ENGINE_AWAY, NO_NVIDIA_RUNTIME
 
 LABEL_GPUS = "mosaic.gpus"
 """The GpuGrant as JSON: from it leases are rebuilt."""

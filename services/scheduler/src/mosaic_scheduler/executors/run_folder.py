@@ -1,4 +1,4 @@
-"""The files of one run, as the process placement writes and reads them."""
+"""The files of one run, as the process executor writes and reads them."""
 
 import errno
 import fcntl
@@ -17,10 +17,10 @@ from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, Shi
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_contracts.wire import SOURCE_WORKER
-from mosaic_scheduler.errors import PlacementFailed
-from mosaic_scheduler.placement import access, inputs
-from mosaic_scheduler.placement.inputs import given
-from mosaic_scheduler.placement.protocol import LaunchOrder, Placed, PlacedKind, PlacedRef
+from mosaic_scheduler.errors import LaunchFailed
+from mosaic_scheduler.executors import access, inputs
+from mosaic_scheduler.executors.inputs import given
+from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptRef, AttemptStatus, LaunchSpec
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.privacy import private_folder
 
@@ -44,32 +44,32 @@ _THREADS = (
 class RunFolder:
     """`MOSAIC_HOME/runs/<run_id>/`."""
 
-    def __init__(self, path: Path, ref: PlacedRef) -> None:
+    def __init__(self, path: Path, ref: AttemptRef) -> None:
         self.path = path
         self._ref = ref
 
-    def prepare(self, order: LaunchOrder) -> None:
+    def prepare(self, launch_spec: LaunchSpec) -> None:
         """Write what the runner reads. What an earlier attempt left in `control/` goes.
 
         Raises:
-            PlacementFailed: a file or folder cannot be written, or something that the run needs is gone.
+            LaunchFailed: a file or folder cannot be written, or something that the run needs is gone.
         """
         try:
-            self._write_all(order)
+            self._write_all(launch_spec)
         except OSError as error:
-            raise PlacementFailed(fault_words(self.path, error)) from error
+            raise LaunchFailed(fault_words(self.path, error)) from error
 
-    def _write_all(self, order: LaunchOrder) -> None:
+    def _write_all(self, launch_spec: LaunchSpec) -> None:
         control = self.path / "control"
         shutil.rmtree(control, ignore_errors=True)
         for folder in (self.path, control, self.path / "logs"):
             private_folder(folder)
-        if order.write_creds is not None:
-            order.write_creds(self.path / launch.CREDS_FILE)
-        access.deliver_secrets(self.path, order.secrets)
-        access.deliver_login(self.path, order.xmpp)
-        inputs.deliver(self.path, order.inputs)
-        told = given(order.spec, {each.parameter: each.place for each in order.inputs})
+        if launch_spec.write_creds is not None:
+            launch_spec.write_creds(self.path / launch.CREDS_FILE)
+        access.deliver_secrets(self.path, launch_spec.secrets)
+        access.deliver_login(self.path, launch_spec.xmpp)
+        inputs.deliver(self.path, launch_spec.inputs)
+        told = given(launch_spec.spec, {each.parameter: each.place for each in launch_spec.inputs})
         spec = RunFile(
             run_id=self._ref.run_id,
             attempt=self._ref.attempt,
@@ -77,40 +77,49 @@ class RunFolder:
         )
         _write(self.path / launch.SPEC_FILE, spec.model_dump_json(indent=1))
         # Last: with it an attempt can be started.
-        _write(self.path / launch.LAUNCH_FILE, self.launch_of(order).model_dump_json(indent=1))
+        _write(
+            self.path / launch.LAUNCH_FILE, self.launch_of(launch_spec).model_dump_json(indent=1)
+        )
 
-    def launch_of(self, order: LaunchOrder) -> Launch:
+    def launch_of(self, launch_spec: LaunchSpec) -> Launch:
         """What the runner of such an attempt reads; nothing is written."""
         return Launch(
             run_id=self._ref.run_id,
             attempt=self._ref.attempt,
-            nonce=order.nonce,
-            worker_argv=[*order.worker_command, _verb(order.spec), "--run-dir", str(self.path)],
-            shipper_argv=python_module(order.python, SHIPPER_MODULE, "--run-dir", str(self.path)),
+            nonce=launch_spec.nonce,
+            worker_argv=[
+                *launch_spec.worker_command,
+                _verb(launch_spec.spec),
+                "--run-dir",
+                str(self.path),
+            ],
+            shipper_argv=python_module(
+                launch_spec.python, SHIPPER_MODULE, "--run-dir", str(self.path)
+            ),
             env={
-                **order.environment,
-                **dict.fromkeys(_THREADS, str(order.spec.cpus)),
+                **launch_spec.environment,
+                **dict.fromkeys(_THREADS, str(launch_spec.spec.cpus)),
                 **self.environment(),
-                **access.secret_variables(self.path, list(order.secrets)),
-                **access.login_variables(self.path, order.xmpp),
-                **_visible_devices(order),
+                **access.secret_variables(self.path, list(launch_spec.secrets)),
+                **access.login_variables(self.path, launch_spec.xmpp),
+                **_visible_devices(launch_spec),
                 "PYTHONUNBUFFERED": "1",
             },
-            broker_url=order.broker_url,
-            grace_s=order.spec.grace_s,
+            broker_url=launch_spec.broker_url,
+            grace_s=launch_spec.spec.grace_s,
             drain_s=DRAIN_S,
-            outbox_bytes=order.spec.outbox_bytes,
-            when_outbox_full=order.spec.when_outbox_full,
-            image=order.image,
-            doors=list(order.doors),
+            outbox_bytes=launch_spec.spec.outbox_bytes,
+            when_outbox_full=launch_spec.spec.when_outbox_full,
+            image=launch_spec.image,
+            doors=list(launch_spec.doors),
         )
 
     def open_log(self, name: str) -> BinaryIO:
-        """A log of the run, to be appended to. Raises PlacementFailed: it cannot be written."""
+        """A log of the run, to be appended to. Raises LaunchFailed: it cannot be written."""
         try:
             fd = os.open(self.path / name, _APPEND, 0o600)
         except OSError as error:
-            raise PlacementFailed(fault_words(self.path, error)) from error
+            raise LaunchFailed(fault_words(self.path, error)) from error
         return os.fdopen(fd, "ab")
 
     def withdraw(self) -> None:
@@ -173,10 +182,10 @@ class RunFolder:
     def read_launch(self) -> Launch | None:
         """The launch file, when it is this attempt's."""
         try:
-            order = Launch.model_validate_json((self.path / launch.LAUNCH_FILE).read_bytes())
+            launch_spec = Launch.model_validate_json((self.path / launch.LAUNCH_FILE).read_bytes())
         except (*_NO_FILE, ValidationError):
             return None
-        return order if order.attempt == self._ref.attempt else None
+        return launch_spec if launch_spec.attempt == self._ref.attempt else None
 
     def has_lock_file(self) -> bool:
         """Whether a runner of this attempt ever began."""
@@ -191,15 +200,17 @@ class RunFolder:
                 return True
         return False
 
-    def ended(self, report: ExitReport) -> Placed:
+    def ended(self, report: ExitReport) -> AttemptStatus:
         """An attempt whose runner left its report."""
-        return Placed(PlacedKind.ENDED, report, asked_here=self._was_marked())
+        return AttemptStatus(AttemptPhase.ENDED, report, asked_here=self._was_marked())
 
-    def lost(self, detail: str = "", *, oom: bool = False, trace_at: float | None = None) -> Placed:
+    def lost(
+        self, detail: str = "", *, oom: bool = False, trace_at: float | None = None
+    ) -> AttemptStatus:
         """An attempt whose runner was killed before its report; `trace_at`: when, where the engine knows."""
         info = self.runner_info()
-        return Placed(
-            PlacedKind.LOST,
+        return AttemptStatus(
+            AttemptPhase.LOST,
             detail=detail,
             oom=oom,
             stop_noted=info is not None and info.stop_asked,
@@ -246,13 +257,13 @@ def grant_variable(grant: GpuGrant | None) -> dict[str, str]:
     return {} if grant is None else {launch.ENV_GPU_GRANT: grant.model_dump_json()}
 
 
-def _visible_devices(order: LaunchOrder) -> dict[str, str]:
+def _visible_devices(launch_spec: LaunchSpec) -> dict[str, str]:
     """A run without GPUs sees none. In a container the engine's device request is the wall, and numbers start at 0."""
-    if order.grant is None:
+    if launch_spec.grant is None:
         return {"CUDA_VISIBLE_DEVICES": ""}
-    if order.image is not None:
+    if launch_spec.image is not None:
         return {}
-    return {"CUDA_VISIBLE_DEVICES": ",".join(order.grant.devices)}
+    return {"CUDA_VISIBLE_DEVICES": ",".join(launch_spec.grant.devices)}
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,8 +9,8 @@ import requests
 import urllib3
 from docker.errors import APIError, DockerException
 
-from mosaic_scheduler.errors import PlacementUnavailable
-from mosaic_scheduler.placement.protocol import Internet
+from mosaic_scheduler.errors import EngineUnavailable
+from mosaic_scheduler.executors.protocol import Internet
 
 LABEL_STACK = "mosaic.stack"
 HOST_NETWORK = "host"
@@ -30,7 +30,7 @@ see `asking_engine`.
 
 @dataclass(frozen=True)
 class Engine:
-    """How runs are placed on an engine."""
+    """How runs are started on an engine."""
 
     stack: str
     """Names this stack on the engine: containers of others are never touched."""
@@ -60,16 +60,16 @@ class Engine:
 
 @contextmanager
 def asking_engine() -> Iterator[None]:
-    """Turn the engine's silence into PlacementUnavailable; what it answers is raised as it is.
+    """Turn the engine's silence into EngineUnavailable; what it answers is raised as it is.
 
     Put calls of the engine inside and nothing else: an OSError of a file would read as an absent engine.
     """
     try:
         yield
     except ENGINE_AWAY as error:
-        if is_answer(error) or isinstance(error, PlacementUnavailable):
+        if is_answer(error) or isinstance(error, EngineUnavailable):
             raise
-        raise PlacementUnavailable(away(error)) from error
+        raise EngineUnavailable(away(error)) from error
 
 
 def is_answer(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""What every way of running a run's processes must do. `tests/placement_conformance.py` holds them to it."""
+"""What every way of running a run's processes must do. `tests/executor_conformance.py` holds them to it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.launch import Door, ExitReport
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.spec import RunSpec
-from mosaic_scheduler.placement.access import XmppLogin
-from mosaic_scheduler.placement.inputs import RunInput
+from mosaic_scheduler.executors.access import XmppLogin
+from mosaic_scheduler.executors.inputs import RunInput
 
 
 class Internet(StrEnum):
@@ -36,8 +36,8 @@ class Bounds:
     """A worker sees this machine's files."""
 
 
-class PlacedRef(NamedTuple):
-    """One attempt of one run, as a placement knows it."""
+class AttemptRef(NamedTuple):
+    """One attempt of one run, as an executor knows it."""
 
     run_id: str
     attempt: int
@@ -53,10 +53,10 @@ class Inventory:
 
 
 @dataclass(frozen=True)
-class LaunchOrder:
-    """Everything a placement needs to start an attempt."""
+class LaunchSpec:
+    """Everything an executor needs to start an attempt."""
 
-    ref: PlacedRef
+    ref: AttemptRef
     spec: RunSpec
     nonce: str
     python: str
@@ -77,20 +77,20 @@ class LaunchOrder:
     grant: GpuGrant | None = None
     """The GPUs that it gets; None: it must see none."""
     image: str | None = None
-    """The worker's container image, for a placement that starts containers."""
+    """The worker's container image, for an executor that starts containers."""
     doors: Sequence[Door] = ()
     """How a run without a network reaches broker and XMPP server."""
 
 
 @dataclass(frozen=True)
-class Holding:
+class GpuHold:
     """An attempt that lives and its GPUs, as its processes or its container carry them."""
 
-    ref: PlacedRef
+    ref: AttemptRef
     grant: GpuGrant
 
 
-class PlacedKind(StrEnum):
+class AttemptPhase(StrEnum):
     """How an attempt is, as the engine sees it."""
 
     ABSENT = "absent"
@@ -105,10 +105,10 @@ class PlacedKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Placed:
+class AttemptStatus:
     """Answer of `status`."""
 
-    kind: PlacedKind
+    phase: AttemptPhase
     report: ExitReport | None = None
     """With ALIVE: the worker has ended, and the shipper sends what is left."""
     detail: str = ""
@@ -123,13 +123,13 @@ class Placed:
     """With LOST: wall time of the last trace that it left, seconds since the epoch."""
 
 
-ABSENT = Placed(PlacedKind.ABSENT)
+ABSENT = AttemptStatus(AttemptPhase.ABSENT)
 
 
-class Placement(Protocol):
+class Executor(Protocol):
     """An engine that runs attempts.
 
-    Each of its methods that asks the engine may raise PlacementUnavailable: it does not answer, and nothing is known.
+    Each of its methods that asks the engine may raise EngineUnavailable: it does not answer, and nothing is known.
     """
 
     name: str
@@ -140,42 +140,42 @@ class Placement(Protocol):
         ...
 
     async def ready(self) -> None:
-        """Return when attempts can be started now. Raises PlacementUnavailable."""
+        """Return when attempts can be started now. Raises EngineUnavailable."""
         ...
 
-    async def plan(self, order: LaunchOrder) -> PlacementPlan:
+    async def plan(self, launch_spec: LaunchSpec) -> PlacementPlan:
         """What `submit` would start; nothing is written or started."""
         ...
 
-    async def submit(self, order: LaunchOrder) -> None:
+    async def submit(self, launch_spec: LaunchSpec) -> None:
         """Start an attempt. Idempotent by (run_id, attempt): one that was started before is left alone.
 
         Raises:
-            PlacementFailed: nothing was started.
+            LaunchFailed: nothing was started.
         """
         ...
 
-    async def status(self, ref: PlacedRef) -> Placed:
+    async def status(self, ref: AttemptRef) -> AttemptStatus:
         """How an attempt is now; also one that an earlier scheduler started."""
         ...
 
-    async def image(self, ref: PlacedRef) -> str | None:
+    async def image(self, ref: AttemptRef) -> str | None:
         """Digest of the image that an attempt was started from; None: it was not, or it runs in no container."""
         ...
 
-    async def cancel(self, ref: PlacedRef, kill: bool = False) -> None:
+    async def cancel(self, ref: AttemptRef, kill: bool = False) -> None:
         """Ask an attempt to stop, in whatever state it is; once, however often this is called. `kill`: at once."""
         ...
 
-    async def logs(self, ref: PlacedRef, lines: int) -> list[str]:
+    async def logs(self, ref: AttemptRef, lines: int) -> list[str]:
         """Last lines of the worker's output."""
         ...
 
-    async def adopt(self) -> list[PlacedRef]:
+    async def adopt(self) -> list[AttemptRef]:
         """Every attempt that the engine runs now, started by this scheduler or not."""
         ...
 
-    async def holdings(self) -> list[Holding]:
+    async def gpu_holds(self) -> list[GpuHold]:
         """GPUs that each attempt holds, by what really runs; attempts without any are left out."""
         ...
 
@@ -183,19 +183,19 @@ class Placement(Protocol):
         """End what belongs to runs of this stack that may not live (any more). Return how many."""
         ...
 
-    async def sweep(self, ref: PlacedRef) -> int:
+    async def sweep(self, ref: AttemptRef) -> int:
         """End what is left of an attempt whose runner is gone (but not its shipper). Return how many."""
         ...
 
-    async def drain(self, ref: PlacedRef, timeout_s: float) -> bool:
+    async def drain(self, ref: AttemptRef, timeout_s: float) -> bool:
         """Ship what an ended attempt left in its outbox. Return whether nothing is left.
 
         Raises:
-            PlacementFailed: the shipper cannot be started.
+            LaunchFailed: the shipper cannot be started.
         """
         ...
 
-    def folder(self, ref: PlacedRef) -> Path:
+    def folder(self, ref: AttemptRef) -> Path:
         """The run's folder."""
         ...
 

@@ -37,7 +37,7 @@ def open_inside(run_dir: Path, path: str) -> int:
     return file
 
 
-class Checkpoint(NamedTuple):
+class ListedCheckpoint(NamedTuple):
     """One that a run announced. The newer one is the greater one."""
 
     attempt: int
@@ -49,13 +49,13 @@ class Checkpoint(NamedTuple):
     """Relative to the run's folder."""
 
 
-def listed_checkpoints(run_dir: Path) -> list[Checkpoint]:
+def listed_checkpoints(run_dir: Path) -> list[ListedCheckpoint]:
     """Those that a run announced and that are still there, the newest last; none where its list cannot be read."""
     try:
         with os.fdopen(open_inside(run_dir, MANIFEST_FILE), "rb") as file:
             entries = json.loads(file.read(_MOST_MANIFEST_BYTES))["artifacts"]
         found = [
-            Checkpoint(
+            ListedCheckpoint(
                 int(entry.get("attempt") or 1),
                 int(entry.get("step") or 0),
                 place,
