@@ -18,7 +18,7 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.program import run as program
 from mosaic_gui.program.arguments import Arguments
 from mosaic_gui.state import series
-from mosaic_gui.state.connection import Connection
+from mosaic_gui.state.connection import ConnectionStatus
 from mosaic_gui.state.store import Changes
 
 
@@ -41,7 +41,7 @@ class ObservedClient(DesktopClient):
         self._orders = QSocketNotifier(sys.stdin.fileno(), read, self)  # type: ignore[arg-type]  # the stubs want a pointer
         self._orders.activated.connect(self._obey)
 
-    def _tell_link(self, connection: Connection) -> None:
+    def _tell_link(self, connection: ConnectionStatus) -> None:
         tell(what="link", link=connection.link, reason=connection.reason)
 
     def _tell_connection(self) -> None:

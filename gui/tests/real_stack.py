@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.stack import STACK_FILE, StackFile
-from mosaic_gui.net.location import Location, local_stack
+from mosaic_gui.net.location import StackLocation, local_stack
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 VENVS = Path(os.environ.get("MOSAIC_VENVS") or ROOT / "var" / "venvs")
@@ -51,7 +51,7 @@ class RealStack:
         assert done.returncode == 0, done.stdout + done.stderr
 
     @property
-    def location(self) -> Location:
+    def location(self) -> StackLocation:
         """Its address and token, as they are now."""
         return local_stack(self.home)
 

@@ -13,7 +13,7 @@ class StackUnknown(GuiError):
     """No address of a stack is known."""
 
 
-class TokenUnreadable(GuiError):
+class TokenFileUnreadable(GuiError):
     """A stack is known, but its token cannot be read."""
 
 

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 from tests.specimen import run, run_id
-from tests.state.test_coarse import NAME, reduced
+from tests.state.test_downsampling import NAME, reduced
 
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_gui.controllers.curve_refiner import FINER, CurveRefiner
-from mosaic_gui.net.reply import Reply
-from mosaic_gui.state.series import Series
+from mosaic_gui.net.reply import ApiReply
+from mosaic_gui.state.series import PointSeries
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import Stretch
 
@@ -28,17 +28,17 @@ class Questions:
         self.store.replace_runs([run(0)])
         self.store.follow(RUN)
         self.store.begin_curves(RUN, [reduced(VALUES, 50)], "1.worker.9")
-        self.asked: list[tuple[tuple[int, int], int, Reply]] = []
+        self.asked: list[tuple[tuple[int, int], int, ApiReply]] = []
         self.noted: list[Changes] = []
 
     @property
-    def series(self) -> Series:
+    def series(self) -> PointSeries:
         return self.store.followed[RUN].curves.series[NAME]
 
     def curves(
         self, _run: str, _names: Sequence[str], buckets: int, bounds: tuple[int, int]
-    ) -> Reply:
-        self.asked.append((bounds, buckets, Reply()))
+    ) -> ApiReply:
+        self.asked.append((bounds, buckets, ApiReply()))
         return self.asked[-1][2]
 
     def note(self, changes: Changes) -> None:

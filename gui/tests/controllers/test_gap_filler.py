@@ -9,7 +9,7 @@ from mosaic_contracts.live import Ended, Missed, RunChanged
 from mosaic_contracts.runs import RunView, SourceMark
 from mosaic_gui.controllers import gap_filler as healing_module
 from mosaic_gui.controllers.gap_filler import GapFiller
-from mosaic_gui.net.reply import Reply
+from mosaic_gui.net.reply import ApiReply
 from mosaic_gui.state.store import Store
 
 RUN = run_id(0)
@@ -20,10 +20,10 @@ class Asked:
     """An ApiClient that is asked for one run; a real gateway answers in test_hardship.py."""
 
     def __init__(self) -> None:
-        self.replies: list[Reply] = []
+        self.replies: list[ApiReply] = []
 
-    def run(self, _run_id: str) -> Reply:
-        self.replies.append(Reply())
+    def run(self, _run_id: str) -> ApiReply:
+        self.replies.append(ApiReply())
         return self.replies[-1]
 
 

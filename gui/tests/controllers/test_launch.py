@@ -15,7 +15,7 @@ from mosaic_gui.viewmodels.launch import LaunchModel
 
 
 def test_a_worker_that_becomes_ready_is_ready_in_the_window(qtbot: QtBot) -> None:
-    """A user who makes the missing environment needs no new start; an unchanged roster rebuilds nothing."""
+    """A user who makes the missing environment needs no new start; an unchanged list of workers rebuilds nothing."""
     model = LaunchModel(None, Store())
     controller = LaunchController(model)
     controller._look_again.setInterval(1)

@@ -10,7 +10,7 @@ from tests.views.test_files_panel import CHECKPOINT, able
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.views.main_window import TRAIN
 
 
@@ -18,7 +18,7 @@ from mosaic_gui.views.main_window import TRAIN
 def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     """A client that watches a finished run with a checkpoint."""
     made = DesktopClient(tmp_path)
-    made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     able_one = able(play=True, warm_start=True)
     made.launch.take_catalogue(WorkerEntries(workers=[able_one]))
     finished = run(0, RunState.SUCCEEDED, spec={"parameters": {"gamma": 0.5}})

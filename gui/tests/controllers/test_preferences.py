@@ -9,7 +9,7 @@ from tests.net.gateway_stub import LiveStub
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.app.parts import KEPT_IN
 from mosaic_gui.controllers.preferences import MEMORY_FILE, PreferenceStore
-from mosaic_gui.state.connection import Link
+from mosaic_gui.state.connection import LinkState
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble
 from mosaic_gui.state.memory import MOST_STACKS, KnownStack
 
@@ -44,7 +44,7 @@ def test_a_stack_that_was_connected_to_is_offered_again(
     client = DesktopClient(tmp_path)
     client.window.show()
     client.stack.connect_named(url, token)
-    qtbot.waitUntil(lambda: client.connection.connection.link is Link.LIVE, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: client.connection.connection.link is LinkState.LIVE, timeout=WAIT_MS)
     client.window.close()
     client.window.deleteLater()
     kept = (tmp_path / KEPT_IN / MEMORY_FILE).read_text()
@@ -57,7 +57,7 @@ def test_a_stack_that_was_connected_to_is_offered_again(
     assert known is not None
     assert known.text() == url
     known.click()
-    qtbot.waitUntil(lambda: later.connection.connection.link is Link.LIVE, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: later.connection.connection.link is LinkState.LIVE, timeout=WAIT_MS)
     later.window.show_connection()
     assert later.window.page == "connection"
     forget = later.window.findChild(QToolButton, "connection.forget.0")
@@ -85,7 +85,7 @@ def test_a_wrong_token_is_not_tried_for_ever(qtbot: QtBot, tmp_path: Path, live:
     start = client.window.start
     assert (start._title.text(), start._detail.text()) == ("The token is wrong", "Copy it.")
     start.retry.click()
-    assert client.connection.connection.link is Link.CONNECTING
+    assert client.connection.connection.link is LinkState.CONNECTING
     client.window.close()
     client.window.deleteLater()
 

@@ -9,7 +9,7 @@ from tests.specimen import run, run_id
 from mosaic_contracts.states import RunState
 from mosaic_gui.controllers.run_actions import RunActions
 from mosaic_gui.controllers.session import StreamSession
-from mosaic_gui.net.reply import ApiProblem, Reply
+from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state.store import Changes, Store
 
 
@@ -19,12 +19,12 @@ class FakeApi(QObject):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[tuple[str, tuple[Any, ...]]] = []
-        self.replies: list[Reply] = []
+        self.replies: list[ApiReply] = []
 
-    def __getattr__(self, name: str) -> Callable[..., Reply]:
-        def ask(*args: Any, **_options: Any) -> Reply:
+    def __getattr__(self, name: str) -> Callable[..., ApiReply]:
+        def ask(*args: Any, **_options: Any) -> ApiReply:
             self.asked.append((name, args))
-            self.replies.append(Reply(self))
+            self.replies.append(ApiReply(self))
             return self.replies[-1]
 
         return ask

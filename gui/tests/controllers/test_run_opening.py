@@ -15,7 +15,7 @@ from mosaic_contracts.curve_set import (
 from mosaic_contracts.runs import EventPage
 from mosaic_gui.controllers import run_opening as opening_module
 from mosaic_gui.controllers.run_opening import RunOpening
-from mosaic_gui.net.reply import ApiProblem, Reply
+from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state.store import Store
 
 RUN = run_id(0)
@@ -26,20 +26,20 @@ class Questions:
     """What an ApiClient is asked here, answered when a test says so; a real gateway answers in test_hardship.py."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, list[str], str, Reply]] = []
+        self.asked: list[tuple[str, list[str], str, ApiReply]] = []
 
-    def curves(self, _run: str, names: Sequence[str], _buckets: int) -> Reply:
+    def curves(self, _run: str, names: Sequence[str], _buckets: int) -> ApiReply:
         return self._ask("curves", names, "")
 
-    def events(self, _run: str, cursor: str, types: Sequence[str], _limit: int) -> Reply:
+    def events(self, _run: str, cursor: str, types: Sequence[str], _limit: int) -> ApiReply:
         return self._ask("events", types, cursor)
 
-    def _ask(self, what: str, names: Sequence[str], cursor: str) -> Reply:
-        reply = Reply()
+    def _ask(self, what: str, names: Sequence[str], cursor: str) -> ApiReply:
+        reply = ApiReply()
         self.asked.append((what, list(names), cursor, reply))
         return reply
 
-    def take(self, what: str) -> tuple[list[str], str, Reply]:
+    def take(self, what: str) -> tuple[list[str], str, ApiReply]:
         """The oldest open question of a kind."""
         found = next(one for one in self.asked if one[0] == what)
         self.asked.remove(found)

@@ -3,20 +3,20 @@ from typing import Any
 
 import pytest
 from pytestqt.qtbot import QtBot
-from tests.mind_specimen import CONFIG, event, step_hash
+from tests.beliefs_specimen import CONFIG, event, step_hash
 from tests.net.gateway_stub import LiveStub
 from tests.specimen import run, run_id
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.controllers.stage import StageController
-from mosaic_gui.net.location import Location
+from mosaic_gui.net.location import StackLocation
 from mosaic_gui.state.follow import Follower
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
-from mosaic_gui.views.stage import Stage
+from mosaic_gui.views.stage import StageView
 
 WAIT_MS = 10_000
 RUN = run_id(0)
@@ -33,12 +33,12 @@ class Played:
         self.watch = WatchModel(self.store)
         self.model = StageModel(self.store, self.watch)
         self.session = StreamSession(
-            Location(self.stub.listen(), "secret"), self.store, self.clock, self.clock
+            StackLocation(self.stub.listen(), "secret"), self.store, self.clock, self.clock
         )
         self.controller = StageController(self.model, self.watch, self.clock)
         self.controller.session = self.session
         self.clock.ticked.connect(self.controller.consume)
-        self.view = Stage(self.model)
+        self.view = StageView(self.model)
         self.view.shown.connect(self.controller.show)
         self.view.show()
         self.session.stream.start()

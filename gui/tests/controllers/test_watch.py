@@ -9,7 +9,7 @@ from tests.specimen import episodes, run, run_id
 
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.controllers.session import StreamSession
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.views.main_window import RUNS, WATCH
 
 
@@ -34,7 +34,7 @@ def test_curves_are_let_go_after_the_page_was_left(qtbot: QtBot, tmp_path: Path)
     """Leaving the page frees the memory of a run's curves; on return the run is opened again."""
     client = DesktopClient(tmp_path)
     client.window.show()
-    client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     client.store.replace_runs([run(0)])
     session = Opened(client)
     client.window.show_page(WATCH)

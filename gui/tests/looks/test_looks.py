@@ -17,7 +17,7 @@ from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.theme.apply import apply_theme, current
 from mosaic_gui.theme.tokens import DARK, THEMES
 from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH
@@ -47,7 +47,7 @@ def client(
 @pytest.fixture(autouse=True)
 def _live(client: DesktopClient) -> Iterator[None]:
     """Connected, and quiet again after each view."""
-    client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     yield
     client.launch._settle.stop()
 
@@ -188,7 +188,9 @@ def test_the_end_card(client: DesktopClient) -> None:
 
 def test_the_first_page(client: DesktopClient) -> None:
     """Without a stack the way to one is in the middle of the window."""
-    client.connection.take(Connection(reason="No stack has been started for /home/a/var yet."))
+    client.connection.take(
+        ConnectionStatus(reason="No stack has been started for /home/a/var yet.")
+    )
     picture(client, "connection")
     assert client.window.start._detail.isVisible()
     assert clipped_texts(client.window) == []

@@ -22,7 +22,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
-from tests.mind_specimen import CONFIG, STEPS, TOLD, event
+from tests.beliefs_specimen import CONFIG, STEPS, TOLD, event
 from tests.specimen import (
     episodes,
     machine_sample,
@@ -39,9 +39,9 @@ from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.agents import Mode
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
-from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.apply import apply_theme, current
 from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
 from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
@@ -72,7 +72,7 @@ def prepared(folder: Path) -> DesktopClient:
     window = client.window
     window.resize(1280, 800)
     window.show()
-    client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     runs = [
         run(n, RunState.FAILED if n % 2 else RunState.SUCCEEDED, summary=summary(n, checkpoints=2))
         for n in range(60)
@@ -131,10 +131,10 @@ def watch_run(client: DesktopClient) -> None:
     rows = [EpisodeRow(attempt=1, env=0, episode=n, length=9) for n in range(90)]
     client.watch.take_episodes(rows)
     client.store.apply(EventBatch(run_id(70), TOLD, {}, "1.worker.13"))
-    client.mind.take_events(run_id(70), TOLD, "1.worker.13")
+    client.beliefs.take_events(run_id(70), TOLD, "1.worker.13")
     row = EpisodeRow(attempt=1, env=0, episode=3, length=2, start_seq=5, recorded_steps=2)
-    client.mind.take_episodes(run_id(70), [row])
-    client.mind.take_steps(run_id(70), (1, 0, 3), STEPS)  # type: ignore[arg-type]
+    client.beliefs.take_episodes(run_id(70), [row])
+    client.beliefs.take_steps(run_id(70), (1, 0, 3), STEPS)  # type: ignore[arg-type]
 
 
 def use_log(client: DesktopClient) -> None:
@@ -182,14 +182,14 @@ def use_side(name: str) -> Callable[[DesktopClient], None]:
 def use_beliefs(client: DesktopClient) -> None:
     """The agent's mind at an earlier step."""
     watch_run(client)
-    client.window.watch.views.setCurrentWidget(client.window.watch.mind)
-    client.mind.choose_place(0)
-    client.window.watch.mind.findChild(QWidget, "mind.split").setSizes([300, 400])  # type: ignore[attr-defined]
+    client.window.watch.views.setCurrentWidget(client.window.watch.beliefs)
+    client.beliefs.choose_place(0)
+    client.window.watch.beliefs.findChild(QWidget, "beliefs.split").setSizes([300, 400])  # type: ignore[attr-defined]
     client.window.watch.stop_asked(run_id(70))
 
 
 def use_card(client: DesktopClient) -> None:
-    """A run that failed, in another layout with the roster folded."""
+    """A run that failed, in another layout with the agents panel folded."""
     watch_run(client)
     client.layouts.apply("Replay")
     client.store.follow(run_id(1))

@@ -9,13 +9,13 @@ from PyQt6.QtCore import QPoint, QPointF
 from PyQt6.QtGui import QPainter
 from PyQt6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from tests.beliefs_specimen import CONFIG, STEPS, TOLD, event
 from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
-from tests.mind_specimen import CONFIG, STEPS, TOLD, event
 from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
 from tests.specimen import episodes, machine_sample, metrics, report, run, run_id, summary
+from tests.state.test_external_links import tracking
 from tests.state.test_limits import gpu
-from tests.state.test_outside import tracking
 
 from mosaic_contracts.live import Missed
 from mosaic_contracts.machine import MachineHistory
@@ -31,20 +31,20 @@ from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.net.download import unwritable
 from mosaic_gui.program import languages
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.agents import Mode
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.diagnosis import Trouble, diagnose, version_words
-from mosaic_gui.state.end_card import end_card
+from mosaic_gui.state.failure_summary import failure_summary
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.memory import KnownStack
-from mosaic_gui.state.roster import Mode
 from mosaic_gui.state.run_details import details
 from mosaic_gui.state.settings import Settings
 from mosaic_gui.state.store import Changes
-from mosaic_gui.viewmodels.mind import EpisodeKey
+from mosaic_gui.viewmodels.beliefs import EpisodeKey
 from mosaic_gui.viewmodels.run_table import Column, tool_tip
+from mosaic_gui.views.external_links import OfflineSummary
 from mosaic_gui.views.layout_menu import LayoutMenu
 from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
-from mosaic_gui.views.outside_links import OfflineSummary
 from mosaic_gui.views.settings_page import SettingsPage
 from mosaic_gui.views.text import BUTTON_PADDING
 
@@ -92,7 +92,7 @@ def spoken(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iter
     client.window.resize(1280, 800)
     client.window.show()
     made = Spoken(client)
-    client.connection.take(Connection(Link.LIVE, URL))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, URL))
     client.hardware.take(made.tell(machine()))
     client.launch.preflight_wanted.connect(lambda spec: client.launch.take_report(spec, REPORT))
     made.tell(REPORT)
@@ -121,7 +121,7 @@ def machine() -> MachineHistory:
 
 
 def workers() -> list[WorkerEntry]:
-    """One that does everything, and one of the analytics lane that is not ready."""
+    """One that does everything, and one with the analytics profile that is not ready."""
     entry = tracking()[0].model_dump(mode="json")
     for algorithm in entry["description"]["algorithms"]:
         algorithm |= {"play": True, "warm_start": True}
@@ -176,10 +176,10 @@ def read_history(spoken: Spoken) -> None:
     ends = [EpisodeRow(attempt=1, env=0, episode=4), rows[0].model_copy(update={"truncated": True})]
     client.watch.take_episodes([*rows, *ends])
     client.watch.take_files(spoken.tell(FILES))
-    client.mind.take_events(run_of, TOLD, "1.worker.13")
-    client.mind.take_episodes(run_of, [rows[1].model_copy(update={"env": 0}), rows[0]])
-    client.mind.choose_episode(EpisodeKey(1, 0, 3))
-    client.mind.take_steps(run_of, EpisodeKey(1, 0, 3), STEPS)
+    client.beliefs.take_events(run_of, TOLD, "1.worker.13")
+    client.beliefs.take_episodes(run_of, [rows[1].model_copy(update={"env": 0}), rows[0]])
+    client.beliefs.choose_episode(EpisodeKey(1, 0, 3))
+    client.beliefs.take_steps(run_of, EpisodeKey(1, 0, 3), STEPS)
 
 
 FILES = [
@@ -227,8 +227,8 @@ def show_mind(spoken: Spoken) -> None:
     """What the agent had in mind."""
     show_watched(spoken)
     watch = spoken.client.window.watch
-    watch.views.setCurrentWidget(watch.mind)
-    watch.mind.facts.refresh()
+    watch.views.setCurrentWidget(watch.beliefs)
+    watch.beliefs.facts.refresh()
 
 
 def show_transfer(spoken: Spoken) -> None:
@@ -301,7 +301,7 @@ def show_waiting(spoken: Spoken) -> None:
 
 def show_starting(spoken: Spoken) -> None:
     """The stack of this machine comes up."""
-    spoken.client.connection.take(Connection())
+    spoken.client.connection.take(ConnectionStatus())
     spoken.client.connection.take_start(True)
 
 
@@ -309,7 +309,7 @@ def show_lost(spoken: Spoken) -> None:
     """The connection is gone, and the page for another one is open."""
     spoken.client.window.start.elsewhere.show_stacks([KnownStack(url=URL, token_file="/a/token")])
     spoken.tell("/a/token", "gone")
-    spoken.client.connection.take(Connection(Link.STALE, URL, "gone", retry_in_s=5.0))
+    spoken.client.connection.take(ConnectionStatus(LinkState.STALE, URL, "gone", retry_in_s=5.0))
     spoken.client.window.show_connection()
 
 
@@ -341,7 +341,9 @@ def show_untrained(spoken: Spoken) -> None:
 def show_trouble(spoken: Spoken) -> None:
     """An address at which something is wrong."""
     client = spoken.client
-    client.connection.take(Connection(Link.CONNECTING, URL, spoken.tell("gone"), retry_in_s=9.0))
+    client.connection.take(
+        ConnectionStatus(LinkState.CONNECTING, URL, spoken.tell("gone"), retry_in_s=9.0)
+    )
     client.connection.take_diagnosis(diagnose(Trouble.NOBODY, URL, is_local=False))
 
 
@@ -445,7 +447,7 @@ def open_summary(spoken: Spoken) -> None:
     spoken.tell(told, f"wandb sync runs/{run_id(LIVE)}/wandb/offline-1", run_id(LIVE), "runs/")
     spoken.client.store.followed[run_id(LIVE)].tracked = told
     spoken.tick(Changes(events=frozenset({run_id(LIVE)})))
-    spoken.client.window.watch.outside.tracker.click()
+    spoken.client.window.watch.links.tracker.click()
     assert spoken.client.window.findChild(OfflineSummary) is not None
 
 
@@ -482,7 +484,7 @@ def _as_before(spoken: Spoken) -> Iterator[None]:
     yield
     client = spoken.client
     client.connection.take_start(False)
-    client.connection.take(Connection(Link.LIVE, URL))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, URL))
     client.window.runs.grouping.setChecked(False)
     client.agents.set_mode(Mode.AGENT)
     client.watch.files.take_end("a.pt")
@@ -552,7 +554,7 @@ def test_what_is_painted_speaks_the_language(
 
     monkeypatch.setattr(QPainter, "drawText", heard)
     show_mind(spoken)
-    panel = spoken.client.window.watch.mind
+    panel = spoken.client.window.watch.beliefs
     panel.timeline.grab()
     panel.policy.grab()
     centre = QPointF(panel.timeline.rect().center())
@@ -599,7 +601,7 @@ def words_of_state(spoken: Spoken) -> Iterator[str]:
     limits = {"wall_time_s": 5, "memory_mb": 64, "gpus": 1}
     for end in ends():
         ended = run(0, RunState.FAILED, end=end, spec=limits)
-        card = end_card(ended, arguments)
+        card = failure_summary(ended, arguments)
         assert card is not None
         yield from (card.title, *card.advice, *(fix.label for fix in card.fixes))
         yield from (text for fact in card.facts for text in fact)

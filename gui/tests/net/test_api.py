@@ -8,8 +8,8 @@ from tests.specimen import report, run, run_id
 
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_gui.net.api import TRIES, ApiClient
-from mosaic_gui.net.location import Location
-from mosaic_gui.net.reply import ApiProblem, LogPiece, Reply
+from mosaic_gui.net.location import StackLocation
+from mosaic_gui.net.reply import ApiProblem, ApiReply, LogPiece
 
 WAIT_MS = 20_000
 AWAY = Problem(code=ProblemCode.SERVICE_UNAVAILABLE, title="Away", retry_after_s=0.05)
@@ -26,19 +26,19 @@ def stub() -> Iterator[HttpStub]:
 @pytest.fixture
 def api(stub: HttpStub) -> Iterator[ApiClient]:
     """A client of it."""
-    made = ApiClient(Location(stub.url, "secret"))
+    made = ApiClient(StackLocation(stub.url, "secret"))
     yield made
     made.close()
 
 
-def answer(qtbot: QtBot, reply: Reply) -> Any:
+def answer(qtbot: QtBot, reply: ApiReply) -> Any:
     """What a request came to."""
     with qtbot.waitSignals([reply.done], timeout=WAIT_MS, raising=True) as got:
         pass
     return got.all_signals_and_args[0].args[0]
 
 
-def problem(qtbot: QtBot, reply: Reply) -> ApiProblem:
+def problem(qtbot: QtBot, reply: ApiReply) -> ApiProblem:
     """Why a request came to nothing."""
     with qtbot.waitSignal(reply.failed, timeout=WAIT_MS) as got:
         pass
@@ -101,7 +101,7 @@ def test_nobody_there_is_said_in_words(qtbot: QtBot) -> None:
     """An address without a stack is named in the message."""
     stub = HttpStub()
     stub.close()
-    api = ApiClient(Location(stub.url, "secret"))
+    api = ApiClient(StackLocation(stub.url, "secret"))
     assert problem(qtbot, api.stack()).message.startswith(f"No stack answers at {stub.url}")
     api.close()
 
@@ -119,7 +119,7 @@ def test_something_else_is_no_stack(
 
 def test_a_redirect_is_not_followed(qtbot: QtBot, stub: HttpStub, api: ApiClient) -> None:
     """The token is for this stack only, wherever it may point to."""
-    stub.answers.append(Answer(302, b"", {"Location": f"{stub.url}/elsewhere"}))
+    stub.answers.append(Answer(302, b"", {"StackLocation": f"{stub.url}/elsewhere"}))
     problem(qtbot, api.runs())
     assert len(stub.asked) == 1
 
@@ -132,7 +132,7 @@ def test_the_log_comes_with_its_offset(qtbot: QtBot, stub: HttpStub, api: ApiCli
 
 def test_nothing_comes_after_close(qtbot: QtBot, stub: HttpStub) -> None:
     """A client that was left does not call back into views that are gone."""
-    api = ApiClient(Location(stub.url, "secret"))
+    api = ApiClient(StackLocation(stub.url, "secret"))
     told: list[object] = []
     reply = api.preflight({})
     reply.done.connect(told.append)

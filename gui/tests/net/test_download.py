@@ -10,7 +10,7 @@ from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_gui.net import backoff
 from mosaic_gui.net.api import ApiClient
 from mosaic_gui.net.download import TRIES, Download
-from mosaic_gui.net.location import Location
+from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem
 
 WAIT_MS = 20_000
@@ -29,7 +29,7 @@ def stub() -> Iterator[HttpStub]:
 @pytest.fixture
 def api(stub: HttpStub) -> Iterator[ApiClient]:
     """A client of it."""
-    made = ApiClient(Location(stub.url, "secret"))
+    made = ApiClient(StackLocation(stub.url, "secret"))
     yield made
     made.close()
 

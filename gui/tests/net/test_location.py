@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
-from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenUnreadable
+from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenFileUnreadable
 from mosaic_gui.net.location import data_root, local_stack, named_stack
 
 
@@ -48,14 +48,14 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("token", ["", "two words"])
 def test_a_file_without_a_token_is_refused(tmp_path: Path, token: str) -> None:
     """A wrong file is reported at once, not by a refused connection later."""
-    with pytest.raises(TokenUnreadable, match="holds no token"):
+    with pytest.raises(TokenFileUnreadable, match="holds no token"):
         local_stack(make_home(tmp_path, token))
 
 
 def test_this_machines_token_is_not_sent_to_another(tmp_path: Path) -> None:
     """A stack elsewhere needs its own token; a tunnel on this machine may use this one's."""
     make_home(tmp_path)
-    with pytest.raises(TokenUnreadable, match="another machine"):
+    with pytest.raises(TokenFileUnreadable, match="another machine"):
         named_stack("http://gpu-box:8420", None, tmp_path)
     assert named_stack("http://localhost:8420", None, tmp_path).token == "secret"
 

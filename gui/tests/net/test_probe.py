@@ -12,8 +12,8 @@ from tests.net.test_trust import Certificate, own  # noqa: F401 - a fixture
 
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_gui.net import probe as probe_module
-from mosaic_gui.net.location import Location
-from mosaic_gui.net.probe import Probe
+from mosaic_gui.net.location import StackLocation
+from mosaic_gui.net.probe import ConnectionProbe
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble, version_words
 
 WAIT_MS = 20_000
@@ -29,9 +29,9 @@ def stub() -> Iterator[HttpStub]:
 
 def look(qtbot: QtBot, url: str, ca_file: Path | None = None, *, local: bool = False) -> Diagnosis:
     """What the probe says of an address."""
-    probe = Probe()
+    probe = ConnectionProbe()
     with qtbot.waitSignal(probe.found, timeout=WAIT_MS) as found:
-        probe.look(Location(url, "t", ca_file), is_local=local)
+        probe.look(StackLocation(url, "t", ca_file), is_local=local)
     diagnosis: Diagnosis = found.args[0]
     return diagnosis
 

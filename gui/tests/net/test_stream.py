@@ -12,9 +12,9 @@ from tests.specimen import metrics, run, run_id
 from mosaic_contracts.live import Ended, Hello, RunChanged
 from mosaic_gui.net import stream as stream_module
 from mosaic_gui.net.frames import goes_ahead
-from mosaic_gui.net.location import Location
+from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.stream import EventStream
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch, Follower
 
 WAIT_MS = 10_000
@@ -25,19 +25,19 @@ class Connected:
 
     def __init__(self) -> None:
         self.stub = LiveStub()
-        self.stream = EventStream(Location(self.stub.listen(), "secret"))
+        self.stream = EventStream(StackLocation(self.stub.listen(), "secret"))
         self.changed = QSignalSpy(self.stream.changed)
         self.received = QSignalSpy(self.stream.received)
 
     @property
-    def links(self) -> list[Link]:
+    def links(self) -> list[LinkState]:
         """Every state so far."""
         return [self.changed[n][0].link for n in range(len(self.changed))]
 
     @property
-    def last(self) -> Connection:
+    def last(self) -> ConnectionStatus:
         """The newest state."""
-        connection: Connection = self.changed[-1][0]
+        connection: ConnectionStatus = self.changed[-1][0]
         return connection
 
     def ops(self) -> list[str]:
@@ -55,7 +55,7 @@ def net(qtbot: QtBot) -> Iterator[Connected]:
     """A stream that is live."""
     made = Connected()
     made.stream.start()
-    qtbot.waitUntil(lambda: made.links[-1:] == [Link.LIVE], timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: made.links[-1:] == [LinkState.LIVE], timeout=WAIT_MS)
     yield made
     made.close()
 
@@ -63,7 +63,7 @@ def net(qtbot: QtBot) -> Iterator[Connected]:
 def test_it_says_who_it_is_and_asks_for_the_list(qtbot: QtBot, net: Connected) -> None:
     """The token travels in a header, no origin is claimed, and the run list is followed at once."""
     qtbot.waitUntil(lambda: net.ops() == ["subscribe_runs"], timeout=WAIT_MS)
-    assert net.links == [Link.CONNECTING, Link.LIVE]
+    assert net.links == [LinkState.CONNECTING, LinkState.LIVE]
     assert net.stub.headers[0]["authorization"] == "Bearer secret"
     assert not net.stub.headers[0].get("origin")
     assert isinstance(net.received[0][0], Hello)
@@ -88,7 +88,7 @@ def test_what_is_no_frame_is_counted_and_passed_over(
     net.stub.say({"op": "pong"})
     qtbot.waitUntil(lambda: len(net.received) == 2, timeout=WAIT_MS)
     assert net.stream.unreadable == 1
-    assert net.last.link is Link.LIVE
+    assert net.last.link is LinkState.LIVE
 
 
 def test_a_newer_gateways_frames_are_ignored(qtbot: QtBot, net: Connected) -> None:
@@ -102,8 +102,14 @@ def test_a_newer_gateways_frames_are_ignored(qtbot: QtBot, net: Connected) -> No
 def test_a_lost_connection_is_stale_and_comes_back(qtbot: QtBot, net: Connected) -> None:
     """What is on the screen is called old, it is tried again by itself, and live again afterwards."""
     net.stub.drop()
-    qtbot.waitUntil(lambda: net.links.count(Link.LIVE) == 2, timeout=WAIT_MS)
-    assert net.links == [Link.CONNECTING, Link.LIVE, Link.STALE, Link.STALE, Link.LIVE]
+    qtbot.waitUntil(lambda: net.links.count(LinkState.LIVE) == 2, timeout=WAIT_MS)
+    assert net.links == [
+        LinkState.CONNECTING,
+        LinkState.LIVE,
+        LinkState.STALE,
+        LinkState.STALE,
+        LinkState.LIVE,
+    ]
     assert net.changed[2][0].retry_in_s > 0
 
 
@@ -140,7 +146,7 @@ def test_a_gateway_that_is_away_is_waited_for(qtbot: QtBot, net: Connected) -> N
     qtbot.waitUntil(lambda: (net.last.retry_in_s or 0.0) > first, timeout=WAIT_MS)
     assert net.last.reason
     net.stub.listen()
-    qtbot.waitUntil(lambda: net.last.link is Link.LIVE, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: net.last.link is LinkState.LIVE, timeout=WAIT_MS)
 
 
 def test_silence_is_noticed(qtbot: QtBot, net: Connected, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +154,7 @@ def test_silence_is_noticed(qtbot: QtBot, net: Connected, monkeypatch: pytest.Mo
     monkeypatch.setattr(stream_module, "SILENCE_MS", -1)
     ping: QTimer = net.stream._ping
     ping.timeout.emit()
-    assert net.last.link is Link.STALE
+    assert net.last.link is LinkState.STALE
     assert net.last.reason == "it does not answer any more"
 
 
@@ -160,21 +166,21 @@ def test_a_line_that_is_dead_without_a_word_is_left(
     monkeypatch.setattr(stream_module, "PING_EVERY_MS", 100)
     stub = LiveStub()
     line = Line(int(stub.listen().rsplit(":", 1)[1]))
-    stream = EventStream(Location(f"http://127.0.0.1:{line.port}", "secret"))
+    stream = EventStream(StackLocation(f"http://127.0.0.1:{line.port}", "secret"))
     follower = Follower(run_id(0), "1.worker.41")
     stream.follow(follower)
     changed = QSignalSpy(stream.changed)
     stream.start()
 
-    def links() -> list[Link]:
+    def links() -> list[LinkState]:
         return [changed[n][0].link for n in range(len(changed))]
 
-    qtbot.waitUntil(lambda: Link.LIVE in links(), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: LinkState.LIVE in links(), timeout=WAIT_MS)
     line.is_dead = True
-    qtbot.waitUntil(lambda: Link.STALE in links(), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: LinkState.STALE in links(), timeout=WAIT_MS)
     stub.asked.clear()
     line.is_dead = False
-    qtbot.waitUntil(lambda: links()[-1] is Link.LIVE, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: links()[-1] is LinkState.LIVE, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: len(stub.asked) >= 2, timeout=WAIT_MS)
     asked = {frame["op"]: frame for frame in stub.asked}
     assert asked["subscribe"]["cursor"] == "1.worker.41"
@@ -194,7 +200,7 @@ def test_a_pause_of_its_own_is_not_the_peers_silence(
     net.stream._ping.timeout.emit()
     qtbot.waitUntil(lambda: len(heard) == 1, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: not net.stream._awake.isActive(), timeout=WAIT_MS)
-    assert net.last.link is Link.LIVE
+    assert net.last.link is LinkState.LIVE
 
 
 def test_a_peer_that_went_while_this_slept_is_noticed_at_once(
@@ -206,8 +212,10 @@ def test_a_peer_that_went_while_this_slept_is_noticed_at_once(
     monkeypatch.setattr(stream_module, "WAKE_MS", 300)
     net.stream._socket.pong.disconnect()  # type: ignore[union-attr]
     net.stream._ping.timeout.emit()
-    qtbot.waitUntil(lambda: Link.STALE in net.links, timeout=WAIT_MS)
-    lost = next(net.changed[n][0] for n in range(len(net.changed)) if net.links[n] is Link.STALE)
+    qtbot.waitUntil(lambda: LinkState.STALE in net.links, timeout=WAIT_MS)
+    lost = next(
+        net.changed[n][0] for n in range(len(net.changed)) if net.links[n] is LinkState.STALE
+    )
     assert "pause" in lost.reason
 
 
@@ -240,7 +248,7 @@ def test_what_is_not_taken_in_time_is_asked_for_again(
     qtbot.waitUntil(lambda: "subscribe" in net.ops(), timeout=WAIT_MS)
     net.stub.asked.clear()
     net.stub.say_raw(b"x" * 2_000)
-    qtbot.waitUntil(lambda: Link.STALE in net.links, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: LinkState.STALE in net.links, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: "subscribe" in net.ops(), timeout=WAIT_MS)
     assert net.stub.asked[-1]["cursor"] == "1.worker.5"
 
@@ -254,7 +262,7 @@ def test_a_peer_that_says_nothing_is_given_up(
     net.stub.says_hello = False
     net.stream.start()
     qtbot.waitUntil(lambda: net.last.reason == "it does not answer", timeout=WAIT_MS)
-    assert net.last.link is Link.CONNECTING
+    assert net.last.link is LinkState.CONNECTING
     net.close()
 
 

@@ -14,10 +14,10 @@ from tests.net.gateway_stub import Answer, HttpStub, LiveStub
 
 from mosaic_gui.errors import CertificateUnreadable
 from mosaic_gui.net.api import ApiClient
-from mosaic_gui.net.location import Location
+from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.stream import EventStream
 from mosaic_gui.net.trust import configuration
-from mosaic_gui.state.connection import Link
+from mosaic_gui.state.connection import LinkState
 
 WAIT_MS = 20_000
 
@@ -72,7 +72,7 @@ def live(own: Certificate) -> Iterator[LiveStub]:
 
 def test_a_named_certificate_is_believed(qtbot: QtBot, stub: HttpStub, own: Certificate) -> None:
     """Requests go over TLS, and the token with them."""
-    api = ApiClient(Location(stub.url, "secret", own.certificate))
+    api = ApiClient(StackLocation(stub.url, "secret", own.certificate))
     stub.answers.append(Answer(body={"workers": []}))
     reply = api.workers()
     with qtbot.waitSignal(reply.done, timeout=WAIT_MS):
@@ -83,7 +83,7 @@ def test_a_named_certificate_is_believed(qtbot: QtBot, stub: HttpStub, own: Cert
 
 def test_an_unknown_certificate_is_refused(qtbot: QtBot, stub: HttpStub) -> None:
     """Nothing is sent to it, and the message says how to name it."""
-    api = ApiClient(Location(stub.url, "secret"))
+    api = ApiClient(StackLocation(stub.url, "secret"))
     reply = api.workers()
     with qtbot.waitSignal(reply.failed, timeout=WAIT_MS) as got:
         pass
@@ -95,15 +95,15 @@ def test_an_unknown_certificate_is_refused(qtbot: QtBot, stub: HttpStub) -> None
 def test_the_stream_too(qtbot: QtBot, live: LiveStub, own: Certificate) -> None:
     """The WebSocket believes the named certificate and refuses an unknown one, saying how to name it."""
     url = live.listen()
-    stream = EventStream(Location(url, "secret", own.certificate))
+    stream = EventStream(StackLocation(url, "secret", own.certificate))
     with qtbot.waitSignal(stream.joined, timeout=WAIT_MS):
         stream.start()
     stream.stop()
-    doubting = EventStream(Location(url, "secret"))
+    doubting = EventStream(StackLocation(url, "secret"))
     changed = QSignalSpy(doubting.changed)
     doubting.start()
     qtbot.waitUntil(lambda: len(changed) > 1, timeout=WAIT_MS)
-    assert changed[-1][0].link is Link.CONNECTING
+    assert changed[-1][0].link is LinkState.CONNECTING
     assert "--ca-file" in changed[-1][0].reason
     doubting.stop()
 

@@ -1,9 +1,9 @@
 import numpy as np
 from tests.specimen import episodes, metrics, run_id
 
-from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.curves import EPISODE_LENGTH, EPISODE_RETURN, RunCurves
 from mosaic_gui.state.follow import EventBatch
+from mosaic_gui.state.settings import XAxis
 
 
 def curves_of(*batches: EventBatch) -> RunCurves:

@@ -1,7 +1,7 @@
 from tests.specimen import run, worker
 
 from mosaic_contracts.spec import RunSpec
-from mosaic_gui.state.draft import Draft, environments_for
+from mosaic_gui.state.draft import SpecDraft, environments_for
 
 ENTRY = worker()
 PPO = ENTRY.description.algorithms[0]  # type: ignore[union-attr]
@@ -9,7 +9,7 @@ PPO = ENTRY.description.algorithms[0]  # type: ignore[union-attr]
 
 def test_a_fresh_draft_is_a_valid_spec() -> None:
     """Nothing needs to be typed: the defaults make a run."""
-    draft = Draft.of(ENTRY, PPO)
+    draft = SpecDraft.of(ENTRY, PPO)
     assert draft.faults() == {}
     spec = RunSpec.model_validate(draft.spec())
     assert (spec.algorithm, spec.environment, spec.parameters) == ("ppo", "CartPole-v1", {})
@@ -17,7 +17,7 @@ def test_a_fresh_draft_is_a_valid_spec() -> None:
 
 def test_what_was_typed_goes_into_the_spec() -> None:
     """Fields of the run and arguments of the algorithm land where the spec has them."""
-    draft = Draft.of(ENTRY, PPO)
+    draft = SpecDraft.of(ENTRY, PPO)
     draft.run.texts.update(seed="7", steps="2e4", tags="a, b ,", record="metrics")
     draft.arguments.texts["gamma"] = "0.9"
     spec = RunSpec.model_validate(draft.spec())
@@ -32,12 +32,12 @@ def test_what_was_typed_goes_into_the_spec() -> None:
 
 def test_the_steps_field_stands_once() -> None:
     """The argument that `steps` sets is not a field of its own: naming both is refused by the stack."""
-    assert "total_timesteps" not in Draft.of(ENTRY, PPO).arguments.fields
+    assert "total_timesteps" not in SpecDraft.of(ENTRY, PPO).arguments.fields
 
 
 def test_faults_name_their_place() -> None:
     """A fault is found under the field's place in the spec."""
-    draft = Draft.of(ENTRY, PPO)
+    draft = SpecDraft.of(ENTRY, PPO)
     draft.arguments.texts["gamma"] = "2"
     draft.environment = " "
     assert draft.faults() == {
@@ -56,7 +56,7 @@ def test_another_run_fills_the_form() -> None:
     other = run(
         4, spec={"steps": 1000, "tags": ["x", "y"], "parameters": {"gamma": 0.5, "gone": 1}}
     )
-    draft = Draft.of(ENTRY, PPO)
+    draft = SpecDraft.of(ENTRY, PPO)
     draft.fill_from(other.spec.model_dump(mode="json"))
     spec = draft.spec()
     assert (spec["seed"], spec["steps"], spec["tags"]) == (5, 1000, ["x", "y"])
@@ -68,7 +68,7 @@ def test_a_copy_says_what_differs() -> None:
     other = run(
         4, spec={"steps": 1000, "parameters": {"gamma": 0.5, "anneal_lr": False, "gone": 1}}
     )
-    draft = Draft.of(ENTRY, PPO)
+    draft = SpecDraft.of(ENTRY, PPO)
     draft.fill_from(other.spec.model_dump(mode="json"), other.run_id, other.name)
     assert draft.differences() == []
     assert draft.origin is not None

@@ -1,12 +1,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic_gui.state.edit_history import MOST, EditHistory, Snapshot
+from mosaic_gui.state.edit_history import MOST, EditHistory, FormSnapshot
 
 
-def typed(text: str) -> Snapshot:
+def typed(text: str) -> FormSnapshot:
     """A form with this text in one field."""
-    return Snapshot("CartPole-v1", {}, {"gamma": text})
+    return FormSnapshot("CartPole-v1", {}, {"gamma": text})
 
 
 def test_keys_in_a_row_are_one_edit() -> None:

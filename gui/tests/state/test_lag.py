@@ -5,8 +5,7 @@ from tests.specimen import episodes, run, run_id
 
 from mosaic_contracts.live import Ended, RunChanged, Snapshot
 from mosaic_contracts.runs import RunSummary, SourceMark
-from mosaic_gui.state.connection import Connection, Link
-from mosaic_gui.state.lag import Lag
+from mosaic_gui.state.connection import ConnectionStatus, Lag, LinkState
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.connection import ConnectionModel
 
@@ -104,9 +103,9 @@ def test_an_old_snapshot_does_not_bring_back_an_old_state() -> None:
 def test_the_pill_says_how_far_behind(seconds: float, word: str, tone: str) -> None:
     """From two seconds on; a lost connection says that it is lost, and nothing else."""
     model = ConnectionModel()
-    model.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    model.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     model.take_behind(seconds)
     assert (model.word, model.tone) == (word, tone)
     assert ("are current" in model.detail) == (tone == "warn")
-    model.take(Connection(Link.STALE, "http://127.0.0.1:1"))
+    model.take(ConnectionStatus(LinkState.STALE, "http://127.0.0.1:1"))
     assert (model.word, model.tone) == ("Connection lost", "warn")

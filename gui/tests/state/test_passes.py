@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mosaic_gui.state.passes import find_passes, split, superseded
-from mosaic_gui.state.series import Series
+from mosaic_gui.state.series import PointSeries
 from mosaic_gui.state.smoothing import Smoother
 
 
@@ -64,13 +64,13 @@ def test_as_one_history_only_what_holds_stays() -> None:
 
 def test_each_pass_is_smoothed_on_its_own() -> None:
     """The smooth line of a pass begins with its own first value, also where the past was thinned."""
-    series = Series()
+    series = PointSeries()
     steps = [*range(100), *range(50, 120)]
     values = [0.0] * 100 + [10.0] * 70
     series.extend(steps, [float(n) for n in range(170)], values)
     assert series.smoothed_apart(0.9, [0, 100]) == pytest.approx(values)
     noise = np.random.default_rng(1).normal(size=170)
-    series = Series()
+    series = PointSeries()
     series.extend(steps, np.arange(170.0), noise)
     whole = np.concatenate([Smoother(0.9).extend(noise[:100]), Smoother(0.9).extend(noise[100:])])
     assert series.smoothed_apart(0.9, [0, 100]) == pytest.approx(whole)

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from mosaic_gui.state.agents import Mode, Way
 from mosaic_gui.state.memory import Memory
-from mosaic_gui.state.roster import Mode, Way
 from mosaic_gui.state.settings import VERSION, Settings, entries, with_value
 from mosaic_gui.state.toml_file import TomlFile
 

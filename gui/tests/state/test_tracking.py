@@ -4,7 +4,7 @@ from tests.specimen import worker
 
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.spec import RunSpec
-from mosaic_gui.state.draft import Draft
+from mosaic_gui.state.draft import SpecDraft
 
 MARKED: dict[str, dict[str, Any]] = {
     "wandb_entity": {"type": ["string", "null"], "default": None, "x-tracking": "entity"},
@@ -28,10 +28,10 @@ def tracked_worker(*offers: str) -> WorkerEntry:
     return made
 
 
-def draft(*offers: str, **typed: str) -> Draft:
+def draft(*offers: str, **typed: str) -> SpecDraft:
     """A form in which this was typed."""
     entry = tracked_worker(*offers)
-    made = Draft.of(entry, entry.description.algorithms[0])  # type: ignore[union-attr]
+    made = SpecDraft.of(entry, entry.description.algorithms[0])  # type: ignore[union-attr]
     made.arguments.texts.update(typed)
     return made
 

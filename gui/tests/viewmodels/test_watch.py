@@ -5,9 +5,9 @@ from tests.specimen import episodes, metrics, run, run_id, summary
 
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.states import RunState
-from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.curves import EPISODE_LENGTH, EPISODE_RETURN
 from mosaic_gui.state.follow import EventBatch
+from mosaic_gui.state.settings import XAxis
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import first_charts
 from mosaic_gui.viewmodels.watch import WatchModel

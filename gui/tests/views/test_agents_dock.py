@@ -8,7 +8,7 @@ from tests.specimen import worker
 
 from mosaic_contracts.services import WorkerEntries, WorkerEntry
 from mosaic_contracts.worker import Finding
-from mosaic_gui.state.roster import Mode, Way
+from mosaic_gui.state.agents import Mode, Way
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.agents_dock import FOLDED_WIDTH, AgentsDock
@@ -29,7 +29,7 @@ class Shown:
         self.dock.way_wanted.connect(self.model.set_way)
 
     def take(self, *workers: WorkerEntry) -> None:
-        """Pass on the roster that the stack sent."""
+        """Pass on the workers that the stack sent."""
         self.launch.take_catalogue(WorkerEntries(workers=list(workers)))
 
     def button(self, name: str) -> QPushButton:
@@ -54,7 +54,7 @@ def shown(qtbot: QtBot) -> Iterator[Shown]:
 
 
 def test_what_trains_is_hidden_until_a_mode_is_chosen(qtbot: QtBot, shown: Shown) -> None:
-    """At first three choices in words; Agent and Hybrid show the roster, Human does not."""
+    """At first three choices in words; Agent and Hybrid show the agents, Human does not."""
     agent = shown.button("catalogue.cleanrl.ppo")
     assert not agent.isVisible()
     assert not shown.button("agents.way.new").isVisible()
@@ -80,7 +80,7 @@ def test_human_play_says_what_it_needs(shown: Shown) -> None:
 
 
 def test_another_algorithm_is_one_click(qtbot: QtBot, shown: Shown) -> None:
-    """The roster changes the draft, and shows which one it is."""
+    """The list changes the draft, and shows which one it is."""
     shown.model.set_mode(Mode.AGENT)
     qtbot.mouseClick(shown.button("catalogue.cleanrl.dqn"), LEFT)
     assert shown.model.key == ("cleanrl", "dqn")
@@ -111,10 +111,10 @@ def test_a_worker_that_is_not_ready_says_what_it_lacks(shown: Shown) -> None:
 def test_each_worker_says_its_lane(shown: Shown) -> None:
     """What its runs record is read before one is started."""
     shown.model.set_mode(Mode.AGENT)
-    assert "Telemetry lane" in shown.texts()
+    assert "Telemetry profile" in shown.texts()
     manifest = worker().manifest.model_copy(update={"lane": "analytics"})
     shown.take(worker(manifest=manifest.model_dump()))
-    assert "Analytics lane" in shown.texts()
+    assert "Analytics profile" in shown.texts()
 
 
 def test_the_dock_folds_to_icons(qtbot: QtBot, shown: Shown) -> None:

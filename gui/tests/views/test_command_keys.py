@@ -24,8 +24,8 @@ from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
-from mosaic_gui.state.roster import Mode
+from mosaic_gui.state.agents import Mode
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.views.command import Command, of_actions, on_page
 from mosaic_gui.views.main_window import CONNECTION, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 
@@ -109,7 +109,7 @@ def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
-    made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     runs = [
         run(70),
         run(71),

@@ -7,9 +7,9 @@ from tests.specimen import report, run, run_id
 
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.dry_run import kept_text
-from mosaic_gui.state.family import MOST_CHILDREN, family
+from mosaic_gui.state.lineage import MOST_CHILDREN, lineage_of
 from mosaic_gui.views.main_window import WATCH
 
 
@@ -17,7 +17,7 @@ from mosaic_gui.views.main_window import WATCH
 def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     """The window of a run with a parent and a child that plays."""
     made = DesktopClient(tmp_path)
-    made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     made.window.show()
     parent = {"parent": run_id(0)}
     child = {"parent": run_id(1), "kind": "play"}
@@ -63,7 +63,7 @@ def test_a_name_is_no_markup(client: DesktopClient) -> None:
 def test_of_many_children_the_newest_are_named() -> None:
     """Not all of a sweep's hundred runs can be read: the number of the rest is shown."""
     runs = {run_id(n): run(n, spec={"parent": run_id(0)}) for n in range(1, 101)}
-    found = family(run(0), runs)
+    found = lineage_of(run(0), runs)
     assert len(found.children) == MOST_CHILDREN
     assert found.children[0].run_id == run_id(100)
     assert found.more == 100 - MOST_CHILDREN

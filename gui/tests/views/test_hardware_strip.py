@@ -11,7 +11,7 @@ from tests.specimen import machine_sample, run, run_id
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.hardware import Meter
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.views.hardware_strip import HardwareStrip
@@ -35,7 +35,7 @@ def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
-    made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     made.store.replace_runs([run(0)])
     made.watch.watch(run_id(0))
     made.window.show_page(WATCH)

@@ -18,16 +18,16 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
-from tests.mind_specimen import CONFIG, STEPS, TOLD, event
+from tests.beliefs_specimen import CONFIG, STEPS, TOLD, event
 from tests.specimen import episodes, metrics, report, run, run_id, worker
 
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.agents import Mode
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
-from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.apply import apply_theme
 from mosaic_gui.theme.tokens import DARK, THEMES
 from mosaic_gui.views.main_window import (
@@ -61,7 +61,7 @@ FILE = ArtifactRow(path="checkpoints/a.pt", kind="checkpoint", bytes=2048, step=
 def client(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path, request: object
 ) -> Iterator[DesktopClient]:
-    """The client with a run that is watched, a roster and a form that is filled."""
+    """The client with a run that is watched, agents and a form that is filled."""
     apply_theme(qapp, THEMES[request.param])  # type: ignore[attr-defined]
     made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
@@ -88,7 +88,7 @@ def client(
 def open_page(qtbot: QtBot, client: DesktopClient, page: str) -> MainWindow:
     """Show a page, and nothing has the focus."""
     if page != CONNECTION:
-        client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+        client.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
         client.window.show_page(page)
     if page == TRAIN:
         qtbot.waitUntil(lambda: client.launch.report is not None)
@@ -194,13 +194,13 @@ def test_shortcuts_are_shown_where_they_are_offered(
     assert [a.text() for a in with_keys if a.shortcut().toString() not in a.toolTip()] == []
 
 
-def fill_mind(client: DesktopClient) -> None:
+def fill_beliefs(client: DesktopClient) -> None:
     """An agent that emitted its mind, with one recorded episode."""
     client.store.apply(EventBatch(run_id(0), TOLD, {}, "1.worker.13"))
-    client.mind.take_events(run_id(0), TOLD, "1.worker.13")
+    client.beliefs.take_events(run_id(0), TOLD, "1.worker.13")
     row = EpisodeRow(attempt=1, env=0, episode=3, length=2, start_seq=5, recorded_steps=2)
-    client.mind.take_episodes(run_id(0), [row])
-    client.mind.take_steps(run_id(0), (1, 0, 3), STEPS)  # type: ignore[arg-type]
+    client.beliefs.take_episodes(run_id(0), [row])
+    client.beliefs.take_steps(run_id(0), (1, 0, 3), STEPS)  # type: ignore[arg-type]
 
 
 def open_panel(qtbot: QtBot, client: DesktopClient, name: str) -> QWidget:
@@ -211,9 +211,9 @@ def open_panel(qtbot: QtBot, client: DesktopClient, name: str) -> QWidget:
         client.watch.watch(run_id(2))
         return watch.card
     if name == "beliefs":
-        fill_mind(client)
-        watch.views.setCurrentWidget(watch.mind)
-        return watch.mind
+        fill_beliefs(client)
+        watch.views.setCurrentWidget(watch.beliefs)
+        return watch.beliefs
     client.watch.take_files([FILE])
     panels: dict[str, QWidget] = {
         "files": watch.files,

@@ -10,8 +10,8 @@ from tests.specimen import worker
 
 from mosaic_contracts.services import WorkerEntries
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
-from mosaic_gui.state.roster import Mode, Way
+from mosaic_gui.state.agents import Mode, Way
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.theme.apply import current
 from mosaic_gui.views import dock_area
 from mosaic_gui.views.arrangement import COMPARE, HUMAN, REPLAY, TRAIN
@@ -26,7 +26,7 @@ def started(home: Path) -> DesktopClient:
     made = DesktopClient(home)
     made.window.resize(1280, 800)
     made.window.show()
-    made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     made.window.show_page(WATCH)
     QApplication.processEvents()
     return made
@@ -115,7 +115,7 @@ def test_ones_own_layout_comes_back_at_the_next_start(
     end(client)
     again = started(tmp_path)
     assert {part for part, on in seen(again).items() if on} == {"stage", "run"}
-    assert again.window.roster.folded
+    assert again.window.agents_dock.folded
     assert again.layouts.own == ["Two monitors/left"]
     again.layouts.apply("Two monitors/left")
     assert {part for part, on in seen(again).items() if on} == {"curves"}

@@ -12,9 +12,9 @@ from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.agents import Mode
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.form_field import FieldKind
-from mosaic_gui.state.roster import Mode
 from mosaic_gui.views.form_field import FieldRow
 from mosaic_gui.views.main_window import SETTINGS, TRAIN, TRAINED
 from mosaic_gui.views.number_box import NumberBox
@@ -32,7 +32,7 @@ def client(qtbot: QtBot, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
     made.window.show()
     for page in (TRAIN, TRAINED, SETTINGS):
         getattr(made.window, page)  # they are made when they are first wanted
-    made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     entry = worker()
     assert entry.description is not None
     algorithms = [a.model_copy(update={"play": True}) for a in entry.description.algorithms]

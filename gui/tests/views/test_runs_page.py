@@ -284,7 +284,7 @@ def test_tensorboard_opens_with_all_selected_runs(shown: Shown) -> None:
     """One address for all of them; grey with the reason while the stack has none or nothing is selected."""
     shown.take(RunState.SUCCEEDED, RunState.RUNNING, RunState.FAILED)
     way = shown.button("runs.tensorboard")
-    wanted = QSignalSpy(shown.page.outside_wanted)
+    wanted = QSignalSpy(shown.page.link_wanted)
     assert (way.isEnabled(), way.toolTip()) == (False, "Choose runs.")
     shown.select(0, 2)
     assert "offers no TensorBoard" in way.toolTip()

@@ -17,7 +17,7 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.controllers.trash import SETTLE_MS
 from mosaic_gui.net.reply import ApiProblem
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.views.main_window import RUNS
 
 LEFT = Qt.MouseButton.LeftButton
@@ -36,7 +36,7 @@ class Used:
         self.window = self.client.window
         self.window.resize(1280, 800)
         self.window.show()
-        self.client.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+        self.client.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
         self.session = FakeSession(store=self.client.store)
         session = cast(StreamSession, self.session)
         self.client.run_actions.attach(session)

@@ -18,9 +18,9 @@ from mosaic_gui.plots.readout import distinct
 from mosaic_gui.state.curves import EPISODE_RETURN
 from mosaic_gui.state.store import Store
 from mosaic_gui.theme.apply import current
+from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
-from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.curve_picker import CurvePicker
@@ -40,7 +40,7 @@ class Shown:
             self.model,
             self.feed,
             StageModel(self.store, self.model),
-            MindModel(self.store, self.model),
+            BeliefsModel(self.store, self.model),
             HardwareModel(),
         )
         self.page.resize(1100, 740)
@@ -313,7 +313,7 @@ def test_a_failed_run_opens_its_card(qtbot: QtBot, shown: Shown) -> None:
     assert card._lines.toPlainText() == "ValueError: x"
     assert not shown.button("watch.stop").isVisible()
     again = QSignalSpy(shown.page.again_wanted)
-    qtbot.mouseClick(shown.button("end_card.again"), LEFT)
+    qtbot.mouseClick(shown.button("failure_summary.again"), LEFT)
     assert again[0] == [run_id(0), {}]
 
 
@@ -322,8 +322,8 @@ def test_an_interrupted_run_is_resumed_by_a_button(qtbot: QtBot, shown: Shown) -
     end = RunEnd(cause=EndCause.INTERRUPTED, message="Interrupted.", exit_code=0)
     shown.watch(RunState.INTERRUPTED, end=end, summary=summary(0, checkpoints=1))
     wanted = QSignalSpy(shown.page.resume_wanted)
-    assert shown.button("end_card.fix0").text() == "Resume"
-    qtbot.mouseClick(shown.button("end_card.fix0"), LEFT)
+    assert shown.button("failure_summary.fix0").text() == "Resume"
+    qtbot.mouseClick(shown.button("failure_summary.fix0"), LEFT)
     assert wanted[0] == [run_id(0)]
 
 
@@ -336,7 +336,7 @@ def test_a_wrong_argument_opens_the_form_at_it(qtbot: QtBot, shown: Shown) -> No
     )
     shown.watch(RunState.FAILED, end=end, spec={"parameters": {"learning_rate": -1}})
     wanted = QSignalSpy(shown.page.copy_wanted)
-    qtbot.mouseClick(shown.button("end_card.fix0"), LEFT)
+    qtbot.mouseClick(shown.button("failure_summary.fix0"), LEFT)
     assert wanted[0] == [run_id(0), "parameters.learning_rate"]
 
 

@@ -15,8 +15,8 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.program import warm_up
 from mosaic_gui.program.run import FRAME, fits
 from mosaic_gui.program.warm_up import WarmUp
-from mosaic_gui.state.connection import Connection, Link
-from mosaic_gui.state.roster import Mode
+from mosaic_gui.state.agents import Mode
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.theme.apply import current
 from mosaic_gui.views.agents_dock import FOLDED_WIDTH, WIDTH
 from mosaic_gui.views.arrangement import BUILT_IN, HUMAN
@@ -54,9 +54,9 @@ def test_without_a_stack_the_first_page_says_so(client: DesktopClient) -> None:
 
 def test_a_live_stack_opens_the_list_and_a_lost_one_keeps_it(client: DesktopClient) -> None:
     """Old data stays readable while the connection is tried again, and the badge says that it is old."""
-    client.connection.take(Connection(Link.LIVE, URL))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, URL))
     assert client.window.page == RUNS
-    client.connection.take(Connection(Link.STALE, URL, "gone", retry_in_s=2.0))
+    client.connection.take(ConnectionStatus(LinkState.STALE, URL, "gone", retry_in_s=2.0))
     assert client.window.page == RUNS
     badge = client.window.notices.badge
     assert (badge.text(), badge.tone) == ("Connection lost", "warn")
@@ -65,14 +65,14 @@ def test_a_live_stack_opens_the_list_and_a_lost_one_keeps_it(client: DesktopClie
 
 def test_a_refused_token_is_not_tried_for_ever(client: DesktopClient) -> None:
     """What only the user can put right is said as such."""
-    client.connection.take(Connection(Link.IDLE, URL, "401", refused=True))
+    client.connection.take(ConnectionStatus(LinkState.IDLE, URL, "401", refused=True))
     assert client.window.page == "connection"
     assert client.window.start._title.text() == "The stack refused the connection"
 
 
 def test_pages_are_reached_by_key_and_by_click(qtbot: QtBot, client: DesktopClient) -> None:
     """Every page has a shortcut, and the rail shows where one is."""
-    client.connection.take(Connection(Link.LIVE, URL))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, URL))
     qtbot.mouseClick(button(client, "nav.watch"), LEFT)
     assert client.window.page == WATCH
     qtbot.mouseClick(button(client, "runs.train"), LEFT)
@@ -82,7 +82,7 @@ def test_pages_are_reached_by_key_and_by_click(qtbot: QtBot, client: DesktopClie
 
 def test_every_action_is_in_the_palette(qtbot: QtBot, client: DesktopClient) -> None:
     """A few letters and Return do what is meant."""
-    client.connection.take(Connection(Link.LIVE, URL))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, URL))
     palette = client.window.open_palette()
     qtbot.keyClicks(palette.field, "tra ne")
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
@@ -101,7 +101,7 @@ def test_a_notice_can_be_undone_and_goes_by_itself(qtbot: QtBot, client: Desktop
 
 def test_the_theme_changes_in_place(qtbot: QtBot, client: DesktopClient) -> None:
     """Light and dark are one key apart, the page stays, and nothing is sent to the window of before."""
-    client.connection.take(Connection(Link.LIVE, URL))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, URL))
     client.window.show_page(TRAIN)
     before = current().name
     client.theme.toggle()
@@ -141,22 +141,22 @@ def test_any_sign_can_be_typed_into_the_palette(client: DesktopClient, qtbot: Qt
 
 
 def test_a_narrow_window_folds_the_roster_to_a_drawer(qtbot: QtBot, client: DesktopClient) -> None:
-    """Half of a common screen is enough for every page; the roster comes when it is asked for, and goes again."""
-    client.connection.take(Connection(Link.LIVE, URL))
-    window, roster = client.window, client.window.roster
+    """Half of a common screen is enough for every page; the agents panel comes when it is asked for, and goes again."""
+    client.connection.take(ConnectionStatus(LinkState.LIVE, URL))
+    window, dock = client.window, client.window.agents_dock
     window.resize(window.minimumSize())
     assert window.minimumWidth() == 960
     for name in PAGES:
         window.show_page(name)
         QApplication.processEvents()
         assert window.minimumSizeHint().width() <= window.width(), name
-    assert roster.width() == FOLDED_WIDTH
-    qtbot.mouseClick(roster.fold, LEFT)
-    assert roster.width() == WIDTH
+    assert dock.width() == FOLDED_WIDTH
+    qtbot.mouseClick(dock.fold, LEFT)
+    assert dock.width() == WIDTH
     qtbot.mouseClick(button(client, "nav.runs"), LEFT)
-    assert roster.width() == FOLDED_WIDTH
+    assert dock.width() == FOLDED_WIDTH
     window.resize(1280, 800)
-    assert roster.width() == WIDTH
+    assert dock.width() == WIDTH
     assert not client.layouts.snapshot().folded
 
 

@@ -24,12 +24,12 @@ from mosaic_gui.controllers.trash import TrashController
 from mosaic_gui.controllers.watch import WatchController
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
-from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.trained import TrainedModel
@@ -59,7 +59,7 @@ class ClientParts(QObject):
         self.preferences.setParent(self)
         self.store = Store()
         self.clock = FrameClock(self)
-        self.open_outside: Callable[[QUrl], bool] = QDesktopServices.openUrl
+        self.open_externally: Callable[[QUrl], bool] = QDesktopServices.openUrl
         self._make_models()
         self._make_controllers()
 
@@ -76,7 +76,7 @@ class ClientParts(QObject):
         self.agents = AgentsModel(self.launch, self)
         self.watch = WatchModel(self.store, self)
         self.stage = StageModel(self.store, self.watch, self)
-        self.mind = MindModel(self.store, self.watch, self)
+        self.beliefs = BeliefsModel(self.store, self.watch, self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.trash_runs = TrashModel(self)
         self.feed = LogFeed(self)
@@ -89,14 +89,14 @@ class ClientParts(QObject):
         self.run_list = RunListController(self.store, self.table, self)
         self.launch_controller = LaunchController(self.launch, self)
         self.watch_controller = WatchController(self.watch, self.feed, self)
-        self.beliefs_controller = BeliefsController(self.mind, self)
+        self.beliefs_controller = BeliefsController(self.beliefs, self)
         self.stage_controller = StageController(self.stage, self.watch, self)
         self.checkpoints = CheckpointController(self.launch, self.trained, self)
         self.trash_controller = TrashController(self.trash_runs, self)
         self.curve_refiner = CurveRefiner(self)
         self.run_actions = RunActions(self.say, self)
         self.downloads = DownloadController(
-            self.watch.files, self.say, lambda url: self.open_outside(url), self
+            self.watch.files, self.say, lambda url: self.open_externally(url), self
         )
 
     @property

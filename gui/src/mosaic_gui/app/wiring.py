@@ -73,12 +73,12 @@ class Wiring(QObject):
 
     def make_watch(self) -> WatchPage:
         """The page of a watched run."""
-        from mosaic_gui.views.lane_banner import LaneBanner
+        from mosaic_gui.views.profile_banner import ProfileBanner
         from mosaic_gui.views.watch_page import WatchPage
 
         parts = self._parts
-        page = WatchPage(parts.watch, parts.feed, parts.stage, parts.mind, parts.hardware)
-        banner = LaneBanner(parts.watch, parts.agents)
+        page = WatchPage(parts.watch, parts.feed, parts.stage, parts.beliefs, parts.hardware)
+        banner = ProfileBanner(parts.watch, parts.agents)
         banner.record_wanted.connect(self.navigator.record_more)
         page.add_banner(banner)
         self._connect_watch_page(page)
@@ -95,10 +95,10 @@ class Wiring(QObject):
         page.back_wanted.connect(lambda: self.window.show_page(RUNS))
         page.shown.connect(parts.watch_controller.show_page)
         page.log.shown.connect(parts.watch_controller.show_log)
-        page.mind.shown.connect(parts.beliefs_controller.show)
+        page.beliefs.shown.connect(parts.beliefs_controller.show)
         page.stage.shown.connect(parts.stage_controller.show)
         page.details.open_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
-        page.outside.open_wanted.connect(self._on_outside_wanted)
+        page.links.open_wanted.connect(self._on_link_wanted)
         page.files.save_wanted.connect(parts.downloads.fetch)
         page.files.cancel_wanted.connect(parts.downloads.cancel)
         page.files.train_on_wanted.connect(self.navigator.train_on)
@@ -135,7 +135,7 @@ class Wiring(QObject):
         notices.act_changed.connect(lambda: runs.undo.setEnabled(notices.can_act))
         runs.undo_wanted.connect(notices.act)
         runs.open_wanted.connect(self.navigator.open_runs)
-        runs.outside_wanted.connect(self._on_outside_wanted)
+        runs.link_wanted.connect(self._on_link_wanted)
         runs.stop_wanted.connect(parts.run_actions.stop)
         runs.delete_wanted.connect(parts.run_actions.delete)
         runs.tags_wanted.connect(parts.run_actions.add_tags)
@@ -149,7 +149,7 @@ class Wiring(QObject):
     def _connect_controllers(self) -> None:
         parts = self._parts
         parts.launch.catalogue_changed.connect(self._on_catalogue)
-        parts.mind.place_changed.connect(self._on_mind_place)
+        parts.beliefs.place_changed.connect(self._on_beliefs_place)
         parts.watch.finer_wanted.connect(parts.curve_refiner.want)
         parts.launch_controller.launched.connect(self._on_launched)
         parts.launch_controller.said.connect(parts.say)
@@ -181,17 +181,17 @@ class Wiring(QObject):
         if session is not None:
             self._parts.watch.take_stack(session.location.url, status)
 
-    def _on_outside_wanted(self, url: str) -> None:
-        if not self._parts.open_outside(QUrl(url)):
+    def _on_link_wanted(self, url: str) -> None:
+        if not self._parts.open_externally(QUrl(url)):
             self._parts.say(tr("No program here opens web pages. The address: {url}", url=url))
 
-    def _on_mind_place(self) -> None:
+    def _on_beliefs_place(self) -> None:
         """The picture in the middle shows the step that is looked at."""
-        mind = self._parts.mind
-        look = mind.look
-        if look is not None:
-            is_newest = mind.following and mind.at_end
-            self._parts.stage.take_place(mind.run_id, look.cell, is_newest)
+        beliefs = self._parts.beliefs
+        decision = beliefs.decision
+        if decision is not None:
+            is_newest = beliefs.following and beliefs.at_end
+            self._parts.stage.take_place(beliefs.run_id, decision.cell, is_newest)
 
     def _on_live(self, named: KnownStack | None) -> None:
         if named is not None:

@@ -8,10 +8,10 @@ from mosaic_contracts.decisions import TYPES
 from mosaic_contracts.runs import EpisodePage, EventPage, RunView
 from mosaic_contracts.services import WorkerEntry
 from mosaic_gui.controllers.base import Controller
-from mosaic_gui.net.reply import Reply
+from mosaic_gui.net.reply import ApiReply
 from mosaic_gui.state.store import Changes
 from mosaic_gui.timers import interval_timer, run_while
-from mosaic_gui.viewmodels.mind import EpisodeKey, MindModel
+from mosaic_gui.viewmodels.beliefs import BeliefsModel, EpisodeKey
 
 LOOK_EVERY_MS = 400
 """While something happens and somebody looks."""
@@ -22,12 +22,12 @@ MOST_OLDER_PAGES = 20
 class BeliefsController(Controller):
     """Reads for the panel while it is looked at, and nothing otherwise."""
 
-    def __init__(self, model: MindModel, parent: QObject | None = None) -> None:
+    def __init__(self, model: BeliefsModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._model = model
         self.workers: list[WorkerEntry] = []
         self._shown = False
-        self._reading: Reply | None = None
+        self._reading: ApiReply | None = None
         self._run_id = ""
         self._older_pages = 0
         self._timer = interval_timer(self, LOOK_EVERY_MS, self._look)
@@ -36,7 +36,7 @@ class BeliefsController(Controller):
     def take_workers(self, workers: list[WorkerEntry]) -> None:
         """The catalogue: it says what an algorithm's runs tell."""
         self.workers = workers
-        self._tell_families()
+        self._update_namespaces()
 
     def show(self, shown: bool) -> None:
         """The panel came into sight, or went."""
@@ -67,7 +67,7 @@ class BeliefsController(Controller):
         if self._run_id != self._model.run_id:
             self._run_id = self._model.run_id
             self._older_pages = 0
-            self._tell_families()
+            self._update_namespaces()
         self._set_timer()
         self._look()
 
@@ -111,21 +111,21 @@ class BeliefsController(Controller):
             reply = self.session.api.steps(run_id, *key)
             reply.done.connect(lambda page: self._model.take_steps(run_id, key, page.events))
 
-    def _tell_families(self) -> None:
+    def _update_namespaces(self) -> None:
         run_id = self._model.run_id
         session = self.session
         run = session.store.runs.get(run_id) if session is not None else None
         if run is None:
             return
-        self._model.take_families(run_id, self.told_by(run))
+        self._model.take_namespaces(run_id, self.namespaces_of(run))
 
-    def told_by(self, run: RunView) -> frozenset[str]:
-        """Families of events that each run of its algorithm tells."""
+    def namespaces_of(self, run: RunView) -> frozenset[str]:
+        """Namespaces of the events that each run of its algorithm tells."""
         return frozenset(
-            family
+            namespace
             for worker in self.workers
             if worker.manifest.id == run.spec.worker and worker.description is not None
             for algorithm in worker.description.algorithms
             if algorithm.id == run.spec.algorithm
-            for family in algorithm.tells
+            for namespace in algorithm.tells
         )

@@ -8,9 +8,9 @@ from mosaic_contracts import VERSION
 from mosaic_gui.controllers.session import StreamSession
 from mosaic_gui.controllers.stack_start import StackStart
 from mosaic_gui.errors import GuiError, StackUnknown
-from mosaic_gui.net.location import Location, local_stack, named_stack
-from mosaic_gui.net.probe import Probe
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.net.location import StackLocation, local_stack, named_stack
+from mosaic_gui.net.probe import ConnectionProbe
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.diagnosis import Diagnosis, version_words
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.store import Store
@@ -26,7 +26,7 @@ class ConnectionController(QObject):
     closing = pyqtSignal()
     """The session is about to end."""
     status_changed = pyqtSignal(object)
-    """A Connection."""
+    """A ConnectionStatus."""
     live = pyqtSignal(object)
     """The KnownStack that answers; None: the stack of this machine."""
     said = pyqtSignal(str)
@@ -45,7 +45,7 @@ class ConnectionController(QObject):
         self.session: StreamSession | None = None
         self._named: KnownStack | None = None
         """The stack that the user named; None: the stack of this machine."""
-        self._probe = Probe(self)
+        self._probe = ConnectionProbe(self)
         self._probe.found.connect(self._on_diagnosis)
         self.start = StackStart(home, self)
         self.start.output.connect(lambda said: model.take_start(True, said))
@@ -62,9 +62,9 @@ class ConnectionController(QObject):
         try:
             self._connect_to(local_stack(self._home))
         except StackUnknown as error:
-            self._model.take(Connection(reason=str(error)))
+            self._model.take(ConnectionStatus(reason=str(error)))
         except GuiError as error:
-            self._model.take(Connection(reason=str(error), refused=True))
+            self._model.take(ConnectionStatus(reason=str(error), refused=True))
 
     def connect_named(self, url: str, token_file: Path | None, ca_file: Path | None = None) -> None:
         """Connect to a stack that the user named.
@@ -89,7 +89,7 @@ class ConnectionController(QObject):
             self.connect_named(url, token, trusted)
         except GuiError as error:
             self._close_session()
-            self._model.take(Connection(url=url, reason=str(error), refused=True))
+            self._model.take(ConnectionStatus(url=url, reason=str(error), refused=True))
 
     def retry(self) -> None:
         """Try to connect again now."""
@@ -109,7 +109,7 @@ class ConnectionController(QObject):
         self._probe.stop()
         self._close_session()
 
-    def _connect_to(self, location: Location) -> None:
+    def _connect_to(self, location: StackLocation) -> None:
         """Leave the stack of before, and connect to this one."""
         self._close_session()
         self._clock.note(self._store.replace_runs([]))
@@ -134,11 +134,11 @@ class ConnectionController(QObject):
         if is_up:
             self.connect_local()
 
-    def _on_connection(self, connection: Connection) -> None:
+    def _on_connection(self, connection: ConnectionStatus) -> None:
         self.status_changed.emit(connection)
         self._model.take(connection)
         session = self.session
-        if connection.link is Link.LIVE:
+        if connection.link is LinkState.LIVE:
             self._probe.stop()
             self._on_live(connection)
         elif session is not None and connection.reason:
@@ -147,7 +147,7 @@ class ConnectionController(QObject):
             elif not self._model.shows_data:
                 self._probe.look(session.location, is_local=self.is_local)
 
-    def _on_live(self, connection: Connection) -> None:
+    def _on_live(self, connection: ConnectionStatus) -> None:
         if words := version_words(connection.stack_version, VERSION):
             self.said.emit(words)
         self.live.emit(self._named)
@@ -165,7 +165,7 @@ class ConnectionController(QObject):
         session.move_to(found)
         return True
 
-    def _locate(self) -> Location:
+    def _locate(self) -> StackLocation:
         named = self._named
         if named is None:
             return local_stack(self._home)
@@ -178,4 +178,4 @@ class ConnectionController(QObject):
         if diagnosis.is_lasting and session is not None and not self._model.is_live:
             session.stream.stop()
             url = session.location.url
-            self._model.take(Connection(url=url, reason=diagnosis.headline, refused=True))
+            self._model.take(ConnectionStatus(url=url, reason=diagnosis.headline, refused=True))

@@ -56,14 +56,14 @@ class CurveRefiner(Controller):
             reply.done.connect(partial(self._on_curves, session))
 
     def _on_curves(self, session: StreamSession, found: CurveSet) -> None:
-        from mosaic_gui.state.coarse import (
-            begins_of,
-            coarse_of,
+        from mosaic_gui.state.downsampling import (
+            pass_begins,
+            reduced_points,
         )  # numpy, which the window opens without
 
         followed = session.store.followed.get(found.run_id)
         for curve in found.curves:
             series = followed.curves.series.get(curve.name) if followed else None
             if series is not None and curve.reduced and session is self.session:
-                series.refine(coarse_of(curve), begins_of(curve))
+                series.refine(reduced_points(curve), pass_begins(curve))
                 session.note(Changes(curves=frozenset({found.run_id})))

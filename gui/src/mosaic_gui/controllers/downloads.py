@@ -23,10 +23,10 @@ class DownloadController(Controller):
     """Any number of downloads at once; each ends with a notice."""
 
     def __init__(
-        self, model: FilesModel, say: Say, open_outside: Open, parent: QObject | None = None
+        self, model: FilesModel, say: Say, open_externally: Open, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._model, self._say, self._open = model, say, open_outside
+        self._model, self._say, self._open = model, say, open_externally
         self.folder: Callable[[], Path] = downloads
         self._under_way: dict[Path, Download] = {}
 

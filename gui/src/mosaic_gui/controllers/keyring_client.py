@@ -7,7 +7,7 @@ from PyQt6.QtCore import QObject, QProcess
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.tracking import WANDB_SECRET
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.user_keyring import SERVICE, Answer, Said
+from mosaic_gui.state.user_keyring import SERVICE, KeyringAnswer, Said
 from mosaic_gui.viewmodels.launch import LaunchModel
 
 _MODULE = "mosaic_gui.state.user_keyring"
@@ -59,9 +59,9 @@ class KeyringClient(QObject):
         printed = process.readAllStandardOutput().data().decode(errors="replace")
         process.deleteLater()
         try:
-            answer = Answer.read(printed)
+            answer = KeyringAnswer.read(printed)
         except ValueError:
-            answer = Answer(Said.REFUSED, why=tr("what asks it ended without an answer"))
+            answer = KeyringAnswer(Said.REFUSED, why=tr("what asks it ended without an answer"))
         self._model.take_keyring(_words(answer), is_asked=False)
         if answer.said is Said.FOUND:
             self._model.secret_wanted.emit(WANDB_SECRET, answer.value.strip())
@@ -71,7 +71,7 @@ class KeyringClient(QObject):
             self._on_finished()
 
 
-def _words(answer: Answer) -> str:
+def _words(answer: KeyringAnswer) -> str:
     """What came of it, and what to do."""
     match answer.said:
         case Said.FOUND:

@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 from PyQt6.QtCore import QByteArray, QObject, QPoint, QSettings
 
 from mosaic_gui.state.language import mark, tr, tr_mark
-from mosaic_gui.views.arrangement import BUILT_IN, TITLES, TRAIN, Layout
+from mosaic_gui.views.arrangement import BUILT_IN, TITLES, TRAIN, PanelLayout
 from mosaic_gui.views.layout_menu import LayoutMenu
 from mosaic_gui.views.main_window import WATCH, MainWindow
 
@@ -25,7 +25,7 @@ class LayoutController(QObject):
         super().__init__(parent)
         self._say = say
         self._window: MainWindow | None = None
-        self._pending: Layout | str | None = None
+        self._pending: PanelLayout | str | None = None
         """A layout, or the name of a built-in one, for the page of a watched run, which was not made yet."""
         self._kept: QSettings | None = None
         if folder is not None:
@@ -65,16 +65,16 @@ class LayoutController(QObject):
             if self._window.has_watch:
                 self._store(LAST, self.snapshot())
             elif self._kept.contains(f"{LAST}/places"):
-                self._kept.setValue(f"{LAST}/folded", self._window.roster.folded)
+                self._kept.setValue(f"{LAST}/folded", self._window.agents_dock.folded)
             self._kept.sync()
 
-    def snapshot(self) -> Layout:
+    def snapshot(self) -> PanelLayout:
         """How everything stands now."""
         window = self._require()
         area, stage = window.watch.area, window.watch.stage
-        return Layout(
+        return PanelLayout(
             places=area.places(),
-            folded=window.roster.folded,
+            folded=window.agents_dock.folded,
             stage=area.shows_middle,
             stage_is_large=stage.is_large,
             curves_share=area.curves_share,
@@ -85,7 +85,7 @@ class LayoutController(QObject):
         window = self._require()
         plan = BUILT_IN.get(name)
         if plan is not None:
-            window.roster.set_folded(plan.folded)
+            window.agents_dock.set_folded(plan.folded)
             self._pending = name
         else:
             self._restore(f"{_OWN}/{quote(name, safe='')}")
@@ -144,7 +144,7 @@ class LayoutController(QObject):
         else:
             area.docks[name].setVisible(shown)
 
-    def _store(self, key: str, layout: Layout) -> None:
+    def _store(self, key: str, layout: PanelLayout) -> None:
         if self._kept is not None:
             for name, value in layout.as_stored().items():
                 held = QByteArray(value) if isinstance(value, bytes) else value
@@ -159,7 +159,7 @@ class LayoutController(QObject):
         def is_on(name: str) -> bool:
             return str(kept.value(f"{key}/{name}")).lower() == "true"
 
-        layout = Layout(
+        layout = PanelLayout(
             places.data(),
             is_on("folded"),
             is_on("stage"),
@@ -169,9 +169,9 @@ class LayoutController(QObject):
         self._take(layout)
         return True
 
-    def _take(self, layout: Layout) -> None:
+    def _take(self, layout: PanelLayout) -> None:
         window = self._require()
-        window.roster.set_folded(layout.folded)
+        window.agents_dock.set_folded(layout.folded)
         self._pending = layout
         if window.has_watch:
             self._arrange(window)

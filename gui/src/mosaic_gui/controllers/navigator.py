@@ -5,7 +5,7 @@ from collections.abc import Callable
 from PyQt6.QtCore import QObject
 
 from mosaic_gui.controllers.watch import WatchController
-from mosaic_gui.state.lane import ANALYTICS
+from mosaic_gui.state.agents import ANALYTICS
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
@@ -34,7 +34,7 @@ class RunNavigator(QObject):
         page = self._window.watch  # made first, so that it hears what the model tells
         self._watch.watch(run_ids)
         run = self._store.runs.get(run_ids[0]) if run_ids else None
-        is_analytics = run is not None and self._agents.lane(run.spec.worker) == ANALYTICS
+        is_analytics = run is not None and self._agents.view_profile(run.spec.worker) == ANALYTICS
         page.open_side("side.files" if is_analytics else "side.log")
         self._window.show_page(WATCH)
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from mosaic_gui.state.agents import AgentKey
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack, Memory
-from mosaic_gui.state.roster import AgentKey
 from mosaic_gui.state.settings import VERSION, Settings, with_value
 from mosaic_gui.state.toml_file import TomlFile
 from mosaic_gui.viewmodels.agents import AgentsModel

@@ -8,7 +8,7 @@ from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.runs import RunView
 from mosaic_gui.controllers.base import Controller
-from mosaic_gui.net.reply import ApiProblem, Reply
+from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state.language import tr, tr_n
 
 Say = Callable[[str, str, Callable[[], None] | None], None]
@@ -98,7 +98,7 @@ class RunActions(Controller):
             reply.done.connect(self._on_made)
             reply.failed.connect(self._on_failed)
 
-    def _heed(self, reply: Reply) -> None:
+    def _heed(self, reply: ApiReply) -> None:
         reply.done.connect(self._on_run)
         reply.failed.connect(self._on_failed)
 

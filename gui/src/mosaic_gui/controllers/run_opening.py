@@ -13,7 +13,7 @@ from mosaic_contracts.curve_set import EPISODE_CURVES, CurveSet
 from mosaic_contracts.live import ALL_EXTRAS, DEFAULT_TYPES
 from mosaic_contracts.runs import EventPage
 from mosaic_gui.net.api import ApiClient
-from mosaic_gui.net.reply import ApiProblem, Reply
+from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state.store import Store
 from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.curves import first_charts
@@ -43,7 +43,7 @@ class RunOpening(QObject):
         self._run_id, self._api, self._store = run_id, api, store
         self._ends: list[Cursor] = []
         self._end: Cursor = {}
-        self._awaited: set[Reply] = set()
+        self._awaited: set[ApiReply] = set()
         self._retry = single_shot_timer(self, self.start, RETRY_MS)
         self._pause = single_shot_timer(self, self._read_past)
         self._types: tuple[str, ...] = _FACTS
@@ -77,7 +77,7 @@ class RunOpening(QObject):
             reply.failed.connect(self._on_failed)
             self._awaited.add(reply)
 
-    def _on_curves(self, reply: Reply, found: CurveSet) -> None:
+    def _on_curves(self, reply: ApiReply, found: CurveSet) -> None:
         self._awaited.discard(reply)
         try:
             changes = self._store.begin_curves(self._run_id, found.curves, found.cursor)

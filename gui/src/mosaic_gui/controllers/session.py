@@ -10,7 +10,7 @@ from mosaic_contracts.stack import StackStatus
 from mosaic_gui.controllers.gap_filler import GapFiller
 from mosaic_gui.controllers.run_opening import RunOpening
 from mosaic_gui.net.api import ApiClient
-from mosaic_gui.net.location import Location
+from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.net.stream import EventStream
 from mosaic_gui.state.hardware import KEPT
@@ -40,7 +40,11 @@ class StreamSession(QObject):
     """A followed run is final and all of its events are here."""
 
     def __init__(
-        self, location: Location, store: Store, clock: FrameClock, parent: QObject | None = None
+        self,
+        location: StackLocation,
+        store: Store,
+        clock: FrameClock,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self.location = location
@@ -69,7 +73,7 @@ class StreamSession(QObject):
         self.stream.stop()
         self.api.close()
 
-    def move_to(self, location: Location) -> None:
+    def move_to(self, location: StackLocation) -> None:
         """The stack has another port or token than before: the next try goes there, and goes on where it was."""
         self.location = location
         self.api.move_to(location)

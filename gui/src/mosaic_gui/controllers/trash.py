@@ -5,7 +5,7 @@ from PyQt6.QtCore import QObject
 from mosaic_contracts.runs import RunPage, RunView
 from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.session import StreamSession
-from mosaic_gui.net.reply import ApiProblem, Reply
+from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state.store import Changes
 from mosaic_gui.timers import interval_timer, single_shot_timer
 from mosaic_gui.viewmodels.trash import TrashModel
@@ -23,7 +23,7 @@ class TrashController(Controller):
         super().__init__(parent)
         self._model = model
         self._reading: list[RunView] = []
-        self._reply: Reply | None = None
+        self._reply: ApiReply | None = None
         self._settle = single_shot_timer(self, self._look, SETTLE_MS)
         self._again = interval_timer(self, AGAIN_MS, self._look)
         model.wanted.connect(self._on_wanted)
@@ -65,7 +65,7 @@ class TrashController(Controller):
         reply.done.connect(lambda page: self._on_page(reply, page))
         reply.failed.connect(lambda problem: self._on_problem(reply, problem))
 
-    def _on_page(self, reply: Reply, page: RunPage) -> None:
+    def _on_page(self, reply: ApiReply, page: RunPage) -> None:
         if reply is not self._reply:
             return  # a newer question is under way
         self._reading += page.runs
@@ -75,7 +75,7 @@ class TrashController(Controller):
             self._reply = None
             self._model.take(self._reading)
 
-    def _on_problem(self, reply: Reply, problem: ApiProblem) -> None:
+    def _on_problem(self, reply: ApiReply, problem: ApiProblem) -> None:
         if reply is self._reply:
             self._reply = None
             self._model.take_problem(problem.message)

@@ -9,7 +9,7 @@ from PyQt6.QtCore import QObject
 
 from mosaic_contracts.runs import ArtifactRow, EpisodePage
 from mosaic_gui.controllers.base import Controller
-from mosaic_gui.net.reply import LogPiece, Reply
+from mosaic_gui.net.reply import ApiReply, LogPiece
 from mosaic_gui.state.store import Changes
 from mosaic_gui.timers import interval_timer, run_while, single_shot_timer
 from mosaic_gui.viewmodels.log_feed import LogFeed
@@ -30,7 +30,7 @@ class WatchController(Controller):
         super().__init__(parent)
         self._model, self._feed = model, feed
         self._log_shown = False
-        self._log_reply: Reply | None = None
+        self._log_reply: ApiReply | None = None
         self._artifacts_seen = -1
         self._let_go = single_shot_timer(self, self._on_let_go, LET_GO_MS)
         self._log_timer = interval_timer(self, LOG_EVERY_MS, self._read_log)

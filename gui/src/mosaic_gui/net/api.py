@@ -1,4 +1,4 @@
-"""The gateway's HTTP API: a method for each endpoint, each answering with a `Reply`."""
+"""The gateway's HTTP API: a method for each endpoint, each answering with a `ApiReply`."""
 
 import json
 import uuid
@@ -23,8 +23,8 @@ from mosaic_contracts.http_api import Operation
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_gui.net.backoff import Backoff
 from mosaic_gui.net.download import Download
-from mosaic_gui.net.location import Location
-from mosaic_gui.net.reply import ApiProblem, LogPiece, Reply, read_problem
+from mosaic_gui.net.location import StackLocation
+from mosaic_gui.net.reply import ApiProblem, ApiReply, LogPiece, read_problem
 from mosaic_gui.net.trust import configuration, refusal
 from mosaic_gui.state.language import tr
 
@@ -42,7 +42,7 @@ Query = Mapping[str, str | int] | Sequence[tuple[str, str | int]]
 class ApiClient(QObject):
     """Requests to one gateway. Nothing here waits, and nothing here shows a dialog."""
 
-    def __init__(self, location: Location, parent: QObject | None = None) -> None:
+    def __init__(self, location: StackLocation, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.location = location
         self._network = QNetworkAccessManager(self)
@@ -53,7 +53,7 @@ class ApiClient(QObject):
             self._network.setProxy(QNetworkProxy(QNetworkProxy.ProxyType.NoProxy))
         self._closed = False
 
-    def move_to(self, location: Location) -> None:
+    def move_to(self, location: StackLocation) -> None:
         """The stack is to be reached in another way from now on."""
         self.location = location
         self._trust = configuration(location.ca_file)
@@ -61,7 +61,7 @@ class ApiClient(QObject):
     def close(self) -> None:
         """Give up everything under way; no answer comes after this."""
         self._closed = True
-        for reply in self.findChildren(Reply):
+        for reply in self.findChildren(ApiReply):
             reply.drop()
         for download in self.findChildren(Download):
             download.cancel()
@@ -75,71 +75,73 @@ class ApiClient(QObject):
         """Nobody waits for an answer any more."""
         return self._closed
 
-    def stack(self) -> Reply:
+    def stack(self) -> ApiReply:
         """StackStatus."""
         return self._send(http_api.STACK)
 
-    def workers(self) -> Reply:
+    def workers(self) -> ApiReply:
         """WorkerEntries."""
         return self._send(http_api.WORKERS)
 
-    def machine(self, last: int) -> Reply:
+    def machine(self, last: int) -> ApiReply:
         """MachineHistory with so many newest samples, or as many as there are."""
         return self._send(http_api.MACHINE, query={"last": last})
 
-    def runs(self, cursor: str | None = None, limit: int = 200, *, deleted: bool = False) -> Reply:
+    def runs(
+        self, cursor: str | None = None, limit: int = 200, *, deleted: bool = False
+    ) -> ApiReply:
         """RunPage, newest first; `deleted`: runs that can be restored, instead of the others."""
         query = {"limit": str(limit), **({"cursor": cursor} if cursor else {})}
         if deleted:
             query["deleted"] = "true"
         return self._send(http_api.RUNS, query=query)
 
-    def run(self, run_id: str) -> Reply:
+    def run(self, run_id: str) -> ApiReply:
         """RunView."""
         return self._send(http_api.RUN, run_id)
 
-    def submit(self, spec: dict[str, Any]) -> Reply:
+    def submit(self, spec: dict[str, Any]) -> ApiReply:
         """RunView of the new run. Sent again after a lost answer it is still one run."""
         return self._send(http_api.SUBMIT, body=spec)
 
-    def preflight(self, spec: dict[str, Any]) -> Reply:
+    def preflight(self, spec: dict[str, Any]) -> ApiReply:
         """PreflightReport; nothing is started."""
         return self._send(http_api.PREFLIGHT, body=spec)
 
-    def stop_run(self, run_id: str) -> Reply:
+    def stop_run(self, run_id: str) -> ApiReply:
         """RunView; asking twice does no harm."""
         return self._send(http_api.STOP, run_id, repeat=True)
 
-    def retry_run(self, run_id: str) -> Reply:
+    def retry_run(self, run_id: str) -> ApiReply:
         """RunView of a new run like it."""
         return self._send(http_api.RETRY, run_id)
 
-    def resume_run(self, run_id: str) -> Reply:
+    def resume_run(self, run_id: str) -> ApiReply:
         """RunView of a new run that goes on from its newest checkpoint."""
         return self._send(http_api.RESUME, run_id)
 
-    def clone_run(self, run_id: str, overrides: dict[str, Any]) -> Reply:
+    def clone_run(self, run_id: str, overrides: dict[str, Any]) -> ApiReply:
         """RunView of a new run like it, but for the overrides."""
         return self._send(http_api.CLONE, run_id, body={"overrides": overrides})
 
-    def play_run(self, run_id: str, checkpoint: str, overrides: dict[str, Any]) -> Reply:
+    def play_run(self, run_id: str, checkpoint: str, overrides: dict[str, Any]) -> ApiReply:
         """RunView of a new run in which the checkpoint acts and learns nothing."""
         body = {"checkpoint": checkpoint, "overrides": overrides}
         return self._send(http_api.PLAY, run_id, body=body)
 
-    def delete_run(self, run_id: str) -> Reply:
+    def delete_run(self, run_id: str) -> ApiReply:
         """RunView with `deleted_at`; for a day it can be restored."""
         return self._send(http_api.DELETE, run_id)
 
-    def restore_run(self, run_id: str) -> Reply:
+    def restore_run(self, run_id: str) -> ApiReply:
         """RunView."""
         return self._send(http_api.RESTORE, run_id)
 
-    def patch_run(self, run_id: str, patch: dict[str, Any]) -> Reply:
+    def patch_run(self, run_id: str, patch: dict[str, Any]) -> ApiReply:
         """RunView after a change of name, tags or note."""
         return self._send(http_api.PATCH, run_id, body=patch)
 
-    def log(self, run_id: str, offset: int) -> Reply:
+    def log(self, run_id: str, offset: int) -> ApiReply:
         """LogPiece from a byte offset."""
         query = {"offset": offset, "limit_bytes": LOG_PIECE_BYTES}
         return self._send(http_api.LOG, run_id, query=query, read=_read_log)
@@ -150,32 +152,32 @@ class ApiClient(QObject):
         names: Sequence[str],
         buckets: int,
         steps: tuple[int | None, int | None] = (None, None),
-    ) -> Reply:
+    ) -> ApiReply:
         """CurveSet: curves as columns, and where they end. Without names: which there are."""
         query: list[tuple[str, str | int]] = [("buckets", buckets), *(("name", n) for n in names)]
         bounds = zip(("from_step", "to_step"), steps, strict=True)
         query += [(name, bound) for name, bound in bounds if bound is not None]
         return self._send(http_api.CURVES, run_id, query=query, read=_read_curves)
 
-    def episodes(self, run_id: str, limit: int = 200, cursor: str | None = None) -> Reply:
+    def episodes(self, run_id: str, limit: int = 200, cursor: str | None = None) -> ApiReply:
         """EpisodePage, the newest first."""
         query: dict[str, str | int] = {"limit": limit, "order": "newest"}
         if cursor:
             query["cursor"] = cursor
         return self._send(http_api.EPISODES, run_id, query=query)
 
-    def steps(self, run_id: str, attempt: int, env: int, episode: int) -> Reply:
+    def steps(self, run_id: str, attempt: int, env: int, episode: int) -> ApiReply:
         """EventPage of one episode: its start and its steps."""
         return self._send(http_api.STEPS, run_id, attempt, env, episode)
 
     def events(
         self, run_id: str, cursor: str, types: Sequence[str], limit: int = EVENTS_AT_ONCE
-    ) -> Reply:
+    ) -> ApiReply:
         """EventPage of what came after a cursor."""
         query = {"cursor": cursor, "limit": str(limit), "types": ",".join(types)}
         return self._send(http_api.EVENTS, run_id, query=query)
 
-    def artifacts(self, run_id: str) -> Reply:
+    def artifacts(self, run_id: str) -> ApiReply:
         """List of ArtifactRow."""
         return self._send(http_api.ARTIFACTS, run_id, read=_read_artifacts)
 
@@ -184,11 +186,11 @@ class ApiClient(QObject):
         request = self.request(http_api.ARTIFACT.at(run_id, path))
         return Download(request, lambda one: self.start(one, b"GET", b""), target, self)
 
-    def secrets(self) -> Reply:
+    def secrets(self) -> ApiReply:
         """SecretEntries: names, never values."""
         return self._send(http_api.SECRETS)
 
-    def set_secret(self, name: str, value: str) -> Reply:
+    def set_secret(self, name: str, value: str) -> ApiReply:
         """SecretEntry of what the stack keeps now."""
         return self._send(http_api.SET_SECRET, name, body={"value": value})
 
@@ -200,7 +202,7 @@ class ApiClient(QObject):
         body: dict[str, Any] | None = None,
         read: Read | None = None,
         repeat: bool = False,
-    ) -> Reply:
+    ) -> ApiReply:
         """Send a request of `operation`; `values` are the parameters of its path.
 
         It is sent again after a lost answer where that is the same as once, or with `repeat`.
@@ -213,7 +215,7 @@ class ApiClient(QObject):
         if body is not None:
             request.setHeader(QNetworkRequest.KnownHeaders.ContentTypeHeader, "application/json")
             payload = json.dumps(body, allow_nan=False).encode()
-        reply = Reply(self)
+        reply = ApiReply(self)
         repeat = repeat or operation.method == "GET" or operation.repeats or operation.takes_key
         read = read or _model(operation)
         verb = operation.method.encode()
@@ -240,7 +242,7 @@ class _Attempt:
     def __init__(
         self,
         client: ApiClient,
-        reply: Reply,
+        reply: ApiReply,
         request: QNetworkRequest,
         verb: bytes,
         payload: bytes,

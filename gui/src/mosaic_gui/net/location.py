@@ -10,14 +10,14 @@ from pydantic import ValidationError
 
 from mosaic_contracts.http_api import LIVE_PATH
 from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
-from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenUnreadable
+from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenFileUnreadable
 from mosaic_gui.state.language import tr
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
-class Location:
+class StackLocation:
     """One stack's door."""
 
     url: str
@@ -44,7 +44,7 @@ def data_root(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(environ.get("MOSAIC_ROOT") or Path.cwd()) / "var"
 
 
-def local_stack(home: Path) -> Location:
+def local_stack(home: Path) -> StackLocation:
     """The embedded stack of this data root.
 
     Raises:
@@ -64,12 +64,12 @@ def local_stack(home: Path) -> Location:
                 why=type(error).__name__,
             )
         ) from error
-    return Location(stack.gateway_url.rstrip("/"), read_token(home / TOKEN_FILE))
+    return StackLocation(stack.gateway_url.rstrip("/"), read_token(home / TOKEN_FILE))
 
 
 def named_stack(
     url: str, token_file: Path | None, home: Path, ca_file: Path | None = None
-) -> Location:
+) -> StackLocation:
     """A stack that the user named.
 
     Raises:
@@ -82,14 +82,14 @@ def named_stack(
             tr("{address} is no address like http://127.0.0.1:8420.", address=repr(url))
         )
     if token_file is None and parts.hostname not in _LOOPBACK:
-        raise TokenUnreadable(
+        raise TokenFileUnreadable(
             tr(
                 "{host} is another machine, and this one's token is not for it: name a copy of its "
                 "secrets/gateway.token (--token-file).",
                 host=parts.hostname,
             )
         )
-    return Location(url.rstrip("/"), read_token(token_file or home / TOKEN_FILE), ca_file)
+    return StackLocation(url.rstrip("/"), read_token(token_file or home / TOKEN_FILE), ca_file)
 
 
 def read_token(path: Path) -> str:
@@ -101,7 +101,7 @@ def read_token(path: Path) -> str:
     try:
         token = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise TokenUnreadable(
+        raise TokenFileUnreadable(
             tr(
                 "The token file {file} cannot be read ({why}). A stack on this machine makes it at "
                 "its first start; for one elsewhere name a copy of its secrets/gateway.token.",
@@ -110,5 +110,5 @@ def read_token(path: Path) -> str:
             )
         ) from error
     if not token or any(c.isspace() for c in token):
-        raise TokenUnreadable(tr("{file} holds no token. Name the right file.", file=path))
+        raise TokenFileUnreadable(tr("{file} holds no token. Name the right file.", file=path))
     return token

@@ -11,7 +11,7 @@ from PyQt6.QtNetwork import (
 from mosaic_contracts import VERSION, http_api
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.stack import StackStatus
-from mosaic_gui.net.location import Location
+from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.trust import configuration
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble, diagnose
 from mosaic_gui.state.language import tr
@@ -33,7 +33,7 @@ _PLAIN_WORDS = ("wrong version number", "packet length too long", "http request"
 """What it says of an answer that is no TLS."""
 
 
-class Probe(QObject):
+class ConnectionProbe(QObject):
     """Asks once; a new `look` gives up the one before."""
 
     found = pyqtSignal(object)
@@ -45,7 +45,7 @@ class Probe(QObject):
         self._network.setRedirectPolicy(QNetworkRequest.RedirectPolicy.ManualRedirectPolicy)
         self._reply: QNetworkReply | None = None
 
-    def look(self, location: Location, *, is_local: bool) -> None:
+    def look(self, location: StackLocation, *, is_local: bool) -> None:
         """See what is there."""
         self.stop()
         proxy = QNetworkProxy.ProxyType

@@ -43,7 +43,7 @@ class LogPiece:
     """The piece is as large as was asked for, so there is more at once."""
 
 
-class Reply(QObject):
+class ApiReply(QObject):
     """One request under way. Exactly one of both signals comes, or neither after `drop`."""
 
     done = pyqtSignal(object)

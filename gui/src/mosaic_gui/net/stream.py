@@ -26,12 +26,11 @@ from mosaic_gui.net.frames import (
     run_of,
     write_frame,
 )
-from mosaic_gui.net.location import Location
+from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.trust import configuration, refusal
-from mosaic_gui.state.connection import Connection, Link
-from mosaic_gui.state.follow import Follower
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
+from mosaic_gui.state.follow import STEP_TYPES, Follower
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.steps import STEP_TYPES
 
 MAX_FRAME_BYTES = 64 * 2**20
 PING_EVERY_MS = 5_000
@@ -55,13 +54,13 @@ class EventStream(QObject):
     """One gateway's WebSocket, kept open until `stop`."""
 
     changed = pyqtSignal(object)
-    """A Connection."""
+    """A ConnectionStatus."""
     received = pyqtSignal(object)
     """A frame of `mosaic_gui.state.store.Frame`."""
     joined = pyqtSignal()
     """It is live (again): what is not part of the stream is to be read anew."""
 
-    def __init__(self, location: Location, parent: QObject | None = None) -> None:
+    def __init__(self, location: StackLocation, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._location = location
         self._followers: dict[str, Follower] = {}
@@ -102,7 +101,7 @@ class EventStream(QObject):
             self._again.stop()
             self._open()
 
-    def move_to(self, location: Location) -> None:
+    def move_to(self, location: StackLocation) -> None:
         """The stack is to be reached in another way from now on; what is followed goes on from where it is."""
         self._location = location
         self._trust = configuration(location.ca_file)
@@ -126,8 +125,8 @@ class EventStream(QObject):
             self._subscribe(follower)
 
     def _open(self) -> None:
-        link = Link.STALE if self._was_live else Link.CONNECTING
-        self._tell(Connection(link, self._location.url))
+        link = LinkState.STALE if self._was_live else LinkState.CONNECTING
+        self._tell(ConnectionStatus(link, self._location.url))
         # an empty origin: this is no page of a browser
         socket = QWebSocket("", parent=self)
         socket.setMaxAllowedIncomingMessageSize(MAX_FRAME_BYTES)
@@ -208,7 +207,9 @@ class EventStream(QObject):
         self._send(SubscribeRuns())
         for follower in self._followers.values():
             self._subscribe(follower)
-        self._tell(Connection(Link.LIVE, self._location.url, stack_version=hello.version))
+        self._tell(
+            ConnectionStatus(LinkState.LIVE, self._location.url, stack_version=hello.version)
+        )
         self.joined.emit()
 
     def _on_ping(self) -> None:
@@ -262,8 +263,8 @@ class EventStream(QObject):
             self._refuse(reason)
             return
         wait_s = self._backoff.delay_s()
-        link = Link.STALE if self._was_live else Link.CONNECTING
-        self._tell(Connection(link, self._location.url, reason, retry_in_s=wait_s))
+        link = LinkState.STALE if self._was_live else LinkState.CONNECTING
+        self._tell(ConnectionStatus(link, self._location.url, reason, retry_in_s=wait_s))
         self._again.start(round(wait_s * 1000))
 
     def _refuse(self, reason: str) -> None:
@@ -273,7 +274,7 @@ class EventStream(QObject):
             url=self._location.url,
             why=reason,
         )
-        self._tell(Connection(Link.IDLE, self._location.url, words, refused=True))
+        self._tell(ConnectionStatus(LinkState.IDLE, self._location.url, words, refused=True))
 
     def _subscribe(self, follower: Follower) -> None:
         # what is subscribed once more takes the place of what was
@@ -297,7 +298,7 @@ class EventStream(QObject):
             socket.abort()
             socket.deleteLater()
 
-    def _tell(self, connection: Connection) -> None:
+    def _tell(self, connection: ConnectionStatus) -> None:
         self.changed.emit(connection)
 
 

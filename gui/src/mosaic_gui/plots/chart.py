@@ -14,13 +14,12 @@ from mosaic_gui.plots.axis import CountAxis, ValueAxis
 from mosaic_gui.plots.chart_heading import ChartHeading
 from mosaic_gui.plots.curve_items import SMOOTH_WIDTH, CurveItems, series_colour
 from mosaic_gui.plots.export import EXPORTS, export_chart
-from mosaic_gui.plots.gap_marks import GapMarks
-from mosaic_gui.plots.lone_points import LonePoints
+from mosaic_gui.plots.marks import GapMarks, LonePoints
 from mosaic_gui.plots.readout import Readout
 from mosaic_gui.state import wording
-from mosaic_gui.state.axis import XAxis
-from mosaic_gui.state.decimation import Floats
+from mosaic_gui.state.chart_line import Floats
 from mosaic_gui.state.language import mark, tr, tr_mark
+from mosaic_gui.state.settings import XAxis
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.curves import CurveModel, Drawn

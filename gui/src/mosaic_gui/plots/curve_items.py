@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QBrush, QColor, QPen
 
-from mosaic_gui.state.decimation import Line
+from mosaic_gui.state.chart_line import ChartLine
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.curves import Drawn
@@ -125,7 +125,7 @@ def _is_alone(drawn: Drawn) -> bool:
     return drawn.smooth is None and not drawn.is_faint
 
 
-def _connect(line: Line) -> NDArray[np.uint8] | str:
+def _connect(line: ChartLine) -> NDArray[np.uint8] | str:
     """As pyqtgraph takes it; of a line without breaks it makes a path in a fifth of the time when it is told so."""
     return "all" if line.connect[:-1].all() else line.connect
 

@@ -106,12 +106,12 @@ class Screenshots(QObject):
         for name, run in (("watch_live", live), ("watch", good), ("watch_ended", bad)):
             if run is not None:
                 self._add_watch(name, [run.run_id])
-        mind = _first(
-            runs, lambda run: _has_steps(run) and bool(client.beliefs_controller.told_by(run))
+        agent = _first(
+            runs, lambda run: _has_steps(run) and bool(client.beliefs_controller.namespaces_of(run))
         )
-        if mind is not None:
+        if agent is not None:
             self._views.append(
-                ("beliefs", lambda: client.navigator.open_runs([mind.run_id]), self._has_mind)
+                ("beliefs", lambda: client.navigator.open_runs([agent.run_id]), self._has_beliefs)
             )
         pair = _pair(runs)
         if pair:
@@ -124,11 +124,11 @@ class Screenshots(QObject):
         self._client.window.show_page(RUNS)
         self._client.window.open_palette()
 
-    def _has_mind(self) -> bool:
+    def _has_beliefs(self) -> bool:
         """The tab is there once the run's events are: until then there is none to choose."""
         watch = self._client.window.watch
-        watch.views.setCurrentWidget(watch.mind)
-        return self._client.mind.look is not None
+        watch.views.setCurrentWidget(watch.beliefs)
+        return self._client.beliefs.decision is not None
 
     def _use_trained(self, runs: list[RunView]) -> None:
         """The page of the agent of the newest run that left a checkpoint."""

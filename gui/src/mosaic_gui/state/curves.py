@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from mosaic_contracts.cursor import Cursor, parse_cursor
 from mosaic_contracts.curve_set import EPISODE_LENGTH, EPISODE_RETURN, DrawnCurve
-from mosaic_gui.state.axis import XAxis
-from mosaic_gui.state.coarse import begins_of, coarse_of, columns_of
+from mosaic_gui.state.downsampling import columns_of, pass_begins, reduced_points
 from mosaic_gui.state.follow import EventBatch
-from mosaic_gui.state.passes import Part, split
-from mosaic_gui.state.series import Series
+from mosaic_gui.state.passes import SeriesPass, split
+from mosaic_gui.state.series import PointSeries
+from mosaic_gui.state.settings import XAxis
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ class RunCurves:
     """The series of one run by name."""
 
     def __init__(self) -> None:
-        self.series: dict[str, Series] = {}
+        self.series: dict[str, PointSeries] = {}
         self.first_t: float | None = None
         self._ends: dict[str, Cursor] = {}
         """Of series that were begun from the store: how far they reached then."""
@@ -61,9 +61,9 @@ class RunCurves:
             ValueError: the columns are not what they should be.
         """
         table = columns_of(curve)
-        series = Series()
+        series = PointSeries()
         if curve.reduced:
-            series.begin(coarse_of(curve), begins_of(curve))
+            series.begin(reduced_points(curve), pass_begins(curve))
         else:
             series.extend(table["step"], table["t"], table["value"])
         if len(series):
@@ -71,14 +71,14 @@ class RunCurves:
             self._ends[curve.name] = parse_cursor(cursor)
             self._look_at_clock(series.t[0])
 
-    def parts_of(self, name: str, axis: XAxis) -> list[Part]:
+    def parts_of(self, name: str, axis: XAxis) -> list[SeriesPass]:
         """The points in the lines that they make: one for each pass over the steps, the newest last."""
         series = self.series[name]
         x = self.x_of(name, axis)
         if axis is not XAxis.STEP or series.is_rising:
-            return [Part(x, slice(0, len(x)))]
+            return [SeriesPass(x, slice(0, len(x)))]
         if not np.isfinite(series.steps).any():
-            return [Part(np.maximum.accumulate(x), slice(0, len(x)))]
+            return [SeriesPass(np.maximum.accumulate(x), slice(0, len(x)))]
         return split(x, series.begins)
 
     def x_of(self, name: str, axis: XAxis) -> Floats:
@@ -95,7 +95,7 @@ class RunCurves:
             return np.searchsorted(ends.t, series.t).astype(np.float64) if ends else series.t * 0.0
         return series.steps if series.is_rising else self._steps(series)
 
-    def _steps(self, series: Series) -> Floats:
+    def _steps(self, series: PointSeries) -> Floats:
         steps = series.steps
         known = np.isfinite(steps)
         if known.all():
@@ -131,13 +131,13 @@ class RunCurves:
             if seq > known.get(name, 0):
                 series = self.series.get(name)
                 if series is None:
-                    series = self.series[name] = Series()
+                    series = self.series[name] = PointSeries()
                 series.append(step, t, value)
         self._look_at_clock(table["t"][0])
 
     def _extend(self, name: str, steps: Floats, t: Floats, values: Floats) -> None:
         self._look_at_clock(t[0])
-        self.series.setdefault(name, Series()).extend(steps, t, values)
+        self.series.setdefault(name, PointSeries()).extend(steps, t, values)
 
     def _look_at_clock(self, t: float) -> None:
         if self.first_t is None or t < self.first_t:

@@ -6,8 +6,7 @@ from typing import Any
 from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.tracking import WANDB_SECRET
 from mosaic_contracts.worker import Algorithm, Environment
-from mosaic_gui.state.difference import Difference
-from mosaic_gui.state.edit_history import EditHistory, Snapshot
+from mosaic_gui.state.edit_history import EditHistory, FormSnapshot, SpecDiff
 from mosaic_gui.state.form_field import FormGroup
 from mosaic_gui.state.inputs import Inputs
 from mosaic_gui.state.language import tr
@@ -26,13 +25,13 @@ class Origin:
 
     run_id: str
     name: str
-    typed: Snapshot
+    typed: FormSnapshot
     lost: tuple[str, ...] = ()
     """Its parameters that this algorithm does not have (any more)."""
 
 
 @dataclass
-class Draft:
+class SpecDraft:
     """One choice of worker, algorithm and environment with everything typed for it."""
 
     worker: WorkerEntry
@@ -44,10 +43,10 @@ class Draft:
     """Those of the arguments that steer a tracker; the last group of `arguments`."""
     consent: str | None = None
     origin: Origin | None = None
-    history: EditHistory = field(default_factory=lambda: EditHistory(Snapshot("", {}, {})))
+    history: EditHistory = field(default_factory=lambda: EditHistory(FormSnapshot("", {}, {})))
 
     @classmethod
-    def of(cls, worker: WorkerEntry, algorithm: Algorithm, limits: Limits = UNKNOWN) -> "Draft":
+    def of(cls, worker: WorkerEntry, algorithm: Algorithm, limits: Limits = UNKNOWN) -> "SpecDraft":
         """A fresh one with every default."""
         hidden = (
             algorithm.steps_parameter,
@@ -101,11 +100,11 @@ class Draft:
             spec["parent"] = self.origin.run_id
         return write_tracking(spec, self.tracking)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> FormSnapshot:
         """What was typed, to come back to."""
-        return Snapshot(self.environment, dict(self.run.texts), dict(self.arguments.texts))
+        return FormSnapshot(self.environment, dict(self.run.texts), dict(self.arguments.texts))
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: FormSnapshot) -> None:
         """Come back to what was typed."""
         self.environment = snapshot.environment
         self.run.texts = dict(snapshot.run)
@@ -135,14 +134,14 @@ class Draft:
         if run_id:
             self.origin = Origin(run_id, name, self.snapshot(), tuple(lost))
 
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[SpecDiff]:
         """What is not as in the run that it was copied from."""
         if self.origin is None:
             return []
         before, now = self.origin.typed, self.snapshot()
         found = []
         if before.environment != now.environment:
-            found.append(Difference(tr("environment"), before.environment, now.environment))
+            found.append(SpecDiff(tr("environment"), before.environment, now.environment))
         for inputs, was, typed in (
             (self.run, before.run, now.run),
             (self.arguments, before.arguments, now.arguments),
@@ -151,7 +150,7 @@ class Draft:
                 default = form_field.text(form_field.default)
                 texts = was.get(name, default), typed.get(name, default)
                 if not form_field.is_same(*texts):
-                    found.append(Difference(form_field.label, *map(form_field.word, texts)))
+                    found.append(SpecDiff(form_field.label, *map(form_field.word, texts)))
         return found
 
 

@@ -7,7 +7,7 @@ MOST = 200
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class FormSnapshot:
     """Everything typed at one moment."""
 
     environment: str
@@ -19,14 +19,14 @@ class Snapshot:
 class EditHistory:
     """Where the form stands among its earlier and later states."""
 
-    now: Snapshot
-    _before: list[tuple[str, Snapshot]] = field(default_factory=list)
+    now: FormSnapshot
+    _before: list[tuple[str, FormSnapshot]] = field(default_factory=list)
     """With what was edited after it."""
-    _after: list[tuple[str, Snapshot]] = field(default_factory=list)
+    _after: list[tuple[str, FormSnapshot]] = field(default_factory=list)
     _open: str = ""
     """What is being typed into: its next key belongs to the same edit."""
 
-    def note(self, what: str, snapshot: Snapshot) -> None:
+    def note(self, what: str, snapshot: FormSnapshot) -> None:
         """Something was edited. Several edits of one thing in a row are one, until `seal`."""
         if snapshot == self.now:
             return
@@ -49,20 +49,29 @@ class EditHistory:
         """What a redo would bring back; empty: nothing."""
         return self._after[-1][0] if self._after else ""
 
-    def undo(self) -> Snapshot | None:
+    def undo(self) -> FormSnapshot | None:
         """The state before the last edit."""
         return self._step(self._before, self._after)
 
-    def redo(self) -> Snapshot | None:
+    def redo(self) -> FormSnapshot | None:
         """The state after the edit that was taken back last."""
         return self._step(self._after, self._before)
 
     def _step(
-        self, source: list[tuple[str, Snapshot]], target: list[tuple[str, Snapshot]]
-    ) -> Snapshot | None:
+        self, source: list[tuple[str, FormSnapshot]], target: list[tuple[str, FormSnapshot]]
+    ) -> FormSnapshot | None:
         if not source:
             return None
         what, snapshot = source.pop()
         target.append((what, self.now))
         self._open, self.now = "", snapshot
         return snapshot
+
+
+@dataclass(frozen=True)
+class SpecDiff:
+    """One field in which a copy differs from its origin. Empty texts mean the default."""
+
+    label: str
+    before: str
+    now: str

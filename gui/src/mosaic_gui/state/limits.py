@@ -30,11 +30,3 @@ class Limits:
 
 
 UNKNOWN = Limits()
-
-
-def standing(sample: MachineSample) -> tuple[object, ...]:
-    """What a preflight depends on of the machine: equal twice, and asking again would tell the same."""
-    runs = tuple(sorted(use.run_id for use in sample.runs))
-    gpus = tuple(gpu.uuid for gpu in sample.gpus)
-    # a disk that is nearly full counts by the gibibyte; one that is not need not be looked at
-    return runs, gpus, min(sample.disk_free_bytes // 2**30, 8)

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mosaic_gui.state.roster import AgentKey, Mode, Way
+from mosaic_gui.state.agents import AgentKey, Mode, Way
 
 MOST_STACKS = 8
 

@@ -17,7 +17,7 @@ LEAST = 3
 
 
 @dataclass(frozen=True)
-class Part:
+class SeriesPass:
     """Points of a series that are one line."""
 
     x: Floats
@@ -51,7 +51,7 @@ def _find_passes(steps: Floats) -> list[int]:
     return begins
 
 
-def split(steps: Floats, known: Sequence[int] = (0,)) -> list[Part]:
+def split(steps: Floats, known: Sequence[int] = (0,)) -> list[SeriesPass]:
     """The passes of a series, the newest last; within one, points are in the order of their steps."""
     begins = find_passes(steps, known)
     return [
@@ -60,9 +60,9 @@ def split(steps: Floats, known: Sequence[int] = (0,)) -> list[Part]:
     ]
 
 
-def superseded(parts: list[Part]) -> list[Part]:
+def superseded(parts: list[SeriesPass]) -> list[SeriesPass]:
     """The parts as one history: of an earlier pass what lies before the step at which a later one began."""
-    kept: list[Part] = []
+    kept: list[SeriesPass] = []
     least = np.inf
     for part in reversed(parts):
         end = int(np.searchsorted(part.x, least, side="left"))
@@ -70,14 +70,14 @@ def superseded(parts: list[Part]) -> list[Part]:
         if isinstance(places, slice):
             places = np.arange(places.start, places.stop)
         if end:
-            kept.append(Part(part.x[:end], places[:end]))
+            kept.append(SeriesPass(part.x[:end], places[:end]))
             least = min(least, float(part.x[0]))
     return kept[::-1]
 
 
-def _part(steps: Floats, begin: int, end: int) -> Part:
+def _part(steps: Floats, begin: int, end: int) -> SeriesPass:
     own = steps[begin:end]
     if (own[1:] >= own[:-1]).all():
-        return Part(own, slice(begin, end))
+        return SeriesPass(own, slice(begin, end))
     order = np.argsort(own, kind="stable")
-    return Part(own[order], begin + order)
+    return SeriesPass(own[order], begin + order)

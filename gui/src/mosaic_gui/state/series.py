@@ -1,7 +1,7 @@
 """One metric of one run: its points in the order in which they came, in arrays that grow.
 
-The oldest part may be coarse (`mosaic_gui.state.coarse`): a long run is opened by what its buckets say, and a run that
-streams for ever is thinned from its old end. Where the user looks closely, that stretch is replaced by a finer one.
+The oldest part may be reduced (see `mosaic_gui.state.downsampling`): a long run is opened with its buckets, and a run
+that streams for ever is thinned from its old end. Where the user zooms in, that stretch is replaced by a finer one.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic_gui.state.coarse import Coarse, evened, joined
+from mosaic_gui.state.downsampling import ReducedPoints, concatenated, evened
 from mosaic_gui.state.passes import find_passes
 from mosaic_gui.state.smoothing import Smoother
 
@@ -23,10 +23,10 @@ and gaps kept. The stack has all points, and they are read again where the user 
 MOST_NEW = 64
 """Points that wait to be put into arrays until somebody looks: a run may tell hundreds of series that nobody draws, a
 point or two at a time, and an array's cost is that of a call."""
-_NONE = Coarse(*(np.empty(0) for _ in range(5)))
+_NONE = ReducedPoints(*(np.empty(0) for _ in range(5)))
 
 
-class Series:
+class PointSeries:
     """Steps (NaN where a point has none), wall-clock seconds and values."""
 
     def __init__(self) -> None:
@@ -34,12 +34,12 @@ class Series:
         self._size = 0
         """Points in `_data`."""
         self._new: tuple[list[float | None], list[float], list[float]] = ([], [], [])
-        self._coarse = _NONE
+        self._reduced = _NONE
         """Of the first points: what each stands for."""
         self._begins: list[int] = [0]
-        """The first coarse point of each pass over the steps."""
-        self._unrefined: tuple[Coarse, list[int]] | None = None
-        """The coarse part and its passes as they were before a stretch was refined."""
+        """The first reduced point of each pass over the steps."""
+        self._unrefined: tuple[ReducedPoints, list[int]] | None = None
+        """The reduced part and its passes as they were before a stretch was refined."""
         self._is_rising = True
         self._smoother: Smoother | None = None
         self._smoothed = np.empty(0)
@@ -74,7 +74,7 @@ class Series:
 
     @property
     def begins(self) -> list[int]:
-        """The first points of the passes over the steps that the coarse part has."""
+        """The first points of the passes over the steps that the reduced part has."""
         self._take_new()
         return self._begins
 
@@ -82,24 +82,24 @@ class Series:
     def thinned(self) -> bool:
         """Not every point of it is here."""
         self._take_new()
-        return len(self._coarse) > 0
+        return len(self._reduced) > 0
 
-    def too_coarse(self, part: slice, wanted: int) -> tuple[int, int] | None:
+    def too_few_points(self, part: slice, wanted: int) -> tuple[int, int] | None:
         """Lowest and highest step of a part with fewer than `wanted` points of which the stack knows more."""
-        seen = slice(part.start, min(part.stop, len(self._coarse)))
-        if not 0 < seen.stop - seen.start < wanted or self._coarse.weights[seen].max() <= 1:
+        seen = slice(part.start, min(part.stop, len(self._reduced)))
+        if not 0 < seen.stop - seen.start < wanted or self._reduced.weights[seen].max() <= 1:
             return None
         steps = self.steps[seen]
         if not np.isfinite(steps).all():
             return None
         return int(steps.min()), int(steps.max())
 
-    def begin(self, coarse: Coarse, begins: Sequence[int] = (0,)) -> None:
+    def begin(self, reduced: ReducedPoints, begins: Sequence[int] = (0,)) -> None:
         """Start from what another has made of the points so far; there are none yet.
 
         `begins`: the first point of each pass over the steps.
         """
-        self._replace_coarse(coarse, begins)
+        self._replace_reduced(reduced, begins)
 
     def append(self, step: float | None, t: float, value: float) -> None:
         """Append one point. A step that is None or NaN is none."""
@@ -135,25 +135,25 @@ class Series:
         if self._size > MOST_RAW:
             self._thin()
 
-    def refine(self, finer: Coarse, begins: Sequence[int] = (0,)) -> None:
-        """Put a finer stretch in its place among the coarse points; the one before becomes coarse again.
+    def refine(self, finer: ReducedPoints, begins: Sequence[int] = (0,)) -> None:
+        """Put a finer stretch in its place among the reduced points; the one before becomes reduced again.
 
         `begins`: the first point of each pass; a pass without any has that of the next one.
         """
         self._take_new()
-        base, known = self._unrefined or (self._coarse, self._begins)
+        base, known = self._unrefined or (self._reduced, self._begins)
         if not len(finer) or not np.isfinite(base.steps).all():
             return
         of_base = find_passes(base.steps, known)
         if len(begins) < len(of_base):
             return  # the stack does not tell apart what is told apart here, so nobody knows where it belongs
         old, new = _apart(base, of_base), _apart(finer, begins)[: len(of_base)]
-        behind = self.steps[len(self._coarse) :]
+        behind = self.steps[len(self._reduced) :]
         if len(behind) and behind[0] >= base.steps[-1]:
             new[-1] = new[-1].part(new[-1].steps < behind[0])  # those points are here as they are
         passes = [_refined(*pair) for pair in zip(old, new, strict=True)]
         sizes = [len(one) for one in passes]
-        self._replace_coarse(joined(passes), [0, *np.cumsum(sizes[:-1]).tolist()])
+        self._replace_reduced(concatenated(passes), [0, *np.cumsum(sizes[:-1]).tolist()])
         self._unrefined = (base, known)
 
     def smoothed(self, factor: float) -> Floats:
@@ -166,11 +166,11 @@ class Series:
             grown = np.empty(self._data.shape[1])
             grown[: self._smoothed_size] = self._smoothed[: self._smoothed_size]
             self._smoothed = grown
-        coarse = len(self._coarse)
-        if self._smoothed_size < coarse:
-            old = self._smoother.extend_weighted(self._coarse.levels, self._coarse.weights)
-            self._smoothed[:coarse] = np.where(np.isfinite(self.values[:coarse]), old, np.nan)
-            self._smoothed_size = coarse
+        reduced = len(self._reduced)
+        if self._smoothed_size < reduced:
+            old = self._smoother.extend_weighted(self._reduced.levels, self._reduced.weights)
+            self._smoothed[:reduced] = np.where(np.isfinite(self.values[:reduced]), old, np.nan)
+            self._smoothed_size = reduced
         new = self.values[self._smoothed_size :]
         if len(new):
             self._smoothed[self._smoothed_size : self._size] = self._smoother.extend(new)
@@ -189,14 +189,14 @@ class Series:
         return self._apart[1]
 
     def _smoothed_between(self, factor: float, begin: int, end: int) -> Floats:
-        smoother, coarse = Smoother(factor), min(end, len(self._coarse))
+        smoother, reduced = Smoother(factor), min(end, len(self._reduced))
         values = self.values[begin:end]
-        if begin >= coarse:
+        if begin >= reduced:
             return smoother.extend(values)
-        old = self._coarse.part(slice(begin, coarse))
+        old = self._reduced.part(slice(begin, reduced))
         smooth = smoother.extend_weighted(old.levels, old.weights)
-        smooth[~np.isfinite(values[: coarse - begin])] = np.nan
-        return np.concatenate([smooth, smoother.extend(values[coarse - begin :])])
+        smooth[~np.isfinite(values[: reduced - begin])] = np.nan
+        return np.concatenate([smooth, smoother.extend(values[reduced - begin :])])
 
     def _goes_on_rising(self, new: slice) -> bool:
         steps = self._data[0, max(0, new.start - 1) : new.stop]
@@ -213,46 +213,46 @@ class Series:
         grown[:, : self._size] = self._data[:, : self._size]
         self._data = grown
 
-    def _replace_coarse(self, coarse: Coarse, begins: Sequence[int]) -> None:
-        """Other points in the place of the coarse ones; those behind them stay."""
-        raw = self._data[:, len(self._coarse) : self._size].copy()
-        size = len(coarse) + raw.shape[1]
+    def _replace_reduced(self, reduced: ReducedPoints, begins: Sequence[int]) -> None:
+        """Other points in the place of the reduced ones; those behind them stay."""
+        raw = self._data[:, len(self._reduced) : self._size].copy()
+        size = len(reduced) + raw.shape[1]
         self._reserve(size)
-        self._data[:, : len(coarse)] = coarse.columns[:3]
-        self._data[:, len(coarse) : size] = raw
+        self._data[:, : len(reduced)] = reduced.columns[:3]
+        self._data[:, len(reduced) : size] = raw
         self._size = size
-        self._coarse, self._begins, self._unrefined = coarse, list(begins), None
+        self._reduced, self._begins, self._unrefined = reduced, list(begins), None
         self._is_rising = self._goes_on_rising(slice(0, size))
         self._smoother = self._apart = None
 
     def _thin(self) -> None:
         """Thin what is old. What is smooth already stays so: it is picked from, not smoothed again."""
         if self._unrefined is not None:
-            self._replace_coarse(*self._unrefined)
-        first = len(self._coarse)
+            self._replace_reduced(*self._unrefined)
+        first = len(self._reduced)
         end = max(first, self._size - MOST_RAW // 4)
         fresh = slice(first, end)
         values = self.values[fresh].copy()
-        raw = Coarse(self.steps[fresh], self.t[fresh], values, values, np.ones(len(values)))
-        fewer, picks = evened(joined([self._coarse, raw]), MOST_RAW // 2)
+        raw = ReducedPoints(self.steps[fresh], self.t[fresh], values, values, np.ones(len(values)))
+        fewer, picks = evened(concatenated([self._reduced, raw]), MOST_RAW // 2)
         kept = np.concatenate([picks, np.arange(end, self._size)])
         smooth = kept[: np.searchsorted(kept, self._smoothed_size)]
         self._smoothed_size = len(smooth)
         self._smoothed[: len(smooth)] = self._smoothed[smooth]
         self._data[:, : len(kept)] = self._data[:, kept]
         self._size = len(kept)
-        self._coarse = fewer
+        self._reduced = fewer
         self._begins = np.unique(np.searchsorted(picks, self._begins)).tolist()
         self._apart = None
 
 
-def _apart(points: Coarse, begins: Sequence[int]) -> list[Coarse]:
+def _apart(points: ReducedPoints, begins: Sequence[int]) -> list[ReducedPoints]:
     """The points of each pass."""
     ends = [*begins[1:], len(points)]
     return [points.part(slice(*places)) for places in zip(begins, ends, strict=True)]
 
 
-def _refined(base: Coarse, finer: Coarse) -> Coarse:
+def _refined(base: ReducedPoints, finer: ReducedPoints) -> ReducedPoints:
     """One pass with a finer stretch in its place, if that is one of the same pass and there is one place for it."""
     if not len(finer) or not len(base) or (base.steps[1:] < base.steps[:-1]).any():
         return base
@@ -260,4 +260,4 @@ def _refined(base: Coarse, finer: Coarse) -> Coarse:
         return base
     begin = int(np.searchsorted(base.steps, finer.steps[0], side="left"))
     end = int(np.searchsorted(base.steps, finer.steps[-1], side="right"))
-    return joined([base.part(slice(begin)), finer, base.part(slice(end, None))])
+    return concatenated([base.part(slice(begin)), finer, base.part(slice(end, None))])

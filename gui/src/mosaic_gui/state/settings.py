@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, get_args, get_origin
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 
-from mosaic_gui.state.axis import XAxis
 from mosaic_gui.state.language import Mark, mark, tr_mark
 
 VERSION = 1
@@ -16,6 +16,19 @@ NO_LANGUAGES: Mapping[str, str] = {}
 
 SYSTEM = "system"
 Scheme = Literal["system", "dark", "light"]
+
+
+MOST_SMOOTHING: Final = 0.999
+"""Weight of the past in a smoothed curve; 1 would ignore all points but the first."""
+
+
+class XAxis(StrEnum):
+    """What runs from left to right."""
+
+    STEP = "step"
+    EPISODE = "episode"
+    RELATIVE = "relative"
+    WALL = "wall"
 
 
 def _setting(default: Any, section: Mark, title: Mark, words: Mark, **rules: Any) -> Any:
@@ -45,7 +58,7 @@ class Settings(BaseModel):
         mark("Notices stay"),
         mark("Seconds for which a notice, and its undo, stay in the bar below."),
     )
-    smoothing: Annotated[float, Field(ge=0, le=0.999)] = _setting(
+    smoothing: Annotated[float, Field(ge=0, le=MOST_SMOOTHING)] = _setting(
         0.9,
         mark("Curves"),
         mark("Smoothing"),
@@ -75,7 +88,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class SettingEntry:
     """One setting as the page shows it."""
 
     name: str
@@ -89,7 +102,7 @@ class Entry:
     most: float | None = None
 
 
-def entries(languages: Mapping[str, str] = NO_LANGUAGES) -> list[Entry]:
+def entries(languages: Mapping[str, str] = NO_LANGUAGES) -> list[SettingEntry]:
     """All settings in their order. `languages`: those that the window can speak, by code, by their own names."""
     found = [_entry(name, field) for name, field in Settings.model_fields.items()]
     known = ((SYSTEM, tr_mark(_WORDS[SYSTEM])), *languages.items())
@@ -105,12 +118,12 @@ def with_value(settings: Settings, name: str, value: object) -> Settings:
     return Settings.model_validate(settings.model_dump() | {name: value})
 
 
-def _entry(name: str, field: FieldInfo) -> Entry:
+def _entry(name: str, field: FieldInfo) -> SettingEntry:
     extra = field.json_schema_extra
     section = str(extra["section"]) if isinstance(extra, Mapping) else ""
     kind, values = _kind(field.annotation)
     bounds = {type(rule).__name__: rule for rule in field.metadata}
-    return Entry(
+    return SettingEntry(
         name=name,
         section=tr_mark(Mark(section)),
         title=tr_mark(Mark(field.title or name)),

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic_gui.state.axis import MOST_SMOOTHING
+from mosaic_gui.state.settings import MOST_SMOOTHING
 
 Floats = NDArray[np.float64]
 

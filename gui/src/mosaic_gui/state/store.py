@@ -14,11 +14,10 @@ from mosaic_contracts.live import Ended, Hello, Missed, Pong, ProblemFrame, RunC
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
-from mosaic_gui.state.follow import EventBatch, Follower
+from mosaic_gui.state.connection import Lag
+from mosaic_gui.state.follow import STEP_TYPES, EventBatch, Follower, newest_step
 from mosaic_gui.state.gaps import Gaps
-from mosaic_gui.state.lag import Lag
 from mosaic_gui.state.language import tr, tr_n
-from mosaic_gui.state.steps import STEP_TYPES, newest_step
 
 if TYPE_CHECKING:
     from mosaic_contracts.curve_set import DrawnCurve

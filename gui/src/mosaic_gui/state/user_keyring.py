@@ -31,7 +31,7 @@ class Said(StrEnum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class KeyringAnswer:
     """One answer; `repr` is for logs."""
 
     said: Said
@@ -42,7 +42,7 @@ class Answer:
         return f"Answer({self.said})"
 
     @classmethod
-    def read(cls, text: str) -> "Answer":
+    def read(cls, text: str) -> "KeyringAnswer":
         """What the process printed.
 
         Raises:
@@ -56,7 +56,7 @@ class Answer:
         )
 
 
-def ask(verb: str, value: str) -> Answer:
+def ask(verb: str, value: str) -> KeyringAnswer:
     """Read the key, or keep this one. It may block."""
     # here and not above: only this process pays for its import
     import keyring
@@ -65,15 +65,15 @@ def ask(verb: str, value: str) -> Answer:
     try:
         if verb == "set":
             keyring.set_password(SERVICE, WANDB_SECRET, value)
-            return Answer(Said.KEPT)
+            return KeyringAnswer(Said.KEPT)
         found = keyring.get_password(SERVICE, WANDB_SECRET)
     except NoKeyringError:
-        return Answer(Said.NONE)
+        return KeyringAnswer(Said.NONE)
     except KeyringLocked as error:
-        return Answer(Said.LOCKED, why=str(error))
+        return KeyringAnswer(Said.LOCKED, why=str(error))
     except (KeyringError, OSError) as error:
-        return Answer(Said.REFUSED, why=str(error) or type(error).__name__)
-    return Answer(Said.FOUND, found) if found else Answer(Said.EMPTY)
+        return KeyringAnswer(Said.REFUSED, why=str(error) or type(error).__name__)
+    return KeyringAnswer(Said.FOUND, found) if found else KeyringAnswer(Said.EMPTY)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from mosaic_gui.state.roster import Agent, AgentKey, Member, Mode, Way, offers, roster
+from mosaic_gui.state.agents import Agent, AgentGroup, AgentKey, Mode, Way, agent_groups, groups_for
 from mosaic_gui.viewmodels.launch import LaunchModel
 
 
@@ -11,7 +11,7 @@ class AgentsModel(QObject):
 
     changed = pyqtSignal()
     """Mode, agent or way is another one."""
-    roster_changed = pyqtSignal()
+    groups_changed = pyqtSignal()
     remembered = pyqtSignal()
     """The user chose something that the next start should find."""
 
@@ -21,7 +21,7 @@ class AgentsModel(QObject):
         self.mode: Mode | None = None
         """None until the user has chosen: what trains stays hidden until then."""
         self.ways: dict[AgentKey, Way] = {}
-        self.members: list[Member] = []
+        self.groups: list[AgentGroup] = []
         launch.catalogue_changed.connect(self._on_catalogue)
         launch.draft_replaced.connect(self.changed)
 
@@ -34,7 +34,7 @@ class AgentsModel(QObject):
     @property
     def agent(self) -> Agent | None:
         """The chosen agent."""
-        return next((a for m in self.members for a in m.agents if a.key == self.key), None)
+        return next((a for m in self.groups for a in m.agents if a.key == self.key), None)
 
     @property
     def way(self) -> Way:
@@ -43,9 +43,9 @@ class AgentsModel(QObject):
         return self.ways.get(key, Way.NEW) if key else Way.NEW
 
     @property
-    def players(self) -> list[Member]:
+    def offered(self) -> list[AgentGroup]:
         """Those who offer the chosen mode."""
-        return offers(self.members, self.mode) if self.mode else []
+        return groups_for(self.groups, self.mode) if self.mode else []
 
     def set_mode(self, mode: Mode) -> None:
         """Who acts from here on."""
@@ -71,15 +71,15 @@ class AgentsModel(QObject):
             self.changed.emit()
             self.remembered.emit()
 
-    def lane(self, worker_id: str) -> str:
-        """The lane of a worker; empty where this stack does not know it."""
-        return next((m.lane for m in self.members if m.worker == worker_id), "")
+    def view_profile(self, worker_id: str) -> str:
+        """The view profile of a worker; empty where this stack does not know it."""
+        return next((m.view_profile for m in self.groups if m.worker == worker_id), "")
 
     def levels(self, worker_id: str) -> tuple[str, ...]:
         """The levels of recording that a worker has."""
-        return next((m.levels for m in self.members if m.worker == worker_id), ())
+        return next((m.levels for m in self.groups if m.worker == worker_id), ())
 
     def _on_catalogue(self) -> None:
-        self.members = roster(self._launch.workers)
-        self.roster_changed.emit()
+        self.groups = agent_groups(self._launch.workers)
+        self.groups_changed.emit()
         self.changed.emit()

@@ -3,17 +3,16 @@
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_gui.state import wording
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.connection import SHOWN_FROM_S, ConnectionStatus, LinkState
 from mosaic_gui.state.diagnosis import Diagnosis, Trouble
-from mosaic_gui.state.lag import SHOWN_FROM_S
 from mosaic_gui.state.language import mark, tr, tr_mark
 
 FINE = Diagnosis(Trouble.FINE)
 _WORDS = {
-    Link.IDLE: (mark("Not connected"), "neutral"),
-    Link.CONNECTING: (mark("Connecting"), "accent"),
-    Link.LIVE: (mark("Live"), "ok"),
-    Link.STALE: (mark("Connection lost"), "warn"),
+    LinkState.IDLE: (mark("Not connected"), "neutral"),
+    LinkState.CONNECTING: (mark("Connecting"), "accent"),
+    LinkState.LIVE: (mark("Live"), "ok"),
+    LinkState.STALE: (mark("Connection lost"), "warn"),
 }
 
 
@@ -24,7 +23,7 @@ class ConnectionModel(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.connection = Connection()
+        self.connection = ConnectionStatus()
         self.starting = False
         """The embedded stack is being started."""
         self.start_output = ""
@@ -59,7 +58,7 @@ class ConnectionModel(QObject):
 
     @property
     def is_live(self) -> bool:
-        return self.connection.link is Link.LIVE
+        return self.connection.link is LinkState.LIVE
 
     @property
     def is_faulty(self) -> bool:
@@ -74,7 +73,7 @@ class ConnectionModel(QObject):
     @property
     def shows_data(self) -> bool:
         """What was read once stays on the screen, also when it is old."""
-        return self.connection.link in (Link.LIVE, Link.STALE)
+        return self.connection.link in (LinkState.LIVE, LinkState.STALE)
 
     @property
     def detail(self) -> str:
@@ -92,9 +91,9 @@ class ConnectionModel(QObject):
             )
         return "\n".join(part for part in parts if part)
 
-    def take(self, connection: Connection) -> None:
+    def take(self, connection: ConnectionStatus) -> None:
         """The connection changed."""
-        if connection.link is Link.LIVE or connection.url != self.connection.url:
+        if connection.link is LinkState.LIVE or connection.url != self.connection.url:
             self.diagnosis = FINE
         self.connection = connection
         self.changed.emit()

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic_gui.state.axis import XAxis
+from mosaic_gui.state.chart_line import NO_LINE, ChartLine, chart_line, joined_lines, visible
 from mosaic_gui.state.curves import RunCurves
-from mosaic_gui.state.decimation import NO_LINE, Line, joined, line, visible
 from mosaic_gui.state.mean_band import Band, mean_band
-from mosaic_gui.state.passes import Part, superseded
-from mosaic_gui.state.series import Series
+from mosaic_gui.state.passes import SeriesPass, superseded
+from mosaic_gui.state.series import PointSeries
+from mosaic_gui.state.settings import XAxis
 
 __all__ = ["NO_LINE"]
 Floats = NDArray[np.float64]
@@ -22,20 +22,20 @@ MOST_READ_PASSES = 4
 """Newest passes that the crosshair reads."""
 
 
-class Curve(NamedTuple):
+class ChartCurve(NamedTuple):
     """One metric of one run, as it is to be drawn."""
 
-    series: Series
-    parts: list[Part]
+    series: PointSeries
+    parts: list[SeriesPass]
     """Its passes, the newest last."""
     smoothing: float
     log_scale: bool
 
-    def raw_of(self, part: Part) -> Floats:
+    def raw_of(self, part: SeriesPass) -> Floats:
         """Values of a part, on the scale."""
         return self._scaled(self.series.values[part.places])
 
-    def smooth_of(self, part: Part) -> Floats:
+    def smooth_of(self, part: SeriesPass) -> Floats:
         """Smoothed values of a part, on the scale."""
         return self._scaled(self.smoothed[part.places])
 
@@ -53,21 +53,21 @@ class Curve(NamedTuple):
 class Lines(NamedTuple):
     """Raw and smooth line."""
 
-    raw: Line
-    smooth: Line | None
+    raw: ChartLine
+    smooth: ChartLine | None
 
 
 def curve_of(
     curves: RunCurves, name: str, axis: XAxis, smoothing: float, *, log_scale: bool
-) -> Curve | None:
+) -> ChartCurve | None:
     """A curve; None while it has no points."""
     series = curves.series.get(name)
     if series is None or not len(series):
         return None
-    return Curve(series, curves.parts_of(name, axis), smoothing, log_scale)
+    return ChartCurve(series, curves.parts_of(name, axis), smoothing, log_scale)
 
 
-def extent(curves: Sequence[Curve]) -> tuple[float, float] | None:
+def extent(curves: Sequence[ChartCurve]) -> tuple[float, float] | None:
     """First and last place on the axis; None without curves."""
     parts = [part.x for curve in curves for part in curve.parts]
     if not parts:
@@ -75,12 +75,12 @@ def extent(curves: Sequence[Curve]) -> tuple[float, float] | None:
     return float(min(x[0] for x in parts)), float(max(x[-1] for x in parts))
 
 
-def newest_lines(curve: Curve, low: float, high: float, buckets: int) -> Lines:
+def newest_lines(curve: ChartCurve, low: float, high: float, buckets: int) -> Lines:
     """The newest pass between two places."""
     return _lines(curve, curve.parts[-1], low, high, buckets)
 
 
-def older_lines(curve: Curve, low: float, high: float, buckets: int) -> Lines | None:
+def older_lines(curve: ChartCurve, low: float, high: float, buckets: int) -> Lines | None:
     """All earlier passes as one line with breaks between them; None without any."""
     older = curve.parts[:-1]
     if not older:
@@ -88,10 +88,12 @@ def older_lines(curve: Curve, low: float, high: float, buckets: int) -> Lines | 
     share = max(LEAST_OLDER_BUCKETS, buckets // len(older))
     found = [_lines(curve, part, low, high, share) for part in older]
     smooth = [one.smooth for one in found if one.smooth is not None]
-    return Lines(joined([one.raw for one in found]), joined(smooth) if smooth else None)
+    return Lines(joined_lines([one.raw for one in found]), joined_lines(smooth) if smooth else None)
 
 
-def too_coarse(curve: Curve, low: float, high: float, buckets: int) -> tuple[int, int] | None:
+def too_few_points(
+    curve: ChartCurve, low: float, high: float, buckets: int
+) -> tuple[int, int] | None:
     """First and last step of a stretch of which the stack knows more points; None where it does not."""
     share = max(LEAST_OLDER_BUCKETS, buckets // max(1, len(curve.parts) - 1))
     found = []
@@ -102,14 +104,14 @@ def too_coarse(curve: Curve, low: float, high: float, buckets: int) -> tuple[int
         seen = visible(part.x, low, high)
         wanted = buckets if part is curve.parts[-1] else min(buckets, share)
         stretch = slice(places.start + seen.start, places.start + seen.stop)
-        if (steps := curve.series.too_coarse(stretch, wanted)) is not None:
+        if (steps := curve.series.too_few_points(stretch, wanted)) is not None:
             found.append(steps)
     if not found:
         return None
     return min(first for first, _ in found), max(last for _, last in found)
 
 
-def mean_of(curves: Sequence[Curve], low: float, high: float, places: int) -> Band | None:
+def mean_of(curves: Sequence[ChartCurve], low: float, high: float, places: int) -> Band | None:
     """Mean and band of a group's smoothed curves; of a run that went back only the steps that hold."""
     found = []
     for curve in curves:
@@ -121,7 +123,7 @@ def mean_of(curves: Sequence[Curve], low: float, high: float, places: int) -> Ba
     return mean_band(found, places)
 
 
-def mean_lines(band: Band, buckets: int, *, log_scale: bool) -> tuple[Line, Band]:
+def mean_lines(band: Band, buckets: int, *, log_scale: bool) -> tuple[ChartLine, Band]:
     """The line of a mean, and its band on the scale."""
     scaled = replace(
         band,
@@ -129,10 +131,10 @@ def mean_lines(band: Band, buckets: int, *, log_scale: bool) -> tuple[Line, Band
         low=on_scale(band.low, log_scale),
         high=on_scale(band.high, log_scale),
     )
-    return line(scaled.x, scaled.mean, buckets, scaled.breaks), scaled
+    return chart_line(scaled.x, scaled.mean, buckets, scaled.breaks), scaled
 
 
-def nearest(curve: Curve, x: float) -> list[tuple[int, float, float]]:
+def nearest(curve: ChartCurve, x: float) -> list[tuple[int, float, float]]:
     """Number of the pass, place and value of each newest pass's point that is nearest to a place, the newest first."""
     found = []
     for number in range(len(curve.parts), 0, -1):
@@ -164,14 +166,14 @@ def on_scale(y: Floats, log_scale: bool) -> Floats:
     return np.where(np.isfinite(scaled), scaled, np.nan)  # no place on this scale: a gap
 
 
-def _lines(curve: Curve, part: Part, low: float, high: float, buckets: int) -> Lines:
+def _lines(curve: ChartCurve, part: SeriesPass, low: float, high: float, buckets: int) -> Lines:
     seen = visible(part.x, low, high)
     x = part.x[seen]
-    smooth = line(x, curve.smooth_of(part)[seen], buckets) if curve.smoothing > 0 else None
-    return Lines(line(x, curve.raw_of(part)[seen], buckets), smooth)
+    smooth = chart_line(x, curve.smooth_of(part)[seen], buckets) if curve.smoothing > 0 else None
+    return Lines(chart_line(x, curve.raw_of(part)[seen], buckets), smooth)
 
 
-def _first(part: Part) -> int:
+def _first(part: SeriesPass) -> int:
     places = part.places
     return int(places.start) if isinstance(places, slice) else int(places.min())
 

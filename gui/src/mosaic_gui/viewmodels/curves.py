@@ -5,21 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from mosaic_gui.state.axis import MOST_SMOOTHING, XAxis
+from mosaic_contracts.runs import RunView
 from mosaic_gui.state.language import tr, tr_n
-from mosaic_gui.state.seed_groups import seed_groups
+from mosaic_gui.state.settings import MOST_SMOOTHING, XAxis
 from mosaic_gui.state.store import Followed, Store
 
 if TYPE_CHECKING:
-    from mosaic_gui.state.decimation import Line
+    from mosaic_gui.state.chart_line import ChartLine
     from mosaic_gui.state.mean_band import Band
-    from mosaic_gui.viewmodels.curve_lines import Curve
+    from mosaic_gui.viewmodels.curve_lines import ChartCurve
 
 MOST_OVERLAID = 31
 """Beyond its eight colours a chart tells lines by their dashes."""
@@ -38,8 +39,8 @@ class Drawn:
     label: str
     colour: int
     """Index of a series colour."""
-    raw: Line
-    smooth: Line | None
+    raw: ChartLine
+    smooth: ChartLine | None
     last: float | None
     band: Band | None = None
     """Around the mean of a group, which is then what `smooth` is."""
@@ -246,7 +247,7 @@ class CurveModel(QObject):
                 found.append(Reading(label, colour, place, value))
         return found
 
-    def _curve(self, followed: Followed, name: str) -> Curve | None:
+    def _curve(self, followed: Followed, name: str) -> ChartCurve | None:
         from mosaic_gui.viewmodels import curve_lines
 
         return curve_lines.curve_of(
@@ -263,7 +264,7 @@ class CurveModel(QObject):
             return []
         from mosaic_gui.viewmodels import curve_lines
 
-        if (stretch := curve_lines.too_coarse(curve, low, high, buckets)) is not None:
+        if (stretch := curve_lines.too_few_points(curve, low, high, buckets)) is not None:
             self.finer_wanted.emit(Stretch(run_id, name, *stretch, buckets))
         label = self.label(run_id)
         raw, smooth = curve_lines.newest_lines(curve, low, high, buckets)
@@ -350,3 +351,21 @@ def _is_double(name: str, chosen: Sequence[str]) -> bool:
     return any(
         word in name.lower() and any(word in c for c in chosen) for word in ("return", "length")
     )
+
+
+def seed_groups(run_ids: Sequence[str], runs: Mapping[str, RunView]) -> list[list[str]]:
+    """The ids in groups that are equal but for the seed, in the order of their first one."""
+    groups: dict[str, list[str]] = {}
+    for run_id in run_ids:
+        groups.setdefault(_seed_key(run_id, runs), []).append(run_id)
+    return list(groups.values())
+
+
+def _seed_key(run_id: str, runs: Mapping[str, RunView]) -> str:
+    run = runs.get(run_id)
+    if run is None:
+        return run_id
+    spec = run.spec
+    arguments = {key: value for key, value in spec.parameters.items() if key != "seed"}
+    told = [spec.worker, spec.algorithm, spec.environment, spec.steps, arguments]
+    return json.dumps(told, sort_keys=True, default=str)

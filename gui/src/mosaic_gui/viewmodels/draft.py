@@ -8,9 +8,8 @@ from mosaic_contracts.machine import MachineSample
 from mosaic_contracts.runs import ArtifactRow, RunView
 from mosaic_contracts.services import WorkerEntries, WorkerEntry
 from mosaic_contracts.worker import Algorithm, Environment
-from mosaic_gui.state.difference import Difference
-from mosaic_gui.state.draft import Draft, environments_for
-from mosaic_gui.state.edit_history import EditHistory, Snapshot
+from mosaic_gui.state.draft import SpecDraft, environments_for
+from mosaic_gui.state.edit_history import EditHistory, FormSnapshot, SpecDiff
 from mosaic_gui.state.form_field import FormField, FormGroup
 from mosaic_gui.state.inputs import Inputs
 from mosaic_gui.state.language import tr
@@ -42,10 +41,10 @@ class DraftModel(QObject):
         self.store = store or Store()
         """Whose runs can be copied and gone on from."""
         self.workers: list[WorkerEntry] = []
-        self.draft: Draft | None = None
+        self.draft: SpecDraft | None = None
         self.limits = UNKNOWN
         self.cpu_limit: int | None = None
-        self._drafts: dict[tuple[str, str], Draft] = {}
+        self._drafts: dict[tuple[str, str], SpecDraft] = {}
         self.presets: dict[tuple[str, str], dict[str, Any]] = {}
         """Specs that fill the form of a worker's algorithm when it is opened for the first time."""
 
@@ -75,7 +74,7 @@ class DraftModel(QObject):
             return
         key = (worker_id, algorithm_id)
         if key not in self._drafts:
-            made = self._drafts[key] = Draft.of(worker, algorithm, self.limits)
+            made = self._drafts[key] = SpecDraft.of(worker, algorithm, self.limits)
             made.fill_from(self.presets.get(key, {}))
             made.history = EditHistory(made.snapshot())
         self.draft = self._drafts[key]
@@ -127,7 +126,7 @@ class DraftModel(QObject):
     def reset(self) -> None:
         """Back to the defaults of this algorithm."""
         if self.draft is not None:
-            fresh = Draft.of(self.draft.worker, self.draft.algorithm, self.limits)
+            fresh = SpecDraft.of(self.draft.worker, self.draft.algorithm, self.limits)
             self.draft.origin = None
             self._edit(tr("defaults"), fresh.snapshot())
 
@@ -161,7 +160,7 @@ class DraftModel(QObject):
         return environments_for(self.draft.worker, self.draft.algorithm) if self.draft else []
 
     @property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[SpecDiff]:
         """What is not as in the run that it was copied from."""
         return self.draft.differences() if self.draft else []
 
@@ -228,7 +227,7 @@ class DraftModel(QObject):
         if self.draft is not None:
             self.draft.history.note(what, self.draft.snapshot())
 
-    def _edit(self, what: str, snapshot: Snapshot) -> None:
+    def _edit(self, what: str, snapshot: FormSnapshot) -> None:
         if self.draft is not None:
             self.draft.restore(snapshot)
             self._note(what)

@@ -13,7 +13,6 @@ from mosaic_contracts.tracking import PROXY_ROLES, TrackingRole
 from mosaic_gui.state.dry_run import kept_text
 from mosaic_gui.state.form_field import FormField
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.limits import standing
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.draft import ARGUMENT, RUN, DraftModel
 
@@ -87,7 +86,7 @@ class LaunchModel(DraftModel):
         self.take_limits(sample)
         if self._is_away and self._shown and not self.is_checking:
             self.ask_again()  # who looks at the machine is there again
-        stands, age = standing(sample), sample.t - self._asked_at
+        stands, age = preflight_basis(sample), sample.t - self._asked_at
         if self.report is None or not self._shown or self.is_checking:
             self._stood = stands
             return
@@ -321,3 +320,11 @@ class LaunchModel(DraftModel):
         """The first line that is in the way; the consent's own has its own words."""
         found = [line for line in self.lines if line.level == "blocking" and line.id != "consent"]
         return found[0] if found else None
+
+
+def preflight_basis(sample: MachineSample) -> tuple[object, ...]:
+    """What the result of a preflight depends on at the machine. While it is equal, asking again is of no use."""
+    runs = tuple(sorted(use.run_id for use in sample.runs))
+    gpus = tuple(gpu.uuid for gpu in sample.gpus)
+    # a disk that is nearly full counts by the gibibyte; one that is not need not be looked at
+    return runs, gpus, min(sample.disk_free_bytes // 2**30, 8)

@@ -52,7 +52,7 @@ class TrainedModel(QObject):
         """Why nothing can be played now, in words; empty when it can."""
         agent = self.agents.agent
         if agent is None:
-            return tr("Choose an agent in the roster.")
+            return tr("Choose an agent in the agents panel.")
         if not agent.plays:
             return tr(
                 "The worker does not say that checkpoints of {algorithm} can act without learning.",

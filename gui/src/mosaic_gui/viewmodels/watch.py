@@ -9,11 +9,11 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
-from mosaic_gui.state.end_card import EndCard, end_card
 from mosaic_gui.state.episodes import episode_ends, episode_facts
-from mosaic_gui.state.family import Family, family
+from mosaic_gui.state.external_links import ExternalLink, tensorboard, tracker
+from mosaic_gui.state.failure_summary import FailureSummary, failure_summary
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.outside import Outside, tensorboard, tracker
+from mosaic_gui.state.lineage import Lineage, lineage_of
 from mosaic_gui.state.run_details import details, use_rows
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.viewmodels.curves import CurveModel
@@ -74,10 +74,10 @@ class WatchModel(CurveModel):
         self.outside_changed.emit()
 
     @property
-    def family(self) -> Family:
+    def lineage(self) -> Lineage:
         """Which runs of the list it comes from, and which come from it."""
         run = self.run
-        return family(run, self._store.runs) if run is not None else Family()
+        return lineage_of(run, self._store.runs) if run is not None else Lineage()
 
     def _is_relative(self, run_id: str) -> bool:
         run, other = self.run, self._store.runs.get(run_id)
@@ -86,11 +86,11 @@ class WatchModel(CurveModel):
         return run_id == run.spec.parent or other.spec.parent == self.run_id
 
     @property
-    def tensorboard(self) -> Outside:
+    def tensorboard(self) -> ExternalLink:
         """The stack's TensorBoard with the runs that are shown."""
         return self.tensorboard_of([run_id for run_id in (self.run_id, *self.overlaid) if run_id])
 
-    def tensorboard_of(self, run_ids: Sequence[str]) -> Outside:
+    def tensorboard_of(self, run_ids: Sequence[str]) -> ExternalLink:
         """The stack's TensorBoard with these runs."""
         has_files = not run_ids or any(self._may_have_files(run_id) for run_id in run_ids)
         return tensorboard(self._tensorboard, self._gateway, run_ids, has_files=has_files)
@@ -102,19 +102,19 @@ class WatchModel(CurveModel):
         return "tensorboard" not in config or config["tensorboard"] is not None
 
     @property
-    def tracker(self) -> Outside:
+    def tracker(self) -> ExternalLink:
         """The run's page at its tracker."""
         run, followed = self.run, self._store.followed.get(self.run_id)
         if run is None:
-            return Outside(obstacle=tr("Choose a run."))
+            return ExternalLink(obstacle=tr("Choose a run."))
         return tracker(run, self.worker, self.algorithm, followed.tracked if followed else None)
 
     @property
-    def card(self) -> EndCard | None:
+    def card(self) -> FailureSummary | None:
         """What to say of a run that ended without success."""
         followed = self._store.followed.get(self.run_id)
         arguments = followed.config.get("arguments") if followed else None
-        return end_card(self.run, arguments) if self.run else None
+        return failure_summary(self.run, arguments) if self.run else None
 
     @property
     def extras(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""The left dock: the pages, who acts, and the roster of agents. It folds to a strip of icons."""
+"""The left dock: the pages, who acts, and the list of agents. It folds to a strip of icons."""
 
 from collections.abc import Callable
 
@@ -14,12 +14,12 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.state.agents import Mode, Way
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.roster import Mode, Way
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.agents import AgentsModel
+from mosaic_gui.views.agent_list import AgentList
 from mosaic_gui.views.mode_cards import HumanOnly, ModeCards
-from mosaic_gui.views.roster import Roster
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import IconLabel, button, frame, label
 
@@ -92,7 +92,7 @@ class AgentsDock(QFrame):
         self._fold()
 
     def set_cramped(self, cramped: bool) -> None:
-        """The window has too little room for roster and page: the roster is a drawer then."""
+        """The window is too narrow for the panel and a page: the panel is a drawer then."""
         if cramped is not self._is_cramped:
             self._is_cramped, self._is_drawn_out = cramped, False
             self._fold()
@@ -122,7 +122,7 @@ class AgentsDock(QFrame):
         for made, words in self._words.items():
             made.setText("" if folded else words)
         self.fold.setIcon(icon("expand" if folded else "collapse", "muted"))
-        text = tr("Unfold the roster") if folded else tr("Fold the roster")
+        text = tr("Show the agents panel") if folded else tr("Hide the agents panel")
         self.fold.setToolTip(f"{text} ({FOLD_KEYS})")
         self.fold.setAccessibleName(text)
 
@@ -152,7 +152,7 @@ class AgentsDock(QFrame):
             self._parts.setCurrentWidget(self.human)
         else:
             self._parts.setCurrentWidget(self._agents)
-        self._alone.setVisible(model.mode is Mode.HYBRID and not model.players)
+        self._alone.setVisible(model.mode is Mode.HYBRID and not model.offered)
 
     def event(self, event: QEvent | None) -> bool:
         done = super().event(event)
@@ -231,13 +231,13 @@ class AgentsDock(QFrame):
             "small",
             wraps=True,
         )
-        self.roster = Roster(self._model)
-        self.roster.chosen.connect(self.agent_wanted)
+        self.agents = AgentList(self._model)
+        self.agents.chosen.connect(self.agent_wanted)
         made = QWidget()
         layout = QVBoxLayout(made)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addWidget(self.way)
         layout.addWidget(self._alone)
-        layout.addWidget(self.roster, 1)
+        layout.addWidget(self.agents, 1)
         return made

@@ -13,7 +13,7 @@ class Arrangement:
     """What a built-in layout shows, with its shares of the room."""
 
     folded: bool
-    """The roster is a strip of icons."""
+    """The agents panel is a strip of icons."""
     stage: bool
     """The environment is in the middle."""
     stage_is_large: bool
@@ -74,7 +74,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Layout:
+class PanelLayout:
     """Everything of a layout that a user may have changed."""
 
     places: bytes

@@ -1,13 +1,15 @@
-"""How the charts are drawn: axis, smoothing, scale, follow, and which curves."""
+"""Above the charts: axis, smoothing, scale, follow, which curves, and which colour is which run."""
 
 import math
 
 from PyQt6.QtCore import QPoint, QSize, Qt
 from PyQt6.QtGui import QResizeEvent, QShowEvent
-from PyQt6.QtWidgets import QHBoxLayout, QSlider, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QLabel, QSlider, QWidget
 
-from mosaic_gui.state.axis import XAxis
+from mosaic_gui.plots.curve_items import series_colour
 from mosaic_gui.state.language import tr
+from mosaic_gui.state.settings import XAxis
+from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.curves import CurveModel
 from mosaic_gui.views.curve_picker import CurvePicker
 from mosaic_gui.views.segments import Segments
@@ -144,3 +146,30 @@ def factor_of(ticks: int) -> float:
 def ticks_of(factor: float) -> int:
     """The slider's place of a factor."""
     return 0 if factor <= 0 else round(-math.log10(1 - min(factor, 0.999)) / 3 * _TICKS)
+
+
+class Legend(QLabel):
+    """One line of dots and names; hidden where there is one run only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("legend")
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setWordWrap(True)
+        self.setProperty("kind", "muted")
+        self._runs: list[tuple[str, int]] = []
+        on_theme(self, lambda: self.show_runs(self._runs))
+
+    def show_runs(self, runs: list[tuple[str, int]]) -> None:
+        """Label and colour index of each run."""
+        self._runs = runs
+        dots = (
+            f"<span style='color:{series_colour(n)}; font-size:15px'>●</span>&nbsp;{_plain(name)}"
+            for name, n in runs
+        )
+        self.setText(" &nbsp;&nbsp; ".join(dots))
+        self.setVisible(bool(runs))
+
+
+def _plain(name: str) -> str:
+    return name.replace("&", "&amp;").replace("<", "&lt;").replace(" ", "&nbsp;")

@@ -5,8 +5,8 @@ from html import escape
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
-from mosaic_gui.state.family import Family, Relative
 from mosaic_gui.state.language import tr, tr_n
+from mosaic_gui.state.lineage import Lineage, Relative
 from mosaic_gui.theme.apply import current, mono_font
 from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -56,7 +56,7 @@ class DetailsPanel(QWidget):
     def refresh(self) -> None:
         """The run as it is; what is the same disturbs nobody who reads or marks it."""
         run = self._model.run
-        words = self._family_words(self._model.family)
+        words = self._lineage_words(self._model.lineage)
         if words != self.relatives.text():
             self.relatives.setText(words)
         self.relatives.setVisible(bool(words))
@@ -65,20 +65,20 @@ class DetailsPanel(QWidget):
         if note != self.note.toPlainText():
             self.note.setPlainText(note)
 
-    def _family_words(self, family: Family) -> str:
+    def _lineage_words(self, lineage: Lineage) -> str:
         lines = []
-        if family.parent is not None:
-            lines.append(tr("Comes from {run}", run=_link(family.parent)))
-        if family.children:
-            named = ", ".join(_link(child) for child in family.children)
+        if lineage.parent is not None:
+            lines.append(tr("Comes from {run}", run=_link(lineage.parent)))
+        if lineage.children:
+            named = ", ".join(_link(child) for child in lineage.children)
             lines.append(
                 tr_n(
                     "Went on in {runs} and {n} more",
                     "Went on in {runs} and {n} more",
-                    family.more,
+                    lineage.more,
                     runs=named,
                 )
-                if family.more
+                if lineage.more
                 else tr("Went on in {runs}", runs=named)
             )
         return "<br>".join(lines)

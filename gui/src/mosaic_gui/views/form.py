@@ -21,7 +21,7 @@ from mosaic_gui.views.form_field import LABEL_WIDTH, CalmCombo, FieldRow, LeaveU
 from mosaic_gui.views.form_section import FormSection
 from mosaic_gui.views.help_label import HelpLabel
 from mosaic_gui.views.origin_strip import OriginStrip
-from mosaic_gui.views.picker import Entry, Picker
+from mosaic_gui.views.picker import Picker, PickerEntry
 from mosaic_gui.views.text import ElidedLabel, frame, inside_of_scroll, label
 from mosaic_gui.views.tracking_key import TrackingKey
 
@@ -231,7 +231,7 @@ class RunForm(QFrame):
         """First the run, then which of its checkpoints."""
         picker = Picker(self, tr("Go on from a run"), "form.checkpoint.picker")
         entries = [
-            Entry(
+            PickerEntry(
                 run.run_id,
                 f"{run.name}   "
                 + tr_n("{n} checkpoint", "{n} checkpoints", run.summary.checkpoints),
@@ -263,7 +263,7 @@ class RunForm(QFrame):
     def _on_checkpoints(self, run_id: str, found: list[ArtifactRow]) -> None:
         if self._picker is not None:
             entries = [
-                Entry(
+                PickerEntry(
                     f"{run_id}/{one.path}",
                     "   ".join(
                         (

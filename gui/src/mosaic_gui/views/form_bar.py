@@ -8,7 +8,7 @@ from mosaic_gui.state.run_row import STATE_WORDS
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.draft import DraftModel
 from mosaic_gui.views.command import named_shortcut
-from mosaic_gui.views.picker import Entry, Picker
+from mosaic_gui.views.picker import Picker, PickerEntry
 from mosaic_gui.views.text import button
 
 
@@ -79,7 +79,7 @@ class FormBar(QWidget):
     def _pick(self) -> None:
         picker = Picker(self, tr("Copy the values of a run"), "form.copy.picker")
         entries = [
-            Entry(run.run_id, f"{run.name}   {tr_mark(STATE_WORDS[run.state])}")
+            PickerEntry(run.run_id, f"{run.name}   {tr_mark(STATE_WORDS[run.state])}")
             for run in self._model.copyable
         ]
         picker.offer(entries, tr("There is no run yet whose algorithm this stack has."))

@@ -1,4 +1,4 @@
-"""The window: the roster on the left, the pages in the middle, and the quiet bar below.
+"""The window: the agents panel on the left, the pages in the middle, and the quiet bar below.
 
 Most pages are made when they are first wanted: the window is there in half the time.
 """
@@ -21,8 +21,8 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from mosaic_gui.state.agents import AgentKey, Way
 from mosaic_gui.state.language import tr, tr_mark
-from mosaic_gui.state.roster import AgentKey, Way
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
@@ -48,7 +48,7 @@ SETTINGS, CONNECTION = "settings", "connection"
 LEAST = (960, 600)
 """Half of a common screen."""
 ROOMY = 1160
-"""As wide as roster and widest page want to be; below that the roster folds."""
+"""As wide as the agents panel and the widest page want to be; below that the panel folds."""
 PAGES = (RUNS, TRAIN, TRAINED, WATCH, SETTINGS)
 P = TypeVar("P", bound=QWidget)
 
@@ -104,12 +104,12 @@ class MainWindow(QMainWindow):
         for page in (start, runs):
             self._stack.addWidget(page)
         self._make_actions()
-        self.roster = self._make_roster()
+        self.agents_dock = self._make_agents_dock()
         self.setCentralWidget(self._middle())
         self._page = self._before = RUNS
         """The page that is shown, or would be with a stack; and the one before it, to which Escape leads."""
-        self.roster.mark_page(RUNS)
-        self.roster.roster.set_dim(True)
+        self.agents_dock.mark_page(RUNS)
+        self.agents_dock.agents.set_dim(True)
         # Qt asked for the width of the edge between docks before this window had its name
         restyle(self)
         connection.changed.connect(self._on_connection)
@@ -173,8 +173,8 @@ class MainWindow(QMainWindow):
         if name != self._page:
             self._before = self._page
         self._page = name
-        self.roster.mark_page(name)
-        self.roster.roster.set_dim(name not in (TRAIN, TRAINED))
+        self.agents_dock.mark_page(name)
+        self.agents_dock.agents.set_dim(name not in (TRAIN, TRAINED))
         if self._connection.shows_data:
             self._stack.setCurrentWidget(self._page_of(name))
 
@@ -192,7 +192,7 @@ class MainWindow(QMainWindow):
         return palette
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        self.roster.set_cramped(self.width() < ROOMY)
+        self.agents_dock.set_cramped(self.width() < ROOMY)
         super().resizeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent | None) -> None:
@@ -237,7 +237,7 @@ class MainWindow(QMainWindow):
 
     def _on_connection(self) -> None:
         has_data = self._connection.shows_data
-        self.roster.set_connected(has_data)
+        self.agents_dock.set_connected(has_data)
         target = self._page_of(self._page) if has_data else self.start
         if self._stack.currentWidget() is not target:
             self._stack.setCurrentWidget(target)
@@ -277,8 +277,8 @@ class MainWindow(QMainWindow):
         theme.triggered.connect(self.theme_wanted)
         find = self._action(tr("Search this page"), "Ctrl+F")
         find.triggered.connect(self._search)
-        fold = self._action(tr("Fold or unfold the roster"), FOLD_KEYS)
-        fold.triggered.connect(lambda: self.roster.fold.click())
+        fold = self._action(tr("Show or hide the agents panel"), FOLD_KEYS)
+        fold.triggered.connect(lambda: self.agents_dock.fold.click())
         palette = self._action(tr("All commands and their keys"), "Ctrl+K")
         palette.setShortcuts([palette.shortcut(), QKeySequence("F1"), QKeySequence("?")])
         palette.triggered.connect(self.open_palette)
@@ -302,7 +302,7 @@ class MainWindow(QMainWindow):
             self.runs.search.setFocus()
 
     def _open_layouts(self) -> None:
-        made = self.roster.layout_button
+        made = self.agents_dock.layout_button
         if made is not None:
             self.layout_menu_wanted.emit(made.mapToGlobal(QPoint(made.width() + 6, 0)))
 
@@ -315,22 +315,22 @@ class MainWindow(QMainWindow):
         column.addWidget(self.notices)
         return made
 
-    def _make_roster(self) -> AgentsDock:
+    def _make_agents_dock(self) -> AgentsDock:
         pages = {RUNS: (tr("Runs"), "Ctrl+1"), WATCH: (tr("Watch"), "Ctrl+2")}
-        roster = AgentsDock(self._agents, pages)
-        roster.page_wanted.connect(self.show_page)
-        roster.way_wanted.connect(lambda way: self.show_page(TRAIN if way is Way.NEW else TRAINED))
-        roster.agent_wanted.connect(self._on_agent_wanted)
-        roster.add_tool("command", tr("All commands"), "Ctrl+K", self.open_palette)
-        roster.layout_button = roster.add_tool(
+        made = AgentsDock(self._agents, pages)
+        made.page_wanted.connect(self.show_page)
+        made.way_wanted.connect(lambda way: self.show_page(TRAIN if way is Way.NEW else TRAINED))
+        made.agent_wanted.connect(self._on_agent_wanted)
+        made.add_tool("command", tr("All commands"), "Ctrl+K", self.open_palette)
+        made.layout_button = made.add_tool(
             "layout", tr("Layouts"), "Alt+1 … Alt+4", self._open_layouts
         )
-        roster.add_tool("theme", tr("Light or dark"), "Ctrl+Shift+L", self.theme_wanted.emit)
-        roster.add_tool("settings", tr("Settings"), "Ctrl+,", lambda: self.show_page(SETTINGS))
-        dock = QDockWidget(tr("Roster"), self)
-        dock.setObjectName("dock.roster")
+        made.add_tool("theme", tr("Light or dark"), "Ctrl+Shift+L", self.theme_wanted.emit)
+        made.add_tool("settings", tr("Settings"), "Ctrl+,", lambda: self.show_page(SETTINGS))
+        dock = QDockWidget(tr("Agents"), self)
+        dock.setObjectName("dock.agents")
         dock.setTitleBarWidget(QWidget())
         dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
-        dock.setWidget(roster)
+        dock.setWidget(made)
         self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
-        return roster
+        return made

@@ -3,8 +3,8 @@
 from PyQt6.QtCore import QSize, Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.roster import Mode
 from mosaic_gui.theme.icon import icon
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.views.badge import Badge
@@ -37,7 +37,7 @@ class ModeCards(QWidget):
 
 
 class HumanOnly(QWidget):
-    """The one row of the human roster, with what it still needs."""
+    """The one row of the human mode, with what it still needs."""
 
     def __init__(self, model: AgentsModel) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class HumanOnly(QWidget):
 
     def refresh(self) -> None:
         """Who offers it, or what is missing."""
-        able = [m.title for m in self._model.members if Mode.HUMAN.value in m.modes]
+        able = [m.title for m in self._model.groups if Mode.HUMAN.value in m.modes]
         if able:
             self._badge.set_state(tr("Ready"), "ok")
             self._words.setText(tr("Played through {workers}.", workers=", ".join(able)))

@@ -2,7 +2,7 @@
 
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from mosaic_gui.state.difference import Difference
+from mosaic_gui.state.edit_history import SpecDiff
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.viewmodels.draft import DraftModel
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
@@ -55,6 +55,6 @@ class OriginStrip(QWidget):
             lines.append(tr("Not known here any more: {names}", names=", ".join(origin.lost)))
         self._words.setText("\n".join(lines) or tr("Nothing differs yet: the same run again."))
 
-    def _word(self, one: Difference) -> str:
+    def _word(self, one: SpecDiff) -> str:
         empty = tr("none")
         return f"{one.label} {one.before or empty} → {one.now or empty}"

@@ -17,7 +17,7 @@ _KEY = Qt.ItemDataRole.UserRole + 1
 
 
 @dataclass(frozen=True)
-class Entry:
+class PickerEntry:
     """One thing to choose."""
 
     key: str
@@ -40,7 +40,7 @@ class Picker(SearchPopup):
         self.list.clicked.connect(self._choose)
         self.offer([], tr("Reading …"))
 
-    def offer(self, entries: Sequence[Entry], words_if_none: str) -> None:
+    def offer(self, entries: Sequence[PickerEntry], words_if_none: str) -> None:
         """Fill the list."""
         self._items.clear()
         for entry in entries:

@@ -10,7 +10,7 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.state.policy_map import CellPolicy, Move, move_of
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.tokens import mixed
-from mosaic_gui.viewmodels.mind import MindModel
+from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.views.stage import draw_world
 
 NUMBERS_FROM = 62
@@ -23,16 +23,16 @@ _MARGIN = 6
 class PolicyView(QWidget):
     """Heat: the value of the best action; arrows: the actions with it; the dot: the agent."""
 
-    def __init__(self, model: MindModel) -> None:
+    def __init__(self, model: BeliefsModel) -> None:
         super().__init__()
         self._model = model
         self._whole = QRectF()
-        self.setObjectName("mind.policy")
+        self.setObjectName("beliefs.policy")
         self.setAccessibleName(tr("Values and policy over the grid"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(180, 150)
         model.place_changed.connect(self.update)
-        model.looks_changed.connect(self.update)
+        model.decisions_changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
         return QSize(300, 260)
@@ -45,7 +45,7 @@ class PolicyView(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         policy = self._model.policy or []
-        look = self._model.look
+        decision = self._model.decision
         learned = {
             (row, column)
             for row, cells in enumerate(policy)
@@ -56,8 +56,8 @@ class PolicyView(QWidget):
         for row, cells in enumerate(policy):
             for column, cell in enumerate(cells):
                 self._draw_cell(painter, self._cell_rect(row, column), grid, cell)
-        if look is not None and look.cell is not None:
-            self._draw_agent(painter, self._cell_rect(*look.cell))
+        if decision is not None and decision.cell is not None:
+            self._draw_agent(painter, self._cell_rect(*decision.cell))
 
     def event(self, event: QEvent | None) -> bool:
         if isinstance(event, QHelpEvent):

@@ -26,7 +26,7 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.theme.current import on_theme
 from mosaic_gui.viewmodels.run_groups import RunGroupModel
 from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel
-from mosaic_gui.views.run_rows import ROW_HEIGHT, Cell, Look, RunRows
+from mosaic_gui.views.run_rows import ROW_HEIGHT, Cell, RowState, RunRows
 
 _WIDTHS = {
     Column.STATE: 116,
@@ -54,7 +54,7 @@ _HIDDEN_AT_FIRST = (Column.ALGORITHM, Column.ENVIRONMENT, Column.SEED, Column.SP
 _POINTED = (QEvent.Type.HoverEnter, QEvent.Type.HoverMove, QEvent.Type.HoverLeave)
 
 
-class RunList(QTreeView):
+class RunListView(QTreeView):
     """Both shapes have the same columns, order and selection."""
 
     chosen_changed = pyqtSignal()
@@ -179,7 +179,7 @@ class RunList(QTreeView):
         if painter is None or selection is None:
             return
         rect = option.rect
-        look = Look(
+        look = RowState(
             is_selected=selection.isSelected(index),
             is_hovered=self._hovered == index,
             is_current=self.hasFocus() and selection.currentIndex().siblingAtColumn(0) == index,

@@ -28,7 +28,7 @@ _TEXTS, _PICTURES = 8_192, 1_024
 Cell = tuple[Column, QRect]
 
 
-class Look(NamedTuple):
+class RowState(NamedTuple):
     """What a row is to the user at the moment."""
 
     is_selected: bool
@@ -69,7 +69,7 @@ class RunRows:
         """Where no row is."""
         return self._colours["surface"]
 
-    def paint_ground(self, painter: QPainter, rect: QRect, look: Look) -> None:
+    def paint_ground(self, painter: QPainter, rect: QRect, look: RowState) -> None:
         """What lies beneath a row, and the line below it."""
         name = "selection" if look.is_selected else "hover" if look.is_hovered else "surface"
         painter.fillRect(rect, self._colours[name])

@@ -21,7 +21,7 @@ from mosaic_gui.viewmodels.trash import TrashModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.note_popup import NotePopup
-from mosaic_gui.views.run_list import RunList
+from mosaic_gui.views.run_list import RunListView
 from mosaic_gui.views.segments import Segments
 from mosaic_gui.views.text import button, frame, label
 from mosaic_gui.views.trash_panel import TrashPanel
@@ -40,7 +40,7 @@ _GROUPS = {
 class RunsPage(QWidget):
     """The page. Its signals are what the user wants."""
 
-    outside_wanted = pyqtSignal(str)
+    link_wanted = pyqtSignal(str)
     """An address for the user's browser."""
     open_wanted = pyqtSignal(list)
     """Run ids: the first is watched, the others are laid over it."""
@@ -64,7 +64,7 @@ class RunsPage(QWidget):
         watch.outside_changed.connect(self.refresh_outside)
         self.setObjectName("page.runs")
         self._model, self._shown = model, shown
-        self.table = RunList(shown)
+        self.table = RunListView(shown)
         self._count = label("", "muted")
         self.search = QLineEdit()
         self.search.setObjectName("runs.search")
@@ -353,7 +353,7 @@ class RunsPage(QWidget):
     def _open_tensorboard(self) -> None:
         way = self.watch.tensorboard_of([run.run_id for run in self.selected])
         if way.url:
-            self.outside_wanted.emit(way.url)
+            self.link_wanted.emit(way.url)
 
     def _open(self) -> None:
         if runs := self.selected:

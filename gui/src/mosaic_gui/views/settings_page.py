@@ -7,7 +7,7 @@ from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from mosaic_gui.state.form_field import FieldKind, FormField
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.settings import NO_LANGUAGES, Entry, Settings, entries
+from mosaic_gui.state.settings import NO_LANGUAGES, SettingEntry, Settings, entries
 from mosaic_gui.views.form_field import CalmCombo
 from mosaic_gui.views.number_box import NumberBox, NumberHint
 from mosaic_gui.views.text import frame, label
@@ -64,7 +64,7 @@ class SettingsPage(QWidget):
                 case NumberBox() if field.taken != value:
                     field.setValue(value)
 
-    def _row(self, entry: Entry, value: object) -> QHBoxLayout:
+    def _row(self, entry: SettingEntry, value: object) -> QHBoxLayout:
         field = self._field(entry, value)
         field.setObjectName(f"setting.{entry.name}")
         field.setAccessibleName(entry.title)
@@ -81,7 +81,7 @@ class SettingsPage(QWidget):
         row.addWidget(NumberHint(field, entry.help) if isinstance(field, NumberBox) else words, 1)
         return row
 
-    def _field(self, entry: Entry, value: object) -> QWidget:
+    def _field(self, entry: SettingEntry, value: object) -> QWidget:
         def tell(new: object) -> None:
             self.changed.emit(entry.name, new)
 
@@ -97,7 +97,7 @@ class SettingsPage(QWidget):
         return number
 
 
-def _number(entry: Entry, value: object) -> NumberBox:
+def _number(entry: SettingEntry, value: object) -> NumberBox:
     is_whole = entry.kind is int
     form_field = FormField(
         entry.name,
@@ -110,7 +110,7 @@ def _number(entry: Entry, value: object) -> NumberBox:
     return NumberBox(form_field, 1 if is_whole else FRACTION_STEP)
 
 
-def _choice(entry: Entry, value: str, tell: Callable[[object], None]) -> CalmCombo:
+def _choice(entry: SettingEntry, value: str, tell: Callable[[object], None]) -> CalmCombo:
     combo = CalmCombo()
     for choice, word in entry.choices:
         combo.addItem(word, choice)

@@ -32,7 +32,7 @@ _TONES = {
 """Colour of a kind of cell where the world uses a common word; others are plain."""
 
 
-class Stage(QFrame):
+class StageView(QFrame):
     """Shows; nothing that trains is touched by it."""
 
     shown = pyqtSignal(bool)

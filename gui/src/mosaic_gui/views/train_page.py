@@ -12,7 +12,7 @@ from mosaic_gui.views.text import label
 
 
 class TrainPage(QWidget):
-    """Form and preflight side by side; what is trained is chosen in the roster on the left."""
+    """Form and preflight side by side; what is trained is chosen in the agents panel on the left."""
 
     def __init__(self, model: LaunchModel) -> None:
         super().__init__()

@@ -18,25 +18,24 @@ from mosaic_gui.state.episodes import sample_words
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
-from mosaic_gui.viewmodels.mind import MindModel
 from mosaic_gui.viewmodels.rows import RowsModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.badge import Badge
-from mosaic_gui.views.chart_bar import ChartBar
+from mosaic_gui.views.beliefs_panel import BeliefsPanel
+from mosaic_gui.views.chart_bar import ChartBar, Legend
 from mosaic_gui.views.command import named_shortcut
 from mosaic_gui.views.details_panel import DetailsPanel
 from mosaic_gui.views.dock_area import DockArea
-from mosaic_gui.views.end_card import EndCardView
+from mosaic_gui.views.external_links import ExternalLinks
+from mosaic_gui.views.failure_summary import FailureSummaryView
 from mosaic_gui.views.files_panel import FilesPanel
 from mosaic_gui.views.hardware_strip import HardwareStrip
-from mosaic_gui.views.legend import Legend
 from mosaic_gui.views.log_view import LogView
-from mosaic_gui.views.mind_panel import MindPanel
-from mosaic_gui.views.outside_links import OutsideLinks
-from mosaic_gui.views.stage import Stage
+from mosaic_gui.views.stage import StageView
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 
@@ -57,7 +56,7 @@ class WatchPage(QWidget):
         model: WatchModel,
         feed: LogFeed,
         stage: StageModel,
-        mind: MindModel,
+        beliefs: BeliefsModel,
         hardware: HardwareModel,
     ) -> None:
         super().__init__()
@@ -71,15 +70,15 @@ class WatchPage(QWidget):
         self.badge = Badge()
         self.stop = button(tr("Stop"), "stop", "watch.stop")
         self.copy = button(tr("Clone and edit"), "", "watch.copy")
-        self.outside = OutsideLinks(model)
-        self.card = EndCardView()
+        self.links = ExternalLinks(model)
+        self.card = FailureSummaryView()
         self.charts = ChartGrid(model)
-        self.stage = Stage(stage)
+        self.stage = StageView(stage)
         self.area = DockArea(self.stage)
-        self._mind = mind
-        self.mind = MindPanel(mind)
-        self.mind.setParent(self)  # it has no tab yet
-        self.mind.hide()
+        self._beliefs = beliefs
+        self.beliefs = BeliefsPanel(beliefs)
+        self.beliefs.setParent(self)  # it has no tab yet
+        self.beliefs.hide()
         self.log = LogView(feed)
         self.tabs, self.views = QTabWidget(), QTabWidget()
         self._facts = QHBoxLayout()
@@ -161,7 +160,7 @@ class WatchPage(QWidget):
         self._title.setToolTip(model.run.name if model.run else "")
         self.badge.set_state(*model.badge)
         self.badge.setVisible(run is not None)
-        self.outside.setVisible(run is not None)
+        self.links.setVisible(run is not None)
         self.copy.setVisible(run is not None)
         self._to_list.setVisible(run is None)
         live = run is not None and not run.state.is_final
@@ -235,7 +234,7 @@ class WatchPage(QWidget):
         shown = card is not None and self._card_hidden_for != self._model.run_id
         self.card.setVisible(shown)
         if card is not None:
-            self.card.show_card(card)
+            self.card.show_summary(card)
 
     def _head(self) -> QHBoxLayout:
         back = button(tr("Runs"), "quiet", "watch.back")
@@ -252,7 +251,7 @@ class WatchPage(QWidget):
         row.addWidget(self._subtitle, 1)
         row.addWidget(self.badge)
         row.addSpacing(4)
-        row.addWidget(self.outside)
+        row.addWidget(self.links)
         row.addWidget(self.copy)
         row.addWidget(self.stop)
         return row
@@ -328,7 +327,7 @@ class WatchPage(QWidget):
         self.card.edit_wanted.connect(lambda where: self.copy_wanted.emit(model.run_id, where))
         self.card.closed.connect(self._hide_card)
         self.charts.chart_removed.connect(lambda name: model.set_chart(name, False))
-        self._mind.offered_changed.connect(self._show_mind)
+        self._beliefs.offered_changed.connect(self._show_mind)
         self._hardware.changed.connect(self._show_machine)
         self._show_mind()
         model.episodes.modelReset.connect(self._show_tabs)
@@ -337,12 +336,12 @@ class WatchPage(QWidget):
 
     def _show_mind(self) -> None:
         """There is a tab for beliefs while the run has some."""
-        at = self.views.indexOf(self.mind)
-        if self._mind.is_offered and at < 0:
-            self.views.addTab(self.mind, tr("Beliefs"))
-        elif not self._mind.is_offered and at >= 0:
+        at = self.views.indexOf(self.beliefs)
+        if self._beliefs.is_offered and at < 0:
+            self.views.addTab(self.beliefs, tr("Beliefs"))
+        elif not self._beliefs.is_offered and at >= 0:
             self.views.removeTab(at)
-            self.mind.hide()
+            self.beliefs.hide()
 
     def _show_tabs(self) -> None:
         self._show_tab(self.episodes, self._model.episodes)

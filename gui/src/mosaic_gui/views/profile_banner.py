@@ -1,16 +1,21 @@
-"""Above a run of the analytics lane: what is not recorded, and a button for a run that records it."""
+"""Above a run of the analytics profile: what is not recorded, and a button for a run that records it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from mosaic_gui.state.lane import unrecorded
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.spec import RecordLevel
+from mosaic_gui.state.agents import ANALYTICS
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.text import ElidedLabel, button, frame
 
 
-class LaneBanner(QWidget):
+class ProfileBanner(QWidget):
     """Is there only where something is missing."""
 
     record_wanted = pyqtSignal(str, str)
@@ -18,11 +23,11 @@ class LaneBanner(QWidget):
 
     def __init__(self, watch: WatchModel, agents: AgentsModel) -> None:
         super().__init__()
-        self.setObjectName("lane_banner")
+        self.setObjectName("profile_banner")
         self._watch, self._agents = watch, agents
         self._level = ""
         self.words = ElidedLabel()
-        self.record = button(tr("Record steps …"), "quiet", "lane_banner.record")
+        self.record = button(tr("Record steps …"), "quiet", "profile_banner.record")
         self.record.setToolTip(
             tr("Open the form with this run's values and a level that keeps steps")
         )
@@ -35,7 +40,7 @@ class LaneBanner(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(panel)
-        for signal in (watch.run_replaced, watch.run_changed, agents.roster_changed):
+        for signal in (watch.run_replaced, watch.run_changed, agents.groups_changed):
             signal.connect(self.refresh)
         self.refresh()
 
@@ -43,14 +48,34 @@ class LaneBanner(QWidget):
         """The run as it is."""
         run = self._watch.run
         worker = run.spec.worker if run else ""
-        lane, levels = self._agents.lane(worker), self._agents.levels(worker)
-        missing = unrecorded(run, lane, levels) if run else None
+        profile, levels = self._agents.view_profile(worker), self._agents.levels(worker)
+        missing = unrecorded(run, profile, levels) if run else None
         self.setVisible(missing is not None)
         if missing is None:
             return
         self._level = missing.level
         things = ", ".join(missing.things)
         self.words.set_whole(
-            tr("Analytics lane: curves and files are recorded, not {things}.", things=things)
+            tr("Analytics profile: curves and files are recorded, not {things}.", things=things)
         )
         self.record.setVisible(bool(missing.level))
+
+
+@dataclass(frozen=True)
+class Unrecorded:
+    """Said above the curves of such a run."""
+
+    things: tuple[str, ...]
+    """What is not kept, coarsest first."""
+    level: str
+    """The lowest level that keeps steps; empty: the worker has none."""
+
+
+def unrecorded(run: RunView, profile: str, levels: Sequence[str]) -> Unrecorded | None:
+    """What is missing of a run; None for one of another view profile, and for one that keeps its steps."""
+    record = run.spec.record
+    if profile != ANALYTICS or record.has_steps:
+        return None
+    things = () if record.has_episodes else (tr("episodes"),)
+    known = [level for level in RecordLevel if level.value in levels and level.has_steps]
+    return Unrecorded((*things, tr("steps"), tr("observations")), known[0].value if known else "")

@@ -15,7 +15,7 @@ MOST_GAPS = 120
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """What a curve draws."""
 
     x: Floats
@@ -36,7 +36,7 @@ class Line:
         return lone
 
 
-NO_LINE = Line(np.empty(0), np.empty(0), np.empty(0, np.uint8), np.empty(0))
+NO_LINE = ChartLine(np.empty(0), np.empty(0), np.empty(0, np.uint8), np.empty(0))
 """One without points."""
 
 
@@ -47,7 +47,9 @@ def visible(x: Floats, low: float, high: float) -> slice:
     return slice(max(0, begin - 1), min(len(x), end + 1))
 
 
-def line(x: Floats, y: Floats, buckets: int, breaks: NDArray[np.bool_] | None = None) -> Line:
+def chart_line(
+    x: Floats, y: Floats, buckets: int, breaks: NDArray[np.bool_] | None = None
+) -> ChartLine:
     """Reduce points to a line of about `2 * buckets` points that is broken at every gap.
 
     Args:
@@ -59,7 +61,7 @@ def line(x: Floats, y: Floats, buckets: int, breaks: NDArray[np.bool_] | None = 
     finite = np.isfinite(y)
     if breaks is None and finite.all():
         kept = _picked(y, buckets)
-        return Line(x[kept], _drawable(y[kept]), np.ones(len(kept), np.uint8), np.empty(0))
+        return ChartLine(x[kept], _drawable(y[kept]), np.ones(len(kept), np.uint8), np.empty(0))
     gaps = spread_marks(x[~finite])
     # the number of gaps before each point: a line is broken where it grows, also within a bucket
     before = np.cumsum(~finite)
@@ -70,13 +72,13 @@ def line(x: Floats, y: Floats, buckets: int, breaks: NDArray[np.bool_] | None = 
     kept = _picked(y, buckets)
     joined = np.zeros(len(kept), np.uint8)
     joined[:-1] = before[kept[1:]] == before[kept[:-1]]
-    return Line(x[kept], _drawable(y[kept]), joined, gaps)
+    return ChartLine(x[kept], _drawable(y[kept]), joined, gaps)
 
 
-def joined(lines: Sequence[Line]) -> Line:
+def joined_lines(lines: Sequence[ChartLine]) -> ChartLine:
     """Lines one after another, with a break between each two."""
     connect = [np.append(one.connect[:-1], np.uint8(0))[: len(one.x)] for one in lines]
-    return Line(
+    return ChartLine(
         np.concatenate([one.x for one in lines]),
         np.concatenate([one.y for one in lines]),
         np.concatenate(connect),

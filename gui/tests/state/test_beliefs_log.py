@@ -4,25 +4,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.mind_specimen import CONFIG, STEPS, TOLD, told
+from tests.beliefs_specimen import CONFIG, STEPS, TOLD, told
 
 from mosaic_contracts.grid import Grid
-from mosaic_gui.state import mind_log
-from mosaic_gui.state.mind_log import MindLog
+from mosaic_gui.state import beliefs_log
+from mosaic_gui.state.beliefs_log import BeliefsLog
 from mosaic_gui.state.policy_map import move_of, policy_map
 
 
 @pytest.fixture
-def log() -> MindLog:
+def log() -> BeliefsLog:
     """A log with all that was recorded of one episode."""
-    made = MindLog()
+    made = BeliefsLog()
     made.take(TOLD, "1.worker.13")
     return made
 
 
-def test_each_step_has_what_was_said_before_it(log: MindLog) -> None:
+def test_each_step_has_what_was_said_before_it(log: BeliefsLog) -> None:
     """Plan, beliefs, intentions, exploration and cell of both steps, as `./mosaic beliefs` shows them."""
-    first, second = log.looks(CONFIG, 1, 0, STEPS)
+    first, second = log.decisions(CONFIG, 1, 0, STEPS)
     assert (first.plan, first.confidence, first.explored) == ("sure", 0.75, False)
     assert (first.action_name, first.cell, first.kind) == ("right", (0, 0), "start")
     assert first.beliefs == ["budget(5)", "state(0)"]
@@ -30,25 +30,25 @@ def test_each_step_has_what_was_said_before_it(log: MindLog) -> None:
     assert (second.plan, second.explored, second.reward) == ("unsure", True, 1.0)
     assert (second.added, second.removed) == (["state(1)"], ["state(0)"])
     assert log.cursor == "1.worker.13"
-    assert log.families == {"bdi", "policy"}
+    assert log.namespaces == {"bdi", "policy"}
 
 
 def test_pieces_make_the_same_as_the_whole() -> None:
     """However the stream is cut into pages, the answer is that of one page."""
-    cut = MindLog()
+    cut = BeliefsLog()
     for event in TOLD:
         cut.take([event], "c")
-    whole = MindLog()
+    whole = BeliefsLog()
     whole.take(TOLD, "c")
-    assert cut.looks(CONFIG, 1, 0, STEPS) == whole.looks(CONFIG, 1, 0, STEPS)
+    assert cut.decisions(CONFIG, 1, 0, STEPS) == whole.decisions(CONFIG, 1, 0, STEPS)
 
 
 def test_a_long_run_is_folded_and_nothing_held_is_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Beyond its bound the older half goes; what it left in mind is still there, at a mark and between two."""
-    monkeypatch.setattr(mind_log, "MOST_EVENTS", 2_000)
-    log = MindLog()
+    monkeypatch.setattr(beliefs_log, "MOST_EVENTS", 2_000)
+    log = BeliefsLog()
     log.take([told(1, "bdi.belief", added=["first"], removed=[])], "")
     for seq in range(2, 5_001):
         gone = [f"at({seq - 1})"] if seq > 2 else []
@@ -57,12 +57,12 @@ def test_a_long_run_is_folded_and_nothing_held_is_forgotten(
     assert len(kept.events) <= 2_000
     for seq in (4_900, 4_501, 4_500):
         step = {**STEPS[1], "seq": seq, "episode": 9}
-        assert log.looks(CONFIG, 1, 0, [step])[0].beliefs == ["first", f"at({seq - 1})"]
+        assert log.decisions(CONFIG, 1, 0, [step])[0].beliefs == ["first", f"at({seq - 1})"]
     assert log.is_kept(1, 0, 4_900)
     assert not log.is_kept(1, 0, 10)
 
 
-def test_values_are_those_of_their_moment(log: MindLog) -> None:
+def test_values_are_those_of_their_moment(log: BeliefsLog) -> None:
     """A step sees the last table that was emitted before it; later ones do not reach back."""
     log.take([told(20, "policy.values", q=[[1, 0, 0, 0]] * 4, step=99, epsilon=0.5)], "")
     before, after = log.values(1, 0, 9), log.values(1, 0, 21)
@@ -75,8 +75,8 @@ def test_values_are_those_of_their_moment(log: MindLog) -> None:
 
 def test_many_tables_are_thinned_with_the_newest_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of values are bounded, spread over the whole run, and the newest is always there."""
-    monkeypatch.setattr(mind_log, "MOST_TABLES", 10)
-    log = MindLog()
+    monkeypatch.setattr(beliefs_log, "MOST_TABLES", 10)
+    log = BeliefsLog()
     for n in range(100):
         log.take([told(n + 1, "policy.values", q=[[n, 0, 0, 0]] * 4, step=n)], "")
     steps = [table.step for table in log._told[(1, 0)].tables]
@@ -86,7 +86,7 @@ def test_many_tables_are_thinned_with_the_newest_kept(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("q", [None, "x", [[1, 2], [3]], [], [1.0]])
-def test_a_table_of_another_kind_is_left_out(log: MindLog, q: Any) -> None:
+def test_a_table_of_another_kind_is_left_out(log: BeliefsLog, q: Any) -> None:
     """What cannot be a table by state and action is nothing to draw, and no fault."""
     log.take([told(30, "policy.values", q=q)], "")
     assert log.newest_values(1, 0) == log.values(1, 0, 9)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Event = Mapping[str, Any]
 
-FAMILIES = frozenset({"bdi", "policy"})
+NAMESPACES = frozenset({"bdi", "policy"})
 """First words of the types that are of somebody's mind."""
 MOST_EVENTS = 60_000
 """Kept of one environment; beyond, the older half is folded into the mind that it made."""
@@ -25,7 +25,7 @@ _MARK_EVERY = 500
 
 
 @dataclass(frozen=True)
-class Values:
+class ValueTable:
     """A table of values as it was told."""
 
     seq: int
@@ -43,37 +43,37 @@ class _Told:
     events: list[Event] = field(default_factory=list)
     marks: list[MentalState] = field(default_factory=lambda: [MentalState()])
     """The mind before every `_MARK_EVERY`-th event."""
-    mind: MentalState = field(default_factory=MentalState)
-    tables: list[Values] = field(default_factory=list)
+    mental_state: MentalState = field(default_factory=MentalState)
+    tables: list[ValueTable] = field(default_factory=list)
     choices: dict[int, Event] = field(default_factory=dict)
     """By episode."""
     folded_to: int = 0
     """Seq of the last event that is no longer kept by itself."""
 
 
-class MindLog:
+class BeliefsLog:
     """Takes events in the order of their seq; answers what was in mind at each step of an episode."""
 
     def __init__(self) -> None:
         self._told: dict[tuple[int, int], _Told] = {}
         self.cursor = ""
         """Where to go on reading."""
-        self.families: frozenset[str] = frozenset()
+        self.namespaces: frozenset[str] = frozenset()
         """Those of `FAMILIES` that have something."""
 
     def take(self, events: Iterable[Event], cursor: str) -> None:
         """The next events; what is of no mind, or not as it was agreed, is left out."""
         for event in events:
-            family = str(event["type"]).partition(".")[0]
+            namespace = str(event["type"]).partition(".")[0]
             data = event.get("data")
-            if family not in FAMILIES or not isinstance(data, Mapping):
+            if namespace not in NAMESPACES or not isinstance(data, Mapping):
                 continue
-            self.families |= {family}
+            self.namespaces |= {namespace}
             key = (int(event["attempt"]), int(data.get("env") or 0))
             self._take(self._told.setdefault(key, _Told()), event, data)
         self.cursor = cursor
 
-    def looks(
+    def decisions(
         self, config: Mapping[str, Any], attempt: int, env: int, steps: Sequence[Event]
     ) -> list[DecisionStep]:
         """Each step of an episode with what was in mind, as `steps` (its start and its steps) are stored."""
@@ -88,12 +88,12 @@ class MindLog:
             extras = [*extras, choices]
         return decision_steps(config, extras, steps, env, told.marks[begin])[0]
 
-    def values(self, attempt: int, env: int, seq: int) -> Values | None:
+    def values(self, attempt: int, env: int, seq: int) -> ValueTable | None:
         """The table of values that was told last before an event; None: none was yet."""
         tables = self._told.get((attempt, env), _Told()).tables
         return next((table for table in reversed(tables) if table.seq < seq), None)
 
-    def newest_values(self, attempt: int, env: int) -> Values | None:
+    def newest_values(self, attempt: int, env: int) -> ValueTable | None:
         """The newest table of values."""
         tables = self._told.get((attempt, env), _Told()).tables
         return tables[-1] if tables else None
@@ -107,7 +107,7 @@ class MindLog:
         if kind == "policy.values":
             if (table := _table(data.get("q"))) is not None:
                 step = int(data.get("step") or 0)
-                told.tables.append(Values(event["seq"], step, data.get("epsilon"), table))
+                told.tables.append(ValueTable(event["seq"], step, data.get("epsilon"), table))
                 if len(told.tables) > MOST_TABLES:
                     del told.tables[-2::-2]  # the newest stays
             return
@@ -116,10 +116,10 @@ class MindLog:
             if len(told.choices) > MOST_CHOICES:
                 del told.choices[next(iter(told.choices))]
             return
-        told.mind.take(kind, data)
+        told.mental_state.take(kind, data)
         told.events.append(event)
         if len(told.events) % _MARK_EVERY == 0:
-            told.marks.append(told.mind.copy())
+            told.marks.append(told.mental_state.copy())
         if len(told.events) > MOST_EVENTS:
             _fold(told)
 

@@ -6,26 +6,26 @@ from PyQt6.QtCore import QUrl
 from PyQt6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 from tests.specimen import run, run_id
-from tests.state.test_outside import GATEWAY, tracking
+from tests.state.test_external_links import GATEWAY, tracking
 
 from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.tracking import TrackedRun
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.store import Changes
+from mosaic_gui.views.external_links import OfflineSummary
 from mosaic_gui.views.main_window import WATCH
-from mosaic_gui.views.outside_links import OfflineSummary
 
 
 class Shown:
     """The window of a tracked run, and what it opened."""
 
     def __init__(self, client: DesktopClient) -> None:
-        self.client, self.links = client, client.window.watch.outside
+        self.client, self.links = client, client.window.watch.links
         self.opened: list[str] = []
         self.has_browser = True
-        client.open_outside = self._open
+        client.open_externally = self._open
 
     def _open(self, url: QUrl) -> bool:
         self.opened.append(url.toString())
@@ -41,7 +41,7 @@ class Shown:
 def shown(qtbot: QtBot, tmp_path: Path) -> Iterator[Shown]:
     """Connected to a stack that offers nothing of the kind."""
     client = DesktopClient(tmp_path)
-    client.connection.take(Connection(Link.LIVE, GATEWAY))
+    client.connection.take(ConnectionStatus(LinkState.LIVE, GATEWAY))
     client.window.show()
     client.launch.take_catalogue(WorkerEntries(workers=[tracking()[0]]))
     client.store.replace_runs([run(0, spec={"parameters": {"track": True}})])

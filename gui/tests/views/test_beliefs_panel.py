@@ -5,7 +5,7 @@ from PyQt6.QtCore import QPoint, QPointF, Qt
 from PyQt6.QtGui import QColor
 from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
-from tests.mind_specimen import CONFIG, STEPS, TOLD, event, told
+from tests.beliefs_specimen import CONFIG, STEPS, TOLD, event, told
 from tests.specimen import run, run_id
 
 from mosaic_contracts.runs import EpisodeRow
@@ -13,9 +13,9 @@ from mosaic_contracts.states import RunState
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.theme.apply import current
-from mosaic_gui.viewmodels.mind import EpisodeKey, MindModel
+from mosaic_gui.viewmodels.beliefs import BeliefsModel, EpisodeKey
 from mosaic_gui.viewmodels.watch import WatchModel
-from mosaic_gui.views.mind_panel import MindPanel
+from mosaic_gui.views.beliefs_panel import BeliefsPanel
 
 KEY = EpisodeKey(1, 0, 3)
 
@@ -26,10 +26,10 @@ class Shown:
     def __init__(self) -> None:
         self.store = Store()
         self.watch = WatchModel(self.store)
-        self.model = MindModel(self.store, self.watch)
+        self.model = BeliefsModel(self.store, self.watch)
         self.wanted: list[tuple[str, EpisodeKey]] = []
         self.model.steps_wanted.connect(lambda *asked: self.wanted.append(asked))
-        self.panel = MindPanel(self.model)
+        self.panel = BeliefsPanel(self.model)
         self.panel.resize(700, 560)
         self.panel.show()
         self.store.replace_runs([run(0), run(1)])
@@ -73,10 +73,10 @@ def shown(qtbot: QtBot) -> Shown:
 def test_it_is_offered_when_the_run_tells_something_or_its_algorithm_will(shown: Shown) -> None:
     """A run without events of a mind has no tab; the first one, or the algorithm's word, brings it."""
     assert not shown.offered()
-    shown.model.take_families(run_id(0), frozenset({"other"}))
+    shown.model.take_namespaces(run_id(0), frozenset({"other"}))
     assert not shown.offered()
     offered = QSignalSpy(shown.model.offered_changed)
-    shown.model.take_families(run_id(0), frozenset({"bdi", "policy"}))
+    shown.model.take_namespaces(run_id(0), frozenset({"bdi", "policy"}))
     assert shown.offered()
     shown.watch.watch(run_id(1))
     assert not shown.offered()
@@ -92,7 +92,7 @@ def test_before_the_first_episode_it_says_what_it_waits_for(shown: Shown) -> Non
     assert "first one appears here" in shown.panel._words.text()
     shown.store.take_runs([run(0, RunState.SUCCEEDED, revision=2)])
     shown.model.consume(Changes(runs=frozenset({run_id(0)})))
-    shown.model.take_families(run_id(0), frozenset({"policy"}))
+    shown.model.take_namespaces(run_id(0), frozenset({"policy"}))
     assert "No episode of this run" in shown.panel._words.text()
 
 
@@ -177,6 +177,6 @@ def test_another_run_begins_with_nothing_of_the_last(shown: Shown) -> None:
     """Answers that come late for the run before are left out."""
     shown.read()
     shown.watch.watch(run_id(1))
-    assert (shown.model.episodes, shown.model.looks) == ([], [])
+    assert (shown.model.episodes, shown.model.decisions) == ([], [])
     shown.read()
-    assert (shown.model.episodes, shown.model.looks) == ([], [])
+    assert (shown.model.episodes, shown.model.decisions) == ([], [])

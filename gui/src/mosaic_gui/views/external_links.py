@@ -3,14 +3,14 @@
 from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from mosaic_gui.state.external_links import ExternalLink
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.outside import Outside
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.placing import open_popup
 from mosaic_gui.views.text import button, frame, label
 
 
-class OutsideLinks(QWidget):
+class ExternalLinks(QWidget):
     """Two buttons; one that leads nowhere is grey and says why."""
 
     open_wanted = pyqtSignal(str)
@@ -38,12 +38,12 @@ class OutsideLinks(QWidget):
         self._show(self.tensorboard, self._model.tensorboard)
         self._show(self.tracker, self._model.tracker)
 
-    def _show(self, made: QPushButton, way: Outside) -> None:
+    def _show(self, made: QPushButton, way: ExternalLink) -> None:
         made.setEnabled(not way.obstacle)
         offline = tr("Tracked offline: what is known of it here")
         made.setToolTip(way.obstacle or way.url or offline)
 
-    def _go(self, way: Outside) -> None:
+    def _go(self, way: ExternalLink) -> None:
         if way.url:
             self.open_wanted.emit(way.url)
         elif way.summary:
@@ -54,7 +54,7 @@ class OutsideLinks(QWidget):
 class OfflineSummary(QWidget):
     """What a page at the tracker would begin with; closes with Escape or a click beside it."""
 
-    def __init__(self, parent: QWidget, way: Outside) -> None:
+    def __init__(self, parent: QWidget, way: ExternalLink) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self.setObjectName("offline_summary")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.specimen import run, run_id
 
 from mosaic_gui.state.mean_band import mean_band
-from mosaic_gui.state.seed_groups import seed_groups
+from mosaic_gui.viewmodels.curves import seed_groups
 
 
 def test_only_the_seed_may_differ() -> None:

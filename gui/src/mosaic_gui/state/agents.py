@@ -1,4 +1,4 @@
-"""Who can act here: the modes of play, and each worker with its lane and whether it is ready."""
+"""Who can act here: the modes of play, and each worker with its view profile and whether it is ready."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,6 +9,8 @@ from mosaic_contracts.worker import Algorithm
 
 AgentKey = tuple[str, str]
 """Worker and algorithm."""
+ANALYTICS = "analytics"
+"""View profile of workers that record curves and files, and no steps."""
 
 
 class Mode(StrEnum):
@@ -45,12 +47,12 @@ class Agent:
 
 
 @dataclass(frozen=True)
-class Member:
-    """One worker of the roster."""
+class AgentGroup:
+    """A worker with its agents, as the agents panel lists them."""
 
     worker: str
     title: str
-    lane: str
+    view_profile: str
     """`telemetry`: recorded step by step; `analytics`: its curves and files only."""
     ready: bool
     reason: str
@@ -61,24 +63,24 @@ class Member:
     agents: tuple[Agent, ...]
 
 
-def roster(workers: Iterable[WorkerEntry]) -> list[Member]:
+def agent_groups(workers: Iterable[WorkerEntry]) -> list[AgentGroup]:
     """The workers of a stack as they are shown."""
-    return [_member(worker) for worker in workers]
+    return [_group(worker) for worker in workers]
 
 
-def offers(members: Iterable[Member], mode: Mode) -> list[Member]:
+def groups_for(groups: Iterable[AgentGroup], mode: Mode) -> list[AgentGroup]:
     """Those who say in `describe` that they can be played in this mode."""
-    return [member for member in members if mode.value in member.modes]
+    return [group for group in groups if mode.value in group.modes]
 
 
-def _member(worker: WorkerEntry) -> Member:
+def _group(worker: WorkerEntry) -> AgentGroup:
     manifest, description = worker.manifest, worker.description
     reason = "\n".join(finding.message for finding in worker.findings)
     algorithms = description.algorithms if description else []
-    return Member(
+    return AgentGroup(
         worker=manifest.id,
         title=manifest.title,
-        lane=manifest.lane,
+        view_profile=manifest.lane,
         ready=worker.ready,
         reason=reason or ("" if worker.ready else manifest.hint),
         modes=frozenset(description.modes if description else ()),

@@ -13,34 +13,34 @@ from PyQt6.QtWidgets import (
 from mosaic_contracts.runs import EpisodeRow
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr, tr_n
-from mosaic_gui.viewmodels.mind import MindModel
-from mosaic_gui.views.mind_facts import MindFacts
-from mosaic_gui.views.mind_timeline import MindTimeline
+from mosaic_gui.viewmodels.beliefs import BeliefsModel
+from mosaic_gui.views.belief_facts import BeliefFacts
+from mosaic_gui.views.beliefs_timeline import BeliefsTimeline
 from mosaic_gui.views.policy_view import PolicyView
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 
-class MindPanel(QWidget):
+class BeliefsPanel(QWidget):
     """The panel; it knows no worker, only what the run told."""
 
     shown = pyqtSignal(bool)
     """It came into sight, or went: nothing is read for what nobody sees."""
 
-    def __init__(self, model: MindModel) -> None:
+    def __init__(self, model: BeliefsModel) -> None:
         super().__init__()
-        self.setObjectName("mind")
+        self.setObjectName("beliefs")
         self._model = model
         self.episodes = QComboBox()
-        self.episodes.setObjectName("mind.episodes")
+        self.episodes.setObjectName("beliefs.episodes")
         self.episodes.setAccessibleName(tr("Episode"))
         self.episodes.setMinimumContentsLength(18)
         self.episodes.setMaxVisibleItems(20)
-        self.earlier = button("‹", "quiet", "mind.earlier")
-        self.later = button("›", "quiet", "mind.later")
-        self.follow = button(tr("Follow"), "segment", "mind.follow")
-        self.timeline = MindTimeline(model)
+        self.earlier = button("‹", "quiet", "beliefs.earlier")
+        self.later = button("›", "quiet", "beliefs.later")
+        self.follow = button(tr("Follow"), "segment", "beliefs.follow")
+        self.timeline = BeliefsTimeline(model)
         self.policy = PolicyView(model)
-        self.facts = MindFacts(model)
+        self.facts = BeliefFacts(model)
         self._under = ElidedLabel("", "small")
         self._words = label("", "muted", wraps=True)
         self._parts = QStackedWidget()
@@ -51,7 +51,7 @@ class MindPanel(QWidget):
         layout.addWidget(self._body(), 1)
         self._connect()
         self._on_episodes()
-        self._on_looks()
+        self._on_decisions()
 
     def showEvent(self, event: object) -> None:
         super().showEvent(event)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ class MindPanel(QWidget):
         column.addWidget(self._under)
         self._world = world
         split = QSplitter(Qt.Orientation.Horizontal)
-        split.setObjectName("mind.split")
+        split.setObjectName("beliefs.split")
         split.addWidget(world)
         split.addWidget(self.facts)
         split.setStretchFactor(0, 3)
@@ -110,9 +110,9 @@ class MindPanel(QWidget):
     def _connect(self) -> None:
         model = self._model
         model.episodes_changed.connect(self._on_episodes)
-        model.looks_changed.connect(self._on_looks)
+        model.decisions_changed.connect(self._on_decisions)
         model.place_changed.connect(self._on_place)
-        model.offered_changed.connect(self._on_looks)
+        model.offered_changed.connect(self._on_decisions)
         self.episodes.activated.connect(self._on_chosen)
         self.earlier.clicked.connect(lambda: model.choose_neighbour(-1))
         self.later.clicked.connect(lambda: model.choose_neighbour(1))
@@ -143,14 +143,14 @@ class MindPanel(QWidget):
         self.earlier.setEnabled(0 <= at < len(model.episodes) - 1)
         self.later.setEnabled(at > 0)
         self.follow.setChecked(model.following)
-        self._on_looks()
+        self._on_decisions()
 
-    def _on_looks(self) -> None:
+    def _on_decisions(self) -> None:
         model = self._model
-        has = bool(model.looks) or model.policy is not None
+        has = bool(model.decisions) or model.policy is not None
         self._parts.setCurrentIndex(0 if has else 1)
-        self.timeline.setVisible(bool(model.looks))
-        self.facts.setVisible(bool(model.looks))
+        self.timeline.setVisible(bool(model.decisions))
+        self.facts.setVisible(bool(model.decisions))
         self._world.setVisible(model.grid is not None)
         if not model.episodes:
             self._words.setText(

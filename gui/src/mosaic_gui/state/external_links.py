@@ -19,7 +19,7 @@ _MOST_IN_COMMAND = 3
 
 
 @dataclass(frozen=True)
-class Outside:
+class ExternalLink:
     """A way out, or why there is none."""
 
     url: str = ""
@@ -30,19 +30,19 @@ class Outside:
 
 def tensorboard(
     offered: str | None, gateway: str, run_ids: Sequence[str], *, has_files: bool = True
-) -> Outside:
+) -> ExternalLink:
     """TensorBoard with all of these runs. `offered`: what the stack said; `has_files`: that one of them writes some."""
     if not run_ids:
-        return Outside(obstacle=tr("Choose runs."))
+        return ExternalLink(obstacle=tr("Choose runs."))
     if not has_files:
         words = tr_n(
             "This run writes no TensorBoard files by its settings; its curves are here.",
             "These runs write no TensorBoard files by their settings; their curves are here.",
             len(run_ids),
         )
-        return Outside(obstacle=words)
+        return ExternalLink(obstacle=words)
     if not offered:
-        return Outside(
+        return ExternalLink(
             obstacle=tr(
                 "This stack offers no TensorBoard. On its machine, in its data folder: {command}",
                 command=_by_hand(run_ids),
@@ -50,10 +50,10 @@ def tensorboard(
         )
     url = urljoin(gateway + "/", offered.replace(RUNS_MARK, quote("|".join(run_ids), safe="")))
     if urlsplit(url).scheme not in ("http", "https"):
-        return Outside(
+        return ExternalLink(
             obstacle=tr("The stack names an address of TensorBoard that no browser opens.")
         )
-    return Outside(url=url)
+    return ExternalLink(url=url)
 
 
 def tracker(
@@ -61,24 +61,24 @@ def tracker(
     worker: WorkerEntry | None,
     algorithm: Algorithm | None,
     told: TrackedRun | None,
-) -> Outside:
+) -> ExternalLink:
     """The run's page at its tracker. `told`: what the run told of it, None before that."""
     if told is not None and told.url:
-        return Outside(url=told.url)
+        return ExternalLink(url=told.url)
     if told is not None and told.mode == "offline":
-        return Outside(summary=_summary(run, algorithm, told))
+        return ExternalLink(summary=_summary(run, algorithm, told))
     if told is not None:
-        return Outside(obstacle=tr("W&B has named no page of this run; its log may say why."))
+        return ExternalLink(obstacle=tr("W&B has named no page of this run; its log may say why."))
     if not _is_tracked(run, algorithm):
         cannot = hindrance(worker) if worker is not None else ""
-        return Outside(
+        return ExternalLink(
             obstacle=cannot or tr("This run is not tracked with W&B. A clone with “track” on is.")
         )
     if run.state.is_final:
-        return Outside(
+        return ExternalLink(
             obstacle=tr("The run ended before W&B had a page of it; its log may say why.")
         )
-    return Outside(
+    return ExternalLink(
         obstacle=tr("The run's W&B address is not known yet; it is once W&B answers the run.")
     )
 

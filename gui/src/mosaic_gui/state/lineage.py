@@ -22,7 +22,7 @@ class Relative:
 
 
 @dataclass(frozen=True)
-class Family:
+class Lineage:
     """The relatives of a run, children newest first."""
 
     parent: Relative | None = None
@@ -31,7 +31,7 @@ class Family:
     """Children that are not named."""
 
 
-def family(run: RunView, runs: Mapping[str, RunView]) -> Family:
+def lineage_of(run: RunView, runs: Mapping[str, RunView]) -> Lineage:
     """Of the runs in the list."""
     parent, parent_id = None, run.spec.parent
     if parent_id:
@@ -41,7 +41,7 @@ def family(run: RunView, runs: Mapping[str, RunView]) -> Family:
     children = [one for one in runs.values() if one.spec.parent == run.run_id]
     children.sort(key=lambda one: one.run_id, reverse=True)
     named = tuple(Relative(one.run_id, _words(one)) for one in children[:MOST_CHILDREN])
-    return Family(parent, named, max(0, len(children) - MOST_CHILDREN))
+    return Lineage(parent, named, max(0, len(children) - MOST_CHILDREN))
 
 
 def _words(run: RunView) -> str:

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Coarse:
+class ReducedPoints:
     """Columns of equal length. Of a bucket there is its lowest value, then its highest, then NaN if it has any."""
 
     steps: Floats
@@ -26,9 +26,9 @@ class Coarse:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def part(self, places: slice | NDArray[np.bool_]) -> "Coarse":
+    def part(self, places: slice | NDArray[np.bool_]) -> "ReducedPoints":
         """Some of its points."""
-        return Coarse(*(column[places] for column in self.columns))
+        return ReducedPoints(*(column[places] for column in self.columns))
 
     @property
     def columns(self) -> tuple[Floats, ...]:
@@ -36,9 +36,11 @@ class Coarse:
         return self.steps, self.t, self.values, self.levels, self.weights
 
 
-def joined(parts: list[Coarse]) -> Coarse:
+def concatenated(parts: list[ReducedPoints]) -> ReducedPoints:
     """One after another."""
-    return Coarse(*(np.concatenate(c) for c in zip(*(p.columns for p in parts), strict=True)))
+    return ReducedPoints(
+        *(np.concatenate(c) for c in zip(*(p.columns for p in parts), strict=True))
+    )
 
 
 def columns_of(curve: DrawnCurve) -> dict[str, Floats]:
@@ -53,7 +55,7 @@ def columns_of(curve: DrawnCurve) -> dict[str, Floats]:
     return columns
 
 
-def coarse_of(curve: DrawnCurve) -> Coarse:
+def reduced_points(curve: DrawnCurve) -> ReducedPoints:
     """Points for the buckets of a reduced curve.
 
     Raises:
@@ -74,12 +76,12 @@ def coarse_of(curve: DrawnCurve) -> Coarse:
         (table["mean"], table["mean"], nothing),
         (share, share, 0 * finite),
     )
-    found = Coarse(*(np.stack(row, axis=1)[kept] for row in rows))
-    return joined([found, _end(table, curve.stepless)]) if len(found) else found
+    found = ReducedPoints(*(np.stack(row, axis=1)[kept] for row in rows))
+    return concatenated([found, _end(table, curve.stepless)]) if len(found) else found
 
 
-def begins_of(curve: DrawnCurve) -> list[int]:
-    """The first point of each pass over the steps, among those of `coarse_of`.
+def pass_begins(curve: DrawnCurve) -> list[int]:
+    """The first point of each pass over the steps, among those of `reduced_points`.
 
     Raises:
         ValueError: see `columns_of`; or the rows are none of the curve.
@@ -94,7 +96,7 @@ def begins_of(curve: DrawnCurve) -> list[int]:
     return found
 
 
-def thinned(points: Coarse) -> tuple[Coarse, NDArray[np.intp]]:
+def thinned(points: ReducedPoints) -> tuple[ReducedPoints, NDArray[np.intp]]:
     """Thin points to the lowest and the highest of each four, and one gap where there is any.
 
     Both stand for all four; a gap stands for nothing. The number of points is a multiple of four.
@@ -122,10 +124,10 @@ def thinned(points: Coarse) -> tuple[Coarse, NDArray[np.intp]]:
     weight = np.where(finite, (total / np.maximum(share, 1))[:, None], 0.0)[kept]
     picks = np.flatnonzero(kept)
     places = (points.steps[picks], points.t[picks], points.values[picks])
-    return Coarse(*places, level, weight), picks
+    return ReducedPoints(*places, level, weight), picks
 
 
-def evened(points: Coarse, most: int) -> tuple[Coarse, NDArray[np.intp]]:
+def evened(points: ReducedPoints, most: int) -> tuple[ReducedPoints, NDArray[np.intp]]:
     """Thin points to at most `most`, the finest ones first, so that all of the past is about equally fine.
 
     Points grow finer from the oldest to the newest. So it is the newest of them that are thinned, until they stand for
@@ -139,7 +141,7 @@ def evened(points: Coarse, most: int) -> tuple[Coarse, NDArray[np.intp]]:
         begin = _finest(points.weights)
         end = begin + (len(points) - begin) // 4 * 4
         fewer, chosen = thinned(points.part(slice(begin, end)))
-        points = joined([points.part(slice(begin)), fewer, points.part(slice(end, None))])
+        points = concatenated([points.part(slice(begin)), fewer, points.part(slice(end, None))])
         picks = np.concatenate([picks[:begin], picks[begin:end][chosen], picks[end:]])
     return points, picks
 
@@ -166,8 +168,8 @@ def _kept(table: Mapping[str, Floats]) -> NDArray[np.bool_]:
     return np.stack([finite > 0, finite > 1, table["odd"] > 0], axis=1)
 
 
-def _end(table: Mapping[str, Floats], stepless: bool) -> Coarse:
+def _end(table: Mapping[str, Floats], stepless: bool) -> ReducedPoints:
     """The newest point itself, which stands for nothing else."""
     step = np.nan if stepless else table["step1"][-1]
     last = table["last"][-1]
-    return Coarse(*(np.array([x]) for x in (step, table["t1"][-1], last, last, 0.0)))
+    return ReducedPoints(*(np.array([x]) for x in (step, table["t1"][-1], last, last, 0.0)))

@@ -7,8 +7,8 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.states import RunState
 from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
 from mosaic_contracts.worker import Algorithm
+from mosaic_gui.state.external_links import tensorboard, tracker
 from mosaic_gui.state.follow import EventBatch
-from mosaic_gui.state.outside import tensorboard, tracker
 from mosaic_gui.state.store import Store
 
 GATEWAY = "http://127.0.0.1:8420"

@@ -8,7 +8,7 @@ from typing import Any
 
 from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.states import EndCause, RunState, StopStep
-from mosaic_gui.state.end_fixes import (
+from mosaic_gui.state.failure_fixes import (
     NO_CUDA,
     NO_FILE,
     NO_MEMORY,
@@ -43,7 +43,7 @@ _NEUTRAL = (RunState.CANCELLED, RunState.INTERRUPTED)
 
 
 @dataclass(frozen=True)
-class EndCard:
+class FailureSummary:
     """The card's content."""
 
     title: str
@@ -134,7 +134,9 @@ _SIGNAL_ADVICE: dict[int, Mark] = {
 }
 
 
-def end_card(run: RunView, arguments: Mapping[str, Any] | None = None) -> EndCard | None:
+def failure_summary(
+    run: RunView, arguments: Mapping[str, Any] | None = None
+) -> FailureSummary | None:
     """The card of a run; None while it goes on or when it succeeded.
 
     Args:
@@ -153,7 +155,7 @@ def end_card(run: RunView, arguments: Mapping[str, Any] | None = None) -> EndCar
     if run.progress is not None:
         facts.append((tr("Last step"), grouped(run.step)))
     title = _TITLES.get(end.cause)
-    return EndCard(
+    return FailureSummary(
         title=tr_mark(title) if title else end.cause.value.replace("_", " "),
         message=_short(end.message),
         facts=facts,

@@ -1,16 +1,16 @@
-"""Workers by their names, each with its lane and whether it is ready, and the agents that they bring."""
+"""Workers by their names, each with its view profile and whether it is ready, and the agents that they bring."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout
 
+from mosaic_gui.state.agents import AgentGroup
 from mosaic_gui.state.language import tr
-from mosaic_gui.state.roster import Member
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.views.badge import Badge
 from mosaic_gui.views.text import ElidedButton, ElidedLabel, inside_of_scroll, label, restyle
 
 
-class Roster(QScrollArea):
+class AgentList(QScrollArea):
     """One button for each agent; the chosen one is pressed."""
 
     chosen = pyqtSignal(tuple)
@@ -18,7 +18,7 @@ class Roster(QScrollArea):
 
     def __init__(self, model: AgentsModel) -> None:
         super().__init__()
-        self.setObjectName("roster")
+        self.setObjectName("agents")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -28,20 +28,20 @@ class Roster(QScrollArea):
         self._model = model
         self._dim = False
         self._group = QButtonGroup(self)
-        model.roster_changed.connect(self.rebuild)
+        model.groups_changed.connect(self.rebuild)
         model.changed.connect(self._press)
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Another roster."""
+        """Show the groups of the model."""
         self._group = QButtonGroup(self)
         inside = inside_of_scroll()
         layout = QVBoxLayout(inside)
         layout.setContentsMargins(0, 0, 4, 0)
         layout.setSpacing(1)
-        for member in self._model.members:
-            self._add_member(layout, member)
-        if not self._model.members:
+        for group in self._model.groups:
+            self._add_group(layout, group)
+        if not self._model.groups:
             words = tr("Reading the workers …")
             layout.addWidget(label(words, "muted", wraps=True))
         layout.addStretch(1)
@@ -49,29 +49,29 @@ class Roster(QScrollArea):
         self.set_dim(self._dim)
         self._press()
 
-    def _add_member(self, layout: QVBoxLayout, member: Member) -> None:
-        name = ElidedLabel(member.title, "strong")
+    def _add_group(self, layout: QVBoxLayout, group: AgentGroup) -> None:
+        name = ElidedLabel(group.title, "strong")
         name.setContentsMargins(6, 6, 0, 0)
         layout.addWidget(name)
         row = QHBoxLayout()
         row.setContentsMargins(6, 0, 0, 2)
-        lane = label(self._lane_words(member.lane), "small")
-        lane.setToolTip(self._lane_tip(member.lane))
-        badge = Badge(tr("Ready"), "ok") if member.ready else Badge(tr("Not ready"), "warn")
-        badge.setToolTip(member.reason)
-        row.addWidget(lane, 1)
+        profile = label(self._profile_words(group.view_profile), "small")
+        profile.setToolTip(self._profile_tip(group.view_profile))
+        badge = Badge(tr("Ready"), "ok") if group.ready else Badge(tr("Not ready"), "warn")
+        badge.setToolTip(group.reason)
+        row.addWidget(profile, 1)
         row.addWidget(badge)
         layout.addLayout(row)
-        if not member.ready and member.reason:
-            reason = label(member.reason, "small", wraps=True)
+        if not group.ready and group.reason:
+            reason = label(group.reason, "small", wraps=True)
             reason.setContentsMargins(6, 0, 0, 0)
             layout.addWidget(reason)
-        for agent in member.agents:
+        for agent in group.agents:
             made = ElidedButton(agent.title, "nav", f"catalogue.{'.'.join(agent.key)}")
             made.setCheckable(True)
             made.setProperty("dense", True)
             made.setToolTip(f"{agent.title}\n{agent.summary}".strip())
-            made.setEnabled(member.ready)
+            made.setEnabled(group.ready)
             made.clicked.connect(lambda _on, key=agent.key: self.chosen.emit(key))
             self._group.addButton(made)
             layout.addWidget(made)
@@ -84,12 +84,12 @@ class Roster(QScrollArea):
             made.setProperty("dim", dim)
             restyle(made)
 
-    def _lane_words(self, lane: str) -> str:
-        is_live = lane == "telemetry"
-        return tr("Telemetry lane") if is_live else tr("Analytics lane")
+    def _profile_words(self, profile: str) -> str:
+        is_live = profile == "telemetry"
+        return tr("Telemetry profile") if is_live else tr("Analytics profile")
 
-    def _lane_tip(self, lane: str) -> str:
-        if lane == "telemetry":
+    def _profile_tip(self, profile: str) -> str:
+        if profile == "telemetry":
             return tr("Its runs record episodes and steps, and open on the live view.")
         return tr("Its runs record curves and files, no steps, and open on those.")
 

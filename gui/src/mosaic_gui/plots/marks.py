@@ -1,17 +1,19 @@
-"""Dots for points that no line leads to: a curve of one point, or a point between two gaps."""
+"""Marks of a chart: dots for points that no line leads to, and crosses where a value is NaN or infinite."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyqtgraph as pg
 from PyQt6.QtCore import QRectF, Qt
 from PyQt6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from mosaic_gui.plots.curve_items import line_colour, raw_colour
-from mosaic_gui.state.decimation import Floats, Line
+from mosaic_gui.state.chart_line import ChartLine, Floats, spread_marks
+from mosaic_gui.theme.apply import current
 from mosaic_gui.viewmodels.curves import Drawn
 
-LARGE_PX, SMALL_PX = 6.0, 2.5
+LARGE_PX, SMALL_PX, CROSS_PX = 6.0, 2.5, 8
 MOST_LARGE = 60
 """Dots of one line; more of them lie so close that they have to look like a line."""
 MOST = 4_000
@@ -80,9 +82,32 @@ def _pen(dots: Dots) -> QPen:
     return pen
 
 
-def _lines(drawn: Sequence[Drawn]) -> Iterator[tuple[Line, QColor]]:
+def _lines(drawn: Sequence[Drawn]) -> Iterator[tuple[ChartLine, QColor]]:
     for one in drawn:
         yield one.raw, raw_colour(one)
     for one in drawn:
         if one.smooth is not None:
             yield one.smooth, line_colour(one)
+
+
+class GapMarks:
+    """Crosses along the lower edge; one item for all curves, because each item costs as much as a curve."""
+
+    def __init__(self, plot: pg.PlotItem) -> None:
+        self.item = pg.ScatterPlotItem(symbol="x", size=CROSS_PX, pxMode=True)
+        self.item.setZValue(ABOVE_CURVES)
+        self.recolour()
+        self.item.setVisible(False)
+        plot.addItem(self.item)
+
+    def recolour(self) -> None:
+        """Take the colour of the theme that is applied."""
+        self.item.setPen(pg.mkPen(current().bad, width=1.5))
+
+    def show(self, drawn: Sequence[Drawn], height: float) -> None:
+        """Mark the gaps of these curves at a height of the value axis."""
+        places = np.concatenate([np.empty(0), *(one.raw.gaps_x for one in drawn)])
+        places = spread_marks(np.sort(places))
+        if len(places) or self.item.isVisible():
+            self.item.setVisible(len(places) > 0)
+            self.item.setData(places, np.full(len(places), height))

@@ -3,8 +3,8 @@
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QSizePolicy, QVBoxLayout
 
-from mosaic_gui.state.end_card import EndCard
-from mosaic_gui.state.end_fixes import Fix
+from mosaic_gui.state.failure_fixes import Fix
+from mosaic_gui.state.failure_summary import FailureSummary
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import mono_font
 from mosaic_gui.views.text import button, label, restyle, show_told
@@ -12,7 +12,7 @@ from mosaic_gui.views.text import button, label, restyle, show_told
 LINES_SHOWN = 6
 
 
-class EndCardView(QFrame):
+class FailureSummaryView(QFrame):
     """Cause, facts, what to try, and the last lines. Its buttons start the run again."""
 
     again_wanted = pyqtSignal(dict)
@@ -25,7 +25,7 @@ class EndCardView(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("end_card")
+        self.setObjectName("failure_summary")
         self._title = label("", "heading")
         self._facts = label("", "small")
         self._message = label("", wraps=True)
@@ -61,7 +61,7 @@ class EndCardView(QFrame):
         layout.addLayout(top)
         layout.addLayout(body)
 
-    def show_card(self, card: EndCard) -> None:
+    def show_summary(self, card: FailureSummary) -> None:
         """Fill it."""
         self.setProperty("kind", "card_bad" if card.tone == "bad" else "card_neutral")
         restyle(self)
@@ -87,17 +87,17 @@ class EndCardView(QFrame):
         else:
             self.again_wanted.emit(fix.overrides)
 
-    def _fill_buttons(self, card: EndCard) -> None:
+    def _fill_buttons(self, card: FailureSummary) -> None:
         while (item := self._buttons.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
                 old.deleteLater()
         for n, fix in enumerate(card.fixes):
-            made = button(fix.label, "primary" if n == 0 else "", f"end_card.fix{n}")
+            made = button(fix.label, "primary" if n == 0 else "", f"failure_summary.fix{n}")
             made.clicked.connect(lambda _on, fix=fix: self._use(fix))
             self._buttons.addWidget(made)
-        again = button(tr("Run again"), "" if card.fixes else "primary", "end_card.again")
+        again = button(tr("Run again"), "" if card.fixes else "primary", "failure_summary.again")
         again.clicked.connect(lambda: self.again_wanted.emit({}))
-        edit = button(tr("Clone and edit"), "", "end_card.edit")
+        edit = button(tr("Clone and edit"), "", "failure_summary.edit")
         edit.clicked.connect(lambda: self.edit_wanted.emit(""))
         self._buttons.addWidget(again)
         self._buttons.addWidget(edit)

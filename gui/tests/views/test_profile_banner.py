@@ -10,9 +10,9 @@ from tests.specimen import run, run_id, worker
 from mosaic_contracts.runs import ArtifactRow
 from mosaic_contracts.services import WorkerEntries
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.state.connection import Connection, Link
-from mosaic_gui.views.lane_banner import LaneBanner
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.views.main_window import TRAIN
+from mosaic_gui.views.profile_banner import ProfileBanner
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -23,27 +23,27 @@ def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
     made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
-    made.connection.take(Connection(Link.LIVE, "http://127.0.0.1:1"))
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
     yield made
     made.launch._settle.stop()
     made.window.close()
     made.window.deleteLater()
 
 
-def watch(client: DesktopClient, lane: str, record: str) -> LaneBanner:
-    """Open a run of a worker of that lane, recorded so."""
-    manifest = worker().manifest.model_copy(update={"lane": lane})
+def watch(client: DesktopClient, profile: str, record: str) -> ProfileBanner:
+    """Open a run of a worker with that view profile, recorded so."""
+    manifest = worker().manifest.model_copy(update={"lane": profile})
     client.launch.take_catalogue(WorkerEntries(workers=[worker(manifest=manifest.model_dump())]))
     client.table.consume(client.store.replace_runs([run(0, spec={"record": record})]))
     client.watch.watch(run_id(0))
     client.navigator.open_runs([run_id(0)])
-    banner = client.window.findChild(LaneBanner)
+    banner = client.window.findChild(ProfileBanner)
     assert banner is not None
     return banner
 
 
 @pytest.mark.parametrize(
-    ("lane", "record", "shown"),
+    ("profile", "record", "shown"),
     [
         ("analytics", "metrics", True),
         ("analytics", "replay", False),
@@ -51,10 +51,10 @@ def watch(client: DesktopClient, lane: str, record: str) -> LaneBanner:
     ],
 )
 def test_the_banner_is_there_where_something_is_missing(
-    client: DesktopClient, lane: str, record: str, shown: bool
+    client: DesktopClient, profile: str, record: str, shown: bool
 ) -> None:
-    """Only a run of the analytics lane that keeps no steps has it, and it names what is not kept."""
-    banner = watch(client, lane, record)
+    """Only a run of the analytics profile that keeps no steps has it, and it names what is not kept."""
+    banner = watch(client, profile, record)
     assert banner.isVisible() is shown
     if shown:
         assert "not episodes, steps, observations" in banner.words.whole()
@@ -65,7 +65,7 @@ def test_its_button_fills_the_form_with_a_level_that_records(
 ) -> None:
     """The run's own values, and steps kept: one press from launching it."""
     watch(client, "analytics", "metrics")
-    found = client.window.findChild(QPushButton, "lane_banner.record")
+    found = client.window.findChild(QPushButton, "profile_banner.record")
     assert found is not None
     qtbot.mouseClick(found, LEFT)
     assert client.window.page == TRAIN

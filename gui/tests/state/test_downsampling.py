@@ -4,11 +4,11 @@ from tests.specimen import metrics
 
 from mosaic_contracts.curve_set import BUCKET_COLUMNS, POINT_COLUMNS, DrawnCurve
 from mosaic_gui.state import series as series_module
-from mosaic_gui.state.axis import XAxis
-from mosaic_gui.state.coarse import begins_of, coarse_of
 from mosaic_gui.state.curves import RunCurves
-from mosaic_gui.state.series import Series
-from mosaic_gui.viewmodels.curve_lines import curve_of, too_coarse
+from mosaic_gui.state.downsampling import pass_begins, reduced_points
+from mosaic_gui.state.series import PointSeries
+from mosaic_gui.state.settings import XAxis
+from mosaic_gui.viewmodels.curve_lines import curve_of, too_few_points
 
 NAME = "losses/a"
 
@@ -76,12 +76,12 @@ def test_each_pass_gets_finer_where_it_is_looked_at() -> None:
     series = curves.series[NAME]
     curve = curve_of(curves, NAME, XAxis.STEP, 0.9, log_scale=False)
     assert curve is not None
-    assert too_coarse(curve, 16_000, 16_400, 400) == pytest.approx((16_000, 16_400), abs=100)
+    assert too_few_points(curve, 16_000, 16_400, 400) == pytest.approx((16_000, 16_400), abs=100)
     before = len(curve.smoothed)
     finer = of_passes(
         reduced(first[16_000:16_400], 1, 16_000), reduced(second[1_000:1_400], 1, 16_000)
     )
-    series.refine(coarse_of(finer), begins_of(finer))
+    series.refine(reduced_points(finer), pass_begins(finer))
     for values, part, offset in zip(
         (first, second), curves.parts_of(NAME, XAxis.STEP), (0, 15_000), strict=True
     ):
@@ -97,12 +97,12 @@ def test_each_pass_gets_finer_where_it_is_looked_at() -> None:
 def test_a_stretch_of_one_pass_leaves_the_other() -> None:
     """Where the answer has no row of a pass, that pass keeps its points, the newest point among them."""
     first, second = np.zeros(20_000), np.ones(20_000)
-    series = Series()
+    series = PointSeries()
     whole = of_passes(reduced(first, 50), reduced(second, 50, 15_000))
-    series.begin(coarse_of(whole), begins_of(whole))
+    series.begin(reduced_points(whole), pass_begins(whole))
     size = len(series)
     finer = reduced(first[1_000:1_100], 1, 1_000).model_copy(update={"passes": [0, 100]})
-    series.refine(coarse_of(finer), begins_of(finer))
+    series.refine(reduced_points(finer), pass_begins(finer))
     old, new = (series.values[: series.begins[1]], series.values[series.begins[1] :])
     assert (set(old), set(new)) == ({0.0}, {1.0})
     assert len(series) > size
@@ -112,11 +112,11 @@ def test_a_stretch_of_one_pass_leaves_the_other() -> None:
 def test_what_is_read_anew_ends_where_live_points_begin() -> None:
     """An answer that reaches beyond the joint brings no point that is here already."""
     values = np.sin(np.arange(21_000) / 300)
-    series = Series()
-    series.begin(coarse_of(reduced(values[:20_000], 50)))
+    series = PointSeries()
+    series.begin(reduced_points(reduced(values[:20_000], 50)))
     live = np.arange(20_000.0, 21_000)
     series.extend(live, live, values[20_000:])
-    series.refine(coarse_of(reduced(values[19_800:20_200], 1, 19_800)))
+    series.refine(reduced_points(reduced(values[19_800:20_200], 1, 19_800)))
     assert series.is_rising
     assert series.steps[-1_100:-1_000].tolist() == list(range(19_900, 20_000))
 
@@ -141,22 +141,22 @@ def test_buckets_keep_spikes_gaps_and_the_newest_value() -> None:
     values = np.zeros(10_000)
     values[7_777], values[3_333] = 99.0, np.nan
     values[-1] = 5.0
-    coarse = coarse_of(reduced(values, 100))
-    assert np.nanmax(coarse.values) == 99.0
-    assert np.isnan(coarse.values).sum() == 1
-    assert coarse.values[-1] == 5.0
-    assert (np.diff(coarse.steps) >= 0).all()
-    assert coarse.weights.sum() == pytest.approx(9_999)
+    points = reduced_points(reduced(values, 100))
+    assert np.nanmax(points.values) == 99.0
+    assert np.isnan(points.values).sum() == 1
+    assert points.values[-1] == 5.0
+    assert (np.diff(points.steps) >= 0).all()
+    assert points.weights.sum() == pytest.approx(9_999)
 
 
 def test_a_curve_is_smoothed_as_if_all_its_points_were_here() -> None:
     """The smooth line over buckets is near the one over all points, and at the newest ones the same."""
     rng = np.random.default_rng(3)
     values = np.linspace(0, 10, 20_000) + rng.normal(size=20_000)
-    whole, opened = Series(), Series()
+    whole, opened = PointSeries(), PointSeries()
     steps = np.arange(20_000.0)
     whole.extend(steps, steps, values)
-    opened.begin(coarse_of(reduced(values[:18_000], 36)))
+    opened.begin(reduced_points(reduced(values[:18_000], 36)))
     opened.extend(steps[18_000:], steps[18_000:], values[18_000:])
     assert len(opened) < 4_000
     for factor in (0.9, 0.99, 0.999):
@@ -168,17 +168,17 @@ def test_a_curve_is_smoothed_as_if_all_its_points_were_here() -> None:
 def test_where_it_is_looked_at_it_gets_finer_and_coarse_again_behind() -> None:
     """A stretch is replaced by its own points; the next one takes its place, and nothing grows without end."""
     values = np.sin(np.arange(50_000) / 300)
-    series = Series()
-    series.begin(coarse_of(reduced(values, 50)))
+    series = PointSeries()
+    series.begin(reduced_points(reduced(values, 50)))
     size = len(series)
     seen = slice(*np.searchsorted(series.steps, (10_000, 10_400)))
-    assert series.too_coarse(seen, 400) is not None
-    series.refine(coarse_of(reduced(values[10_000:10_400], 1, 10_000)))
+    assert series.too_few_points(seen, 400) is not None
+    series.refine(reduced_points(reduced(values[10_000:10_400], 1, 10_000)))
     seen = slice(*np.searchsorted(series.steps, (10_000, 10_399)))
     assert series.steps[seen].tolist() == list(range(10_000, 10_399))
     assert series.values[seen] == pytest.approx(values[10_000:10_399])
-    assert series.too_coarse(seen, 10_000) is None
-    series.refine(coarse_of(reduced(values[30_000:30_400], 1, 30_000)))
+    assert series.too_few_points(seen, 10_000) is None
+    series.refine(reduced_points(reduced(values[30_000:30_400], 1, 30_000)))
     assert len(series) < size + 500
     assert series.is_rising
     series.extend([50_000], [50_000.0], [7.0])
@@ -190,11 +190,11 @@ def test_what_streams_after_a_refinement_is_thinned_with_it(
 ) -> None:
     """However long it goes on, a series stays within its bound and keeps its lowest and highest."""
     monkeypatch.setattr(series_module, "MOST_RAW", 4_000)
-    series = Series()
+    series = PointSeries()
     values = np.zeros(20_000)
     values[5_000] = -50.0
-    series.begin(coarse_of(reduced(values, 20)))
-    series.refine(coarse_of(reduced(values[100:200], 1, 100)))
+    series.begin(reduced_points(reduced(values, 20)))
+    series.refine(reduced_points(reduced(values[100:200], 1, 100)))
     for n in range(20_000, 40_000, 500):
         series.extend(np.arange(n, n + 500.0), np.arange(n, n + 500.0), np.ones(500))
     assert len(series) <= 4_000

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic_gui.state.decimation import Line, line, visible
+from mosaic_gui.state.chart_line import ChartLine, chart_line, visible
 
 FLOATS = st.floats(-1e9, 1e9)
 
@@ -12,7 +12,7 @@ FLOATS = st.floats(-1e9, 1e9)
 def test_no_spike_is_lost(values: list[float], buckets: int) -> None:
     """However few points are drawn, the lowest and the highest are among them, and so are both ends."""
     y = np.array(values)
-    drawn = line(np.arange(len(y), dtype=float), y, buckets)
+    drawn = chart_line(np.arange(len(y), dtype=float), y, buckets)
     x, kept = drawn.x, drawn.y
     assert kept.min() == y.min()
     assert kept.max() == y.max()
@@ -26,7 +26,7 @@ def test_a_gap_breaks_the_line_and_is_marked() -> None:
     """Where a value is NaN or infinite no line is drawn, and its place is known."""
     x = np.arange(6, dtype=float)
     y = np.array([1.0, 2.0, np.nan, 4.0, np.inf, 6.0])
-    drawn = line(x, y, 100)
+    drawn = chart_line(x, y, 100)
     assert drawn.x.tolist() == [0, 1, 3, 5]
     assert np.isfinite(drawn.y).all()
     assert drawn.connect.tolist() == [1, 0, 0, 0]
@@ -35,7 +35,7 @@ def test_a_gap_breaks_the_line_and_is_marked() -> None:
 
 def test_nothing_finite_is_gaps_only() -> None:
     """A series of nothing but NaN is drawn as marks."""
-    drawn = line(np.arange(3, dtype=float), np.full(3, np.nan), 10)
+    drawn = chart_line(np.arange(3, dtype=float), np.full(3, np.nan), 10)
     assert len(drawn.x) == 0
     assert drawn.gaps_x.tolist() == [0, 1, 2]
 
@@ -49,7 +49,7 @@ def test_the_view_takes_one_point_beyond_either_side() -> None:
 
 def test_the_highest_numbers_leave_an_axis_room() -> None:
     """Between the lowest and the highest that is drawn there is a finite distance."""
-    drawn = line(np.arange(2, dtype=float), np.array([-1.7e308, 1.7e308]), 10)
+    drawn = chart_line(np.arange(2, dtype=float), np.array([-1.7e308, 1.7e308]), 10)
     assert np.isfinite(drawn.y.max() - drawn.y.min())
 
 
@@ -57,7 +57,7 @@ def test_the_highest_numbers_leave_an_axis_room() -> None:
 def test_gaps_cost_no_spike(values: list[float]) -> None:
     """However many values are missing, the lowest and the highest of the others are drawn."""
     y = np.array(values)
-    drawn = line(np.arange(len(y), dtype=float), y, 40)
+    drawn = chart_line(np.arange(len(y), dtype=float), y, 40)
     finite = y[np.isfinite(y)]
     if len(finite):
         assert (drawn.y.min(), drawn.y.max()) == (finite.min(), finite.max())
@@ -65,7 +65,7 @@ def test_gaps_cost_no_spike(values: list[float]) -> None:
     assert len(drawn.gaps_x) <= 121
 
 
-def pieces(drawn: Line) -> int:
+def pieces(drawn: ChartLine) -> int:
     """Strokes and lone points that are drawn."""
     return len(drawn.x) - int(np.count_nonzero(drawn.connect[:-1]))
 
@@ -79,7 +79,7 @@ def test_a_gap_is_a_gap_at_every_length(points: int, gaps: int, length: int, odd
     begins = np.linspace(0, points, gaps + 2)[1:-1].astype(int)
     for begin in begins:
         y[begin : begin + length] = odd
-    drawn = line(np.arange(points, dtype=float), y, 800)
+    drawn = chart_line(np.arange(points, dtype=float), y, 800)
     assert pieces(drawn) == gaps + 1
     ends = np.flatnonzero(drawn.connect[:-1] == 0)
     assert (drawn.x[ends] < begins).all()
@@ -89,7 +89,7 @@ def test_a_gap_is_a_gap_at_every_length(points: int, gaps: int, length: int, odd
 def test_a_break_can_be_asked_for() -> None:
     """Where no line may go none does, though every value is a number."""
     breaks = np.array([False, True, False, False])
-    drawn = line(np.arange(4.0), np.ones(4), 100, breaks)
+    drawn = chart_line(np.arange(4.0), np.ones(4), 100, breaks)
     assert drawn.connect.tolist() == [1, 0, 1, 0]
     assert len(drawn.gaps_x) == 0
 
@@ -107,4 +107,4 @@ def test_a_break_can_be_asked_for() -> None:
 def test_a_point_without_a_line_is_known(values: list[float], lone: list[bool]) -> None:
     """A point that no line leads to is found, for it can only be drawn as a dot."""
     y = np.array(values)
-    assert line(np.arange(len(y), dtype=float), y, 10).lone.tolist() == lone
+    assert chart_line(np.arange(len(y), dtype=float), y, 10).lone.tolist() == lone

@@ -10,8 +10,8 @@ from PyQt6.QtCore import QObject, pyqtSignal
 from mosaic_contracts.decisions import DecisionStep
 from mosaic_contracts.grid import Grid
 from mosaic_contracts.runs import EpisodeRow
+from mosaic_gui.state.beliefs_log import NAMESPACES, BeliefsLog, Event, ValueTable
 from mosaic_gui.state.episodes import episode_ends
-from mosaic_gui.state.mind_log import FAMILIES, Event, MindLog, Values
 from mosaic_gui.state.store import Changes, Store
 from mosaic_gui.state.world import world_of
 from mosaic_gui.viewmodels.watch import WatchModel
@@ -30,13 +30,13 @@ class EpisodeKey(NamedTuple):
     episode: int
 
 
-class MindModel(QObject):
+class BeliefsModel(QObject):
     """Mind of the watched run's agents. Follows the newest episode and its last step until the user goes elsewhere."""
 
     offered_changed = pyqtSignal()
     """The run has, or has not, something for this panel."""
     episodes_changed = pyqtSignal()
-    looks_changed = pyqtSignal()
+    decisions_changed = pyqtSignal()
     place_changed = pyqtSignal()
     steps_wanted = pyqtSignal(str, object)
     """Run id and EpisodeKey whose steps are to be read."""
@@ -44,8 +44,8 @@ class MindModel(QObject):
     def __init__(self, store: Store, watch: WatchModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store, self._watch = store, watch
-        self.families_of_algorithm: frozenset[str] = frozenset()
-        self.log = MindLog()
+        self.namespaces_of_algorithm: frozenset[str] = frozenset()
+        self.log = BeliefsLog()
         self.rows: dict[EpisodeKey, EpisodeRow] = {}
         self.episodes: list[EpisodeKey] = []
         """Those with recorded steps, the newest first."""
@@ -53,7 +53,7 @@ class MindModel(QObject):
         self.following = True
         self.at_end = True
         """The newest step of a run that lives stays in sight."""
-        self.looks: list[DecisionStep] = []
+        self.decisions: list[DecisionStep] = []
         self.place = 0
         self._steps: list[Event] = []
         self._step_seqs: list[int] = []
@@ -73,17 +73,17 @@ class MindModel(QObject):
         return run is not None and not run.state.is_final
 
     @property
-    def families(self) -> frozenset[str]:
+    def namespaces(self) -> frozenset[str]:
         """What it tells, or by its algorithm's word is going to tell."""
         followed = self._store.followed.get(self.run_id)
         extras = followed.extras if followed else frozenset()
         told = frozenset(kind.partition(".")[0] for kind in extras)
-        return (told | self.log.families | self.families_of_algorithm) & FAMILIES
+        return (told | self.log.namespaces | self.namespaces_of_algorithm) & NAMESPACES
 
     @property
     def is_offered(self) -> bool:
         """There is a panel for it."""
-        return bool(self.families)
+        return bool(self.namespaces)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -102,12 +102,12 @@ class MindModel(QObject):
         return episode_ends([self.rows[key] for key in self.episodes], self._watch.run)
 
     @property
-    def look(self) -> DecisionStep | None:
+    def decision(self) -> DecisionStep | None:
         """The step that is chosen."""
-        return self.looks[self.place] if self.place < len(self.looks) else None
+        return self.decisions[self.place] if self.place < len(self.decisions) else None
 
     @property
-    def values(self) -> Values | None:
+    def values(self) -> ValueTable | None:
         """The table of values as it was told last before the chosen step; without steps the newest."""
         if self.key is None or not self._step_seqs:
             return self.log.newest_values(1, 0)
@@ -119,10 +119,10 @@ class MindModel(QObject):
         """What the table of values says of each cell."""
         from mosaic_gui.state.policy_map import policy_map  # numpy, which the window opens without
 
-        grid, values, look = self.grid, self.values, self.look
+        grid, values, decision = self.grid, self.values, self.decision
         if grid is None or values is None:
             return None
-        return policy_map(grid, values.q, look.state if look else None)
+        return policy_map(grid, values.q, decision.state if decision else None)
 
     @property
     def is_kept(self) -> bool:
@@ -142,10 +142,10 @@ class MindModel(QObject):
                 self._config = self.config  # it names actions and cells
                 self._look_again()
 
-    def take_families(self, run_id: str, families: frozenset[str]) -> None:
+    def take_namespaces(self, run_id: str, namespaces: frozenset[str]) -> None:
         """What runs of the watched run's algorithm tell."""
         if run_id == self.run_id:
-            self.families_of_algorithm = families
+            self.namespaces_of_algorithm = namespaces
             self._tell_offered()
 
     def take_events(self, run_id: str, events: Sequence[Event], cursor: str) -> None:
@@ -179,7 +179,7 @@ class MindModel(QObject):
             self._look_again()
 
     def choose_episode(self, key: EpisodeKey) -> None:
-        """The user looks at this one; it is no longer the newest that is followed."""
+        """The user decisions at this one; it is no longer the newest that is followed."""
         self.set_following(False)
         self._choose(key)
 
@@ -192,12 +192,12 @@ class MindModel(QObject):
             self.choose_episode(self.episodes[at])
 
     def choose_place(self, place: int) -> None:
-        """The user looks at this step, from 0."""
-        if not self.looks:
+        """The user decisions at this step, from 0."""
+        if not self.decisions:
             return
-        place = min(max(place, 0), len(self.looks) - 1)
+        place = min(max(place, 0), len(self.decisions) - 1)
         if place != self.place:
-            self.at_end = place == len(self.looks) - 1
+            self.at_end = place == len(self.decisions) - 1
             self.place = place
             self.place_changed.emit()
 
@@ -222,11 +222,13 @@ class MindModel(QObject):
         if self.key is None:
             self.place_changed.emit()  # the newest table of values may be another
             return
-        self.looks = self.log.looks(self.config, self.key.attempt, self.key.env, self._steps)
+        self.decisions = self.log.decisions(
+            self.config, self.key.attempt, self.key.env, self._steps
+        )
         self._step_seqs = [e["seq"] for e in self._steps if e["type"] == "step"]
-        last = max(0, len(self.looks) - 1)
+        last = max(0, len(self.decisions) - 1)
         self.place = last if self.at_end else min(self.place, last)
-        self.looks_changed.emit()
+        self.decisions_changed.emit()
         self.place_changed.emit()
 
     def _age(self, key: EpisodeKey) -> tuple[int, int, int]:
@@ -234,17 +236,17 @@ class MindModel(QObject):
         return key.attempt, row.start_seq or 0, key.episode
 
     def _clear(self) -> None:
-        self.log, self.rows, self.episodes, self.key = MindLog(), {}, [], None
+        self.log, self.rows, self.episodes, self.key = BeliefsLog(), {}, [], None
         self.following, self.at_end = True, True
-        self.looks, self.place = [], 0
+        self.decisions, self.place = [], 0
         self._steps, self._step_seqs, self._config = [], [], _NO_CONFIG
 
     def _on_replaced(self) -> None:
         self._clear()
-        self.families_of_algorithm = frozenset()
+        self.namespaces_of_algorithm = frozenset()
         self._tell_offered()
         self.episodes_changed.emit()
-        self.looks_changed.emit()
+        self.decisions_changed.emit()
         self.place_changed.emit()
 
     def _tell_offered(self) -> None:

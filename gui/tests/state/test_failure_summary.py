@@ -3,14 +3,14 @@ from tests.specimen import run
 
 from mosaic_contracts.runs import RunEnd
 from mosaic_contracts.states import EndCause, RunState, StopStep
-from mosaic_gui.state.end_card import EndCard, end_card
+from mosaic_gui.state.failure_summary import FailureSummary, failure_summary
 
 
-def card(cause: EndCause, state: RunState = RunState.FAILED, **fields: object) -> EndCard:
+def card(cause: EndCause, state: RunState = RunState.FAILED, **fields: object) -> FailureSummary:
     """The card of a run that ended so."""
     spec = fields.pop("spec", {})
     end = RunEnd.model_validate({"cause": cause, "message": "It ended."} | fields)
-    made = end_card(run(0, state, end=end, spec=spec))
+    made = failure_summary(run(0, state, end=end, spec=spec))
     assert made is not None
     return made
 
@@ -18,7 +18,7 @@ def card(cause: EndCause, state: RunState = RunState.FAILED, **fields: object) -
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.QUEUED, RunState.SUCCEEDED])
 def test_what_goes_on_or_succeeded_has_none(state: RunState) -> None:
     """The card is for ends that need a word."""
-    assert end_card(run(0, state)) is None
+    assert failure_summary(run(0, state)) is None
 
 
 @pytest.mark.parametrize("cause", list(EndCause))
@@ -67,8 +67,10 @@ def test_an_interrupted_run_can_be_resumed() -> None:
     """A shutdown is no alarm; with a checkpoint the first button goes on from it, without one there is none."""
     end = RunEnd(cause=EndCause.INTERRUPTED, message="It was stopped.")
     saved = {"run_id": "x", "checkpoints": 1}
-    with_checkpoint = end_card(run(0, RunState.INTERRUPTED, end=end, summary=saved))
-    without = end_card(run(0, RunState.INTERRUPTED, end=end, summary=saved | {"checkpoints": 0}))
+    with_checkpoint = failure_summary(run(0, RunState.INTERRUPTED, end=end, summary=saved))
+    without = failure_summary(
+        run(0, RunState.INTERRUPTED, end=end, summary=saved | {"checkpoints": 0})
+    )
     assert with_checkpoint is not None
     assert without is not None
     assert (with_checkpoint.tone, with_checkpoint.fixes[0].resumes) == ("neutral", True)
@@ -118,7 +120,7 @@ def test_what_really_failed_has_its_button(
 ) -> None:
     """The argument at fault is changed in the new run, or the form is opened where it is."""
     told = RunEnd(cause=EndCause.EXIT_CODE, message="Exit code 1.", last_lines=["x", REAL[end]])
-    made = end_card(run(0, RunState.FAILED, end=told), arguments)
+    made = failure_summary(run(0, RunState.FAILED, end=told), arguments)
     assert made is not None
     fix = made.fixes[0]
     assert label in fix.label
