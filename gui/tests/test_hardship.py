@@ -152,7 +152,7 @@ def test_what_was_skipped_is_told_and_comes_by_itself(
     try:
         # what is sent now is heard by nobody
         begun = _step(stack, run_id)
-        _wait(lambda: _step(stack, run_id) > begun + 150, "more is told")
+        _wait(lambda: _step(stack, run_id) > begun + 150, "more events came")
         began = len(client.told)
         client.order("open", run_id)
         client.wait(lambda line: line["what"] == "notice", "what was skipped", began)

@@ -77,7 +77,7 @@ def test_a_deleted_run_goes_and_can_come_back(bench: Bench) -> None:
 
 
 def test_a_refused_stop_is_told(bench: Bench) -> None:
-    """The button comes back, and the reason stands in the bar."""
+    """The button is enabled again, and the bar shows the reason."""
     refused: list[str] = []
     bench.acts.stop_refused.connect(refused.append)
     bench.acts.stop([run_id(0)])

@@ -14,7 +14,7 @@ from mosaic_gui.views.main_window import RUNS, WATCH
 
 
 class Opened:
-    """Stands for a session: it follows in the store alone, and notes what was opened."""
+    """Replaces a session: it follows in the store alone, and records what was opened."""
 
     def __init__(self, client: DesktopClient) -> None:
         self.store = client.store

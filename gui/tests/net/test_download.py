@@ -113,7 +113,7 @@ def test_a_line_that_brings_nothing_is_given_up(
     stub.answers.append(Answer(body=b"1234", headers={"ETag": TAG}, length=8))
     stub.answers.extend(Answer(503, {}) for _ in range(TRIES))
     words = refusal(qtbot, api.download(run_id(0), PATH, tmp_path / "a.pt")).message
-    assert words == "a.pt did not come whole: status 503. Try it again."
+    assert words == "a.pt was not downloaded completely: status 503. Try again."
     assert list(tmp_path.iterdir()) == []
 
 

@@ -14,7 +14,7 @@ def inputs() -> Inputs:
 
 
 def test_a_schema_becomes_groups_of_fields() -> None:
-    """Groups stand in the order of the schema; kinds, defaults and help are the worker's own."""
+    """Groups keep the order of the schema; kinds, defaults and help are the worker's own."""
     groups = {group.name: [f.name for f in group.fields] for group in inputs().groups}
     assert groups == {
         "run": ["exp_name"],

@@ -100,7 +100,7 @@ def test_needs_take_consent_once(qtbot: QtBot, model: LaunchModel) -> None:
 
 
 def test_a_refused_launch_says_why_and_where(qtbot: QtBot, model: LaunchModel) -> None:
-    """The stack's word stands in the form, at the field where there is one."""
+    """The form shows the stack's message, at its field where there is one."""
     spec = asked(qtbot, model)
     model.take_report(spec, report())
     model.launch()

@@ -121,7 +121,7 @@ def test_a_run_that_ends_leaves_the_live_ones(table: Table) -> None:
 
 
 def test_a_waiting_run_says_why(table: Table) -> None:
-    """Reason and place in the queue stand in the row."""
+    """The row shows the reason and the place in the queue."""
     waiting = run(0, RunState.QUEUED, position=2, waiting_reason="needs 1 core; 0 are free")
     table.take(table.store.replace_runs([waiting]))
     assert table.column(Column.REMAINING) == ["#2 in the queue, needs 1 core; 0 are free"]

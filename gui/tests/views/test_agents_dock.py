@@ -71,7 +71,7 @@ def test_human_play_says_what_it_needs(shown: Shown) -> None:
     """No worker offers it: what would be needed, and what to do now; with one that does it is ready."""
     shown.model.set_mode(Mode.HUMAN)
     assert "Human-Only" in shown.texts()
-    assert "lists human play in its modes" in shown.texts()
+    assert "needs a worker that lists it in its modes" in shown.texts()
     entry = worker()
     assert entry.description is not None
     description = entry.description.model_copy(update={"modes": ["train", "human"]})

@@ -66,7 +66,7 @@ def boxes(client: DesktopClient) -> list[NumberBox]:
 
 
 def retype(qtbot: QtBot, box: NumberBox, text: str) -> None:
-    """Replace what stands in a field by typing."""
+    """Replace the text of a field by typing."""
     box.setFocus()
     box.selectAll()
     qtbot.keyClick(box, Qt.Key.Key_Backspace)

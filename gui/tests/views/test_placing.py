@@ -46,7 +46,7 @@ def test_tag_popup_opens_inside_of_the_screen(qtbot: QtBot, width: int) -> None:
     anchor = QPushButton("Tag", window)
     anchor.move(width - 60, 40)
     anchor.show()
-    popup = WordPopup(anchor, "Add tags, with commas between them", "baseline, ablation", "Add")
+    popup = WordPopup(anchor, "Add tags, separated by commas", "baseline, ablation", "Add")
     popup.show_at(anchor.mapToGlobal(QPoint(0, 34)))
     screen = QApplication.primaryScreen()
     assert screen is not None

@@ -158,7 +158,7 @@ def test_everything_has_a_key(qtbot: QtBot, shown: Shown) -> None:
 
 
 def grouped(page: RunsPage) -> bool:
-    """Whether the list stands in groups now."""
+    """Whether the list is grouped now."""
     return page.table.is_grouped
 
 

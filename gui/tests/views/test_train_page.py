@@ -228,7 +228,7 @@ def test_checklist_stays_while_a_change_is_checked(qtbot: QtBot, shown: Shown) -
     assert seen() == (before[0], "Checking the change …", FADED)
     assert not shown.button("preflight.launch").isEnabled()
     qtbot.keyClicks(gamma, "x")
-    words = "Before the last change. It is checked again when the form is right."
+    words = "From before the last change. It is checked again when the form is valid."
     assert seen() == (before[0], words, FADED)
     assert not shown.button("preflight.launch").isEnabled()
     qtbot.keyClick(gamma, Qt.Key.Key_Backspace)
@@ -368,7 +368,7 @@ def test_another_run_fills_the_form_by_its_name(qtbot: QtBot, shown: Shown) -> N
 
 
 def test_a_checkpoint_is_chosen_run_first(qtbot: QtBot, shown: Shown) -> None:
-    """The run, then its checkpoint, newest first; what was chosen stands in the field and in the spec."""
+    """The run, then its checkpoint, newest first; field and spec have what was chosen."""
     entry = worker()
     assert entry.description is not None
     algorithm = entry.description.algorithms[0]
@@ -457,7 +457,7 @@ def test_a_key_goes_to_the_stack_and_nowhere_else(qtbot: QtBot, shown: Shown) ->
 
 
 def test_the_stacks_proxy_shows_where_none_is_named(shown: Shown) -> None:
-    """What holds for a field that is left empty stands in it, and is no value of the run."""
+    """An empty field shows the value that holds for it, which is no value of the run."""
     shown.model.workers = [tracked_worker("wandb")]
     shown.model._drafts.clear()
     shown.model.choose("cleanrl", "ppo")

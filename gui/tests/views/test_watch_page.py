@@ -87,9 +87,9 @@ def test_without_a_run_it_says_what_to_do(shown: Shown) -> None:
 
 
 def test_a_waiting_run_says_why(shown: Shown) -> None:
-    """Before there is anything to draw the reason stands in its place."""
+    """Before there is anything to draw, the reason is shown instead."""
     shown.watch(RunState.QUEUED, waiting_reason="needs 1 core; 0 are free")
-    assert shown.page._waiting.text() == "It waits: needs 1 core; 0 are free"
+    assert shown.page._waiting.text() == "Waiting: needs 1 core; 0 are free"
 
 
 def test_curves_grow_as_events_come(qtbot: QtBot, shown: Shown) -> None:

@@ -16,7 +16,7 @@ from mosaic_gui.viewmodels.beliefs import BeliefsModel, EpisodeKey
 LOOK_EVERY_MS = 400
 """While something happens and somebody looks."""
 MOST_OLDER_PAGES = 20
-"""Of episodes, when the panel is opened; older ones are listed by the command line."""
+"""Pages of episodes that are read when the panel is opened; the command line lists older episodes."""
 
 
 class BeliefsController(Controller):
@@ -93,7 +93,7 @@ class BeliefsController(Controller):
             self._look()
 
     def _on_none(self, _problem: object) -> None:
-        # a run that has not started has told nothing yet; the timer asks again
+        # a run that has not started has no events yet; the timer asks again
         self._reading = None
 
     def _on_episodes(self, run_id: str, page: EpisodePage) -> None:
@@ -120,7 +120,7 @@ class BeliefsController(Controller):
         self._model.take_namespaces(run_id, self.namespaces_of(run))
 
     def namespaces_of(self, run: RunView) -> frozenset[str]:
-        """Namespaces of the events that each run of its algorithm tells."""
+        """Namespaces of the events that each run of this algorithm emits."""
         return frozenset(
             namespace
             for worker in self.workers

@@ -14,7 +14,7 @@ from mosaic_gui.viewmodels.curves import Stretch
 SETTLE_MS = 120
 """A wheel that still turns is not to ask at each of its steps."""
 BEYOND = 0.5
-"""Of the width on either side, so that moving a little asks nothing."""
+"""Share of the width that is read on either side, so that a small move needs no request."""
 FINER = 4
 """Buckets for each that the width can show: zooming in a little asks nothing, either."""
 

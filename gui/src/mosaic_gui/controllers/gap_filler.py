@@ -11,7 +11,7 @@ from mosaic_gui.state.store import Store
 from mosaic_gui.timers import interval_timer
 
 LOOK_MS = 5_000
-"""Between looks at a run with a gap of which nothing is told, and between two openings while a gap is filled."""
+"""Time between two checks of a run with a gap, and between two openings while a gap is filled."""
 
 
 class GapFiller(QObject):

@@ -34,7 +34,7 @@ class KeyringClient(QObject):
         process.errorOccurred.connect(self._on_error)
         self._process = process
         self._model.take_keyring(
-            tr("Your keyring is asked; it may want to be unlocked …"), is_asked=True
+            tr("Reading your keyring; it may have to be unlocked …"), is_asked=True
         )
         python, *options = python_module(sys.executable, _MODULE, verb)
         process.start(python, options)
@@ -61,7 +61,9 @@ class KeyringClient(QObject):
         try:
             answer = KeyringAnswer.read(printed)
         except ValueError:
-            answer = KeyringAnswer(Said.REFUSED, why=tr("what asks it ended without an answer"))
+            answer = KeyringAnswer(
+                Said.REFUSED, why=tr("its helper process ended without a result")
+            )
         self._model.take_keyring(_words(answer), is_asked=False)
         if answer.said is Said.FOUND:
             self._model.secret_wanted.emit(WANDB_SECRET, answer.value.strip())
@@ -77,7 +79,7 @@ def _words(answer: KeyringAnswer) -> str:
         case Said.FOUND:
             return tr("Taken from your keyring.")
         case Said.KEPT:
-            return tr("Your keyring keeps it from now on.")
+            return tr("Saved in your keyring.")
         case Said.EMPTY:
             return tr(
                 "Your keyring has no key. Paste it with “remember” on, or: {command}",
@@ -93,6 +95,6 @@ def _words(answer: KeyringAnswer) -> str:
             return tr("Your keyring stayed locked. Unlock it and try again, or paste the key.")
         case Said.REFUSED:
             return tr(
-                "Your keyring refused ({why}). See to it and try again, or paste the key.",
+                "The keyring reported an error ({why}). Fix it and try again, or paste the key.",
                 why=answer.why,
             )

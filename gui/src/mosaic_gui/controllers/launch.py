@@ -64,7 +64,7 @@ class LaunchController(Controller):
         self._wait_for_workers()
 
     def _wait_for_workers(self) -> None:
-        """Who makes the environment of a worker that lacks it finds it ready here, without starting anew."""
+        """A worker whose environment is made while the client runs becomes ready without a restart of the client."""
         if self._entries is not None and not all(w.ready for w in self._entries.workers):
             self._look_again.start()
 
@@ -97,7 +97,7 @@ class LaunchController(Controller):
 
     def _on_secret_kept(self, entry: SecretEntry) -> None:
         self._model.take_secrets(self._model.secrets | {entry.name})
-        self.said.emit(tr("The stack keeps {secret} now.", secret=entry.name))
+        self.said.emit(tr("{secret} is saved in the stack.", secret=entry.name))
 
     def _on_preflight_wanted(self, spec: dict[str, Any]) -> None:
         if self.session is None:

@@ -100,7 +100,7 @@ class LayoutController(QObject):
             title = tr_mark(TITLES[name])
             self._say(tr("{layout} is built in: choose another name.", layout=title))
         elif self._kept is None:
-            self._say(tr("Nothing is kept by this client."))
+            self._say(tr("This client saves no layouts."))
         else:
             self._store(f"{_OWN}/{quote(name, safe='')}", self.snapshot())
             self._kept.sync()

@@ -41,7 +41,7 @@ class RunActions(Controller):
         self._say(said, "", None)
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Put away; for a day they can come back."""
+        """Delete runs; they can be restored for a day."""
         if self.session is None:
             return
         for run_id in run_ids:
@@ -61,7 +61,7 @@ class RunActions(Controller):
                 reply.failed.connect(self._on_failed)
 
     def add_tags(self, run_ids: Sequence[str], tags: Sequence[str]) -> None:
-        """Give each run these tags beside its own."""
+        """Add these tags to each run."""
         session = self.session
         if session is None:
             return

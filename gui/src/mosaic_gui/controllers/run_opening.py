@@ -19,7 +19,7 @@ from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.curves import first_charts
 
 BUCKETS = 1_000
-"""Of a series that is too long to come whole: more than a chart is wide."""
+"""Buckets of a series that is too long to be sent whole: more than a chart has pixels."""
 CURVES_A_PAGE = 6
 PAGE_EVENTS = 300
 PAUSE_MS = 15
@@ -68,7 +68,7 @@ class RunOpening(QObject):
     def _on_names(self, found: CurveSet) -> None:
         self._awaited = set()
         if not found.names:
-            # it has nothing to draw yet, so all that it has told is little
+            # it has nothing to draw yet, so it has few events
             self.ready.emit(self._store.begin_anew(self._run_id))
             return
         for names in _pages(found.names):
@@ -125,7 +125,7 @@ class RunOpening(QObject):
         self._pause.start(PAUSE_MS)
 
     def _on_no_past(self, problem: ApiProblem) -> None:
-        """Curves and what comes live are there; what the page would have told is asked for once more by and by."""
+        """Curves and live events are there; the page is requested again after a while."""
         self._awaited = set()
         if problem.is_passing:
             self._pause.start(RETRY_MS)

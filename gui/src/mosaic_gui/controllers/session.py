@@ -65,7 +65,7 @@ class StreamSession(QObject):
         self.stream.start()
 
     def close(self) -> None:
-        """Leave; nothing is told after this."""
+        """Disconnect; no signal is emitted after this."""
         self._look.stop()
         self._gaps.stop()
         for opening in self._openings.values():
@@ -80,7 +80,7 @@ class StreamSession(QObject):
         self.stream.move_to(location)
 
     def follow(self, run_id: str) -> None:
-        """Keep what this run tells: its past as the store has it, and from there on live."""
+        """Keep the events of this run: its past as the store has it, and from there on live."""
         self.store.follow(run_id)
         self._open(run_id)
 

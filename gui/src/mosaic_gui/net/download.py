@@ -23,14 +23,14 @@ Send = Callable[[QNetworkRequest], QNetworkReply | None]
 
 
 class Download(QObject):
-    """Writes to a file beside `target`; only a whole file gets its name, and nothing half-written is left.
+    """Writes to a file next to `target`; only a complete file gets its name, and nothing half-written is left.
 
-    It goes on where a connection broke while the file is the same one by its `ETag`, and begins anew otherwise.
+    It resumes where a connection broke while the file has the same `ETag`, and starts again otherwise.
     Exactly one of `done` and `failed` comes, or neither after `cancel`.
     """
 
     progressed = pyqtSignal(object, object)
-    """Bytes that are here, and bytes of the whole file (None: not told)."""
+    """Bytes received, and bytes of the whole file (None: unknown)."""
     done = pyqtSignal(object)
     """The file's Path."""
     failed = pyqtSignal(object)
@@ -39,7 +39,7 @@ class Download(QObject):
     def __init__(
         self, request: QNetworkRequest, send: Send, target: Path, parent: QObject | None = None
     ) -> None:
-        """Begin. Raises OSError: nothing can be written beside the target."""
+        """Begin. Raises OSError: nothing can be written next to the target."""
         super().__init__()
         self.target = target
         self._plain, self._send = request, send
@@ -85,7 +85,7 @@ class Download(QObject):
         if status not in (200, 206):
             return
         if not self._is_begun and not self._begin(reply, status):
-            self._fail(ApiProblem(tr("The stack gave another part of the file than was asked.")))
+            self._fail(ApiProblem(tr("The stack sent another part of the file than requested.")))
             return
         data = reply.readAll().data() if reply.isOpen() else b""
         try:
@@ -138,7 +138,9 @@ class Download(QObject):
                 else reply.errorString().rstrip(".")
             )
             words = tr(
-                "{file} did not come whole: {why}. Try it again.", file=self.target.name, why=why
+                "{file} was not downloaded completely: {why}. Try again.",
+                file=self.target.name,
+                why=why,
             )
             self._fail(ApiProblem(words))
             return

@@ -24,7 +24,7 @@ class StackLocation:
     """`http://127.0.0.1:<port>`, no slash at the end."""
     token: str = field(repr=False)
     ca_file: Path | None = None
-    """Certificate, or those of an authority, that are believed beside the system's."""
+    """Certificate, or those of an authority, that are trusted in addition to the system's."""
 
     @property
     def live_url(self) -> str:

@@ -63,7 +63,7 @@ class ConnectionProbe(QObject):
         reply.finished.connect(lambda: self._on_finished(reply, location.url, is_local))
 
     def stop(self) -> None:
-        """Nothing is told after this."""
+        """Emit no signal after this."""
         reply, self._reply = self._reply, None
         if reply is not None:
             reply.abort()
@@ -97,7 +97,7 @@ def _answered(status: int, data: bytes) -> tuple[Trouble, str]:
         try:
             stack = StackStatus.model_validate_json(data)
         except ValueError:
-            return Trouble.NOT_MOSAIC, tr("Its answer is no stack's.")
+            return Trouble.NOT_MOSAIC, tr("The answer does not come from a MOSAIC stack.")
         return (Trouble.FINE, "") if stack.ready else (Trouble.NOT_READY, " ".join(stack.findings))
     try:
         problem = Problem.model_validate_json(data)

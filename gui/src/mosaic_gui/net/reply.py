@@ -77,6 +77,6 @@ def read_problem(status: int, data: bytes) -> Problem:
     except ValueError:
         return Problem(
             code=ProblemCode.INTERNAL,
-            title=tr("Status {status} from something that is no MOSAIC gateway", status=status),
+            title=tr("Status {status} from a program that is no MOSAIC gateway", status=status),
             status=status,
         )

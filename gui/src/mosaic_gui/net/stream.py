@@ -42,7 +42,7 @@ OPEN_TIMEOUT_MS = 8_000
 TURN_S = 0.004
 """For frames in one turn of the event loop, a frame too long at most; clicks and pictures come in between."""
 MOST_UNREAD_BYTES = 96 * 2**20
-"""Of what came and was not taken yet. More than one frame can have, for a frame has its limit, too."""
+"""Limit of the bytes received and not read yet. It is more than one frame may have."""
 
 
 def _now() -> float:
@@ -58,7 +58,7 @@ class EventStream(QObject):
     received = pyqtSignal(object)
     """A frame of `mosaic_gui.state.store.Frame`."""
     joined = pyqtSignal()
-    """It is live (again): what is not part of the stream is to be read anew."""
+    """The connection is live (again): read again what is not part of the stream."""
 
     def __init__(self, location: StackLocation, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -77,7 +77,7 @@ class EventStream(QObject):
         self._ping.setInterval(PING_EVERY_MS)
         self._ping.timeout.connect(self._on_ping)
         self._states: dict[str, Plain] = {}
-        """Of each run its newest `run` frame. They pass all events: a state is shown when it is known."""
+        """The newest `run` frame of each run. These pass all events: a state is shown when it is known."""
         self._unread: deque[bytes] = deque()
         self._unread_bytes = 0
         self._reading = _single_shot(self, self._read)
@@ -117,7 +117,7 @@ class EventStream(QObject):
             self._send(Unsubscribe(run_id=run_id))
 
     def want_steps(self, run_id: str, on: bool) -> None:
-        """Have a run's steps told, too, from where its follower is; or no longer."""
+        """Subscribe to a run's steps too, from where its follower is, or unsubscribe."""
         if on is (run_id in self._with_steps):
             return
         (self._with_steps.add if on else self._with_steps.discard)(run_id)

@@ -16,7 +16,7 @@ _Stroke = tuple[QPen, QPointF, QPointF]
 
 
 class _Axis(pg.AxisItem):
-    """Painted from what was laid out, not from a recorded picture, which looks for its font at each label anew."""
+    """Painted from the layout, not from a recorded picture, which searches its font again for each label."""
 
     picture: Any
     """What was laid out: line, ticks and texts; None: to be laid out."""

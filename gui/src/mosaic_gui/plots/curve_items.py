@@ -15,14 +15,14 @@ SMOOTH_WIDTH = 1.6
 ROUGH_FROM = 300
 """Points of a faint line from which it has no smooth edges: in a thicket nobody sees them, and they cost half."""
 OLDER_SHARE = 0.5
-"""Of the colour of a series in that of its earlier passes, which the newest one has gone over again."""
+"""Share of the colour of a series in the colour of its earlier passes, which the newest pass repeats."""
 _DASHES = (
     Qt.PenStyle.SolidLine,
     Qt.PenStyle.DashLine,
     Qt.PenStyle.DotLine,
     Qt.PenStyle.DashDotLine,
 )
-"""Once all colours are taken, lines of one colour are told apart by these."""
+"""Dash patterns that distinguish lines of one colour once all colours are taken."""
 
 
 class CurveItems:
@@ -126,7 +126,7 @@ def _is_alone(drawn: Drawn) -> bool:
 
 
 def _connect(line: ChartLine) -> NDArray[np.uint8] | str:
-    """As pyqtgraph takes it; of a line without breaks it makes a path in a fifth of the time when it is told so."""
+    """The `connect` argument of pyqtgraph; "all" makes the path of an unbroken line in a fifth of the time."""
     return "all" if line.connect[:-1].all() else line.connect
 
 

@@ -1,4 +1,4 @@
-"""What all curves have where the pointer is, in a small table beside it."""
+"""The values of all curves at the pointer, in a small table next to it."""
 
 from collections.abc import Sequence
 from html import escape

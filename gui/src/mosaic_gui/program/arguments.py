@@ -18,7 +18,7 @@ class Arguments:
     screenshot: Path | None = None
     """Render every view into this folder and end."""
     size: tuple[int, int] | None = None
-    """Of the window; None: as it was last."""
+    """Size of the window; None: as it was last."""
     theme: str | None = None
     """dark or light; None: as the desktop has it."""
 

@@ -13,7 +13,7 @@ from mosaic_gui.state.settings import SYSTEM
 ENGLISH = "en"
 OWN = Path(__file__).parent.parent / "translations"
 FOLDER = "translations"
-"""Of the client's own folder: a file here takes the place of one that comes with it."""
+"""Folder of the user's own translations: a file here replaces the one that comes with the client."""
 _TRANSLATOR = "mosaic.translator"
 
 

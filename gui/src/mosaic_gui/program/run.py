@@ -37,7 +37,7 @@ def run_program(arguments: Arguments) -> int:
     app.setQuitOnLastWindowClosed(False)  # `closed` says when the user closed the window
     load_fonts()
     home = data_root()
-    # a picture is of the client as it comes, whoever takes it
+    # pictures show the client with default settings
     kept = None if arguments.screenshot else home / KEPT_IN
     spoken = find_languages(kept)
     speak(app, SYSTEM, spoken)  # what is wrong with the settings is told in some language, too
@@ -124,5 +124,5 @@ def _heed_signals(app: QApplication) -> QTimer:
 
 
 def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """An error that nobody expected is told in full; the window stays."""
+    """Log an unexpected error with its traceback; the window stays."""
     _log.critical("an error that should not be", exc_info=(kind, error, trace))

@@ -61,7 +61,7 @@ class WarmUp(QObject):
         self._imported.emit()
 
     def _make_page(self) -> None:
-        """The page of a watched run; whoever was faster has made it already."""
+        """Make the page of a watched run, unless a click has made it already."""
         _ = self._client.window.watch
         settle_collector()
         self.done.emit()

@@ -1,4 +1,4 @@
-"""Who can act here: the modes of play, and each worker with its view profile and whether it is ready."""
+"""Agents of a stack: the modes of play, and each worker with its view profile and readiness."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ ANALYTICS = "analytics"
 
 
 class Mode(StrEnum):
-    """Who acts in the environment."""
+    """A mode of play: a human, agents, or both act in the environment."""
 
     HUMAN = "human"
     HYBRID = "hybrid"

@@ -1,4 +1,4 @@
-"""What the agents of one run told of their minds, in order, and in a bounded amount of memory."""
+"""Mental states and value tables that the agents of one run emitted, in order, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 Event = Mapping[str, Any]
 
 NAMESPACES = frozenset({"bdi", "policy"})
-"""First words of the types that are of somebody's mind."""
+"""Namespaces of event types that describe a mental state or a policy."""
 MOST_EVENTS = 60_000
-"""Kept of one environment; beyond, the older half is folded into the mind that it made."""
+"""Events kept of one environment; beyond, the older half is reduced to the mental state after it."""
 MOST_TABLES = 400
 """Tables of values kept; beyond, every second one goes."""
 MOST_CHOICES = 4_000
@@ -26,11 +26,11 @@ _MARK_EVERY = 500
 
 @dataclass(frozen=True)
 class ValueTable:
-    """A table of values as it was told."""
+    """A table of action values as the run emitted it."""
 
     seq: int
     step: int
-    """Of the run."""
+    """Step of the run."""
     epsilon: float | None
     q: NDArray[np.float32]
     """By state and action."""
@@ -38,31 +38,31 @@ class ValueTable:
 
 @dataclass
 class _Told:
-    """Of one environment of one attempt."""
+    """Events of one environment of one attempt."""
 
     events: list[Event] = field(default_factory=list)
     marks: list[MentalState] = field(default_factory=lambda: [MentalState()])
-    """The mind before every `_MARK_EVERY`-th event."""
+    """The mental state before every `_MARK_EVERY`-th event."""
     mental_state: MentalState = field(default_factory=MentalState)
     tables: list[ValueTable] = field(default_factory=list)
     choices: dict[int, Event] = field(default_factory=dict)
-    """By episode."""
+    """Events `policy.choices`, by episode."""
     folded_to: int = 0
     """Seq of the last event that is no longer kept by itself."""
 
 
 class BeliefsLog:
-    """Takes events in the order of their seq; answers what was in mind at each step of an episode."""
+    """Takes events in the order of their seq; returns the mental state at each step of an episode."""
 
     def __init__(self) -> None:
         self._told: dict[tuple[int, int], _Told] = {}
         self.cursor = ""
         """Where to go on reading."""
         self.namespaces: frozenset[str] = frozenset()
-        """Those of `FAMILIES` that have something."""
+        """Members of `NAMESPACES` of which events came."""
 
     def take(self, events: Iterable[Event], cursor: str) -> None:
-        """The next events; what is of no mind, or not as it was agreed, is left out."""
+        """Take the next events; events of other namespaces and malformed ones are skipped."""
         for event in events:
             namespace = str(event["type"]).partition(".")[0]
             data = event.get("data")
@@ -76,7 +76,7 @@ class BeliefsLog:
     def decisions(
         self, config: Mapping[str, Any], attempt: int, env: int, steps: Sequence[Event]
     ) -> list[DecisionStep]:
-        """Each step of an episode with what was in mind, as `steps` (its start and its steps) are stored."""
+        """Each step of an episode with its mental state. `steps`: the stored start and steps of the episode."""
         told = self._told.get((attempt, env), _Told())
         taken = [step for step in steps if step["type"] == "step"]
         if not taken:
@@ -89,7 +89,7 @@ class BeliefsLog:
         return decision_steps(config, extras, steps, env, told.marks[begin])[0]
 
     def values(self, attempt: int, env: int, seq: int) -> ValueTable | None:
-        """The table of values that was told last before an event; None: none was yet."""
+        """The newest table of values before an event; None: there is none."""
         tables = self._told.get((attempt, env), _Told()).tables
         return next((table for table in reversed(tables) if table.seq < seq), None)
 
@@ -99,7 +99,7 @@ class BeliefsLog:
         return tables[-1] if tables else None
 
     def is_kept(self, attempt: int, env: int, seq: int) -> bool:
-        """What was told before this event is known event by event."""
+        """Whether the events before this one are kept one by one."""
         return seq > self._told.get((attempt, env), _Told()).folded_to
 
     def _take(self, told: _Told, event: Event, data: Mapping[str, Any]) -> None:

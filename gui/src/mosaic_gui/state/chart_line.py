@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 HIGHEST = 1e300
 """What is higher is drawn there: the difference of two such numbers is none any more, and no axis could be made."""
 MOST_GAPS = 120
-"""Marks of a curve; more of them are a band in which none can be told from its neighbours."""
+"""Marks of a curve; more of them would merge into a band."""
 
 
 @dataclass(frozen=True)

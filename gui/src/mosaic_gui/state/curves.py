@@ -27,7 +27,7 @@ class RunCurves:
         self.series: dict[str, PointSeries] = {}
         self.first_t: float | None = None
         self._ends: dict[str, Cursor] = {}
-        """Of series that were begun from the store: how far they reached then."""
+        """How far each series reached when it was opened from the store."""
 
     @property
     def names(self) -> list[str]:
@@ -100,7 +100,7 @@ class RunCurves:
         known = np.isfinite(steps)
         if known.all():
             return steps
-        # what is measured beside training (the machine's use) has no step of its own: it takes that of its moment
+        # what is measured during training (use of the machine) has no step: it takes the step of its moment
         clock = self.series.get(EPISODE_RETURN) or max(
             (s for s in self.series.values() if len(s) and np.isfinite(s.steps).all()),
             key=len,

@@ -71,8 +71,8 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
             ),
         ),
         Trouble.HOST_UNKNOWN: (
-            tr("No machine is known by the name in {host}", host=host),
-            tr("Look for a typing error, or name its IP address."),
+            tr("Unknown host name in {host}", host=host),
+            tr("Check the spelling, or use its IP address."),
         ),
         Trouble.SILENT: (
             tr("{host} does not answer", host=host),
@@ -81,7 +81,7 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
             ),
         ),
         Trouble.NOT_BELIEVED: (
-            tr("The certificate of {host} is not believed", host=host),
+            tr("The certificate of {host} is not trusted", host=host),
             tr(
                 "If it is the stack's own, copy its secrets/gateway.crt here and name the copy as certificate below."
             )
@@ -94,7 +94,7 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
             ),
         ),
         Trouble.SPEAKS_TLS: (
-            tr("{host} hangs up on http", host=host),
+            tr("{host} closes http connections", host=host),
             tr(
                 "It may speak https: write https:// in the address, and name its secrets/gateway.crt as certificate."
             ),
@@ -106,19 +106,19 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
             ),
         ),
         Trouble.HOST_REFUSED: (
-            tr("The stack does not go by the name in {host}", host=host),
+            tr("The stack does not allow the host name in {host}", host=host),
             f"{detail} "
             + tr(
                 "Use an address that it lists (MOSAIC_ALLOWED_HOSTS), or 127.0.0.1 through a tunnel."
             ),
         ),
         Trouble.NOT_MOSAIC: (
-            tr("What answers at {host} is no MOSAIC gateway", host=host),
+            tr("The server at {host} is no MOSAIC gateway", host=host),
             f"{detail} " + tr("./mosaic status prints the address of a stack."),
         ),
         Trouble.NOT_READY: (
             tr("The stack is not ready"),
-            detail or tr("Its services come up by themselves; it is tried again."),
+            detail or tr("Its services are starting; the client tries again by itself."),
         ),
         Trouble.FINE: ("", ""),
     }

@@ -1,4 +1,4 @@
-"""A curve in fewer points than it has: each stands for several, and knows how many and what they are on average."""
+"""A curve in fewer points than it has: each represents several points and holds their number and mean."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ReducedPoints:
-    """Columns of equal length. Of a bucket there is its lowest value, then its highest, then NaN if it has any."""
+    """Columns of equal length. A bucket has its lowest value, then its highest, then NaN if it contains any."""
 
     steps: Floats
     t: Floats
     values: Floats
     levels: Floats
-    """What each stands for on average."""
+    """Mean of the points that each one represents."""
     weights: Floats
-    """How many points it stands for; none for what is only marked."""
+    """How many points each one represents; 0 for a gap that is only marked."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -99,7 +99,7 @@ def pass_begins(curve: DrawnCurve) -> list[int]:
 def thinned(points: ReducedPoints) -> tuple[ReducedPoints, NDArray[np.intp]]:
     """Thin points to the lowest and the highest of each four, and one gap where there is any.
 
-    Both stand for all four; a gap stands for nothing. The number of points is a multiple of four.
+    Both represent all four; a gap represents nothing. The number of points is a multiple of four.
 
     Returns:
         The points, and their places among the ones given.
@@ -130,8 +130,8 @@ def thinned(points: ReducedPoints) -> tuple[ReducedPoints, NDArray[np.intp]]:
 def evened(points: ReducedPoints, most: int) -> tuple[ReducedPoints, NDArray[np.intp]]:
     """Thin points to at most `most`, the finest ones first, so that all of the past is about equally fine.
 
-    Points grow finer from the oldest to the newest. So it is the newest of them that are thinned, until they stand for
-    as much as those before.
+    Points grow finer from the oldest to the newest. So the newest ones are thinned, until each represents as many
+    points as those before.
 
     Returns:
         The points, and their places among the ones given.
@@ -147,7 +147,7 @@ def evened(points: ReducedPoints, most: int) -> tuple[ReducedPoints, NDArray[np.
 
 
 def _finest(weights: Floats) -> int:
-    """Where the points begin that stand for about as much as the newest, and that are worth thinning."""
+    """Index of the first point that represents about as many as the newest, and that is worth thinning."""
     known = weights[weights > 0]
     limit = 1.5 * float(known[-1]) if len(known) else np.inf
     while True:
@@ -169,7 +169,7 @@ def _kept(table: Mapping[str, Floats]) -> NDArray[np.bool_]:
 
 
 def _end(table: Mapping[str, Floats], stepless: bool) -> ReducedPoints:
-    """The newest point itself, which stands for nothing else."""
+    """The newest point itself, which represents no other."""
     step = np.nan if stepless else table["step1"][-1]
     last = table["last"][-1]
     return ReducedPoints(*(np.array([x]) for x in (step, table["t1"][-1], last, last, 0.0)))

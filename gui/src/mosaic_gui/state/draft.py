@@ -16,7 +16,7 @@ from mosaic_gui.state.schema_form import read_schema
 from mosaic_gui.state.tracking import part_tracking, write_tracking
 
 _AFTER = {"outputs": 1, "run": 2}
-"""Groups that stand behind the algorithm's own arguments: what it makes beside training, what every script has."""
+"""Groups that follow the algorithm's own arguments: further outputs, and what every script has."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ Fact = tuple[str, str]
 
 
 def episode_facts(summary: RunSummary) -> list[Fact]:
-    """Number and returns by name. Of a sample the names say that the returns are those of recorded episodes."""
+    """Number and returns by name. Where episodes were sampled, the names say that returns are of recorded ones."""
     last, mean, best = (
         wording.number(value)
         for value in (summary.last_return, summary.mean_return, summary.best_return)

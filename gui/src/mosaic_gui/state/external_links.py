@@ -15,7 +15,7 @@ from mosaic_gui.state.tracking import hindrance
 
 RUNS_MARK = "{runs}"
 _MOST_IN_COMMAND = 3
-"""Of a command in a tool tip."""
+"""Runs that a command in a tool tip names."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def tracker(
     algorithm: Algorithm | None,
     told: TrackedRun | None,
 ) -> ExternalLink:
-    """The run's page at its tracker. `told`: what the run told of it, None before that."""
+    """The run's page at its tracker. `told`: what the run reported, None before that."""
     if told is not None and told.url:
         return ExternalLink(url=told.url)
     if told is not None and told.mode == "offline":

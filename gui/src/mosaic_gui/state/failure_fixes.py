@@ -20,7 +20,7 @@ NO_FILE = re.compile(r"can't open file ['\"]?([^'\"\n]+?)['\"]?(?:[:\s]|$)", re.
 NO_NUMBER = re.compile(r"\bnan\b.*(loss|expected|invalid)|found invalid values|\bNaN\b", re.I)
 _FAULTY = re.compile(r"(?:Value|Type|Assertion)?Error\b|error: argument|invalid|must be", re.I)
 SANE_RATE = 1e-3
-"""Of learning, where the one before was no rate at all."""
+"""Learning rate where the one before was not a number."""
 SMALLER = 4
 """A buffer is made so many times smaller."""
 

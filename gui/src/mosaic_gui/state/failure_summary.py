@@ -26,12 +26,12 @@ MOST_MESSAGE = 320
 _TITLES = {
     EndCause.STOPPED_BY_USER: mark("Stopped on request"),
     EndCause.WALL_TIME: mark("Time limit reached"),
-    EndCause.START_DEADLINE: mark("It did not begin in time"),
+    EndCause.START_DEADLINE: mark("Start deadline exceeded"),
     EndCause.EXIT_CODE: mark("The script ended with an error"),
-    EndCause.NO_EVENTS: mark("It ended without doing anything"),
+    EndCause.NO_EVENTS: mark("Ended without recording anything"),
     EndCause.SIGNAL: mark("The process was killed"),
     EndCause.OUT_OF_MEMORY: mark("Out of memory"),
-    EndCause.RUNNER_LOST: mark("Its processes vanished"),
+    EndCause.RUNNER_LOST: mark("Its processes are gone"),
     EndCause.PLACEMENT_FAILED: mark("It could not be started"),
     EndCause.WORKER_NOT_READY: mark("The worker is not ready"),
     EndCause.COMPLETED: mark("Completed"),
@@ -107,8 +107,8 @@ _PATTERNS = (
 
 
 _STOP_STEPS = {
-    StopStep.ASKED: mark("asking: it saved, and ended by itself"),
-    StopStep.TERMINATED: mark("SIGTERM, before it could listen"),
+    StopStep.ASKED: mark("stop request: it saved, and ended by itself"),
+    StopStep.TERMINATED: mark("SIGTERM, before it could take a stop request"),
     StopStep.KILLED: mark("SIGKILL, after its grace time"),
 }
 

@@ -77,7 +77,7 @@ class Follower:
 
 
 STEP_TYPES = ("step", "episode_start")
-"""What a subscription asks for beside the usual to know where an agent stands."""
+"""Event types that a subscription adds to know the position of an agent."""
 
 
 def newest_step(batch: EventBatch) -> dict[str, Any] | None:

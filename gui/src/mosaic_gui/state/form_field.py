@@ -72,7 +72,7 @@ class FormField:
         return ", ".join(tr_mark(text, value=f"{n:g}") for n, text in words if n is not None)
 
     def text(self, value: Value) -> str:
-        """A value as it stands in the field."""
+        """A value as the text of the field."""
         if value is None:
             return ""
         if isinstance(value, float):
@@ -80,7 +80,7 @@ class FormField:
         return str(value)
 
     def word(self, text: str) -> str:
-        """What stands in it, as it is said in a sentence."""
+        """The text of the field as it is named in a sentence."""
         return {"True": tr("on"), "False": tr("off")}.get(text, text)
 
     def is_same(self, one: str, other: str) -> bool:
@@ -165,7 +165,7 @@ _OWN_TITLES = {
     "resources": mark("Resources"),
     "tracking": mark("Tracking"),
 }
-"""Of groups that this client makes; those of a schema have the worker's names."""
+"""Titles of groups that this client makes; groups of a schema have the worker's names."""
 
 
 @dataclass(frozen=True)

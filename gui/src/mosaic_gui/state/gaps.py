@@ -2,7 +2,7 @@
 
 Two things leave a gap in what a client has: events that the gateway could not send in time (`missed`), and a hole of
 the store that was passed by because nobody knew whether it would ever be filled. Both may be filled later, behind the
-client's cursor, where nothing live tells of it; the marks in the run's summary do.
+client's cursor, where no live frame reports it; the marks in the run's summary do.
 """
 
 from collections.abc import Iterable
@@ -44,13 +44,13 @@ class _Gap:
 
 
 class Gaps:
-    """Of one followed run, over any number of connections."""
+    """Gaps of one followed run, over any number of connections."""
 
     def __init__(self) -> None:
         self._skipped: Cursor = {}
         """Up to where each source was not sent in time."""
         self._open: dict[Key, _Gap | None] = {}
-        """None: not looked at since it was told."""
+        """None: not checked since it was reported."""
 
     def __bool__(self) -> bool:
         return bool(self._open)

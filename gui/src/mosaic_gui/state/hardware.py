@@ -31,7 +31,7 @@ class Meter:
 
 
 class MachineLog:
-    """What one stack told of its machine; `take` and `age_s` are told the time (monotonic seconds)."""
+    """Samples of one stack's machine; `take` and `age_s` get the time in monotonic seconds."""
 
     def __init__(self) -> None:
         self._samples: deque[MachineSample] = deque(maxlen=KEPT)
@@ -58,7 +58,7 @@ class MachineLog:
         self._gpu_state, self._gpu_note = history.gpu_state, history.gpu_note
 
     def age_s(self, now_s: float) -> float:
-        """Of the newest sample."""
+        """Age of the newest sample in seconds."""
         return now_s - self._taken_at
 
     def is_old(self, now_s: float) -> bool:
@@ -66,7 +66,7 @@ class MachineLog:
         return bool(self._samples) and self.age_s(now_s) > OLD_S
 
     def host(self) -> list[Meter]:
-        """Of the whole machine: CPU, RAM, GPUs or why there are none, disk."""
+        """Figures of the whole machine: CPU, RAM, GPUs or why there are none, disk."""
         now = self.newest
         if now is None:
             return []
@@ -151,8 +151,8 @@ class MachineLog:
 
     def _run_gpus(self, run: RunView, use: RunUse) -> list[Meter]:
         if not use.gpus:
-            asked = tr("It asked for GPUs, and none is known of it yet.")
-            none = tr("It asked for no GPU and sees none.")
+            asked = tr("It requested GPUs, and none is assigned yet.")
+            none = tr("It requested no GPU and sees none.")
             return [Meter(tr("GPU"), tr("none"), asked if run.spec.gpus else none)]
         known = {gpu.uuid: gpu for gpu in self.newest.gpus} if self.newest else {}
         found = []

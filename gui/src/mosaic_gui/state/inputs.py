@@ -18,7 +18,7 @@ class Inputs:
         return {f.name: f for group in self.groups for f in group.fields}
 
     def text(self, name: str) -> str:
-        """What stands in a field."""
+        """The text of a field."""
         form_field = self.fields[name]
         return self.texts.get(name, form_field.text(form_field.default))
 

@@ -1,7 +1,7 @@
 """The language of the window: every text that is made here goes through one of these functions.
 
 Texts are whole sentences, found by `./mosaic words`; what varies in them is named in braces and filled in after the
-translation, so that a translator may move it. What the stack, a worker or a run tells is data and stays as it came.
+translation, so that a translator may move it. Texts of the stack, a worker or a run are data and stay as they came.
 """
 
 import gettext
@@ -11,7 +11,7 @@ Mark = NewType("Mark", str)
 """A text that is shown later, in the language of that moment."""
 
 NONE = gettext.NullTranslations()
-"""English, as it stands in the code."""
+"""English, as in the code."""
 _used = NONE
 
 
@@ -22,7 +22,7 @@ def use(translations: gettext.NullTranslations) -> None:
 
 
 def tr(text: str, **values: object) -> str:
-    """A text in the user's language. The literal stands in the call, else it is not found by who translates."""
+    """A text in the user's language. It must be a literal in the call, so that translators find it."""
     return _filled(_used.gettext(text), text, values)
 
 

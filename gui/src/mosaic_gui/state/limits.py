@@ -15,7 +15,7 @@ class Limits:
     memory_mb: int | None = None
     gpus: int | None = None
     gpu_memory_mb: int | None = None
-    """Of the smallest GPU."""
+    """Memory of the smallest GPU."""
 
     @classmethod
     def of(cls, sample: MachineSample, cpu_limit: int | None) -> "Limits":

@@ -8,7 +8,7 @@ from mosaic_gui.state import run_row
 from mosaic_gui.state.language import tr
 
 MOST_CHILDREN = 12
-"""Named; of more the number is told."""
+"""Children that are named; of further ones only the number is shown."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Lineage:
 
 
 def lineage_of(run: RunView, runs: Mapping[str, RunView]) -> Lineage:
-    """Of the runs in the list."""
+    """Find the parent and the children of a run among the runs in the list."""
     parent, parent_id = None, run.spec.parent
     if parent_id:
         found = runs.get(parent_id)

@@ -9,7 +9,7 @@ from mosaic_gui.state.language import tr_n
 
 MOST_LINES = 5_000
 MOST_COLUMNS = 2_000
-"""Of one line. A longer one shows its beginning, how much is left out, and its end, or the view would stand still."""
+"""Characters of one line. A longer one is cut in its middle, or the view would freeze."""
 
 
 class LogText:
@@ -49,7 +49,7 @@ class LogText:
             self._lines.append(line.expandtabs(4))
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Forget all output."""
         self._lines.clear()
         self._output.clear()
         self.dropped = 0

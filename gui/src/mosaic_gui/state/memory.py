@@ -1,4 +1,4 @@
-"""What the client remembers without being told: the mode, each agent's way and presets, stacks, access agreed to."""
+"""What the client remembers by itself: the mode, each agent's way and presets, stacks, and consents."""
 
 from typing import Any
 

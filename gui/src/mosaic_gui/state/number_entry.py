@@ -99,7 +99,7 @@ def _exact(text: str, *, takes_decimal_comma: bool) -> Decimal:
 def _parts(
     body: str, *, takes_decimal_comma: bool, has_exponent: bool
 ) -> tuple[str, str | None] | None:
-    """Digits before and after the point; None where separators stand in no order that means one number."""
+    """Digits before and after the point; None where the separators do not mean one number."""
     if (plain := _PLAIN.fullmatch(body)) is not None:
         return plain[1], plain[2]
     if (spaced := _SPACED.fullmatch(body)) is not None:

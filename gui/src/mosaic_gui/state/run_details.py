@@ -1,4 +1,4 @@
-"""All that is known of a run beside its curves, by name: where it comes from, what it may use, what it ran with."""
+"""Details of a run by name: where it comes from, what it may use, what it ran with."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def details(run: RunView, config: Mapping[str, Any], used: Sequence[Row] = ()) -
 
 
 def use_rows(curves: RunCurves) -> list[Row]:
-    """What the run's processes used, as far as the machine told: the last and the highest figure of each kind."""
+    """Resource use of the run's processes: the last and the highest figure of each kind."""
     rows = []
     for name, title, form in _USE:
         series = curves.series.get(RESOURCE_METRICS + name)

@@ -23,7 +23,7 @@ _WHAT = (
         "steps",
         mark("steps"),
         FieldKind.INTEGER,
-        help=mark("Environment steps in all. Empty: the algorithm's own default."),
+        help=mark("Total environment steps. Empty: the algorithm's own default."),
         nullable=True,
         above=0,
     ),
@@ -34,7 +34,7 @@ _WHAT = (
         default=RecordLevel.REPLAY.value,
         help=mark(
             "metrics: curves only. episodes: and each episode's return. replay: and every action, so that any "
-            "episode can be shown again. full: and every observation, which takes most room."
+            "episode can be shown again. full: and every observation, which takes the most space."
         ),
     ),
     FormField(
@@ -50,16 +50,16 @@ _WHAT = (
         mark("name"),
         FieldKind.TEXT,
         nullable=True,
-        help=mark("Empty: made of what it trains."),
+        help=mark("Empty: made from algorithm, environment and seed."),
     ),
     FormField(
         "tags",
         mark("tags"),
         FieldKind.TEXT,
         default="",
-        help=mark("Words to find it by, with commas between them."),
+        help=mark("Tags to find it by, separated by commas."),
     ),
-    FormField("note", mark("note"), FieldKind.TEXT, default="", help=mark("Your own words on it.")),
+    FormField("note", mark("note"), FieldKind.TEXT, default="", help=mark("Your own note on it.")),
 )
 _RESOURCES = (
     FormField(
@@ -87,7 +87,7 @@ _RESOURCES = (
         mark("GPUs"),
         FieldKind.INTEGER,
         default=0,
-        help=mark("Leased to it for its lifetime; with 0 it sees none."),
+        help=mark("Leased to it until it ends; with 0 it sees none."),
         minimum=0,
         maximum=64,
     ),
@@ -96,7 +96,7 @@ _RESOURCES = (
         mark("GPU memory"),
         FieldKind.INTEGER,
         help=mark(
-            "On each of its GPUs, which it then shares with runs that say so too. Empty: they are its own."
+            "On each of its GPUs, which it then shares with runs that set this too. Empty: it does not share them."
         ),
         nullable=True,
         unit="MiB",
@@ -106,7 +106,7 @@ _RESOURCES = (
         "wall_time_s",
         mark("time limit"),
         FieldKind.NUMBER,
-        help=mark("Stops the run after so long. Empty: no limit."),
+        help=mark("Stops the run after this time. Empty: no limit."),
         nullable=True,
         unit=mark("seconds"),
         above=0,
@@ -143,7 +143,7 @@ _RESOURCES = (
         mark("internet"),
         FieldKind.BOOLEAN,
         default=False,
-        help=mark("It may reach beyond this stack; asks for your consent."),
+        help=mark("It may use the network outside this stack; needs your consent."),
     ),
 )
 

@@ -50,7 +50,7 @@ def title(run: RunView) -> str:
 
 
 def subtitle(run: RunView) -> str:
-    """What tells it from others of the same title."""
+    """Words that distinguish a run from others of the same title."""
     parts = [run.spec.environment] if run.spec.name else []
     return " · ".join([*parts, run.spec.algorithm, tr("seed {seed}", seed=run.spec.seed)])
 
@@ -104,7 +104,7 @@ def outlook(run: RunView) -> tuple[str, str]:
 
 
 def _failure(end: RunEnd) -> tuple[str, str]:
-    """How it ended, and its last words: an exit code alone tells nobody anything."""
+    """How a run ended, with its last line: an exit code alone explains nothing."""
     last = next((line.strip() for line in reversed(end.last_lines) if line.strip()), "")
     if end.cause is EndCause.EXIT_CODE and end.exit_code is not None and last:
         return tr("exit code {code}", code=end.exit_code), last

@@ -35,7 +35,7 @@ class PointSeries:
         """Points in `_data`."""
         self._new: tuple[list[float | None], list[float], list[float]] = ([], [], [])
         self._reduced = _NONE
-        """Of the first points: what each stands for."""
+        """The first points, which represent several each."""
         self._begins: list[int] = [0]
         """The first reduced point of each pass over the steps."""
         self._unrefined: tuple[ReducedPoints, list[int]] | None = None

@@ -56,7 +56,7 @@ class Settings(BaseModel):
         12,
         mark("Look"),
         mark("Notices stay"),
-        mark("Seconds for which a notice, and its undo, stay in the bar below."),
+        mark("Seconds for which a notice and its Undo button stay in the bar below."),
     )
     smoothing: Annotated[float, Field(ge=0, le=MOST_SMOOTHING)] = _setting(
         0.9,
@@ -65,7 +65,10 @@ class Settings(BaseModel):
         mark("Smoothing of curves when they are opened; 0 shows them as they are."),
     )
     axis: XAxis = _setting(
-        XAxis.STEP, mark("Curves"), mark("Axis"), mark("What curves are drawn against at first.")
+        XAxis.STEP,
+        mark("Curves"),
+        mark("Axis"),
+        mark("Horizontal axis of curves when they are opened."),
     )
     grouped: bool = _setting(
         False,
@@ -84,7 +87,7 @@ _WORDS = {
     XAxis.RELATIVE.value: mark("time since the start"),
     XAxis.WALL.value: mark("time of day"),
 }
-"""Of values to choose from."""
+"""Words for the values of choices."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Smoother:
         return smoothed
 
     def extend_weighted(self, levels: Floats, weights: Floats) -> Floats:
-        """As `extend` for points that stand for `weights` points with a mean of `levels` each, at the end of theirs."""
+        """As `extend`, for points that each represent `weights` points with a mean of `levels`."""
         smoothed = np.full(len(levels), np.nan)
         for place, (level, weight) in enumerate(
             zip(levels.tolist(), weights.tolist(), strict=True)

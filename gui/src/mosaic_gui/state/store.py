@@ -39,7 +39,7 @@ class Changes:
     curves: frozenset[str] = frozenset()
     """Runs whose series grew."""
     events: frozenset[str] = frozenset()
-    """Runs that told something else: configuration, artifacts, lifecycle, extras."""
+    """Runs with other new events: configuration, artifacts, lifecycle, extras."""
     steps: frozenset[str] = frozenset()
     """Runs of which a newer step is known, where steps were asked for."""
     ended: frozenset[str] = frozenset()
@@ -76,7 +76,7 @@ class Followed:
     extras: frozenset[str] = frozenset()
     """Types of the namespaced events that it has: panels for them appear with the first."""
     tracked: TrackedRun | None = None
-    """What it is to the tracker that it told of last."""
+    """The run at its tracker, as it reported last."""
     artifacts: int = 0
     """Announcements of files, also of those that went again; grows when there is a reason to ask for the list."""
     newest_step: dict[str, Any] | None = None
@@ -163,7 +163,7 @@ class Store:
         return Changes(removed=gone)
 
     def follow(self, run_id: str) -> Follower:
-        """Begin to keep what a run tells; the follower says from where to ask."""
+        """Begin to keep the events of a run; the follower says from where to ask."""
         followed = self.followed.get(run_id)
         if followed is None:
             followed = self.followed[run_id] = Followed(Follower(run_id))
@@ -197,7 +197,7 @@ class Store:
         if followed is None or not events:
             return NOTHING
         live = followed.config
-        # a run that is opened anew has told them before
+        # a run that is opened again has reported them before
         known = {_place(event) for event in followed.told}
         new = [event for event in events if _place(event) not in known]
         followed.take(EventBatch(run_id, new, {}, ""))

@@ -53,14 +53,14 @@ class TomlFile(Generic[M]):
         try:
             return Read(self._kind.model_validate(self._migrated(tomllib.loads(text))))
         except tomllib.TOMLDecodeError as error:
-            return self._refuse(tr("it is no TOML: {why}", why=error))
+            return self._refuse(tr("it is not TOML: {why}", why=error))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             return self._refuse(f"{where}: {first['msg']}")
 
     def write(self, model: M) -> None:
-        """Replace the file in one step; one that could not be taken is kept beside it.
+        """Replace the file in one step; one that could not be read is kept next to it.
 
         Raises:
             OSError: it cannot be written.
@@ -83,6 +83,8 @@ class TomlFile(Generic[M]):
     def _refuse(self, why: str) -> Read[M]:
         self._is_bad = True
         words = tr(
-            "{file} is not used: {why}. Mend it, or change a setting here.", file=self.path, why=why
+            "{file} is not used: {why}. Correct it, or change a setting here.",
+            file=self.path,
+            why=why,
         )
         return Read(self._kind(), words)

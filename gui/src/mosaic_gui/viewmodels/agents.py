@@ -1,4 +1,4 @@
-"""The left dock: who acts, which agent, and whether it is trained anew or used as it was trained."""
+"""The agents panel: who acts, which agent, and whether a new one is trained or a trained one used."""
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
@@ -48,7 +48,7 @@ class AgentsModel(QObject):
         return groups_for(self.groups, self.mode) if self.mode else []
 
     def set_mode(self, mode: Mode) -> None:
-        """Who acts from here on."""
+        """Choose the mode of play."""
         if mode is not self.mode:
             self.mode = mode
             self.changed.emit()

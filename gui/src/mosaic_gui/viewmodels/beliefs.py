@@ -74,7 +74,7 @@ class BeliefsModel(QObject):
 
     @property
     def namespaces(self) -> frozenset[str]:
-        """What it tells, or by its algorithm's word is going to tell."""
+        """Namespaces of the run's events, and those that its algorithm declares."""
         followed = self._store.followed.get(self.run_id)
         extras = followed.extras if followed else frozenset()
         told = frozenset(kind.partition(".")[0] for kind in extras)
@@ -108,7 +108,7 @@ class BeliefsModel(QObject):
 
     @property
     def values(self) -> ValueTable | None:
-        """The table of values as it was told last before the chosen step; without steps the newest."""
+        """The newest table of values before the chosen step; without steps the newest of all."""
         if self.key is None or not self._step_seqs:
             return self.log.newest_values(1, 0)
         seq = self._step_seqs[min(self.place, len(self._step_seqs) - 1)]
@@ -126,7 +126,7 @@ class BeliefsModel(QObject):
 
     @property
     def is_kept(self) -> bool:
-        """All that was told before the chosen episode is known event by event."""
+        """Whether the events before the chosen episode are kept one by one."""
         if self.key is None or not self._step_seqs:
             return True
         return self.log.is_kept(self.key.attempt, self.key.env, self._step_seqs[0])
@@ -149,7 +149,7 @@ class BeliefsModel(QObject):
             self._tell_offered()
 
     def take_events(self, run_id: str, events: Sequence[Event], cursor: str) -> None:
-        """More of what was told."""
+        """Take further events."""
         if run_id != self.run_id or not events:
             return
         self.log.take(events, cursor)

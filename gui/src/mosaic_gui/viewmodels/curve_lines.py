@@ -116,7 +116,7 @@ def mean_of(curves: Sequence[ChartCurve], low: float, high: float, places: int) 
     found = []
     for curve in curves:
         parts = curve.parts if len(curve.parts) == 1 else superseded(curve.parts)
-        # also without smoothing: coarse points then count by what they stand for
+        # also without smoothing: reduced points then count by what they represent
         x, y = _concatenated([(part.x, curve.smoothed[part.places]) for part in parts])
         part = visible(x, low, high)
         found.append((x[part], y[part]))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mosaic_gui.viewmodels.curve_lines import ChartCurve
 
 MOST_OVERLAID = 31
-"""Beyond its eight colours a chart tells lines by their dashes."""
+"""Beyond its eight colours a chart distinguishes lines by their dashes."""
 FIRST_CHARTS = 4
 BUCKETS_A_PLACE = 2
 """A mean has a place for so many buckets: it is smooth, and a wide line's cost grows with its points."""
@@ -99,7 +99,7 @@ class CurveModel(QObject):
         """Runs that differ in their seed alone are drawn as one."""
         self._names: list[str] = []
         self._means: dict[tuple[str, tuple[str, ...]], Band] = {}
-        """Of each chart's groups, as they were drawn last: what the crosshair reads."""
+        """Groups of each chart as they were drawn last: what the crosshair reads."""
 
     def show_runs(self, run_id: str, overlaid: Sequence[str]) -> None:
         """Draw a run, with others laid over it."""
@@ -148,7 +148,7 @@ class CurveModel(QObject):
 
     @property
     def is_sample(self) -> bool:
-        """Of some run not every episode was recorded: what is counted in episodes counts recorded ones."""
+        """Whether some run recorded only a part of its episodes: then only recorded ones are counted."""
         known = (self._store.runs.get(run_id) for run_id in (self.run_id, *self.overlaid))
         return any(run.summary.is_sample for run in known if run and run.summary)
 
@@ -202,7 +202,7 @@ class CurveModel(QObject):
         return rows
 
     def label(self, run_id: str) -> str:
-        """A run's name in a legend: what tells it from the others, by its id where nothing else does."""
+        """A run's name in a legend: what distinguishes it from the others, or its id."""
         title = self._title(run_id)
         others = [one for one in (self.run_id, *self.overlaid) if one != run_id]
         is_shared = any(self._title(one) == title for one in others)
@@ -347,7 +347,7 @@ def first_charts(names: Sequence[str]) -> list[str]:
 
 
 def _is_double(name: str, chosen: Sequence[str]) -> bool:
-    """A worker's own `episodic_return` beside the return that every episode event tells."""
+    """Whether a metric is a worker's own `episodic_return`, which repeats the return of its episode events."""
     return any(
         word in name.lower() and any(word in c for c in chosen) for word in ("return", "length")
     )

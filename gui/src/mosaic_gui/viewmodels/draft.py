@@ -27,13 +27,13 @@ class DraftModel(QObject):
 
     catalogue_changed = pyqtSignal()
     draft_replaced = pyqtSignal()
-    """Another algorithm: the form is built anew."""
+    """Another algorithm: the form is built again."""
     typed_replaced = pyqtSignal()
     """Other values in the same fields (undo, a copy, defaults)."""
     checked = pyqtSignal()
     """Faults, preflight or the right to launch may be different."""
     checkpoints_wanted = pyqtSignal(str)
-    """Of a run, by its id."""
+    """Checkpoints of a run, by its id."""
     checkpoints_read = pyqtSignal(str, list)
 
     def __init__(self, parent: QObject | None = None, store: Store | None = None) -> None:
@@ -199,7 +199,7 @@ class DraftModel(QObject):
         self.checkpoints_read.emit(run_id, found)
 
     def text(self, part: str, name: str) -> str:
-        """What stands in a field."""
+        """The text of a field."""
         return self._inputs(part).text(name)
 
     def set_text(self, part: str, name: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Two clocks for everything that is drawn: changes are gathered, and told at most 20 times a second; and what is costly
+"""Two clocks for everything that is drawn: changes are gathered and sent at most 20 times a second; and what is costly
 to draw is drawn one after the other, with time for the user in between."""
 
 import time
@@ -17,7 +17,7 @@ LONGEST_REST_MS: Final = 250
 
 
 class FrameClock(QObject):
-    """Gathers changes; the first of a burst is told with the next turn of the event loop."""
+    """Gathers changes; the first of a burst is emitted with the next turn of the event loop."""
 
     ticked = pyqtSignal(object)
     """Changes since the last tick."""

@@ -13,7 +13,7 @@ from mosaic_gui.state.language import tr
 
 
 class HardwareModel(QObject):
-    """What the machine told last, and whether that is still so."""
+    """The newest figures of the machine, and whether they are current."""
 
     changed = pyqtSignal()
 
@@ -52,9 +52,9 @@ class HardwareModel(QObject):
 
     @property
     def host(self) -> list[Meter]:
-        """Of the whole machine."""
+        """Figures of the whole machine."""
         return self._log.host()
 
     def of_run(self, run: RunView | None) -> list[Meter]:
-        """Of a run's processes; empty where it has none."""
+        """Figures of a run's processes; empty where it has none."""
         return self._log.of_run(run) if run is not None else []

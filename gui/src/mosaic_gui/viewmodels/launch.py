@@ -22,7 +22,7 @@ SETTLE_MS = 450
 AGAIN_S = 5.0
 """A preflight starts the worker's program: a machine that changes all the time is asked about no more often."""
 OBSTACLE_AGAIN_S = 20.0
-"""What stands in the way may be put right where no sample shows it (a server started, a bundle installed)."""
+"""Seconds between preflights while something blocks. A sample does not show each removal (a bundle was installed)."""
 
 
 class LaunchModel(DraftModel):
@@ -187,7 +187,7 @@ class LaunchModel(DraftModel):
             self.checked.emit()
 
     def check_again(self) -> None:
-        """Ask the stack anew, e.g. after something outside was put right."""
+        """Request the preflight again, e.g. after an obstacle on the stack's machine was removed."""
         self._touch()
 
     def ask_again(self) -> None:
@@ -264,7 +264,7 @@ class LaunchModel(DraftModel):
             return
         self.faults, self.refusal, self._is_again = self.draft.faults(), "", False
         self._is_away = False
-        # a consent is to one plan: with another draft the next answer tells
+        # a consent is to one plan: with another draft the next answer decides
         self._agreed, self.draft.consent = "", None
         if self.faults:
             self._settle.stop()
@@ -312,7 +312,8 @@ class LaunchModel(DraftModel):
             level="blocking",
             message=self.refusal,
             todo=tr(
-                "It is asked again by itself. `./mosaic status` says more; `./mosaic up` starts what is missing."
+                "The client asks again by itself. `./mosaic status` shows details; `./mosaic up` starts what is "
+                "missing."
             ),
         )
 

@@ -14,7 +14,7 @@ from mosaic_gui.viewmodels.run_table import Column, Role, RunFilterModel
 GroupKey = tuple[str, str]
 """Environment and algorithm."""
 _Place = tuple[GroupKey, str, int]
-"""Of an index: group, run or nothing, column. Holds whatever moves."""
+"""What identifies an index while rows move: group, run or nothing, column."""
 
 
 class RunGroupModel(QAbstractItemModel):
@@ -103,7 +103,7 @@ class RunGroupModel(QAbstractItemModel):
         self._rows = {}
         for row in range(self._shown.rowCount()):
             run = self._shown.run_at(row)
-            # a run that was removed a moment ago has its row until the list is told
+            # a run that was removed a moment ago has its row until the list is updated
             key = (run.spec.environment, run.spec.algorithm) if run is not None else ("", "")
             run_id = run.run_id if run is not None else f"row {row}"
             group = members.setdefault(key, [])

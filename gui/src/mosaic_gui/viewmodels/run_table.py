@@ -35,7 +35,7 @@ class Column(IntEnum):
 
 
 class Role(IntEnum):
-    """What a view may ask beside Qt's own roles."""
+    """Data roles in addition to Qt's own."""
 
     SORT = Qt.ItemDataRole.UserRole + 1
     RUN_ID = Qt.ItemDataRole.UserRole + 2
@@ -92,7 +92,7 @@ class RunTableModel(QAbstractTableModel):
         self._sort_values: dict[str, Any] = {}
         self._rows: dict[str, int] = {}
         self.now = run_row.now()
-        """The moment of which elapsed times are told."""
+        """The moment up to which elapsed times are counted."""
 
     def rowCount(self, parent: QModelIndex = ROOT) -> int:
         return 0 if parent.isValid() else len(self._ids)
@@ -222,7 +222,7 @@ class RunFilterModel(QSortFilterProxyModel):
 
     @property
     def now(self) -> datetime:
-        """The moment of which elapsed times are told."""
+        """The moment up to which elapsed times are counted."""
         return self._source.now
 
     def run_at(self, row: int) -> RunView | None:
@@ -253,7 +253,7 @@ class RunFilterModel(QSortFilterProxyModel):
 
 
 def display_text(run: RunView, column: Column, now: datetime) -> str:
-    """What stands in a cell."""
+    """The text of a cell."""
     spec = run.spec
     match column:
         case Column.STATE:

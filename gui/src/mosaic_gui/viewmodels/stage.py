@@ -13,7 +13,7 @@ MOST_PACE = 60.0
 
 
 class StageModel(QObject):
-    """The picture of the watched run. Training is not asked for anything: what it tells anyway is shown."""
+    """The picture of the watched run. It requests nothing from training: it shows what the run emits anyway."""
 
     changed = pyqtSignal()
 
@@ -23,7 +23,7 @@ class StageModel(QObject):
         self.frame: QImage | None = None
         self.grid: Grid | None = None
         self.place: tuple[int, int] | None = None
-        """Row and column of the agent, where the run tells it."""
+        """Row and column of the agent, where the run reports it."""
         self.is_scrubbed = False
         """Somebody looks at a step of the past: what happens now does not take it away."""
         watch.run_replaced.connect(self._on_replaced)

@@ -21,7 +21,7 @@ class TrainedModel(QObject):
 
     runs_changed = pyqtSignal()
     checkpoints_wanted = pyqtSignal(str)
-    """Of a run, by its id."""
+    """Checkpoints of a run, by its id."""
     checkpoints_changed = pyqtSignal()
     play_wanted = pyqtSignal(str, str, dict)
     """Run, path of its checkpoint, and fields of the new run's spec."""

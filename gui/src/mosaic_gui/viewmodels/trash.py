@@ -65,7 +65,7 @@ class TrashModel(QObject):
         self._fill()
 
     def pass_time(self) -> None:
-        """Say anew how long ago."""
+        """Update how long ago each run was deleted."""
         if self.shown and self.runs:
             self._fill()
 

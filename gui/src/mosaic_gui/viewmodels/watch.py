@@ -1,4 +1,4 @@
-"""Watching one run: its state and numbers, its curves, and what it has beside them."""
+"""The watched run: its state and numbers, its curves, its files and episodes."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ class WatchModel(CurveModel):
     """Another run is watched."""
     run_changed = pyqtSignal()
     family_changed = pyqtSignal()
-    outside_changed = pyqtSignal()
+    links_changed = pyqtSignal()
     """Where it can be looked at outside the window."""
 
     def __init__(self, store: Store, parent: QObject | None = None) -> None:
@@ -69,9 +69,9 @@ class WatchModel(CurveModel):
         self.run_changed.emit()
 
     def take_stack(self, gateway: str, status: StackStatus) -> None:
-        """What the stack at that address offers beside the runs themselves."""
+        """Take the services that the stack at this address offers in addition to runs."""
         self._gateway, self._tensorboard = gateway, status.tensorboard_url
-        self.outside_changed.emit()
+        self.links_changed.emit()
 
     @property
     def lineage(self) -> Lineage:
@@ -96,7 +96,7 @@ class WatchModel(CurveModel):
         return tensorboard(self._tensorboard, self._gateway, run_ids, has_files=has_files)
 
     def _may_have_files(self, run_id: str) -> bool:
-        """A run tells in its config where TensorBoard's files are, null for nowhere; before that nobody knows."""
+        """Whether a run writes TensorBoard files. Its config says so; before the config comes it is assumed."""
         followed = self._store.followed.get(run_id)
         config = followed.config if followed else {}
         return "tensorboard" not in config or config["tensorboard"] is not None
@@ -146,7 +146,7 @@ class WatchModel(CurveModel):
             self.family_changed.emit()
         if shown & changes.events:
             self._fill_details()
-            self.outside_changed.emit()
+            self.links_changed.emit()
         if shown & (changes.curves | changes.ended):
             self._look_for_names()
             self.curves_grown.emit()
@@ -180,7 +180,7 @@ class WatchModel(CurveModel):
 
     @property
     def subtitle(self) -> str:
-        """What tells it from others of that title."""
+        """Words that distinguish the run from others of its title."""
         return run_row.subtitle(self.run) if self.run else ""
 
     @property

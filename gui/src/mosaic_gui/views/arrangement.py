@@ -23,7 +23,7 @@ class Arrangement:
     """The run's own panel: log, details, files."""
     run_is_right: bool
     curves_share: float
-    """Of the width."""
+    """Share of the width."""
 
 
 BUILT_IN = {
@@ -78,12 +78,12 @@ class PanelLayout:
     """Everything of a layout that a user may have changed."""
 
     places: bytes
-    """Of the docks, as Qt keeps them; of another version they are refused."""
+    """State of the docks as Qt saves it; one of another version is refused."""
     folded: bool
     stage: bool
     stage_is_large: bool
     curves_share: float = 0.0
-    """Of the width, so that it fits a window of another size; 0: as the places have it."""
+    """Share of the width, so that it fits a window of another size; 0: as the places have it."""
 
     def as_stored(self) -> dict[str, Any]:
         """Plain values. Which docks are hidden is among their places."""

@@ -13,7 +13,7 @@ HEIGHT = 22
 
 
 class Badge(QLabel):
-    """A word on a tint of its tone, with a dot before it: the colour is not all that tells."""
+    """A word on a tint of its tone, with a dot before it, so that it is read without colours too."""
 
     def __init__(self, word: str = "", tone: str = "neutral") -> None:
         super().__init__()

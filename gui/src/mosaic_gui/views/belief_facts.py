@@ -24,7 +24,7 @@ class BeliefFacts(QTextBrowser):
         self._model = model
         self._said = ""
         self.setObjectName("beliefs.facts")
-        self.setAccessibleName(tr("What was held at this step"))
+        self.setAccessibleName(tr("Beliefs, plan and intentions at this step"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -63,9 +63,7 @@ class BeliefFacts(QTextBrowser):
             parts += [_section(title, gone + shown or [wording.NOTHING])]
         parts += self._values(decision)
         if not self._model.is_kept:
-            parts.append(
-                _muted(tr("What was believed this long ago is no longer kept here in full."))
-            )
+            parts.append(_muted(tr("Beliefs of this long ago are no longer kept here in full.")))
         return "".join(parts)
 
     def _values(self, decision: DecisionStep) -> list[str]:

@@ -21,7 +21,7 @@ from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 
 class BeliefsPanel(QWidget):
-    """The panel; it knows no worker, only what the run told."""
+    """The panel of beliefs. It depends on the run's events alone, not on its worker."""
 
     shown = pyqtSignal(bool)
     """It came into sight, or went: nothing is read for what nobody sees."""
@@ -68,7 +68,7 @@ class BeliefsPanel(QWidget):
         self.later.setAccessibleName(tr("Later episode"))
         self.follow.setCheckable(True)
         self.follow.setToolTip(
-            tr("Keep the newest recorded episode in sight; choosing another lets go")
+            tr("Keep showing the newest recorded episode, until another one is chosen")
         )
         row = QHBoxLayout()
         row.setSpacing(4)
@@ -172,7 +172,7 @@ class BeliefsPanel(QWidget):
         if values.epsilon is not None:
             words.append(tr("epsilon {value}", value=wording.number(values.epsilon, 3)))
         if grid is not None and grid.states_per_cell > 1:
-            words.append(tr("of the states that differ from this one in their place alone"))
+            words.append(tr("of the states that differ from this one in their position only"))
         self._under.set_whole(" · ".join(words))
 
 

@@ -54,7 +54,7 @@ class ChartBar(QWidget):
         self.follow = button(tr("Follow"), "segment", "charts.follow")
         self.follow.setCheckable(True)
         self.follow.setToolTip(
-            tr("Keep the newest points in sight (F or a double click); moving a chart lets go")
+            tr("Keep showing the newest points (F or a double click), until a chart is moved")
         )
         self.choose = button(tr("Curves"), "quiet", "charts.choose")
         self.choose.setAccessibleName(tr("Curves"))

@@ -87,7 +87,7 @@ class ConnectionPage(QWidget):
         return super().eventFilter(watched, event)
 
     def _fit(self) -> None:
-        """As high as its lines need: a column that stands in the middle is not asked for its height by its width."""
+        """As high as its lines need: Qt does not ask a centred column for its height by width."""
         layout = self._column.layout()
         if layout is not None:
             self._column.setFixedHeight(layout.totalHeightForWidth(WIDTH))

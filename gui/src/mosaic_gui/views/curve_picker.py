@@ -13,7 +13,7 @@ WIDTH, MOST_HEIGHT, ROW = 320, 380, 26
 
 
 class CurvePicker(QWidget):
-    """Stays open while ticks are set; Escape or a click beside it closes it."""
+    """Stays open while ticks are set; Escape or a click outside closes it."""
 
     toggled = pyqtSignal(str, bool)
 

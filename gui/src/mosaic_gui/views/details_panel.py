@@ -1,4 +1,4 @@
-"""What a run is beside its curves: relatives to go to, its values, and all of its note."""
+"""Details of a run: parent and children to go to, its values, and its whole note."""
 
 from html import escape
 
@@ -13,7 +13,7 @@ from mosaic_gui.viewmodels.watch import WatchModel
 
 
 class DetailsPanel(QWidget):
-    """The table, relatives above it, and beside it a note that has more than one line."""
+    """The table, parent and children above it, and next to it a note of more than one line."""
 
     open_wanted = pyqtSignal(str)
     """A run by its id."""
@@ -31,7 +31,7 @@ class DetailsPanel(QWidget):
         self.relatives.setTextInteractionFlags(
             flags.LinksAccessibleByMouse | flags.LinksAccessibleByKeyboard
         )
-        table.setAccessibleName(tr("What is known of the run"))
+        table.setAccessibleName(tr("Details of the run"))
         self.note = QPlainTextEdit()
         self.note.setObjectName("details.note")
         self.note.setAccessibleName(tr("Note of the run"))

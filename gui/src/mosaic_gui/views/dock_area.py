@@ -124,7 +124,7 @@ class DockArea(QMainWindow):
 
     @property
     def curves_share(self) -> float:
-        """Of the width; 0 where something else has a share."""
+        """Share of the width that the curves have; 0 where another dock was widened."""
         return self._share if self._widened is self.docks["curves"] else 0.0
 
     def take_places(self, places: bytes, curves_share: float = 0.0) -> bool:

@@ -29,7 +29,7 @@ class ExternalLinks(QWidget):
         row.addWidget(self.tracker)
         self.tensorboard.clicked.connect(lambda: self._go(self._model.tensorboard))
         self.tracker.clicked.connect(lambda: self._go(self._model.tracker))
-        for signal in (model.run_replaced, model.run_changed, model.outside_changed):
+        for signal in (model.run_replaced, model.run_changed, model.links_changed):
             signal.connect(self.refresh)
         self.refresh()
 
@@ -52,7 +52,7 @@ class ExternalLinks(QWidget):
 
 
 class OfflineSummary(QWidget):
-    """What a page at the tracker would begin with; closes with Escape or a click beside it."""
+    """A summary of a run that was tracked offline; closes with Escape or a click outside."""
 
     def __init__(self, parent: QWidget, way: ExternalLink) -> None:
         super().__init__(parent, Qt.WindowType.Popup)

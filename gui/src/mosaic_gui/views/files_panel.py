@@ -22,7 +22,7 @@ from mosaic_gui.views.text import ElidedLabel, button
 _TICKS = 1_000
 ROW_HEIGHT = 28
 MARGIN, SPACING = 4, 2
-"""Of the buttons."""
+"""Pixels around and between the buttons."""
 
 
 class FilesPanel(QWidget):
@@ -75,9 +75,9 @@ class FilesPanel(QWidget):
         """What can be done with the chosen file, and why not."""
         file, algorithm = self.file, self._model.algorithm
         tips = {
-            self.save: tr("Into the folder of downloads (Return)"),
+            self.save: tr("Save in the downloads folder (Return)"),
             self.save_as: tr("Save as …"),
-            self.copy: tr("Copy where it is"),
+            self.copy: tr("Copy path"),
         }
         for made, tip in tips.items():
             made.setEnabled(file is not None)
@@ -115,7 +115,7 @@ class FilesPanel(QWidget):
     def _make_acts(self) -> QHBoxLayout:
         self.save = _act(tr("Download"), "download", "files.save")
         self.save_as = _act("", "folder", "files.save_as", tr("Save as"))
-        self.copy = _act("", "copy", "files.copy", tr("Copy where it is"))
+        self.copy = _act("", "copy", "files.copy", tr("Copy path"))
         self.train_on = _act(tr("Train on"), "train", "files.train_on", tr("Train on from here"))
         self.play = _act(tr("Play"), "watch", "files.play")
         row = QHBoxLayout()

@@ -175,7 +175,7 @@ class RunForm(QFrame):
         name = f"{part}.{group.name}"
         foot = TrackingKey(self._model) if group.name == TRACKING else None
         section = FormSection(name, self._group_title(part, group), rows, group.hindrance, foot)
-        # what is seldom touched, or cannot be, does not stand in the way
+        # fields that are seldom changed, or cannot be, are folded
         folded = bool(group.hindrance) or (part == ARGUMENT and group.name == _SCRIPT)
         section.fold(self._folded.get(name, folded))
         section.folded.connect(lambda on, n=name: self._folded.__setitem__(n, on))
@@ -275,7 +275,7 @@ class RunForm(QFrame):
                 )
                 for one in found
             ]
-            self._picker.offer(entries, tr("Its checkpoints are gone."))
+            self._picker.offer(entries, tr("Its checkpoints were deleted."))
 
     def _about_environment(self) -> str:
         draft = self._model.draft

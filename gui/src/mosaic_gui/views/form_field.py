@@ -48,7 +48,7 @@ class LeaveUndo(QObject):
 
 
 class FieldRow(QWidget):
-    """A field; `typed` says what stands in it."""
+    """A field; `typed` emits its text."""
 
     typed = pyqtSignal(str)
     reset_wanted = pyqtSignal()
@@ -89,7 +89,7 @@ class FieldRow(QWidget):
 
     @property
     def text(self) -> str:
-        """What stands in it."""
+        """The text of the field."""
         match self.input:
             case QCheckBox() as box:
                 return str(box.isChecked())
@@ -113,7 +113,7 @@ class FieldRow(QWidget):
         return self.text != before
 
     def set_fallback(self, value: str) -> None:
-        """What the stack gives while nothing stands in it; shown with the next `refresh`. Empty: nothing."""
+        """The stack's value while the field is empty; shown with the next `refresh`. Empty: none."""
         self._fallback = value
         if value and isinstance(self.input, QLineEdit):
             self.input.setPlaceholderText(value)

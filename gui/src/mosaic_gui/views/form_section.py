@@ -82,7 +82,7 @@ class FormSection(QWidget):
         self._show()
 
     def tell_changes(self, count: int, *, wrong: bool) -> None:
-        """How many of its fields are not as by default, and whether one is wrong: seen when it is folded."""
+        """Count the fields with other than default values, and show whether one is wrong, also when folded."""
         words = tr_n("{n} changed", "{n} changed", count) if count else ""
         tone = "bad" if wrong else "accent"
         if self._changes.property("tone") != tone:

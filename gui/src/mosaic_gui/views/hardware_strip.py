@@ -11,13 +11,13 @@ from mosaic_gui.theme.apply import current
 from mosaic_gui.views.text import label
 
 _WIDTH, _LEAST_WIDTH, _HEIGHT = 34, 12, 14
-"""Of a curve, pixels; one that has less room than the least is not drawn."""
+"""Width of a curve in pixels; one with less space than the least is not drawn."""
 _GAP, _BESIDE = 14, 5
 """Between figures, and between a figure and its curve."""
 
 
 class HardwareStrip(QWidget):
-    """Figures beside each other; what is old is grey behind a word that says how old.
+    """Figures in a row; old ones are grey, behind a word that says how old.
 
     Where there is little room curves give way first, then the last figures; the tool tip has them all.
     """
@@ -114,7 +114,7 @@ class _MeterView(QWidget):
 
     def show_meter(self, meter: Meter, *, is_old: bool) -> None:
         self._words.setText(f"{meter.name} {meter.value}")
-        # it keeps its widest width, so that what stands beside it does not dance
+        # it keeps its widest width, so that its neighbours do not move
         self._words.setMinimumWidth(max(self._words.minimumWidth(), self._words.sizeHint().width()))
         self.setToolTip(meter.hint)
         known = sum(value is not None for value in meter.past)

@@ -1,4 +1,4 @@
-"""Help beside a field: two lines at rest, all of it while the field is used; the tool tip has all of it always."""
+"""Help next to a field: two lines at rest, all of it while the field is used, and always in the tool tip."""
 
 from PyQt6.QtCore import QPointF, QSize, Qt
 from PyQt6.QtGui import QColor, QFontMetrics, QPainter, QTextLayout, QTextOption

@@ -13,7 +13,7 @@ KEYS = {name: f"Alt+{n}" for n, name in enumerate(BUILT_IN, start=1)}
 
 
 class LayoutMenu(QMenu):
-    """Opens beside the button that asked for it."""
+    """Opens next to its button."""
 
     chosen = pyqtSignal(str)
     saved = pyqtSignal(str)
@@ -51,7 +51,7 @@ class LayoutMenu(QMenu):
         if keep is not None:
             keep.triggered.connect(self._ask_name)
         self._add_removals(own)
-        reset = self.addAction(tr("As it was at first"))
+        reset = self.addAction(tr("Reset this layout"))
         if reset is not None:
             reset.triggered.connect(self.reset_wanted)
 

@@ -132,7 +132,7 @@ class MainWindow(QMainWindow):
     def watch(self) -> WatchPage:
         """The page of a watched run."""
         page = self._added(self._maker.make_watch())
-        # whoever hears of it finds the page by this name
+        # slots of `watch_made` find the page by this name
         self.__dict__["watch"] = page
         self.watch_made.emit()
         return page

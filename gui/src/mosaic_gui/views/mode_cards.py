@@ -61,7 +61,7 @@ class HumanOnly(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Who offers it, or what is missing."""
+        """Update which workers offer it, or what is missing."""
         able = [m.title for m in self._model.groups if Mode.HUMAN.value in m.modes]
         if able:
             self._badge.set_state(tr("Ready"), "ok")
@@ -70,8 +70,8 @@ class HumanOnly(QWidget):
         self._badge.set_state(tr("Not ready"), "warn")
         self._words.setText(
             tr(
-                "Playing yourself needs a worker that lists human play in its modes. None of this "
-                "stack's does; one that does appears here by itself.\n\nUntil then: Agent trains, and "
+                "Human play needs a worker that lists it in its modes. This stack has none; one that "
+                "does appears here by itself.\n\nUntil then: Agent trains, and "
                 "Watch shows what an agent does."
             )
         )

@@ -12,7 +12,7 @@ WIDTH, HEIGHT = 360, 130
 
 
 class NotePopup(QWidget):
-    """Closes with Escape or a click beside it; then nothing is changed."""
+    """Closes with Escape or a click outside; then nothing is changed."""
 
     given = pyqtSignal(str)
 
@@ -36,7 +36,7 @@ class NotePopup(QWidget):
         foot.addWidget(keep)
         layout = QVBoxLayout(panel)
         layout.setContentsMargins(12, 10, 12, 12)
-        layout.addWidget(label(tr("Your own words on this run"), "small"))
+        layout.addWidget(label(tr("Your own note on this run"), "small"))
         layout.addWidget(self.field)
         layout.addLayout(foot)
         keep.clicked.connect(self._give)

@@ -40,7 +40,7 @@ class NumberBox(QAbstractSpinBox):
         return tr("Read as {value}.", value=read) if read else ""
 
     def value(self) -> int | float:
-        """What stands in it; while that is no value, what stood in it before."""
+        """The value; while the text is no value, the value before."""
         return self._taken if self.fault else self._value
 
     @property
@@ -56,7 +56,7 @@ class NumberBox(QAbstractSpinBox):
         self._take()
 
     def validate(self, text: str | None, at: int) -> tuple[QValidator.State, str, int]:
-        """Every text may stand in it."""
+        """Accept every text while it is typed."""
         return QValidator.State.Acceptable, text or "", at
 
     def stepEnabled(self) -> QAbstractSpinBox.StepEnabledFlag:
@@ -107,7 +107,7 @@ class NumberBox(QAbstractSpinBox):
 
 
 class NumberHint(QLabel):
-    """What stands beside a number: what is wrong with it, else what it is read as, and what it is for."""
+    """The words next to a number: what is wrong with it, else what it is read as, and what it is for."""
 
     def __init__(self, box: NumberBox, help_text: str = "") -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Of which run the form is a copy, and what is not as there."""
+"""The run that the form was copied from, and what differs from it."""
 
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 

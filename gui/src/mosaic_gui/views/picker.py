@@ -25,7 +25,7 @@ class PickerEntry:
 
 
 class Picker(SearchPopup):
-    """Return or a click chooses; Escape or a click beside it goes away."""
+    """Return or a click chooses; Escape or a click outside closes it."""
 
     chosen = pyqtSignal(str)
 

@@ -1,4 +1,4 @@
-"""Where a popup opens: beside what it belongs to, and always whole."""
+"""Where a popup opens: next to what it belongs to, and always fully visible."""
 
 from PyQt6.QtCore import QPoint, QRect
 from PyQt6.QtGui import QGuiApplication

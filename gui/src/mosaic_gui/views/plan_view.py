@@ -28,7 +28,7 @@ class PlanView(QWidget):
         self.text.setTabChangesFocus(True)
         if (document := self.text.document()) is not None:
             document.setDocumentMargin(12)
-        self.keep = QCheckBox(tr("Keep it with the run"))
+        self.keep = QCheckBox(tr("Save it with the run"))
         self.keep.setObjectName("plan.keep")
         self.keep.setChecked(model.keeps_plan)
         self.copy = button(tr("Copy"), "quiet", "plan.copy")
@@ -75,7 +75,7 @@ class PlanView(QWidget):
 
     def _why_none(self) -> str:
         if self._model.faults:
-            return tr("The plan is made when the form is right.")
+            return tr("The plan is made when the form is valid.")
         if self._model.is_checking:
             return tr("Asking the worker for its plan …")
         return tr("There is no plan: see what the preflight says.")

@@ -16,7 +16,7 @@ from mosaic_gui.views.stage import draw_world
 NUMBERS_FROM = 62
 """Pixels of a cell from which the value of each action is written at its side, where numbers that short say enough."""
 _ARROW = 0.34
-"""Of a cell's side: room that the arrow takes."""
+"""Share of a cell's side that the arrow takes."""
 _MARGIN = 6
 
 

@@ -71,7 +71,7 @@ class PreflightPanel(QFrame):
         self._agreed = label("", "small", wraps=True)
         self._obstacle = label("", "small", wraps=True)
         self.show_field = button(tr("Show"), "quiet", "preflight.show")
-        self.show_field.setToolTip(tr("Go to the field that is in the way"))
+        self.show_field.setToolTip(tr("Go to the first blocking field"))
         self._drawn: tuple[object, ...] = ()
         self._lay_out()
         # as wide as always, unless the language needs more for the choices above it
@@ -114,7 +114,7 @@ class PreflightPanel(QFrame):
         model = self._model
         is_outdated = model.is_outdated
         if is_outdated and model.faults:
-            words = tr("Before the last change. It is checked again when the form is right.")
+            words = tr("From before the last change. It is checked again when the form is valid.")
         else:
             words = tr("Checking the change …") if is_outdated else ""
         self.outdated.setText(words)
@@ -125,7 +125,7 @@ class PreflightPanel(QFrame):
         draft = self._model.draft
         if draft is not None:
             text = draft.algorithm.documentation or draft.algorithm.summary
-            none = tr("Its worker says nothing more of it.")
+            none = tr("The worker has no documentation for it.")
             self.about.show_markdown(draft.algorithm.title, text or none)
 
     def _fill_lines(self) -> None:
@@ -151,7 +151,7 @@ class PreflightPanel(QFrame):
 
     def _why_no_lines(self) -> str:
         if self._model.faults:
-            return tr("What the run needs is checked when the form is right.")
+            return tr("What the run needs is checked when the form is valid.")
         return tr("Checking what the run needs …")
 
     def _lay_out(self) -> None:

@@ -122,7 +122,7 @@ class RunListView(QTreeView):
         self.chosen_changed.emit()
 
     def selected_ids(self) -> list[str]:
-        """Run ids from top to bottom; a chosen group stands for its runs."""
+        """Run ids from top to bottom; a chosen group means its runs."""
         selection = self.selectionModel()
         rows = selection.selectedRows() if selection is not None else []
         rows.sort(
@@ -199,7 +199,7 @@ class RunListView(QTreeView):
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         viewport = self.viewport()
         if viewport is not None and not dx and abs(dy) < viewport.height():
-            # Qt compares pixels with a number of rows here, and paints everything anew
+            # Qt compares pixels with a number of rows here, and paints everything again
             self.scrollDirtyRegion(dx, dy)
             viewport.scroll(dx, dy)
         else:

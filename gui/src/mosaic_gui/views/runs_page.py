@@ -61,7 +61,7 @@ class RunsPage(QWidget):
         """`watch` knows where runs can be looked at outside the window."""
         super().__init__()
         self.watch = watch
-        watch.outside_changed.connect(self.refresh_outside)
+        watch.links_changed.connect(self.refresh_outside)
         self.setObjectName("page.runs")
         self._model, self._shown = model, shown
         self.table = RunListView(shown)
@@ -91,9 +91,7 @@ class RunsPage(QWidget):
         self.grouping.toggled.connect(self.table.set_grouped)
         self._commands: list[QAction] = []
         self._make_actions()
-        self.undo = named_shortcut(
-            self, "Ctrl+Z", tr("Take the deletion back"), self.undo_wanted.emit
-        )
+        self.undo = named_shortcut(self, "Ctrl+Z", tr("Undo the deletion"), self.undo_wanted.emit)
         self.undo.setEnabled(False)
         self._stack = QStackedWidget()
         self.trash = TrashPanel(trash)
@@ -379,7 +377,7 @@ class RunsPage(QWidget):
             return
         popup = WordPopup(
             self,
-            tr("Add tags, with commas between them"),
+            tr("Add tags, separated by commas"),
             tr("baseline, ablation"),
             tr("Add"),
         )

@@ -23,7 +23,7 @@ class SearchPopup(QWidget):
         self.field = QLineEdit()
         self.field.setAccessibleName(tr("Search"))
         self.list = QListView()
-        self.list.setAccessibleName(tr("What fits"))
+        self.list.setAccessibleName(tr("Matches"))
         self.list.setModel(self._shown)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         panel = frame("panel")

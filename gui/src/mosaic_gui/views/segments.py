@@ -12,7 +12,7 @@ class Segments(QFrame):
     chosen = pyqtSignal(str)
 
     def __init__(self, choices: dict[str, str], name: str, *, fills: bool = False) -> None:
-        """`fills`: as wide as what it stands in, instead of as its words."""
+        """`fills`: as wide as its parent, instead of as its words."""
         super().__init__()
         self.setProperty("kind", "segments")
         self.setObjectName(name)

@@ -18,7 +18,7 @@ FRACTION_STEP = 0.05
 
 
 class SettingsPage(QWidget):
-    """Each change is told at once; there is nothing to confirm."""
+    """Each change is emitted at once; there is nothing to confirm."""
 
     changed = pyqtSignal(str, object)
     """Name of a setting, and its new value."""

@@ -113,8 +113,8 @@ class StageView(QFrame):
         else:
             short = tr("{environment} sends no picture.", environment=name)
             how = tr(
-                "The picture appears here with the first frame that the run sends. Worlds on a grid are drawn from "
-                "what the run says of itself; it has not said so."
+                "The picture appears here with the first frame that the run sends. A grid world is drawn from the "
+                "run's configuration, where that describes a grid."
             )
         self._why.set_whole(short)
         self._why.setToolTip(f"{short}\n{how}".strip())

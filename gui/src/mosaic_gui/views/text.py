@@ -22,7 +22,7 @@ from mosaic_gui.theme.icon import pixmap
 _CODE = re.compile(r"`([^`\n]+)`")
 _FIXED = "monospace"
 BUTTON_PADDING = 11
-"""Of a `nav` button, as the style sheet has it, and a pixel for its bolder face."""
+"""Padding of a `nav` button, as in the style sheet, and a pixel for its bolder face."""
 
 
 def label(text: str = "", kind: str = "", *, wraps: bool = False) -> QLabel:
@@ -38,7 +38,7 @@ def label(text: str = "", kind: str = "", *, wraps: bool = False) -> QLabel:
 
 
 def show_told(shown: QLabel, text: str) -> None:
-    """What the stack or a worker tells: `this` is code, everything else is as it stands."""
+    """Show a text of the stack or a worker: `this` is code, everything else is plain text."""
     if _CODE.search(text) is None:
         shown.setTextFormat(Qt.TextFormat.PlainText)
         shown.setText(text)
@@ -154,7 +154,7 @@ class ElidedLabel(QLabel):
         self.set_whole(text)
 
     def setFixedWidth(self, width: int) -> None:
-        """In a row it then has this width: one that gives way would be given none beside what stretches."""
+        """In a row it then has this width: next to an item that stretches, one that can shrink would get none."""
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         super().setFixedWidth(width)
 

@@ -23,10 +23,10 @@ class TrackingKey(QWidget):
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setFixedWidth(INPUT_WIDTH)
         self.keyring = button(tr("From my keyring"), "quiet", "tracking.keyring")
-        self.keyring.setToolTip(tr("Hands the key of your keyring to the stack"))
+        self.keyring.setToolTip(tr("Send the key in your keyring to the stack"))
         self.environment = button(tr("From my environment"), "quiet", "tracking.environment")
         self.environment.setToolTip(
-            tr("Hands ${name} of this program to the stack", name=WANDB_SECRET)
+            tr("Send ${name} of this program's environment to the stack", name=WANDB_SECRET)
         )
         self.remember = QCheckBox(tr("Remember it in my keyring"))
         self.remember.setObjectName("tracking.remember")

@@ -28,7 +28,7 @@ _FIELDS = (
         "pace",
         mark("Pace"),
         FieldKind.NUMBER,
-        help=mark("Steps per second; 0: as fast as it goes."),
+        help=mark("Steps per second; 0: as fast as possible."),
         minimum=0,
         maximum=1e6,
     ),

@@ -30,7 +30,7 @@ class TrashPanel(QFrame):
         self._wants_focus = False
         """It was just opened: the list takes the focus when it comes."""
         self._chosen_ids: set[str] = set()
-        """Of the runs that are selected: rows are replaced as time goes by."""
+        """Ids of the selected runs: rows are replaced as time goes by."""
         self.table = PlainTable(model.rows, "trash.runs")
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.table.setAccessibleName(tr("Deleted runs"))

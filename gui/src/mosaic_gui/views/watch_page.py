@@ -191,7 +191,7 @@ class WatchPage(QWidget):
     def _make_plan(self) -> QPlainTextEdit:
         self.plan = QPlainTextEdit()
         self.plan.setObjectName("side.dry_run")
-        self.plan.setAccessibleName(tr("What was looked at before the launch"))
+        self.plan.setAccessibleName(tr("The dry run that was viewed before the launch"))
         self.plan.setReadOnly(True)
         self.plan.setTabChangesFocus(True)
         self.plan.setFont(mono_font(11))
@@ -222,7 +222,9 @@ class WatchPage(QWidget):
         if run is None:
             words = tr("No run is watched. Choose one in the list.")
         elif run.state.value == "queued":
-            words = tr("It waits: {why}", why=run.waiting_reason or tr("its turn comes"))
+            words = tr(
+                "Waiting: {why}", why=run.waiting_reason or tr("it starts when its turn comes")
+            )
         elif run.state.is_final and not model.is_loading:
             words = tr("It ended before it had anything to draw.")
         else:
@@ -388,7 +390,7 @@ class _Fact(QWidget):
     def show_fact(self, name: str, value: str) -> None:
         self._name.setText(name)
         self._value.setText(value)
-        # it keeps its widest width, so that what stands beside it does not dance
+        # it keeps its widest width, so that its neighbours do not move
         self.setMinimumWidth(max(self.minimumWidth(), self.sizeHint().width()))
 
 

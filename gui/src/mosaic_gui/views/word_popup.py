@@ -8,7 +8,7 @@ from mosaic_gui.views.text import button, frame, label
 
 
 class WordPopup(QWidget):
-    """Closes with Escape or a click beside it; then nothing is given."""
+    """Closes with Escape or a click outside; then nothing is emitted."""
 
     given = pyqtSignal(str)
 
