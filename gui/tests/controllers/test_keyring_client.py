@@ -80,7 +80,7 @@ def test_a_key_is_remembered_and_found_again(qtbot: QtBot, model: LaunchModel, k
     """What the user lets the keyring keep is handed to the stack when it is asked for, and lies under a known name."""
     given = QSignalSpy(model.secret_wanted)
     assert "no key" in answered(qtbot, model, "get")
-    assert "keeps it" in answered(qtbot, model, "set", CANARY)
+    assert "Saved in" in answered(qtbot, model, "set", CANARY)
     assert json.loads(kept.read_text()) == {"mosaic/WANDB_API_KEY": CANARY}
     assert len(given) == 0
     assert "Taken from your keyring" in answered(qtbot, model, "get")
@@ -88,7 +88,7 @@ def test_a_key_is_remembered_and_found_again(qtbot: QtBot, model: LaunchModel, k
 
 
 @pytest.mark.parametrize(
-    ("content", "words"), [("locked", "Unlock it"), ("broken", "refused (the bus is gone)")]
+    ("content", "words"), [("locked", "Unlock it"), ("broken", "an error (the bus is gone)")]
 )
 def test_a_keyring_that_gives_nothing_is_told(
     qtbot: QtBot, model: LaunchModel, kept: Path, content: str, words: str

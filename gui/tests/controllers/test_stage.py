@@ -120,7 +120,7 @@ def test_the_last_steps_are_shown_behind_the_end(qtbot: QtBot, played: Played) -
     qtbot.waitUntil(lambda: len(played.subscriptions()) == 2, timeout=WAIT_MS)
     ended = run(0, RunState.SUCCEEDED, spec=PLAYED, revision=2)
     played.stub.say({"op": "run", "run": ended.model_dump(mode="json")})
-    qtbot.waitUntil(lambda: not played.model.is_live, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not played.watch.is_live, timeout=WAIT_MS)
     played.say_steps(2, 3)
     qtbot.waitUntil(lambda: played.model.place == (1, 1), timeout=WAIT_MS)
     assert len(played.subscriptions()) == 2

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import msgspec
 from pydantic import BaseModel
-from PyQt6.QtCore import QObject, QTimer, QUrl
+from PyQt6.QtCore import QObject, QUrl
 from PyQt6.QtNetwork import (
     QNetworkAccessManager,
     QNetworkProxy,
@@ -27,6 +27,7 @@ from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem, ApiReply, LogPiece, read_problem
 from mosaic_gui.net.trust import configuration, refusal
 from mosaic_gui.state.language import tr
+from mosaic_gui.timers import single_shot_timer
 
 TIMEOUT_MS = 20_000
 """A preflight asks the worker's own program, which imports torch."""
@@ -302,11 +303,8 @@ class _Attempt:
         self._reply.fail(ApiProblem(tr("No stack answers at {url}: {why}.", url=url, why=why)))
 
     def _start_later(self, wait_s: float) -> None:
-        timer = QTimer(self._reply)  # it goes with the reply, when nobody waits any more
-        timer.setSingleShot(True)
-        # a lambda keeps this attempt alive; Qt holds a bound method only weakly
-        timer.timeout.connect(lambda: self.start())
-        timer.start(round(wait_s * 1000))
+        # the timer ends with the reply; a lambda keeps this attempt alive, for Qt holds a bound method only weakly
+        single_shot_timer(self._reply, lambda: self.start()).start(round(wait_s * 1000))
 
 
 def _read_log(data: bytes, network_reply: QNetworkReply) -> LogPiece:

@@ -12,6 +12,7 @@ from PyQt6.QtNetwork import QNetworkReply, QNetworkRequest
 from mosaic_gui.net.backoff import Backoff
 from mosaic_gui.net.reply import ApiProblem, read_problem
 from mosaic_gui.state.language import tr
+from mosaic_gui.timers import single_shot_timer
 
 TRIES = 3
 """Connections in a row that bring nothing."""
@@ -144,9 +145,7 @@ class Download(QObject):
             )
             self._fail(ApiProblem(words))
             return
-        timer = QTimer(self)
-        timer.setSingleShot(True)
-        timer.timeout.connect(self._ask)
+        timer = single_shot_timer(self, self._ask)
         timer.timeout.connect(timer.deleteLater)
         timer.start(round(self._backoff.delay_s() * 1_000))
 

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 
-from PyQt6.QtCore import QObject, QTimer, QUrl, pyqtSignal
+from PyQt6.QtCore import QObject, QUrl, pyqtSignal
 from PyQt6.QtNetwork import QAbstractSocket, QNetworkProxy, QNetworkRequest
 from PyQt6.QtWebSockets import QWebSocket, QWebSocketHandshakeOptions, QWebSocketProtocol
 
@@ -31,6 +31,7 @@ from mosaic_gui.net.trust import configuration, refusal
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import STEP_TYPES, Follower
 from mosaic_gui.state.language import tr
+from mosaic_gui.timers import interval_timer, single_shot_timer
 
 MAX_FRAME_BYTES = 64 * 2**20
 PING_EVERY_MS = 5_000
@@ -73,17 +74,15 @@ class EventStream(QObject):
         self._trust = configuration(location.ca_file)
         self._heard_at = 0.0
         self._looked_at = 0.0
-        self._ping = QTimer(self)
-        self._ping.setInterval(PING_EVERY_MS)
-        self._ping.timeout.connect(self._on_ping)
+        self._ping = interval_timer(self, PING_EVERY_MS, self._on_ping)
         self._states: dict[str, Plain] = {}
         """The newest `run` frame of each run. These pass all events: a state is shown when it is known."""
         self._unread: deque[bytes] = deque()
         self._unread_bytes = 0
-        self._reading = _single_shot(self, self._read)
-        self._opening = _single_shot(self, self._on_open_timeout)
-        self._awake = _single_shot(self, self._on_awake)
-        self._again = _single_shot(self, self._open)
+        self._reading = single_shot_timer(self, self._read)
+        self._opening = single_shot_timer(self, self._on_open_timeout)
+        self._awake = single_shot_timer(self, self._on_awake)
+        self._again = single_shot_timer(self, self._open)
 
     def start(self) -> None:
         """Connect, and go on trying."""
@@ -300,13 +299,6 @@ class EventStream(QObject):
 
     def _tell(self, connection: ConnectionStatus) -> None:
         self.changed.emit(connection)
-
-
-def _single_shot(parent: EventStream, act: "object") -> QTimer:
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    timer.timeout.connect(act)  # type: ignore[arg-type]
-    return timer
 
 
 def _fault(socket: QWebSocket) -> str:

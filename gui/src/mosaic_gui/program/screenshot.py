@@ -11,6 +11,7 @@ from PyQt6.QtWidgets import QApplication
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.timers import interval_timer
 from mosaic_gui.viewmodels.frame_clock import TICK_MS
 from mosaic_gui.views.arrangement import COMPARE, HUMAN
 from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
@@ -39,9 +40,7 @@ class Screenshots(QObject):
         self._waited_ms = 0
         self.taken: list[Path] = []
         self.late: list[str] = []
-        self._timer = QTimer(self)
-        self._timer.setInterval(LOOK_MS)
-        self._timer.timeout.connect(self._look)
+        self._timer = interval_timer(self, LOOK_MS, self._look)
 
     def start(self) -> None:
         """Begin with the list; the other views follow from what is in it."""

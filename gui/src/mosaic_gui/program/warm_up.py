@@ -3,12 +3,13 @@
 import gc
 import importlib
 
-from PyQt6.QtCore import QEvent, QObject, QThreadPool, QTimer, pyqtSignal
+from PyQt6.QtCore import QEvent, QObject, QThreadPool, pyqtSignal
 
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.live import Ended, Missed, Snapshot
 from mosaic_contracts.runs import ArtifactRow, EpisodePage, EventPage
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.timers import single_shot_timer
 
 REST_MS = 250
 """After the first paint, for the connection and the list, which somebody waits for."""
@@ -29,9 +30,7 @@ class WarmUp(QObject):
         super().__init__(parent)
         self._client = client
         self._pool = QThreadPool(self)
-        self._turn = QTimer(self)
-        self._turn.setSingleShot(True)
-        self._turn.timeout.connect(self._import)
+        self._turn = single_shot_timer(self, self._import)
         self._imported.connect(self._make_page)
 
     def start(self) -> None:

@@ -68,9 +68,8 @@ class BeliefsModel(QObject):
 
     @property
     def is_live(self) -> bool:
-        """More may come."""
-        run = self._watch.run
-        return run is not None and not run.state.is_final
+        """Whether the run may send more."""
+        return self._watch.is_live
 
     @property
     def namespaces(self) -> frozenset[str]:

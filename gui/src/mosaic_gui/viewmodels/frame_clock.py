@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from PyQt6.QtCore import QObject, QTimer, pyqtSignal
+from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_gui.state.store import NOTHING, Changes
+from mosaic_gui.timers import single_shot_timer
 
 TICK_MS = 50
 LEAST_REST_MS: Final = 10
@@ -25,9 +26,7 @@ class FrameClock(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._waiting = NOTHING
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.timeout.connect(self._on_rested)
+        self._rest = single_shot_timer(self, self._on_rested)
 
     def note(self, changes: Changes) -> None:
         """Something became different."""
@@ -58,8 +57,8 @@ class DrawQueue(QObject):
         super().__init__(parent)
         self._waiting: dict[object, Callable[[], None]] = {}
         self._began = 0.0
-        self._turn = _once(self, self._draw)
-        self._painted = _once(self, self._on_painted)
+        self._turn = single_shot_timer(self, self._draw)
+        self._painted = single_shot_timer(self, self._on_painted)
 
     def ask(self, key: object, draw: Callable[[], None]) -> None:
         """Draw this when its turn comes."""
@@ -87,10 +86,3 @@ class DrawQueue(QObject):
         rest_ms = min(max(LEAST_REST_MS, REST_SHARE * took_ms), LONGEST_REST_MS)
         # with nothing to do it rests as well: what is asked for next waits for its end
         self._turn.start(round(rest_ms))
-
-
-def _once(parent: QObject, act: Callable[[], None]) -> QTimer:
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    timer.timeout.connect(act)
-    return timer

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from PyQt6.QtCore import QObject, QTimer, pyqtSignal
+from PyQt6.QtCore import QObject, pyqtSignal
 
 from mosaic_contracts.machine import MachineSample
 from mosaic_contracts.preflight import PreflightLine, PreflightReport
@@ -14,6 +14,7 @@ from mosaic_gui.state.dry_run import kept_text
 from mosaic_gui.state.form_field import FormField
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Store
+from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.draft import ARGUMENT, RUN, DraftModel
 
 __all__ = ["ARGUMENT", "RUN", "LaunchModel"]
@@ -69,10 +70,7 @@ class LaunchModel(DraftModel):
         self._shown = False
         self._stood: tuple[object, ...] | None = None
         self._asked_at = 0.0
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(SETTLE_MS)
-        self._settle.timeout.connect(self._ask)
+        self._settle = single_shot_timer(self, self._ask, SETTLE_MS)
 
     def take_catalogue(self, entries: WorkerEntries) -> None:
         """As before; a stack that was away may be another one now."""

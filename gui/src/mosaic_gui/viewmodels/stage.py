@@ -40,16 +40,10 @@ class StageModel(QObject):
         return run.spec.environment if run else ""
 
     @property
-    def is_live(self) -> bool:
-        """What is shown moves on."""
-        run = self._watch.run
-        return run is not None and not run.state.is_final
-
-    @property
     def wants_steps(self) -> bool:
         """It is played at the pace of somebody who looks, in a world on which its steps have a place."""
         run = self._watch.run
-        if run is None or not self.is_live or self.grid is None:
+        if run is None or not self._watch.is_live or self.grid is None:
             return False
         return run.spec.kind.plays and run.spec.pace is not None and run.spec.pace <= MOST_PACE
 
@@ -73,7 +67,7 @@ class StageModel(QObject):
         if run_id != self._watch.run_id:
             return
         self.is_scrubbed = not is_newest
-        live = self._live_place() if is_newest and self.is_live else None
+        live = self._live_place() if is_newest and self._watch.is_live else None
         self._show_place(live or place)
 
     def consume(self, changes: Changes) -> None:

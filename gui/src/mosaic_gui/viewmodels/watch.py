@@ -50,6 +50,12 @@ class WatchModel(CurveModel):
         return self._store.runs.get(self.run_id)
 
     @property
+    def is_live(self) -> bool:
+        """Whether the run may send more."""
+        run = self.run
+        return run is not None and not run.state.is_final
+
+    @property
     def worker(self) -> WorkerEntry | None:
         """The run's worker as this stack knows it; None: it does not."""
         run = self.run

@@ -1,6 +1,6 @@
 """Beliefs, intentions and plan of the watched run's agents over time, and their values over the grid."""
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -14,17 +14,15 @@ from mosaic_contracts.runs import EpisodeRow
 from mosaic_gui.state import wording
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
+from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.belief_facts import BeliefFacts
 from mosaic_gui.views.beliefs_timeline import BeliefsTimeline
 from mosaic_gui.views.policy_view import PolicyView
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 
-class BeliefsPanel(QWidget):
+class BeliefsPanel(VisibilityFrame):
     """The panel of beliefs. It depends on the run's events alone, not on its worker."""
-
-    shown = pyqtSignal(bool)
-    """It came into sight, or went: nothing is read for what nobody sees."""
 
     def __init__(self, model: BeliefsModel) -> None:
         super().__init__()
@@ -52,14 +50,6 @@ class BeliefsPanel(QWidget):
         self._connect()
         self._on_episodes()
         self._on_decisions()
-
-    def showEvent(self, event: object) -> None:
-        super().showEvent(event)  # type: ignore[arg-type]
-        self.shown.emit(True)
-
-    def hideEvent(self, event: object) -> None:
-        super().hideEvent(event)  # type: ignore[arg-type]
-        self.shown.emit(False)
 
     def _bar(self) -> QHBoxLayout:
         self.earlier.setToolTip(tr("The recorded episode before this one"))

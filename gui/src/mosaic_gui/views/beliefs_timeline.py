@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from PyQt6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PyQt6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PyQt6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PyQt6.QtCore import QPointF, QRectF, QSize, Qt
+from PyQt6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PyQt6.QtWidgets import QSizePolicy
 
 from mosaic_contracts.decisions import DecisionStep
 from mosaic_gui.state import wording
@@ -12,6 +12,7 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
+from mosaic_gui.views.bases import PaintedWidget
 
 _NAMES = 62
 """Width of the rows' names."""
@@ -20,7 +21,7 @@ _LEFT_KEYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_PageUp: -10}
 _KEYS = _LEFT_KEYS | {Qt.Key.Key_PageDown: 10}
 
 
-class BeliefsTimeline(QWidget):
+class BeliefsTimeline(PaintedWidget):
     """Scrubbed with the mouse or the arrow keys. A row that has nothing to say is not there."""
 
     def __init__(self, model: BeliefsModel) -> None:
@@ -210,12 +211,6 @@ class BeliefsTimeline(QWidget):
             )
         else:
             super().keyPressEvent(event)
-
-    def event(self, event: QEvent | None) -> bool:
-        if isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.words_at(QPointF(event.pos())), self)
-            return True
-        return super().event(event)
 
     def words_at(self, point: QPointF) -> str:
         """What was held at the step under a point, in short."""

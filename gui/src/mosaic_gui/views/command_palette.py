@@ -7,7 +7,7 @@ from PyQt6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current
 from mosaic_gui.views.command import Command
-from mosaic_gui.views.placing import open_popup
+from mosaic_gui.views.popup import open_popup
 from mosaic_gui.views.search_popup import SearchPopup
 
 WIDTH, HEIGHT = 520, 420

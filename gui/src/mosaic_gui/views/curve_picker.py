@@ -6,21 +6,19 @@ from PyQt6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout
 
 from mosaic_gui.state.language import tr, tr_n
 from mosaic_gui.viewmodels.curves import CurveModel
-from mosaic_gui.views.placing import open_popup
-from mosaic_gui.views.text import frame
+from mosaic_gui.views.popup import PanelPopup, open_popup
 
 WIDTH, MOST_HEIGHT, ROW = 320, 380, 26
 
 
-class CurvePicker(QWidget):
+class CurvePicker(PanelPopup):
     """Stays open while ticks are set; Escape or a click outside closes it."""
 
     toggled = pyqtSignal(str, bool)
 
     def __init__(self, parent: QWidget, model: CurveModel) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
+        super().__init__(parent)
         self.setObjectName("charts.picker")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.field = QLineEdit()
         self.field.setAccessibleName(tr("Search the curves"))
         self.field.setPlaceholderText(
@@ -35,10 +33,7 @@ class CurvePicker(QWidget):
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(Qt.CheckState.Checked if shown else Qt.CheckState.Unchecked)
             self.list.addItem(item)
-        panel = frame("panel")
-        outer, inner = QVBoxLayout(self), QVBoxLayout(panel)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(panel)
+        inner = QVBoxLayout(self.panel)
         inner.addWidget(self.field)
         inner.addWidget(self.list, 1)
         self.setFixedSize(WIDTH, min(MOST_HEIGHT, 76 + ROW * max(3, len(model.names))))

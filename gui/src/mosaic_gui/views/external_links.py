@@ -6,8 +6,8 @@ from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, 
 from mosaic_gui.state.external_links import ExternalLink
 from mosaic_gui.state.language import tr
 from mosaic_gui.viewmodels.watch import WatchModel
-from mosaic_gui.views.placing import open_popup
-from mosaic_gui.views.text import button, frame, label
+from mosaic_gui.views.popup import PanelPopup, open_popup
+from mosaic_gui.views.text import button, label
 
 
 class ExternalLinks(QWidget):
@@ -51,18 +51,13 @@ class ExternalLinks(QWidget):
             popup.show_at(self.mapToGlobal(QPoint(self.width(), self.height() + 4)))
 
 
-class OfflineSummary(QWidget):
+class OfflineSummary(PanelPopup):
     """A summary of a run that was tracked offline; closes with Escape or a click outside."""
 
     def __init__(self, parent: QWidget, way: ExternalLink) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
+        super().__init__(parent)
         self.setObjectName("offline_summary")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        panel = frame("panel")
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(panel)
-        layout = QVBoxLayout(panel)
+        layout = QVBoxLayout(self.panel)
         layout.setContentsMargins(14, 12, 14, 14)
         layout.addWidget(label(tr("Tracked offline"), "heading"))
         rows = QFormLayout()

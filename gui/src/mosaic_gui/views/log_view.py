@@ -1,6 +1,6 @@
 """What the worker printed: bounded, searched, followed."""
 
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import Qt
 from PyQt6.QtGui import (
     QColor,
     QGuiApplication,
@@ -15,7 +15,6 @@ from PyQt6.QtWidgets import (
     QPlainTextEdit,
     QTextEdit,
     QVBoxLayout,
-    QWidget,
 )
 
 from mosaic_gui.state.ansi import plain, stretches
@@ -26,17 +25,15 @@ from mosaic_gui.theme.current import on_theme
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.views.ansi_format import text_format
+from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.text import button, label, restore_cursor
 
 MOST_MARKS = 500
 """Matches that are coloured; all are counted by going from one to the next."""
 
 
-class LogView(QWidget):
+class LogView(VisibilityFrame):
     """A run's output as it grows."""
-
-    shown = pyqtSignal(bool)
-    """It came into sight, or went: nothing is read for what nobody sees."""
 
     def __init__(self, feed: LogFeed) -> None:
         super().__init__()
@@ -89,14 +86,6 @@ class LogView(QWidget):
         """What stands where nothing was printed."""
         words = tr("Nothing was printed.") if ended else tr("Nothing is printed so far.")
         self.text.setPlaceholderText(words if has_run else "")
-
-    def showEvent(self, event: object) -> None:
-        super().showEvent(event)  # type: ignore[arg-type]
-        self.shown.emit(True)
-
-    def hideEvent(self, event: object) -> None:
-        super().hideEvent(event)  # type: ignore[arg-type]
-        self.shown.emit(False)
 
     def _connect(self, feed: LogFeed) -> None:
         self._feed = feed

@@ -1,28 +1,23 @@
 """A small field for one's own words on a run."""
 
-from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtCore import QPoint, pyqtSignal
 from PyQt6.QtGui import QKeySequence, QShortcut, QTextCursor
 from PyQt6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from mosaic_gui.state.language import tr
-from mosaic_gui.views.placing import open_popup
-from mosaic_gui.views.text import button, frame, label
+from mosaic_gui.views.popup import PanelPopup, open_popup
+from mosaic_gui.views.text import button, label
 
 WIDTH, HEIGHT = 360, 130
 
 
-class NotePopup(QWidget):
+class NotePopup(PanelPopup):
     """Closes with Escape or a click outside; then nothing is changed."""
 
     given = pyqtSignal(str)
 
     def __init__(self, parent: QWidget, note: str) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        panel = frame("panel")
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(panel)
+        super().__init__(parent)
         self.field = QPlainTextEdit(note)
         self.field.setObjectName("note.field")
         self.field.setProperty("kind", "field")
@@ -34,7 +29,7 @@ class NotePopup(QWidget):
         foot = QHBoxLayout()
         foot.addStretch(1)
         foot.addWidget(keep)
-        layout = QVBoxLayout(panel)
+        layout = QVBoxLayout(self.panel)
         layout.setContentsMargins(12, 10, 12, 12)
         layout.addWidget(label(tr("Your own note on this run"), "small"))
         layout.addWidget(self.field)

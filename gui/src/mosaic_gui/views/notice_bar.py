@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from PyQt6.QtCore import QTimer, pyqtSignal
+from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy
 
 from mosaic_gui.state.language import tr
+from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.connection import ConnectionModel
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.views.badge import Badge
@@ -35,9 +36,7 @@ class NoticeBar(QFrame):
         self.machine = HardwareStrip("notices.machine", tr("The stack's machine"))
         self.badge = Badge()
         self._then: Callable[[], None] | None = None
-        self._gone = QTimer(self)
-        self._gone.setSingleShot(True)
-        self._gone.timeout.connect(self.clear)
+        self._gone = single_shot_timer(self, self.clear)
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 4, 14, 4)
         row.setSpacing(10)

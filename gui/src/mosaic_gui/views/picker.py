@@ -8,7 +8,7 @@ from PyQt6.QtGui import QStandardItem
 from PyQt6.QtWidgets import QWidget
 
 from mosaic_gui.state.language import tr
-from mosaic_gui.views.placing import open_popup
+from mosaic_gui.views.popup import open_popup
 from mosaic_gui.views.search_popup import SearchPopup
 from mosaic_gui.views.text import label
 

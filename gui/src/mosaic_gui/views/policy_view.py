@@ -1,8 +1,8 @@
 """Values and policy drawn over the grid of a world, and where the agent stands."""
 
-from PyQt6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PyQt6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
-from PyQt6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PyQt6.QtCore import QPointF, QRectF, QSize, Qt
+from PyQt6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PyQt6.QtWidgets import QSizePolicy
 
 from mosaic_contracts.grid import Grid
 from mosaic_gui.state import wording
@@ -11,6 +11,7 @@ from mosaic_gui.state.policy_map import CellPolicy, Move, move_of
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
+from mosaic_gui.views.bases import PaintedWidget
 from mosaic_gui.views.stage import draw_world
 
 NUMBERS_FROM = 62
@@ -20,7 +21,7 @@ _ARROW = 0.34
 _MARGIN = 6
 
 
-class PolicyView(QWidget):
+class PolicyView(PaintedWidget):
     """Heat: the value of the best action; arrows: the actions with it; the dot: the agent."""
 
     def __init__(self, model: BeliefsModel) -> None:
@@ -58,12 +59,6 @@ class PolicyView(QWidget):
                 self._draw_cell(painter, self._cell_rect(row, column), grid, cell)
         if decision is not None and decision.cell is not None:
             self._draw_agent(painter, self._cell_rect(*decision.cell))
-
-    def event(self, event: QEvent | None) -> bool:
-        if isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.words_at(QPointF(event.pos())), self)
-            return True
-        return super().event(event)
 
     def words_at(self, point: QPointF) -> str:
         """What is known of the cell under a point: its kind and the value of each action."""

@@ -5,16 +5,15 @@ from PyQt6.QtGui import QKeyEvent, QStandardItemModel
 from PyQt6.QtWidgets import QLineEdit, QListView, QVBoxLayout, QWidget
 
 from mosaic_gui.state.language import tr
-from mosaic_gui.views.text import frame
+from mosaic_gui.views.popup import PanelPopup
 
 
-class SearchPopup(QWidget):
+class SearchPopup(PanelPopup):
     """A field and a list below it: words narrow the list in their order, up and down choose. Lays out itself."""
 
     def __init__(self, parent: QWidget, name: str, width: int, height: int) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
+        super().__init__(parent)
         self.setObjectName(name)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setFixedSize(width, height)
         self._items = QStandardItemModel(self)
         self._shown = QSortFilterProxyModel(self)
@@ -26,10 +25,7 @@ class SearchPopup(QWidget):
         self.list.setAccessibleName(tr("Matches"))
         self.list.setModel(self._shown)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        panel = frame("panel")
-        outer, self._inner = QVBoxLayout(self), QVBoxLayout(panel)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(panel)
+        self._inner = QVBoxLayout(self.panel)
         self._inner.addWidget(self.field)
         self._inner.addWidget(self.list, 1)
         self.field.textChanged.connect(self._filter)

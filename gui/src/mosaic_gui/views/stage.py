@@ -2,15 +2,16 @@
 
 from collections.abc import Collection
 
-from PyQt6.QtCore import QRectF, QSize, Qt, pyqtSignal
+from PyQt6.QtCore import QRectF, QSize, Qt
 from PyQt6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PyQt6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from mosaic_contracts.grid import Grid
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.tokens import Tokens, mixed
 from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.text import ElidedLabel, IconLabel, label
 
 LINE_HEIGHT = 44
@@ -32,11 +33,8 @@ _TONES = {
 """Colour of a kind of cell where the world uses a common word; others are plain."""
 
 
-class StageView(QFrame):
+class StageView(VisibilityFrame):
     """Shows; nothing that trains is touched by it."""
-
-    shown = pyqtSignal(bool)
-    """It came into sight, or went: steps are asked for only while somebody sees them."""
 
     def __init__(self, model: StageModel) -> None:
         super().__init__()
@@ -55,14 +53,6 @@ class StageView(QFrame):
         layout.addWidget(self._parts)
         model.changed.connect(self.refresh)
         self.refresh()
-
-    def showEvent(self, event: object) -> None:
-        super().showEvent(event)  # type: ignore[arg-type]
-        self.shown.emit(True)
-
-    def hideEvent(self, event: object) -> None:
-        super().hideEvent(event)  # type: ignore[arg-type]
-        self.shown.emit(False)
 
     def set_large(self, on: bool) -> None:
         """Keep the room also while there is no picture."""

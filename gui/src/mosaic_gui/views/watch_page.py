@@ -25,6 +25,7 @@ from mosaic_gui.viewmodels.rows import RowsModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.watch import WatchModel
 from mosaic_gui.views.badge import Badge
+from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.beliefs_panel import BeliefsPanel
 from mosaic_gui.views.chart_bar import ChartBar, Legend
 from mosaic_gui.views.command import named_shortcut
@@ -39,7 +40,7 @@ from mosaic_gui.views.stage import StageView
 from mosaic_gui.views.text import ElidedLabel, button, frame, label
 
 
-class WatchPage(QWidget):
+class WatchPage(VisibilityFrame):
     """The page. Its signals are what the user wants."""
 
     stop_wanted = pyqtSignal(str)
@@ -48,8 +49,6 @@ class WatchPage(QWidget):
     copy_wanted = pyqtSignal(str, str)
     """A run for the form, and the field that is looked for, if any."""
     back_wanted = pyqtSignal()
-    shown = pyqtSignal(bool)
-    """It came into sight, or was left."""
 
     def __init__(
         self,
@@ -100,14 +99,6 @@ class WatchPage(QWidget):
         layout.addWidget(self._body(), 1)
         self._connect()
         self.refresh()
-
-    def showEvent(self, event: object) -> None:
-        super().showEvent(event)  # type: ignore[arg-type]
-        self.shown.emit(True)
-
-    def hideEvent(self, event: object) -> None:
-        super().hideEvent(event)  # type: ignore[arg-type]
-        self.shown.emit(False)
 
     @property
     def side(self) -> str:

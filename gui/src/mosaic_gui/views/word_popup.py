@@ -1,24 +1,19 @@
 """A small field that asks for a few words and goes away by itself."""
 
-from PyQt6.QtCore import QPoint, Qt, pyqtSignal
+from PyQt6.QtCore import QPoint, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
-from mosaic_gui.views.placing import open_popup
-from mosaic_gui.views.text import button, frame, label
+from mosaic_gui.views.popup import PanelPopup, open_popup
+from mosaic_gui.views.text import button, label
 
 
-class WordPopup(QWidget):
+class WordPopup(PanelPopup):
     """Closes with Escape or a click outside; then nothing is emitted."""
 
     given = pyqtSignal(str)
 
     def __init__(self, parent: QWidget, question: str, example: str, act: str) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        panel = frame("panel")
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(panel)
+        super().__init__(parent)
         self.field = QLineEdit()
         self.field.setObjectName("popup.field")
         self.field.setPlaceholderText(example)
@@ -28,7 +23,7 @@ class WordPopup(QWidget):
         row = QHBoxLayout()
         row.addWidget(self.field)
         row.addWidget(give)
-        layout = QVBoxLayout(panel)
+        layout = QVBoxLayout(self.panel)
         layout.setContentsMargins(12, 10, 12, 12)
         layout.addWidget(label(question, "small"))
         layout.addLayout(row)

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 from tests.views.test_keyboard import POPUPS, client, open_popup  # noqa: F401 - the client is a fixture
 
 from mosaic_gui.app.client import DesktopClient
-from mosaic_gui.views.placing import MARGIN, inside
+from mosaic_gui.views.popup import MARGIN, inside
 from mosaic_gui.views.word_popup import WordPopup
 
 numbers = st.integers(-4_000, 4_000)

@@ -1,11 +1,25 @@
-"""Where a popup opens: next to what it belongs to, and always fully visible."""
+"""Popups: a framed panel that closes by itself, opened next to its owner and always fully visible."""
 
-from PyQt6.QtCore import QPoint, QRect
+from PyQt6.QtCore import QPoint, QRect, Qt
 from PyQt6.QtGui import QGuiApplication
-from PyQt6.QtWidgets import QWidget
+from PyQt6.QtWidgets import QVBoxLayout, QWidget
+
+from mosaic_gui.views.text import frame
 
 MARGIN = 4
 """Between a popup and the edge of its window."""
+
+
+class PanelPopup(QWidget):
+    """A popup with a panel; Escape or a click outside closes it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.panel = frame("panel")
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self.panel)
 
 
 def open_popup(popup: QWidget, place: QPoint) -> None:
