@@ -152,6 +152,13 @@ def test_wrong_usage_is_2(arguments: list[str], mosaic: Mosaic, answers: Answers
     assert err
 
 
+def test_a_limit_may_be_of_any_size(mosaic: Mosaic, answers: Answers) -> None:
+    """A number beyond what Python counts to means all of them."""
+    answers[f"{OF_RUN}/events"] = {"events": [], "cursor": "x", "has_more": False}
+    for verb in (["ps"], ["events", "last"]):
+        assert mosaic(*verb, "--limit", "9" * 20)[0] == 0
+
+
 def test_an_unknown_verb_names_the_nearest(mosaic: Mosaic) -> None:
     """A slip is answered with the verb that was meant."""
     assert "status" in mosaic("statsu")[2]

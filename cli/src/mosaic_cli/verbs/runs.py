@@ -1,5 +1,6 @@
 """`ps`, `show`, `stop`: the runs themselves."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -132,7 +133,7 @@ def ps(
         order = "asc" if ascending else "desc"
         page = min(limit + 1, reading.PAGE)  # one more than is shown tells whether there are more
         asked = reading.each_run(stack, page=page, sort=sort.value, order=order, **chosen)
-        found = list(islice(asked, limit + 1))
+        found = list(islice(asked, min(limit, sys.maxsize - 1) + 1))
         now = stack.now()
     runs = found[:limit]
     if json:

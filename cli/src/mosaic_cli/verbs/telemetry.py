@@ -47,6 +47,7 @@ def events(
         run_id = find_run(stack, run).run_id
         stream = _followed(run_id, chosen) if follow else reading.each_event(stack, run_id, chosen)
         bound = limit if limit is not None or follow else 100
+        bound = None if bound is None else min(bound, sys.maxsize)
         shown = 0
         for event in islice(stream, bound):
             emit_line(event) if json else out.print(_event_line(event), soft_wrap=True)
