@@ -4,7 +4,7 @@ Method: one process, thread CPU time, the variants interleaved in blocks of 20,0
 (a neighbour can only add). The event is spine's: 8 observation values as a list of floats; `small` is a step at
 level `replay` without observation. `bare` builds the msgspec struct and encodes it; `outbox` also appends it;
 `write` is the alternative with one write() an event, for comparison; `telemetry` is the whole
-`Telemetry.step` with its checks and its clock; `shipper` is reading, cutting, compressing, for one event.
+`Telemetry.hashed_step` with its checks and its clock; `shipper` is reading, cutting, compressing, for one event.
 
 Run: `<venvs>/workerkit/bin/python benchmarks/outbox.py [--rounds N]`
 """
@@ -67,7 +67,7 @@ def variants(folder: Path, observation: list[float] | None) -> dict[str, Callabl
             os.write(fd, pack(len(record), crc32(record)) + record)
 
     def whole() -> None:
-        step = telemetry.step
+        step = telemetry.hashed_step
         for seq in range(BLOCK):
             step(0, 1, seq, 1, 1.0, 0, HASH, 0, observation)
         told.move(telemetry.next_seq - 1)

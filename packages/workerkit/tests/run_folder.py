@@ -24,8 +24,9 @@ def make_run_folder(
     run_id: str = RUN_ID,
     algorithm: str = "synthetic",
     doors: list[dict[str, Any]] | None = None,
+    **fields: Any,
 ) -> Path:
-    """Write spec.json and control/launch.json; returns the folder."""
+    """Write spec.json, with further `fields`, and control/launch.json; returns the folder."""
     control = folder / "control"
     control.mkdir(parents=True, mode=0o700)
     spec = {
@@ -35,6 +36,7 @@ def make_run_folder(
         "outbox_bytes": outbox_bytes,
         "when_outbox_full": when_outbox_full,
         "parameters": parameters or {},
+        **fields,
     }
     run = {"run_id": run_id, "attempt": 1, "spec": spec}
     (folder / "spec.json").write_text(json.dumps(run))

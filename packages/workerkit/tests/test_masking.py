@@ -158,7 +158,7 @@ class Worker:
         tell.config({"arguments": {"key": value}})
         tell.metric("m", 1, 2.0)
         tell.metric(value, 1, 2.0)
-        tell.step(0, 0, 1, value, 1.0, 0, b"12345678")
+        tell.hashed_step(0, 0, 1, value, 1.0, 0, b"12345678")
         tell.note("n", "uses " + value)
         print("plain", value, flush=True)
         raise ValueError(value)

@@ -291,7 +291,7 @@ with Telemetry.open(folder) as telemetry:
     made = after = 0
     thinning = False
     while after < 5_000:
-        telemetry.step(0, 0, made, 1, 1.0, 0, b"12345678", observation=pad)
+        telemetry.hashed_step(0, 0, made, 1, 1.0, 0, b"12345678", observation=pad)
         made += 1
         if telemetry._outbox.thinned:
             thinning or (folder / "thinning").touch()

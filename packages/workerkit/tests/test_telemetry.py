@@ -70,7 +70,7 @@ def test_values_arrive_plain(folder: Path, telemetry: Telemetry) -> None:
     float32: Any = np.float32
     integer: Any = np.int64  # what scripts hand out, whatever the annotation says
     telemetry.config({"seed": np.int64(3), "rate": np.float32(0.5), "list": np.arange(2)})
-    telemetry.step(
+    telemetry.hashed_step(
         integer(1),
         2,
         3,
@@ -80,11 +80,13 @@ def test_values_arrive_plain(folder: Path, telemetry: Telemetry) -> None:
         HASH,
         observation=np.zeros(2, ">f4"),
     )
-    telemetry.step(0, 0, 1, np.array([1.5], "<f4"), math.nan, 0, HASH)
+    telemetry.hashed_step(0, 0, 1, np.array([1.5], "<f4"), math.nan, 0, HASH)
     telemetry.metric("loss", integer(7), float32(0.25))
     telemetry.metric("loss", None, math.inf)
     telemetry.episode_start(0, 1, {"way": "seed", "state": "1"}, HASH)
-    telemetry.episode(0, integer(1), 10, np.float64(9.0), 1, 0.5, 100)
+    telemetry.episode(
+        0, integer(1), 10, np.float64(9.0), duration_s=0.5, global_step=100, terminated=True
+    )
     telemetry.log("info", "x" * 20_000, {"n": np.float64(1)})
     telemetry.extra("bdi.intention", {"goal": "g"})
     telemetry.lifecycle("done")
@@ -109,13 +111,13 @@ def test_values_arrive_plain(folder: Path, telemetry: Telemetry) -> None:
 @pytest.mark.parametrize(
     "tell",
     [
-        lambda telemetry: telemetry.step(2**62, 0, 1, 0, 0.0, 0, HASH),
-        lambda telemetry: telemetry.step(0, -(2**62), 1, 0, 0.0, 0, HASH),
+        lambda telemetry: telemetry.hashed_step(2**62, 0, 1, 0, 0.0, 0, HASH),
+        lambda telemetry: telemetry.hashed_step(0, -(2**62), 1, 0, 0.0, 0, HASH),
         lambda telemetry: telemetry.metric("m", 2**62, 1.0),
         lambda telemetry: telemetry.metrics(2**62, [("m", 1.0)]),
         lambda telemetry: telemetry.episode_start(0, 2**62, {}, HASH),
-        lambda telemetry: telemetry.episode(0, 0, 2**62, 1.0, 0, 0.5, 1),
-        lambda telemetry: telemetry.episode(0, 0, 1, 1.0, 0, 0.5, 2**63 - 1),
+        lambda telemetry: telemetry.episode(0, 0, 2**62, 1.0),
+        lambda telemetry: telemetry.episode(0, 0, 1, 1.0, global_step=2**63 - 1),
         lambda telemetry: telemetry.count_lost_steps(2**62),
         lambda telemetry: telemetry.checkpoint("spec.json", 2**62, "final"),
         lambda telemetry: telemetry.extra(THINNED, {"steps": "many"}),
@@ -126,7 +128,7 @@ def test_what_the_store_cannot_hold_is_refused_where_it_is_told(
 ) -> None:
     """The recorder would set aside the batch, with up to a thousand events that are in order."""
     telemetry.config({})
-    telemetry.step(-1, 0, 2**62 - 1, 0, 0.0, 0, HASH)
+    telemetry.hashed_step(-1, 0, 2**62 - 1, 0, 0.0, 0, HASH)
     with pytest.raises(ContractViolation):
         tell(telemetry)
     assert [type(record) for record in written(folder)] == [Config, Step]
@@ -137,7 +139,7 @@ def test_config_comes_first(telemetry: Telemetry) -> None:
     with pytest.raises(ContractViolation, match="call config"):
         telemetry.metric("m", 1, 1.0)
     with pytest.raises(ContractViolation, match="call config"):
-        telemetry.step(0, 0, 1, 0, 0.0, 0, HASH)
+        telemetry.hashed_step(0, 0, 1, 0, 0.0, 0, HASH)
     with pytest.raises(ContractViolation, match="call config"):
         telemetry.lifecycle("training")
     telemetry.config({})
@@ -157,7 +159,7 @@ def test_nothing_after_the_end(telemetry: Telemetry, phase: str) -> None:
     telemetry.config({})
     telemetry.lifecycle(phase)
     with pytest.raises(ContractViolation, match="terminal"):
-        telemetry.step(0, 0, 1, 0, 0.0, 0, HASH)
+        telemetry.hashed_step(0, 0, 1, 0, 0.0, 0, HASH)
     with pytest.raises(ContractViolation, match="terminal"):
         telemetry.lifecycle("done")
 
@@ -165,8 +167,8 @@ def test_nothing_after_the_end(telemetry: Telemetry, phase: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda t: t.step(0, 0, 1, object(), 0.0, 0, HASH),
-        lambda t: t.step(0, 0, 1, 0, 0.0, 0, "12345678"),
+        lambda t: t.hashed_step(0, 0, 1, object(), 0.0, 0, HASH),
+        lambda t: t.hashed_step(0, 0, 1, 0, 0.0, 0, "12345678"),
         lambda t: t.episode_start(0, 0, {1: 2}, HASH),
         lambda t: t.log("loud", "x"),
         lambda t: t.log("info", 3),
@@ -421,7 +423,7 @@ def test_steps_without_an_episodes_end_are_noted(folder: Path, telemetry: Teleme
     for step in range(1, PATIENCE_STEPS + 2_000):
         if step < 1_000:
             telemetry.metric("loss", step, 0.5)  # counts for nothing
-        telemetry.step(0, 0, step, 0, 0.0, 0, HASH)
+        telemetry.hashed_step(0, 0, step, 0, 0.0, 0, HASH)
         if step == PATIENCE_STEPS - 1:
             assert worker_notes(folder) == []
     (note,) = worker_notes(folder)
@@ -429,7 +431,7 @@ def test_steps_without_an_episodes_end_are_noted(folder: Path, telemetry: Teleme
     assert "has no time limit" in note
     (log,) = [record for record in written(folder) if isinstance(record, Log)]
     assert (log.level, log.message) == ("warning", note)
-    telemetry.episode(0, 0, 51_999, 0.0, 1, 1.0, 51_999)
+    telemetry.episode(0, 0, 51_999, 0.0, terminated=True)
     assert worker_notes(folder) == []
 
 
@@ -450,9 +452,9 @@ def test_plain_steps_without_an_episodes_end_are_noted(folder: Path, telemetry: 
 def test_steps_with_episodes_are_not_noted(folder: Path, telemetry: Telemetry) -> None:
     """Where an episode has ended there is no note, however many steps follow."""
     telemetry.config({})
-    telemetry.episode(0, 0, 1, 0.0, 1, 1.0, 1)
+    telemetry.episode(0, 0, 1, 0.0, terminated=True)
     for step in range(1, PATIENCE_STEPS + 2_000):
-        telemetry.step(0, 1, step, 0, 0.0, 0, HASH)
+        telemetry.hashed_step(0, 1, step, 0, 0.0, 0, HASH)
     assert worker_notes(folder) == []
 
 
@@ -475,7 +477,7 @@ def test_plain_steps_are_the_same_events(
     for env, episode, step, action, reward, flags, seen in plain:
         digest = step_hash(np.frombuffer(seen, np.uint8), reward, flags)
         shown = seen if has_observations else None
-        telemetry.step(env, episode, step, action, reward, flags, digest, 0, shown)
+        telemetry.hashed_step(env, episode, step, action, reward, flags, digest, 0, shown)
     steps = [record for record in written(folder) if isinstance(record, Step)]
     assert len(steps) == 2 * len(plain)
     for fast, usual in zip(steps[: len(plain)], steps[len(plain) :], strict=True):
@@ -539,8 +541,8 @@ def test_a_step_that_is_too_large_is_kept_without_its_observation(
     telemetry.config({})
     telemetry.episode_start(0, 0, {"way": "seed", "seed": 1}, HASH, observation)
     for step in range(1, 4):
-        telemetry.step(0, 0, step, 7, 0.5, 0, HASH, observation=observation)
-    telemetry.step(0, 0, 4, 7, 0.5, 1, HASH, observation=b"small")
+        telemetry.hashed_step(0, 0, step, 7, 0.5, 0, HASH, observation=observation)
+    telemetry.hashed_step(0, 0, 4, 7, 0.5, 1, HASH, observation=b"small")
     (note,) = worker_notes(folder)
     assert note.startswith("An event is too large: the start of episode 0 is kept without its")
     telemetry.lifecycle("done")
@@ -561,7 +563,7 @@ def test_a_step_that_is_too_large_is_kept_without_its_observation(
 def test_a_step_with_a_huge_action_is_kept_too(folder: Path, telemetry: Telemetry) -> None:
     """An action that is too large is left out as well, and the report says so; one such step is reported once."""
     telemetry.config({})
-    telemetry.step(0, 0, 1, bytes(3_000_000), 0.5, 1, HASH, observation=bytes(9))
+    telemetry.hashed_step(0, 0, 1, bytes(3_000_000), 0.5, 1, HASH, observation=bytes(9))
     telemetry.close()
     _, step, log = written(folder)
     assert isinstance(step, Step)

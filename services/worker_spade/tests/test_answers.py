@@ -116,12 +116,12 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"kind": "sweep"}, "kind", "no mode 'sweep'"),
     ({"kind": "evaluate"}, "parameters.checkpoint", "name one with the parameter `checkpoint`"),
     ({"parameters": {"gama": 0.9}}, "parameters.gama", "Did you mean gamma?"),
-    ({"parameters": {"gamma": 1.5}}, "parameters.gamma", "gamma must be 1 or less, not 1.5."),
-    ({"parameters": {"alpha": 0}}, "parameters.alpha", "alpha must be above 0, not 0."),
+    ({"parameters": {"gamma": 1.5}}, "parameters.gamma", "gamma must be at most 1, not 1.5."),
+    ({"parameters": {"alpha": 0}}, "parameters.alpha", "alpha must be more than 0, not 0.0."),
     (
         {"parameters": {"slippery": "no"}},
         "parameters.slippery",
-        "slippery must be of type boolean, not 'no'.",
+        "slippery must be of type boolean (true or false, without quotes), not 'no'.",
     ),
     ({"parameters": {"agents": 2}}, "parameters.agents", "agents is for bdi_q only"),
     (

@@ -256,7 +256,7 @@ def test_a_refused_spec_has_its_own_exit_code(tmp_path: Path) -> None:
     """What `check` blocks ends with 2 and the same words, when it is started all the same."""
     done = run(tmp_path / "run", steps=100, parameters={"gamma": 3})
     assert done.code == 2
-    assert "gamma must be 1 or less" in done.stderr
+    assert "gamma must be at most 1" in done.stderr
 
 
 @pytest.mark.parametrize("algorithm", ["bdi_q", "q_learning"])

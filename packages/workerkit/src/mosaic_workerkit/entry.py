@@ -8,11 +8,11 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
@@ -22,8 +22,9 @@ from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
-from mosaic_workerkit.errors import OutboxError, PlayUnsupported
+from mosaic_workerkit.errors import OutboxError, PlayUnsupported, ReportedError
 from mosaic_workerkit.last_words import leave_last_words
+from mosaic_workerkit.spaces import Space
 from mosaic_workerkit.telemetry import Telemetry
 from mosaic_workerkit.way_out import take_proxies
 
@@ -40,6 +41,37 @@ class TrainContext:
     telemetry: Telemetry
     stop: StopFlag
     """Look at `stop.requested` at safe points; then save a checkpoint and return."""
+
+    def record_config(
+        self,
+        arguments: Any,
+        spaces: Mapping[str, Space],
+        *,
+        total_steps: int | None = None,
+        num_envs: int = 1,
+        **more: Any,
+    ) -> None:
+        """Record the config of the run, which is its first event.
+
+        Args:
+            arguments: every argument of the algorithm with its value: an instance of a dataclass, or a mapping.
+            spaces: of `observation` and `action`, as `space_of` describes them.
+            total_steps: environment steps that the run will take; None: unknown.
+            more: further keys, e.g. `packages=package_versions("torch")`.
+        """
+        is_mapping = isinstance(arguments, Mapping)
+        config = {
+            "algorithm": self.spec.algorithm,
+            "environment": self.spec.environment,
+            "seed": self.spec.seed,
+            "arguments": dict(arguments) if is_mapping else asdict(arguments),
+            "num_envs": num_envs,
+            "spaces": dict(spaces),
+            "record": self.spec.record.value,
+            "replay_every": self.spec.replay_every,
+            "total_steps": total_steps,
+        }
+        self.telemetry.config({**config, **more})
 
 
 class Worker(Protocol):
@@ -173,6 +205,10 @@ def _guarded(acting: _Acting, context: TrainContext) -> int:
         code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
         _say_end(telemetry, "error" if code else "done", f"left with exit code {code}")
         return code
+    except ReportedError as error:
+        print(error, file=sys.stderr)  # noqa: T201 - the worker's log
+        _say_end(telemetry, "error", str(error))
+        return error.exit_code
     except BaseException as error:  # noqa: BLE001 - the boundary: a worker's own errors end here, reported and non-zero
         leave_last_words(context.run_dir, f"{type(error).__name__}: {error}")
         _print_traceback()

@@ -1,5 +1,28 @@
 """What can go wrong in a worker's telemetry. Every message says what to do next."""
 
+from collections.abc import Sequence
+
+
+class ReportedError(RuntimeError):
+    """An error whose message says all: `main` reports it without a traceback, and ends with its exit code."""
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class RunRefused(ReportedError):
+    """`train` was asked for a run that `check` calls blocking."""
+
+
+class EnvironmentUnusable(ValueError):
+    """An environment cannot be made here, or the algorithm cannot act in it."""
+
+    def __init__(self, message: str, nearest: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.nearest = list(nearest)
+        """Known ids close to the one asked for, best first."""
+
 
 class ContractViolation(RuntimeError):
     """The worker broke the event contract (config first, contiguous seq, one terminal lifecycle, ...)."""

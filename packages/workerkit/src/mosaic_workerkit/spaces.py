@@ -1,5 +1,6 @@
 """gymnasium spaces as the `config` event has them, without importing gymnasium: spaces are known by class name."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,25 @@ from mosaic_workerkit.plain import act_value, raw_bytes
 Space = dict[str, Any]
 
 
+def discrete(n: int, start: int = 0) -> Space:
+    """Return the space of `n` whole numbers from `start` on."""
+    described: Space = {"kind": "discrete", "n": n}
+    return described | {"start": start} if start else described
+
+
+def box(shape: Sequence[int], dtype: Any = "float32") -> Space:
+    """Return the space of arrays of a shape and a NumPy dtype."""
+    name = np.dtype(dtype).newbyteorder("<").str
+    return {"kind": "box", "dtype": name, "shape": [int(n) for n in shape]}
+
+
 def space_of(space: Any) -> Space:
     """The SPACE of a sub-environment's space: box, discrete, multi_discrete, dict, or other."""
     names = {kind.__name__ for kind in type(space).__mro__}
     if "Box" in names:
-        dtype = np.dtype(space.dtype).newbyteorder("<")
-        return {"kind": "box", "dtype": dtype.str, "shape": [int(n) for n in space.shape]}
+        return box(space.shape, space.dtype)
     if "Discrete" in names:
-        start = int(getattr(space, "start", 0))
-        described: Space = {"kind": "discrete", "n": int(space.n)}
-        return described | {"start": start} if start else described
+        return discrete(int(space.n), int(getattr(space, "start", 0)))
     if "MultiDiscrete" in names:
         return {"kind": "multi_discrete", "nvec": np.asarray(space.nvec).tolist()}
     if "Dict" in names:

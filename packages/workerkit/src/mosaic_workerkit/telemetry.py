@@ -9,12 +9,14 @@ import os
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+import numpy as np
 
 from mosaic_contracts.launch import KEPT_NOTES_FILE, NOTES_FILE, SPEC_FILE, RunFile
 from mosaic_contracts.runs import StoredSpec
@@ -55,6 +57,7 @@ from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
 from mosaic_workerkit.own_files import SETTLE_S
 from mosaic_workerkit.plain import act_value, plain_hook
 from mosaic_workerkit.progress import ProgressWriter
+from mosaic_workerkit.spaces import Space, encode_value
 from mosaic_workerkit.stephash import new_hasher, pack_outcome, step_hash
 
 TERMINAL_PHASES = frozenset({"done", "stopped", "error"})
@@ -81,6 +84,7 @@ _StepFields = tuple[int, int, int, Any, float, int, bytes, int, Any]
 _decode = msgspec.msgpack.decode
 _encode = msgspec.msgpack.Encoder(enc_hook=plain_hook).encode
 _monotonic_ns = time.monotonic_ns
+_array = np.ndarray
 
 
 class Telemetry:
@@ -119,6 +123,13 @@ class Telemetry:
         """After more steps than that it is noted that no episode has ended."""
         self._reduced = 0
         """Events that were kept without what made them too large."""
+        self._shows = spec.record.has_observations
+        self._observation_space: Space | None = None
+        self._observation_dtype: np.dtype[Any] | None = None
+        """Dtype whose arrays are recorded as their bytes are."""
+        self._action_space: Space | None = None
+        self._deprecated: set[str] = set()
+        """Calls in an old form that were warned of."""
 
     @classmethod
     def open(cls, run_dir: str | Path) -> Self:
@@ -144,16 +155,84 @@ class Telemetry:
         step: int,
         action: Any,
         reward: float,
+        flags: int | None = None,
+        hash: bytes | None = None,
+        actor: int = _POLICY,
+        observation: Any = None,
+        *,
+        terminated: bool = False,
+        truncated: bool = False,
+    ) -> None:
+        """Record one environment step. `EpisodeRecorder` counts episodes and steps for you.
+
+        This is the one event that policy `thin` may drop, counted. A step that is larger than an event may be is kept
+        without its observation; the first one is reported, all are counted.
+
+        Args:
+            env: number of the sub-environment, from 0.
+            episode: number of its episode, from 0.
+            step: number of the step within the episode, from 1.
+            action: in the form of the action space that the config names.
+            reward: of the environment itself, neither clipped nor scaled.
+            flags: deprecated, with `hash`: give `terminated`, `truncated` and `observation`.
+            hash: deprecated: computed from the observation.
+            actor: who chose the action (`mosaic_contracts.wire.Actor`).
+            observation: what the environment returned. Its hash is recorded, and itself at recording level `full`.
+        """
+        if flags is not None or hash is not None:
+            if "step" not in self._deprecated:
+                self._warn_of_flags("step")
+            flags = flags or 0
+            digest = step_hash(observation, reward, flags) if hash is None else hash
+            self.hashed_step(env, episode, step, action, reward, flags, digest, actor, observation)
+            return
+        if not self._may_step:
+            self._refuse("step")
+        flags = 1 if terminated else 0
+        if truncated:
+            flags |= 2
+        if type(reward) is not float:
+            reward = float(reward)
+        if type(observation) is _array and observation.dtype is self._observation_dtype:
+            seen = observation.tobytes()
+            hasher = new_hasher()
+            hasher.update(seen + pack_outcome(reward, flags))
+            digest = hasher.digest()
+            shown = seen if self._shows else None
+        else:
+            digest = step_hash(observation, reward, flags)
+            shown = self._form(self._observation_space, observation) if self._shows else None
+        if not (
+            type(env) is int
+            and type(episode) is int
+            and type(step) is int
+            and type(action) is int
+            and type(actor) is int
+        ):
+            env, episode, step, actor = int(env), int(episode), int(step), int(actor)
+            action = self._form(self._action_space, action)
+        if (env | episode | step) >> 62:  # a negative one, too
+            _check_range(env, episode, step)
+        self._write_step((env, episode, step, action, reward, flags, digest, actor, shown))
+
+    def hashed_step(
+        self,
+        env: int,
+        episode: int,
+        step: int,
+        action: Any,
+        reward: float,
         flags: int,
         hash: bytes,
         actor: int = _POLICY,
         observation: Any = None,
     ) -> None:
-        """One environment step: `step` from 1 within `episode` (from 0) of sub-environment `env`.
+        """Record one step whose hash is known already, e.g. from a table of all steps of a small world.
 
-        Arrays become raw little-endian bytes; `encode_value` puts values into the form of their space. This is
-        the one event that policy `thin` may drop, counted. A step that is larger than an event may be is kept
-        without its observation; the first one is reported, all are counted.
+        Args:
+            flags: bits of `mosaic_contracts.wire.StepFlag`: 1 terminated, 2 truncated.
+            hash: as `step_hash` makes it.
+            observation: recorded as it is given, whatever the recording level; None: not recorded.
         """
         if not self._may_step:
             self._refuse("step")
@@ -251,13 +330,23 @@ class Telemetry:
         env: int,
         episode: int,
         reset: Mapping[str, Any],
-        hash: bytes,
+        hash: bytes | None = None,
         observation: Any = None,
     ) -> None:
-        """A reset; `reset` says how to rebuild it, `hash` is `step_hash(observation)`."""
+        """Record a reset.
+
+        Args:
+            reset: how to rebuild it (docs/interfaces.md), e.g. `{"way": "seed", "seed": 1}`.
+            hash: of the observation; None: computed from it.
+            observation: what the reset returned. Recorded at level `full`; with a `hash` as it is given.
+        """
         self._ready("episode_start")
         _check_range(int(env), int(episode))
-        seen = None if observation is None else act_value(observation)
+        if hash is None:
+            hash = step_hash(observation)
+            seen = self._form(self._observation_space, observation) if self._shows else None
+        else:
+            seen = None if observation is None else act_value(observation)
         start = EpisodeStart(
             self.next_seq, self._dt(), int(env), int(episode), dict(reset), hash, seen
         )
@@ -278,11 +367,26 @@ class Telemetry:
         episode: int,
         length: int,
         episode_return: float,
-        flags: int,
-        duration_s: float,
-        global_step: int,
+        flags: int | None = None,
+        duration_s: float = 0.0,
+        global_step: int = 0,
+        *,
+        terminated: bool = False,
+        truncated: bool = False,
     ) -> None:
-        """An episode's end; `episode_return` sums raw rewards, `global_step` counts over all sub-environments."""
+        """Record the end of an episode.
+
+        Args:
+            length: its steps.
+            episode_return: the sum of its rewards, neither clipped nor scaled.
+            flags: deprecated: give `terminated` and `truncated`.
+            duration_s: seconds since its reset.
+            global_step: environment steps of the run so far, over all sub-environments.
+        """
+        if flags is None:
+            flags = (1 if terminated else 0) | (2 if truncated else 0)
+        elif "episode" not in self._deprecated:
+            self._warn_of_flags("episode")
         outbox = self._outbox
         if not self._may_step or outbox.thinned:
             self._ready("episode")
@@ -311,6 +415,7 @@ class Telemetry:
             raise ContractViolation("config is written once, as the first event")
         self._fact(Config(self.next_seq, self._dt(), dict(data)))
         self._has_config = self._may_step = True
+        self._learn_spaces(data.get("spaces"))
 
     def log(self, level: str, message: str, data: Mapping[str, Any] | None = None) -> None:
         """A line worth keeping; longer than 16 KiB it is cut, with a mark."""
@@ -393,19 +498,30 @@ class Telemetry:
     def write_checkpoint(
         self,
         path: str | Path,
-        write: Callable[[Path], None],
+        write: Callable[[Path], object] | bytes | str,
         step: int,
         reason: str,
         data: Mapping[str, Any] | None = None,
     ) -> None:
-        """Have `write(temporary_path)` make a file, put it in place whole and durable, and announce it.
+        """Write a checkpoint, put it in place whole and durable, and announce it.
+
+        Args:
+            path: below the run folder.
+            write: the content, or a function that writes it into the path that it is given.
+            step: environment steps of the run so far.
+            reason: `periodic`, `stop` or `final`.
 
         Raises:
             OSError: the disk refused; no half file is left.
         """
         self._ready("checkpoint")
         with atomic_file(self.run_dir / path) as draft:
-            write(draft)
+            if isinstance(write, bytes):
+                draft.write_bytes(write)
+            elif isinstance(write, str):
+                draft.write_text(write, encoding="utf-8")
+            else:
+                write(draft)
         self.checkpoint(path, step, reason, data)
 
     def artifact(self, path: str | Path, kind: str, data: Mapping[str, Any] | None = None) -> None:
@@ -459,6 +575,33 @@ class Telemetry:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
+
+    def _learn_spaces(self, spaces: Any) -> None:
+        """Take the forms of actions and observations from the config, where it names them."""
+        if not isinstance(spaces, Mapping):
+            return
+        observation, action = spaces.get("observation"), spaces.get("action")
+        self._observation_space = observation if isinstance(observation, dict) else None
+        self._action_space = action if isinstance(action, dict) else None
+        if isinstance(observation, dict) and observation.get("kind") == "box":
+            with suppress(TypeError, ValueError):  # a space that explains no value
+                self._observation_dtype = np.dtype(observation.get("dtype", ""))
+
+    @staticmethod
+    def _form(space: Space | None, value: Any) -> Any:
+        """An action or observation in the form of the space that the config names."""
+        if space is None or space.get("kind", "other") == "other":
+            return act_value(value)
+        return encode_value(space, value)
+
+    def _warn_of_flags(self, call: str) -> None:
+        self._deprecated.add(call)
+        warnings.warn(
+            f"Telemetry.{call} with flags is deprecated: give terminated=, truncated= and observation=, from which "
+            "the hash is computed, or call EpisodeRecorder",
+            DeprecationWarning,
+            stacklevel=3,
+        )
 
     def _dt(self) -> int:
         return (_monotonic_ns() - self._t0_ns) // 1000

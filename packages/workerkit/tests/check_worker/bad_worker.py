@@ -15,7 +15,6 @@ from mosaic_contracts.wire import Config, Lifecycle, Log, Record, encode_record
 from mosaic_contracts.worker import Algorithm, CheckReport, Environment, Finding, WorkerDescription
 from mosaic_workerkit.entry import TrainContext, main
 from mosaic_workerkit.outbox import OutboxWriter, outbox_dir
-from mosaic_workerkit.stephash import step_hash
 from mosaic_workerkit.telemetry import read_run_file
 
 FAULT = sys.argv.pop(1)
@@ -85,11 +84,11 @@ class BadWorker:
             subprocess.Popen(["sleep", "600"], start_new_session=True)
         telemetry.extra("bdi.belief", {"added": ["hungry"]})
         steps = context.spec.steps or 50
-        telemetry.episode_start(0, 0, {"way": "seed", "seed": 1}, step_hash(0))
+        telemetry.episode_start(0, 0, {"way": "seed", "seed": 1}, observation=0)
         for step in range(1, steps + 1):
             if FAULT == "skips_a_step" and step == 3:
                 continue
-            telemetry.step(0, 0, step, 1, 1.0, 0, step_hash(0, 1.0, 0))
+            telemetry.step(0, 0, step, 1, 1.0, observation=0)
             if context.stop.requested and FAULT != "ignores_stop":
                 return
             if steps > 1000:
@@ -106,10 +105,10 @@ class BadWorker:
         if FAULT == "play_fails" or Path(str(spec.parameters["model"])).read_bytes() != b"weights":
             raise ValueError("there is no such model")
         for episode in range(1 if FAULT == "plays_once" else spec.episodes or 5):
-            telemetry.episode_start(0, episode, {"way": "seed", "seed": 1}, step_hash(0))
+            telemetry.episode_start(0, episode, {"way": "seed", "seed": 1}, observation=0)
             for step in (1, 2, 3):
-                telemetry.step(0, episode, step, 1, 1.0, int(step == 3), step_hash(0, 1.0, 0))
-            telemetry.episode(0, episode, 3, 3.0, 1, 0.0, 3 * episode + 3)
+                telemetry.step(0, episode, step, 1, 1.0, observation=0, terminated=step == 3)
+            telemetry.episode(0, episode, 3, 3.0, global_step=3 * episode + 3, terminated=True)
 
 
 def _leave_files(context: TrainContext) -> None:

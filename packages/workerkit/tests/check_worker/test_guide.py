@@ -30,7 +30,7 @@ def test_python_is_the_samples_own() -> None:
     sample = (MINIMAL / "worker.py").read_text()
     assert len(blocks("python")) >= 5
     assert [block for block in blocks("python") if block not in sample] == []
-    assert len(sample.splitlines()) < 100
+    assert len(sample.splitlines()) < 50
 
 
 def test_manifests_are_valid() -> None:

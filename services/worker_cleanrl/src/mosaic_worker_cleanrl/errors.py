@@ -1,5 +1,7 @@
 """What can go wrong in this worker. Every message says what to do next."""
 
+from mosaic_workerkit.errors import EnvironmentUnusable
+
 
 class ScriptMissing(RuntimeError):
     """The cleanrl package, or one script of it, is not installed."""
@@ -24,27 +26,13 @@ class ArgumentsRefused(ValueError):
     """The script's own argument parser does not take these arguments."""
 
 
-class EnvironmentUnusable(ValueError):
-    """An environment cannot be made here."""
-
-    def __init__(self, message: str, nearest: list[str]) -> None:
-        super().__init__(message)
-        self.nearest = nearest
-        """Known ids close to the one asked for, best first."""
-
-
 class ExtraMissing(EnvironmentUnusable):
     """An environment needs packages that are offered as a bundle and are not installed."""
 
     def __init__(self, environment: str, title: str, install_command: str) -> None:
         super().__init__(
-            f"{environment} needs {title}, which is not installed here. Run {install_command} and ask again.",
-            [],
+            f"{environment} needs {title}, which is not installed here. Run {install_command} and ask again."
         )
-
-
-class RunRefused(RuntimeError):
-    """`train` was asked for a run that `check` calls blocking."""
 
 
 class HookNotInstalled(RuntimeError):

@@ -1,6 +1,6 @@
 """Versions of the packages that decide results."""
 
-from importlib.metadata import PackageNotFoundError, version
+from mosaic_workerkit.worker import package_versions
 
 DECISIVE = (
     "cleanrl",
@@ -16,10 +16,4 @@ DECISIVE = (
 
 def installed_packages() -> dict[str, str]:
     """Return name and version of each that is installed; read from metadata, nothing is imported."""
-    versions = {}
-    for name in DECISIVE:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions
+    return package_versions(*DECISIVE)

@@ -1,11 +1,8 @@
 """The worker as its entry point knows it."""
 
-import sys
-
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_worker_cleanrl.description import describe_worker
-from mosaic_worker_cleanrl.errors import RunRefused
 from mosaic_worker_cleanrl.launch.training import train_run
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_workerkit.entry import TrainContext
@@ -24,11 +21,4 @@ class CleanrlWorker:
 
     def train(self, context: TrainContext) -> None:
         """Train; returns when the script has ended or stopped at a safe point."""
-        try:
-            train_run(context.telemetry, context.stop)
-        except (
-            RunRefused
-        ) as refused:  # a person's mistake: said in words, without where in our code it was seen
-            print(refused, file=sys.stderr)  # noqa: T201 - the worker's log
-            context.telemetry.lifecycle("error", {"message": str(refused)})
-            raise SystemExit(1) from refused
+        train_run(context.telemetry, context.stop)

@@ -1,17 +1,9 @@
 """What can go wrong in this worker. Every message says what to do next."""
 
+from mosaic_workerkit.errors import ReportedError
 
-class RunRefused(RuntimeError):
-    """`train` was asked for a run that `check` calls blocking."""
-
-
-class EnvironmentUnusable(ValueError):
-    """An environment cannot be made here, or is none that this worker can learn in."""
-
-    def __init__(self, message: str, nearest: list[str] | None = None) -> None:
-        super().__init__(message)
-        self.nearest = nearest or []
-        """Known ids close to the one asked for, best first."""
+EXIT_REFUSED = 2
+"""A person's doing: a spec that `check` blocks, a server that cannot be used."""
 
 
 class MapInvalid(ValueError):
@@ -26,7 +18,7 @@ class PlanInvalid(ValueError):
     """An AgentSpeak plan cannot be read."""
 
 
-class PlanStuck(RuntimeError):
+class PlanStuck(ReportedError):
     """The agent's plans go on failing without a step being taken."""
 
 
@@ -34,9 +26,9 @@ class CheckpointUnusable(ValueError):
     """A checkpoint cannot be read, or is of another world."""
 
 
-class XmppUnusable(RuntimeError):
+class XmppUnusable(ReportedError):
     """The agents cannot log in; `part` says what is wrong: name, port, TLS or account."""
 
     def __init__(self, part: str, message: str) -> None:
-        super().__init__(f"XMPP, {part}: {message}")
+        super().__init__(f"XMPP, {part}: {message}", EXIT_REFUSED)
         self.part = part

@@ -1,21 +1,25 @@
 """The parameters of both algorithms: schema for forms and checks, and their values as a dataclass."""
 
-import difflib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
-from mosaic_contracts.spec import ParameterValue
+from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CHECKPOINT_MARK, WORLD_MARK
 from mosaic_worker_spade.learning.choice import Loop
 from mosaic_worker_spade.learning.schedule import Rates
+from mosaic_workerkit import parameters as kit
+from mosaic_workerkit.findings import Findings
 
 STEPS = "total_steps"
 AGENTS = "agents"
 
 
+_BDI = "bdi"
+"""Mark of a parameter that only the algorithm with a BDI agent has."""
+
+
 def _one(default: Any, schema: dict[str, Any], text: str, *, bdi: bool = False) -> Any:
-    return field(default=default, metadata={"schema": schema, "text": text, "bdi": bdi})
+    return kit.parameter(default, text, **schema, **({_BDI: True} if bdi else {}))
 
 
 _SHARE = {"type": "number", "minimum": 0, "maximum": 1}
@@ -23,7 +27,7 @@ _COUNT = {"type": "integer", "minimum": 1}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class LearningParameters:
     """What a person may set, with its default and help."""
 
     total_steps: int = _one(100_000, _COUNT, "Steps of the learner in all.")
@@ -140,97 +144,30 @@ class Parameters:
         )
 
 
+_BDI_ONLY = frozenset(
+    part.name for part in fields(LearningParameters) if part.metadata["schema"].get(_BDI)
+)
+"""Parameters of the algorithm with a BDI agent alone."""
+
+
 def parameter_schema(*, bdi: bool) -> dict[str, Any]:
     """JSON Schema of the parameters of an algorithm."""
-    properties = {
-        part.name: {
-            **part.metadata["schema"],
-            "default": part.default,
-            "description": part.metadata["text"],
-        }
-        for part in fields(Parameters)
-        if bdi or not part.metadata["bdi"]
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "type": "object",
-        "additionalProperties": False,
-        "properties": properties,
-    }
+    names = [part.name for part in fields(LearningParameters) if bdi or part.name not in _BDI_ONLY]
+    schema = kit.parameter_schema(LearningParameters, names)
+    for described in schema["properties"].values():
+        described.pop(_BDI, None)
+    return schema
 
 
-Refuse = Callable[[str, str, list[str]], None]
-"""Takes the place of a fault, what is wrong, and the nearest names."""
-
-
-def read_parameters(
-    given: dict[str, ParameterValue], *, bdi: bool, algorithm: str, refuse: Refuse
-) -> Parameters:
+def read_parameters(spec: RunSpec, findings: Findings, *, bdi: bool) -> LearningParameters:
     """The values of a run; what cannot be used is refused and left at its default."""
-    properties = parameter_schema(bdi=bdi)["properties"]
-    values: dict[str, Any] = {}
-    for spelling, value in given.items():
-        name, where = spelling.replace("-", "_"), f"parameters.{spelling}"
-        if name not in properties:
-            refuse(where, *_unknown(spelling, name, properties, algorithm))
-        elif name in values:
-            refuse(where, f"{name} is given twice.", [])
-        elif (fault := _fault(value, properties[name])) is not None:
-            refuse(where, f"{name} {fault}, not {value!r}.", [])
-        else:
-            values[name] = _plain(value, properties[name])
-    return Parameters(**values)
-
-
-def _unknown(
-    spelling: str, name: str, known: Iterable[str], algorithm: str
-) -> tuple[str, list[str]]:
-    if any(part.name == name for part in fields(Parameters)):
-        return f"{spelling} is for bdi_q only; {algorithm} has no agent that plans.", []
-    nearest = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    hint = f" Did you mean {nearest[0]}?" if nearest else ""
-    return f"{algorithm} has no parameter {spelling!r}.{hint}", nearest
-
-
-def _fault(value: ParameterValue, schema: dict[str, Any]) -> str | None:
-    """Why a value does not fit, as the end of a sentence."""
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    if value is None:
-        return None if "null" in kinds else f"must be of type {kinds[0]}"
-    fits = {
-        "boolean": isinstance(value, bool),
-        "integer": _is_number(value) and float(value) == int(value),
-        "number": _is_number(value),
-        "string": isinstance(value, str),
+    refused = {
+        name: f"{name} is for bdi_q only; {spec.algorithm} has no agent that plans."
+        for name in _BDI_ONLY
+        if not bdi
     }
-    if not any(fits.get(kind, False) for kind in kinds):
-        return f"must be of type {kinds[0]}"
-    if "enum" in schema and value not in schema["enum"]:
-        return f"must be one of {', '.join(schema['enum'])}"
-    return _bound_fault(float(value), schema) if _is_number(value) else None
-
-
-def _is_number(value: ParameterValue) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(float(value)) != float("inf")
-        and value == value
+    schema = parameter_schema(bdi=bdi)
+    values: dict[str, Any] = kit.check_parameters(
+        spec.parameters, schema, findings, algorithm=spec.algorithm, refused=refused
     )
-
-
-def _bound_fault(value: float, schema: dict[str, Any]) -> str | None:
-    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
-        return f"must be above {schema['exclusiveMinimum']}"
-    if "minimum" in schema and value < schema["minimum"]:
-        return f"must be {schema['minimum']} or more"
-    if "maximum" in schema and value > schema["maximum"]:
-        return f"must be {schema['maximum']} or less"
-    return None
-
-
-def _plain(value: ParameterValue, schema: dict[str, Any]) -> Any:
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    if value is None or isinstance(value, bool | str):
-        return value
-    return int(value) if "integer" in kinds else float(value)
+    return LearningParameters(**values)

@@ -68,7 +68,7 @@ class LearningRecorder:
         self._explored: list[int] = []
         self._confidence: list[float] = []
         self._unsent: tuple[int, int, float, int, float, int] | None = None
-        """The newest episode while it is not in the sample: as in `Telemetry.episode`, without the environment."""
+        """The newest episode while it is not in the sample: number, length, return, flags, duration, steps."""
 
     def continue_from(self, learner: Learner) -> None:
         """Count episodes and steps from here: another run has reported what a warm start brought along."""
@@ -100,8 +100,7 @@ class LearningRecorder:
         reset: dict[str, Any] = {"way": "seed", "seed": self._env_seed}
         if reset_state is not None:
             reset = {"way": "generator", "state": reset_state}
-        seen = state if self._has_observations else None
-        self._telemetry.episode_start(self.env, self.episode, reset, step_hash(state), seen)
+        self._telemetry.episode_start(self.env, self.episode, reset, observation=state)
 
     def step(
         self,
@@ -121,7 +120,7 @@ class LearningRecorder:
         self._explored.append(int(explored))
         self._state = state
         seen = state if self._has_observations else None
-        self._telemetry.step(
+        self._telemetry.hashed_step(
             self.env, self.episode, number, action, reward, flags, digest, observation=seen
         )
 
@@ -153,7 +152,14 @@ class LearningRecorder:
     def finish(self) -> None:
         """Send the newest episode. At a run's end its number says how many were played, whatever the sample is."""
         if self._unsent is not None:
-            self._telemetry.episode(self.env, *self._unsent)
+            episode, length, total, flags, duration_s, steps = self._unsent
+            self._telemetry.episode(
+                *(self.env, episode, length, total),
+                duration_s=duration_s,
+                global_step=steps,
+                terminated=bool(flags & 1),
+                truncated=bool(flags & 2),
+            )
             self._unsent = None
 
     def values(self, learner: Learner) -> None:

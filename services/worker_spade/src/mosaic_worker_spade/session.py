@@ -3,7 +3,7 @@
 from typing import Any
 
 from mosaic_worker_spade.environment.world import TableWorld
-from mosaic_worker_spade.errors import RunRefused
+from mosaic_worker_spade.errors import EXIT_REFUSED
 from mosaic_worker_spade.learning import checkpoint as checkpoints
 from mosaic_worker_spade.learning.choice import RunOption
 from mosaic_worker_spade.learning.draws import Draws
@@ -13,6 +13,7 @@ from mosaic_worker_spade.packages import installed_packages
 from mosaic_worker_spade.recording import LearningRecorder
 from mosaic_worker_spade.request import RunDraft
 from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.errors import RunRefused
 from mosaic_workerkit.pace import Pace
 
 PLAN_FILE = "plan.asl"
@@ -27,7 +28,7 @@ class LearningSession:
 
     def __init__(self, context: TrainContext, draft: RunDraft) -> None:
         if draft.is_blocked or draft.world is None:
-            raise RunRefused(draft.refusal)
+            raise RunRefused(draft.refusal, EXIT_REFUSED)
         self.context = context
         self.draft = draft
         self.world: TableWorld = draft.world

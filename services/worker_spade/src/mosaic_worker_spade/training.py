@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 from mosaic_worker_spade.description import BDI
-from mosaic_worker_spade.errors import RunRefused
+from mosaic_worker_spade.errors import EXIT_REFUSED
 from mosaic_worker_spade.learning.loop import Option
 from mosaic_worker_spade.learning.stepper import Stepper
 from mosaic_worker_spade.learning.surprise import NoWatch
 from mosaic_worker_spade.request import make_draft
 from mosaic_worker_spade.session import LearningSession
 from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.errors import RunRefused
 
 
 def train_run(context: TrainContext) -> None:
@@ -31,7 +32,7 @@ def play_run(context: TrainContext) -> None:
 def _run(context: TrainContext, alone: Callable[[LearningSession], None]) -> None:
     draft = make_draft(context.spec)
     if draft.is_blocked:
-        raise RunRefused(draft.refusal)
+        raise RunRefused(draft.refusal, EXIT_REFUSED)
     session = LearningSession(context, draft)
     session.record_config()
     if context.spec.algorithm == BDI:

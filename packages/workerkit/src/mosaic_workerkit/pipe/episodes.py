@@ -41,8 +41,10 @@ class Episodes:
         episode: int | None,
         length: int,
         episode_return: float,
-        flags: int,
         duration_s: float | None,
+        *,
+        terminated: bool = False,
+        truncated: bool = False,
     ) -> None:
         """Write an episode's end. Length 0: as many steps as were counted."""
         number = self._numbers[env] if episode is None else episode
@@ -53,7 +55,11 @@ class Episodes:
             if not length and number == self._numbers[env]:
                 length = self._steps[env]
             self._telemetry.episode(
-                env, number, length, episode_return, flags, duration_s, self.global_step
+                *(env, number, length, episode_return),
+                duration_s=duration_s,
+                global_step=self.global_step,
+                terminated=terminated,
+                truncated=truncated,
             )
         self._numbers[env] = min(number + 1, INTEGER_LIMIT - 1)
         self._steps[env] = 0

@@ -55,7 +55,7 @@ class FlatLines:
             step, total = int(ended[1]), float(ended[2])
             self._episodes.global_step = step
             self._telemetry.metrics(step, [(_AS_METRIC[_RETURN], total)])
-            self._episodes.end(0, None, 0, total, 0, None)
+            self._episodes.end(0, None, 0, total, None)
             return True
         pairs = _match_pairs(line)
         if pairs is None:
@@ -94,7 +94,7 @@ class FlatLines:
         if _RETURN in fields:
             length = fields.get(_LENGTH, 0)
             steps = int(length) if 0 <= length < _TOO_LARGE else 0
-            self._episodes.end(0, None, steps, float(fields[_RETURN]), 0, None)
+            self._episodes.end(0, None, steps, float(fields[_RETURN]), None)
         return True
 
     def _learn_key(self, key: bytes) -> str:
@@ -124,7 +124,7 @@ class FlatLines:
             lengths = [0] * len(returns)
         for total, length in zip(returns, lengths, strict=True):
             steps = int(length) if 0 <= length < _TOO_LARGE else 0
-            self._episodes.end(0, None, steps, float(total), 0, None)
+            self._episodes.end(0, None, steps, float(total), None)
         if kept:
             self._telemetry.extra(FIELDS, {"step": step, "fields": storable(kept)})
 

@@ -102,7 +102,7 @@ class TypedLines:
         action = self._encoded("action", line.action)
         hashed = self._hash(line.hash, seen, reward, flags)
         shown = seen if self._has_observations else None
-        self._telemetry.step(
+        self._telemetry.hashed_step(
             line.env, episode, step, action, reward, flags, hashed, observation=shown
         )
 
@@ -110,8 +110,9 @@ class TypedLines:
         if line.global_step is not None:
             self._episodes.global_step = line.global_step
         self._episodes.end(
-            *(line.env, line.episode, line.length, line.episode_return, _flags(line)),
-            line.duration_s,
+            *(line.env, line.episode, line.length, line.episode_return, line.duration_s),
+            terminated=line.terminated,
+            truncated=line.truncated,
         )
         self._keep_extra(line)
 

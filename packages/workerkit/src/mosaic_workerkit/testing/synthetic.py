@@ -111,7 +111,7 @@ class Formula:
         """Write the next event and the rest of its episode, up to `last`, through the public door."""
         seq = telemetry.next_seq
         episode, place = divmod(seq - FIRST_SEQ, EPISODE_EVENTS)
-        steps, write, values = self._steps, telemetry.step, self._step
+        steps, write, values = self._steps, telemetry.hashed_step, self._step
         while 0 < place <= steps and seq <= last:
             action, reward, step_hash, seen = values(seq)
             flags = 1 if place == steps else 0
@@ -134,7 +134,7 @@ def write_record(telemetry: Telemetry, record: Record) -> None:
     """Say through the public door what a record holds."""
     match record:
         case Step():
-            telemetry.step(
+            telemetry.hashed_step(
                 *(record.env, record.episode, record.step, record.action),
                 *(record.reward, record.flags, record.hash),
                 observation=record.observation,
@@ -146,7 +146,10 @@ def write_record(telemetry: Telemetry, record: Record) -> None:
         case Episode():
             telemetry.episode(
                 *(record.env, record.episode, record.length, record.episode_return),
-                *(record.flags, record.duration_s, record.global_step),
+                duration_s=record.duration_s,
+                global_step=record.global_step,
+                terminated=bool(record.flags & StepFlag.TERMINATED),
+                truncated=bool(record.flags & StepFlag.TRUNCATED),
             )
             telemetry.progress(record.global_step)
         case Lifecycle():

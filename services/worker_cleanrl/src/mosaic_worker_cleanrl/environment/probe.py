@@ -12,7 +12,8 @@ from mosaic_contracts.terminal import strip_controls
 from mosaic_worker_cleanrl.environment import atari
 from mosaic_worker_cleanrl.environment.extras import extra_of, is_offered, known_environments
 from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
-from mosaic_worker_cleanrl.errors import EnvironmentUnusable, ExtraMissing
+from mosaic_worker_cleanrl.errors import ExtraMissing
+from mosaic_workerkit.errors import EnvironmentUnusable
 
 _KINDS = {
     "Discrete": "discrete",

@@ -87,9 +87,10 @@ class EpisodeCounter:
             self.episode,
             self.length,
             self.total,
-            flags,
-            time.monotonic() - self._began,
-            session.global_step,
+            duration_s=time.monotonic() - self._began,
+            global_step=session.global_step,
+            terminated=bool(flags & 1),
+            truncated=bool(flags & 2),
         )
 
 
@@ -116,7 +117,7 @@ class StepRecorder(EpisodeCounter):
         self._dtype = np.dtype(self._observation_form["dtype"]) if is_box else None
         """Dtype whose arrays are recorded as their bytes are."""
         self._batch = session.batch
-        self._step = session.telemetry.step
+        self._step = session.telemetry.hashed_step
 
     def step(self, action: Any) -> _Result:
         """Step, and record what came of it."""
@@ -204,8 +205,7 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
                 self._index,
                 counter.episode,
                 origin,
-                step_hash(observation),
-                counter.shown(observation),
+                observation=observation,
             )
         return observation, info
 

@@ -11,7 +11,7 @@ from typing import Any
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.algorithm import Script
 from mosaic_worker_cleanrl.environment.rendering import MUJOCO_GL
-from mosaic_worker_cleanrl.errors import HookSilent, RunRefused
+from mosaic_worker_cleanrl.errors import HookSilent
 from mosaic_worker_cleanrl.launch.script import LoadedScript
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
@@ -20,6 +20,7 @@ from mosaic_worker_cleanrl.plan import ScriptPlan, make_plan
 from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
+from mosaic_workerkit.errors import RunRefused
 from mosaic_workerkit.spaces import space_of
 from mosaic_workerkit.telemetry import Telemetry
 
@@ -36,8 +37,9 @@ def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
     spec: RunSpec = telemetry.spec
     with _ErrorReport(telemetry), chdir(telemetry.run_dir):
         plan = make_plan(spec)
-        if plan.is_blocked or plan.script is None:
-            raise RunRefused(f"{plan.refusal} `check` says the same before a run is started.")
+        plan.require_none()
+        if plan.script is None:
+            raise RunRefused("The plan is not complete")
         folder = _tensorboard_folder(spec) if plan.arguments[TENSORBOARD] else None
         telemetry.config(_config(spec, plan, folder))
         telemetry.progress(0, plan.total_steps)

@@ -1,16 +1,15 @@
 """The parameters a person gives, and the script's command line that they make."""
 
-import difflib
 from collections.abc import Iterator
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import ParameterValue, RunSpec
 from mosaic_worker_cleanrl.description import ENVIRONMENT, SEED, STEPS
 from mosaic_worker_cleanrl.errors import ArgumentsRefused
 from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD, parameter_schema
 from mosaic_worker_cleanrl.schema.extraction import read_arguments
-from mosaic_worker_cleanrl.schema.value import ParameterValue, ValueRefused, accepted_value
+from mosaic_workerkit.parameters import check_parameters
 
 _OWNED = {
     SEED: "The seed is a field of the run (`seed`), not a parameter.",
@@ -28,29 +27,13 @@ def given_parameters(spec: RunSpec, plan: ScriptPlan) -> dict[str, ParameterValu
     """Return the parameters that a person set and that are right; `learning-rate` is `learning_rate`."""
     if plan.path is None:
         return {}
-    properties = parameter_schema(plan.path)["properties"]
-    given: dict[str, ParameterValue] = {}
-    for spelling, value in spec.parameters.items():
-        name = spelling.replace("-", "_")
-        where = f"parameters.{spelling}"
-        if name not in properties:
-            nearest = difflib.get_close_matches(name, properties, n=3, cutoff=0.5)
-            hint = f" Did you mean {nearest[0]}?" if nearest else ""
-            plan.block(
-                where,
-                f"{spec.algorithm} has no parameter {spelling!r}.{hint}",
-                ProblemCode.PARAMETER_UNKNOWN,
-                nearest,
-            )
-        elif name in _OWNED:
-            plan.block(where, _OWNED[name], ProblemCode.PARAMETER_INVALID)
-        elif name in given:
-            plan.block(where, f"{name} is given twice.", ProblemCode.PARAMETER_INVALID)
-        else:
-            try:
-                given[name] = accepted_value(value, properties[name])
-            except ValueRefused as error:
-                plan.block(where, f"{name} {error}.", ProblemCode.PARAMETER_INVALID)
+    given = check_parameters(
+        spec.parameters,
+        parameter_schema(plan.path),
+        plan,
+        algorithm=spec.algorithm,
+        refused=_OWNED,
+    )
     _check_meaning(spec, given, plan)
     return given
 

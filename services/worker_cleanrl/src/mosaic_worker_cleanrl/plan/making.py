@@ -49,7 +49,7 @@ def check_run(spec: RunSpec) -> CheckReport:
             "gl": plan.gl,
             "packages": installed_packages(),
         }
-    return CheckReport(ok=not plan.is_blocked, findings=plan.findings, plan=shown)
+    return plan.report(shown)
 
 
 def make_plan(spec: RunSpec) -> ScriptPlan:

@@ -13,9 +13,10 @@ from mosaic_worker_cleanrl.algorithm import (
 from mosaic_worker_cleanrl.environment import atari
 from mosaic_worker_cleanrl.environment.extras import is_chained, known_environments
 from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe, probe_environment
-from mosaic_worker_cleanrl.errors import EnvironmentUnusable, ExtraMissing
+from mosaic_worker_cleanrl.errors import ExtraMissing
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan.draft import ScriptPlan
+from mosaic_workerkit.errors import EnvironmentUnusable
 
 _FRAMES_A_STEP = 4
 """Frames of an Atari game for each step, set by the scripts' own wrapper."""

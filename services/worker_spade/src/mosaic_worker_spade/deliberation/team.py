@@ -16,7 +16,7 @@ from mosaic_worker_spade.deliberation.library import PlanSource, built_in
 from mosaic_worker_spade.deliberation.team_member import TeamMember
 from mosaic_worker_spade.deliberation.trace import Trace
 from mosaic_worker_spade.deliberation.work import LEARNER, SCOUT, AgentWork
-from mosaic_worker_spade.errors import PlanStuck, RunRefused
+from mosaic_worker_spade.errors import EXIT_REFUSED, PlanStuck
 from mosaic_worker_spade.learning.learner import Learner
 from mosaic_worker_spade.learning.loop import EpisodeWatch, Option, OptionOutcome
 from mosaic_worker_spade.learning.stepper import Stepper
@@ -27,6 +27,7 @@ from mosaic_worker_spade.xmpp.access import read_access
 from mosaic_worker_spade.xmpp.link_monitor import LinkMonitor
 from mosaic_worker_spade.xmpp.probe import probe
 from mosaic_worker_spade.xmpp.server_link import ServerLink
+from mosaic_workerkit.errors import RunRefused
 
 
 def run_team(session: LearningSession) -> None:
@@ -58,7 +59,7 @@ class Team:
         Container().reset()  # a singleton, which keeps the event loop of its first use
         plan = self._session.draft.plan
         if plan is None:
-            raise RunRefused("a BDI run needs a plan")
+            raise RunRefused("a BDI run needs a plan", EXIT_REFUSED)
         learner = self._add(self._learner_work(), plan, 0)
         if self._session.draft.parameters.agents > 1:
             self._add(self._scout_work(), built_in(SCOUT_PLAN), 1)

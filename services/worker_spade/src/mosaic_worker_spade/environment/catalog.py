@@ -10,7 +10,7 @@ import gymnasium
 from mosaic_contracts.worker import Environment
 from mosaic_worker_spade.environment.lake_map import NAMED, read_map
 from mosaic_worker_spade.environment.world import TableWorld, make_world
-from mosaic_worker_spade.errors import EnvironmentUnusable
+from mosaic_workerkit.errors import EnvironmentUnusable
 
 OFFERED = ("FrozenLake", "FrozenLake8x8", "CliffWalking", "CliffWalkingSlippery", "Taxi")
 DEFAULT = "FrozenLake-v1"

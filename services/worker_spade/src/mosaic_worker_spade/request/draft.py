@@ -2,21 +2,20 @@
 
 from dataclasses import dataclass, field
 
-from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.worker import Finding
 from mosaic_worker_spade.deliberation.library import PlanSource
 from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.learning.checkpoint import LearnerCheckpoint
 from mosaic_worker_spade.learning.choice import LoopChoice
-from mosaic_worker_spade.parameter import Parameters
+from mosaic_worker_spade.parameter import LearningParameters
 from mosaic_worker_spade.recording import Sampling
+from mosaic_workerkit.findings import Findings
 
 
 @dataclass
-class RunDraft:
+class RunDraft(Findings):
     """Complete only while no finding is blocking."""
 
-    parameters: Parameters = field(default_factory=Parameters)
+    parameters: LearningParameters = field(default_factory=LearningParameters)
     world: TableWorld | None = None
     plan: PlanSource | None = None
     """What decides; None for plain Q-learning."""
@@ -29,32 +28,8 @@ class RunDraft:
     """What the learning runs in; None: nothing is learned."""
     sampling: Sampling = field(default_factory=Sampling)
     env_seed: int = 0
-    findings: list[Finding] = field(default_factory=list)
 
     @property
     def reported_loop(self) -> dict[str, str] | None:
         """For `check` and the config event: which loop, and why this one."""
         return None if self.loop is None else {"name": self.loop.loop, "reason": self.loop.reason}
-
-    @property
-    def is_blocked(self) -> bool:
-        """Whether the run must not start."""
-        return any(finding.level == "blocking" for finding in self.findings)
-
-    @property
-    def refusal(self) -> str:
-        """Every reason why the run must not start, in words."""
-        return " ".join(f.message for f in self.findings if f.level == "blocking")
-
-    def block(
-        self, where: str, message: str, code: ProblemCode, nearest: list[str] | None = None
-    ) -> None:
-        """Add a reason why the run must not start."""
-        finding = Finding(
-            level="blocking", where=where, message=message, code=code.value, nearest=nearest or []
-        )
-        self.findings.append(finding)
-
-    def warn(self, where: str, message: str) -> None:
-        """Add something the person should know."""
-        self.findings.append(Finding(level="warning", where=where, message=message))

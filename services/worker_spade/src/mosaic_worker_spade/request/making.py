@@ -15,7 +15,6 @@ from mosaic_worker_spade.description import ALGORITHMS, BDI, MODES
 from mosaic_worker_spade.environment.catalog import Wish, find_world
 from mosaic_worker_spade.errors import (
     CheckpointUnusable,
-    EnvironmentUnusable,
     LoopMissing,
     MapInvalid,
     PlanInvalid,
@@ -29,6 +28,7 @@ from mosaic_worker_spade.recording import Sampling
 from mosaic_worker_spade.request.draft import RunDraft
 from mosaic_worker_spade.xmpp.access import read_access
 from mosaic_worker_spade.xmpp.probe import probe
+from mosaic_workerkit.errors import EnvironmentUnusable
 
 DEFAULT_CHECKPOINTS = 10
 """In a run whose spec does not say how often, the final one included."""
@@ -59,7 +59,7 @@ def check_run(spec: RunSpec) -> CheckReport:
             "sampling": vars(draft.sampling),
             "packages": installed_packages(),
         }
-    return CheckReport(ok=not draft.is_blocked, findings=draft.findings, plan=shown)
+    return draft.report(shown)
 
 
 def make_draft(spec: RunSpec) -> RunDraft:
@@ -81,12 +81,7 @@ def make_draft(spec: RunSpec) -> RunDraft:
         )
     if spec.gpus:
         draft.warn("gpus", "Tables are learned on the CPU; the GPU would stand idle.")
-    draft.parameters = read_parameters(
-        spec.parameters,
-        bdi=spec.algorithm == BDI,
-        algorithm=spec.algorithm,
-        refuse=lambda where, message, nearest: draft.block(where, message, _code(message), nearest),
-    )
+    draft.parameters = read_parameters(spec, draft, bdi=spec.algorithm == BDI)
     _find_world(spec, draft)
     _find_checkpoint(spec, draft)
     if spec.algorithm == BDI:
@@ -94,11 +89,6 @@ def make_draft(spec: RunSpec) -> RunDraft:
         _check_agents(draft)
     _measure(spec, draft)
     return draft
-
-
-def _code(message: str) -> ProblemCode:
-    unknown = " has no " in message
-    return ProblemCode.PARAMETER_UNKNOWN if unknown else ProblemCode.PARAMETER_INVALID
 
 
 def _find_world(spec: RunSpec, draft: RunDraft) -> None:

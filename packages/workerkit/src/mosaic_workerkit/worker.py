@@ -1,0 +1,154 @@
+"""Base class of a worker: it answers `describe` and `check`, so that the author writes `train` and little else."""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeVar
+
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
+from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
+from mosaic_workerkit.findings import Findings
+from mosaic_workerkit.parameters import check_parameters, nearest_names
+
+P = TypeVar("P")
+
+
+class BaseWorker:
+    """A worker that is described by its attributes. A subclass sets these and writes `train`.
+
+    `check` refuses algorithms, environments, modes and parameters that the worker does not have. A subclass gives
+    further rules in `check_more`. An algorithm with `play=True` needs a method `play`.
+    """
+
+    id: str
+    """As in worker.toml."""
+    version: str
+    title: str
+    summary: str = ""
+    algorithms: Sequence[Algorithm]
+    environments: Sequence[Environment] = ()
+    """Known ones; empty: any name is taken. The first one is the default of an algorithm that names none."""
+    packages: Sequence[str] = ()
+    """Names of the installed packages that decide results."""
+
+    def describe(self) -> WorkerDescription:
+        """Return what a client needs to build its lists and forms."""
+        default = next((environment.id for environment in self.environments), None)
+        return WorkerDescription(
+            worker=self.id,
+            version=self.version,
+            title=self.title,
+            summary=self.summary,
+            modes=self._modes(),
+            record_levels=[level.value for level in RecordLevel],
+            algorithms=[
+                known.model_copy(
+                    update={"default_environment": known.default_environment or default}
+                )
+                for known in self.algorithms
+            ],
+            environments=list(self.environments),
+            packages=package_versions(*self.packages),
+        )
+
+    def check(self, spec: RunSpec) -> CheckReport:
+        """Return what a run would do and what is wrong with it. Nothing is started."""
+        findings = Findings()
+        arguments = self._checked_arguments(spec, findings)
+        plan = {
+            "algorithm": spec.algorithm,
+            "environment": spec.environment,
+            "parameters": arguments,
+            "record": spec.record.value,
+        }
+        return findings.report(plan)
+
+    def check_more(self, spec: RunSpec, arguments: Mapping[str, Any], findings: Findings) -> None:
+        """Add findings of your own. Called when all arguments are right by themselves."""
+
+    def arguments(self, spec: RunSpec, parameters: type[P]) -> P:
+        """Return the arguments of a run, each with its value, as an instance of the dataclass `parameters`.
+
+        Raises:
+            RunRefused: the spec is one that `check` calls blocking.
+        """
+        findings = Findings()
+        values = self._checked_arguments(spec, findings)
+        findings.require_none()
+        return parameters(**values)
+
+    def _checked_arguments(self, spec: RunSpec, findings: Findings) -> dict[str, Any]:
+        algorithm = self._find_algorithm(spec, findings)
+        if algorithm is None:
+            return {}
+        self._check_environment(spec, findings)
+        self._check_request(spec, findings)
+        arguments = self._read_arguments(spec, algorithm, findings)
+        if not findings.is_blocked:
+            self.check_more(spec, arguments, findings)
+        return arguments
+
+    def _find_algorithm(self, spec: RunSpec, findings: Findings) -> Algorithm | None:
+        known = {algorithm.id: algorithm for algorithm in self.algorithms}
+        if spec.algorithm not in known:
+            nearest = nearest_names(spec.algorithm, known)
+            words = f"There is no algorithm {spec.algorithm!r} here. Known: {', '.join(known)}."
+            findings.block("algorithm", words, ProblemCode.ALGORITHM_UNKNOWN, nearest)
+        return known.get(spec.algorithm)
+
+    def _check_environment(self, spec: RunSpec, findings: Findings) -> None:
+        known = {environment.id: environment for environment in self.environments}
+        if known and spec.environment not in known:
+            nearest = nearest_names(spec.environment, known)
+            words = f"There is no environment {spec.environment!r} here. Known: {', '.join(known)}."
+            findings.block("environment", words, ProblemCode.ENVIRONMENT_UNKNOWN, nearest)
+
+    def _check_request(self, spec: RunSpec, findings: Findings) -> None:
+        if spec.kind.value not in self._modes():
+            words = f"This worker has no mode {spec.kind.value!r}."
+            findings.block("kind", words, ProblemCode.SPEC_INVALID)
+
+    def _modes(self) -> list[str]:
+        can_play = any(algorithm.play for algorithm in self.algorithms)
+        return [
+            kind.value for kind in ((RunKind.TRAIN, RunKind.PLAY) if can_play else (RunKind.TRAIN,))
+        ]
+
+    def _read_arguments(
+        self, spec: RunSpec, algorithm: Algorithm, findings: Findings
+    ) -> dict[str, Any]:
+        """Return every parameter with its value: the default, the user's, or what a field of the spec sets."""
+        set_by_spec = {
+            algorithm.seed_parameter: ("seed", spec.seed),
+            algorithm.environment_parameter: ("environment", spec.environment),
+        }
+        if spec.steps is not None:
+            set_by_spec[algorithm.steps_parameter] = ("steps", spec.steps)
+        fields = {name: setting for name, setting in set_by_spec.items() if name is not None}
+        refused = {
+            name: f"{name} is set by the field `{key}` of the run; leave the parameter out."
+            for name, (key, _value) in fields.items()
+        }
+        schema = algorithm.parameters
+        given = check_parameters(
+            spec.parameters, schema, findings, algorithm=algorithm.id, refused=refused
+        )
+        properties = schema["properties"]
+        values = {name: part["default"] for name, part in properties.items() if "default" in part}
+        values |= {name: value for name, (_key, value) in fields.items()} | given
+        for name in schema.get("required", []):
+            if name not in values and name not in spec.parameters:
+                words = f"{name} needs a value: -p {name}=VALUE."
+                findings.block(f"parameters.{name}", words, ProblemCode.PARAMETER_INVALID)
+        return values
+
+
+def package_versions(*names: str) -> dict[str, str]:
+    """Return the version of each package that is installed. It is read from metadata; nothing is imported."""
+    versions = {}
+    for name in names:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
