@@ -36,10 +36,9 @@ from mosaic_store import (
     StreamCursor,
     Writer,
     read_batch,
-    strict_json,
 )
 from mosaic_store.batch import unpack
-from mosaic_store.testing import METRIC, RUN_ID, SPACES, T0_US, message, messages
+from mosaic_store.testing import METRIC, RUN_ID, SPACES, T0_US, message, messages, strict_json
 
 CURSOR = StreamCursor("one", 1)
 HASH = bytes(8)

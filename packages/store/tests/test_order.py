@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.wire import Batch, to_event
-from mosaic_store import Reader, StreamCursor, open_reader, open_writer, read_batch, strict_json
-from mosaic_store.testing import METRIC, RUN_ID, SPACES, T0_US, message, record_at
+from mosaic_store import Reader, StreamCursor, open_reader, open_writer, read_batch
+from mosaic_store.testing import METRIC, RUN_ID, SPACES, T0_US, message, record_at, strict_json
 
 LAST = 130
 Range = tuple[int, int]

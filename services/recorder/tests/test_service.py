@@ -12,7 +12,7 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import Committed, CommittedRequest, NoRequest, Pruned, RunRequest
 from mosaic_contracts.stack_files import REFUSED_EVENT, SERVICE_REFUSED
 from mosaic_contracts.verbs import VERBS
-from mosaic_recorder.announcer import INTERVAL_S, Announcer
+from mosaic_recorder.recorder import INTERVAL_S, Announcer
 from mosaic_recorder.stream import ReadStart, StreamState, read_start
 from mosaic_recorder.testing import (
     Publisher,

@@ -14,11 +14,9 @@ from mosaic_store.errors import (
     StoreWriteFailed,
 )
 from mosaic_store.ingest import Quarantined
-from mosaic_store.phases import Phase
 from mosaic_store.prune import PruneStep
 from mosaic_store.reader import Reader, open_reader
-from mosaic_store.strict_json import strict_json, with_words
-from mosaic_store.summaries import RunMarks
+from mosaic_store.summaries import Phase, RunMarks
 from mosaic_store.writer import StreamCursor, Writer, open_writer
 
 __all__ = [
@@ -44,6 +42,4 @@ __all__ = [
     "open_reader",
     "open_writer",
     "read_batch",
-    "strict_json",
-    "with_words",
 ]

@@ -28,12 +28,13 @@ from mosaic_store.curve_set import read_curve_set
 from mosaic_store.episode_page import Order, read_episodes, read_steps
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.marks import read_marks
-from mosaic_store.phases import Phase, read_phases
 from mosaic_store.pool import ReadPool
 from mosaic_store.summaries import (
+    Phase,
     RunMarks,
     count_events,
     read_artifacts,
+    read_phases,
     read_quarantine,
     read_run_marks,
     read_summaries,
@@ -215,7 +216,8 @@ class Reader:
     def event_to_builtin(self, run_id: str, event: Mapping[str, Any]) -> dict[str, Any]:
         """A copy of an event without bytes (a live one, for one); a plain one stays as it is.
 
-        Floats may be non-finite: serialise with `strict_json` or a model of the contracts.
+        Floats may be non-finite: serialise with a model of the contracts, or with
+        `pydantic_core.to_json(..., inf_nan_mode="strings")`.
         """
         with self._pool.lend() as db:
             return self._plain(db, run_id, [event])[0]

@@ -1,4 +1,4 @@
-"""Run summaries, artifacts and messages set aside."""
+"""What the store knows of a run as a whole: summary, states, artifacts and messages set aside."""
 
 import math
 import sqlite3
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mosaic_contracts.runs import ArtifactRow, RunSummary
-from mosaic_contracts.wire import SOURCE_WORKER
+from mosaic_contracts.wire import SOURCE_SUPERVISOR, SOURCE_WORKER, Lifecycle, kind_of
+from mosaic_store.blocks import read_blocks
 from mosaic_store.marks import read_marks
 from mosaic_store.run_row import decode_recent
 
@@ -14,6 +15,12 @@ _SPANS = """
 SELECT (SELECT t_min_us FROM block WHERE block.source = source.id ORDER BY seq0 LIMIT 1),
     (SELECT t_max_us FROM block WHERE block.source = source.id ORDER BY seq0 DESC LIMIT 1)
 FROM source WHERE run = (SELECT id FROM run WHERE run_id=?) AND source = ?
+"""
+
+_ALL = 2**62
+_PHASE_SOURCES = """
+SELECT id, attempt FROM source
+WHERE run = (SELECT id FROM run WHERE run_id=?) AND source = ? ORDER BY attempt
 """
 
 
@@ -26,6 +33,16 @@ class RunMarks(NamedTuple):
     last_return: float | None
     mean_return: float | None
     best_return: float | None
+
+
+class Phase(NamedTuple):
+    """A state that a run came into."""
+
+    attempt: int
+    t: float
+    """The scheduler's wall clock, seconds since the epoch."""
+    phase: str
+    data: dict[str, Any]
 
 
 def read_summaries(db: sqlite3.Connection, run_ids: Sequence[str]) -> dict[str, RunSummary]:
@@ -102,6 +119,19 @@ def read_quarantine(db: sqlite3.Connection, run_id: str) -> list[dict[str, Any]]
         }
         for reason, header, seq, size, at_us, kept in rows
     ]
+
+
+def read_phases(db: sqlite3.Connection, run_id: str) -> list[Phase]:
+    """States of a run in the order in which it came into them."""
+    found: list[Phase] = []
+    for source, attempt in db.execute(_PHASE_SOURCES, (run_id, SOURCE_SUPERVISOR)).fetchall():
+        for batch, _ in read_blocks(db, source, 1, _ALL, 1 << kind_of(Lifecycle)):
+            found += [
+                Phase(attempt, (batch.t0_us + record.dt) / 1e6, record.phase, record.data)
+                for record in batch.records
+                if isinstance(record, Lifecycle)
+            ]
+    return found
 
 
 def _summary(db: sqlite3.Connection, run_id: str, row: tuple[Any, ...]) -> RunSummary:

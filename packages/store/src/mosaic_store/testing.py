@@ -1,8 +1,9 @@
 """A synthetic run whose every record follows from its seq, so that what was stored can be checked value by value."""
 
+import json
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import zstandard
 
@@ -83,6 +84,22 @@ def messages(last: int, size: int, run_id: str = RUN_ID, full: bool = False) -> 
     """All records up to `last` in batches of `size`."""
     for first in range(1, last + 1, size):
         yield message(first, min(last, first + size - 1), run_id, full=full)
+
+
+def strict_json(value: Any) -> bytes:
+    """Encode a plain value, non-finite floats as words. Raises TypeError for what is no JSON value, such as bytes."""
+    text = json.dumps(_with_words(value), allow_nan=False, ensure_ascii=False)
+    return text.encode()
+
+
+def _with_words(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _with_words(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_words(item) for item in value]
+    return value
 
 
 def _value(episode: int) -> float:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ from nats.js.errors import NotFoundError
 
 from mosaic_contracts import subjects
 from mosaic_contracts.services import Committed
-from mosaic_recorder.announcer import INTERVAL_S, Announcer
 from mosaic_recorder.disk import DiskGuard
 from mosaic_recorder.errors import ConsumerLost, DiskReserveReached, StreamMoved
 from mosaic_recorder.puller import Puller
@@ -22,6 +21,8 @@ from mosaic_servicekit.errors import BrokerUnavailable
 from mosaic_servicekit.logging import get_log
 from mosaic_store import StoreError, StoreForeign, StoreReplaced, StoreWalRefused
 
+INTERVAL_S = 0.25
+"""Between two `committed` messages of one run."""
 COMMIT_INTERVAL_S = 0.05
 ENOUGH_BYTES = 2 * 2**20
 """So much is committed at once, without waiting for the interval."""
@@ -43,6 +44,37 @@ class Condition:
     reason: str | None = "starting"
     """Why nothing is taken; None: all is well."""
     healed: int = 0
+
+
+class Announcer:
+    """Decides which runs' marks are published: at most four times a second a run, and always after its last change."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._published_at: dict[str, float] = {}
+        self._waiting: set[str] = set()
+
+    def note(self, run_ids: Iterable[str]) -> None:
+        """Note runs that a commit changed."""
+        self._waiting.update(run_ids)
+
+    def take_due(self, last_call: bool = False) -> list[str]:
+        """Return the runs whose marks are due, and record them as published. `last_call`: all that wait."""
+        now = self._clock()
+        self._forget(now)
+        due = [run for run in self._waiting if last_call or run not in self._published_at]
+        self._waiting.difference_update(due)
+        self._published_at |= dict.fromkeys(due, now)
+        return due
+
+    def _forget(self, now: float) -> None:
+        over = [
+            run
+            for run, published_at in self._published_at.items()
+            if now - published_at >= INTERVAL_S
+        ]
+        for run in over:
+            del self._published_at[run]
 
 
 class Recorder:
