@@ -137,10 +137,9 @@ class AsyncClient:
     quarantine = sent(telemetry_calls.quarantine)
 
     async def download(self, run_id: str, path: str, target: Path) -> int:
-        """Write one artifact to `target`; returns its bytes. A half-written file is never left under that name.
+        """Write one artifact to a file.
 
-        A transfer whose connection breaks is resumed where it broke, if the file is still the same. Raises
-        OSError when `target` cannot be written.
+        Arguments, results and errors as for `Client.download`.
         """
         call = telemetry_calls.artifact(run_id, path)
         with ArtifactDownload(target) as download:
@@ -188,7 +187,10 @@ class AsyncClient:
             await response.aclose()
 
     async def artifact_link(self, run_id: str, path: str, ttl_s: float = 300) -> str:
-        """An address of one artifact that a browser or player opens without the token, for `ttl_s` seconds."""
+        """Create an address of one artifact that a browser or player opens without the token.
+
+        Arguments, results and errors as for `Client.artifact_link`.
+        """
         call = telemetry_calls.artifact(run_id, path)
         ticket = await self.ticket(call.path.removeprefix(PREFIX), ttl_s)
         return self.location.url + ticket.url
@@ -196,7 +198,10 @@ class AsyncClient:
     async def each_run(
         self, state: OneOrMore | None = None, page: int = 200, **filters: Unpack[RunFilter]
     ) -> AsyncIterator[Run]:
-        """All runs that fit, newest first unless sorted otherwise, page by page; see `RunFilter`."""
+        """Iterate over all matching runs, newest first unless sorted otherwise, fetched page by page.
+
+        Arguments, results and errors as for `Client.each_run`.
+        """
         cursor: str | None = None
         while True:
             found = await self.runs(cursor, page, state, **filters)
@@ -209,7 +214,10 @@ class AsyncClient:
     async def each_event(
         self, run_id: str, cursor: str = "", types: list[str] | None = None, page: int = 1000
     ) -> AsyncIterator[dict[str, Any]]:
-        """All stored events in order, in bounded memory."""
+        """Iterate over all stored events in order, in bounded memory.
+
+        Arguments, results and errors as for `Client.each_event`.
+        """
         while True:
             found = await self.events(run_id, cursor, page, types)
             for event in found.events:
@@ -225,16 +233,18 @@ class AsyncClient:
         types: list[str] | None = None,
         patience_s: float = LIVE_PATIENCE_S,
     ) -> AsyncIterator[LiveItem]:
-        """Follow a run: history from `cursor` ("": all, None: from now), then live, until it has ended.
+        """Follow a run until it has ended: first its history, then live.
 
-        No event is left out or given twice, whatever connections are lost; what a slow reader missed is read from
-        the store. `types` as in `mosaic_contracts.live.Subscribe`.
+        Arguments, results and errors as for `Client.follow`.
         """
         follower = FollowState(run_id=run_id, cursor=cursor, types=types)
         return live_async.follow(self.location, follower, self.events, patience_s)
 
     async def each_episode(self, run_id: str, page: int = 1000) -> AsyncIterator[EpisodeRow]:
-        """All episodes in the order in which they began, page by page."""
+        """Iterate over all episodes in the order in which they began.
+
+        Arguments, results and errors as for `Client.each_episode`.
+        """
         cursor: str | None = None
         while True:
             found = await self.episodes(run_id, cursor, page)
@@ -247,17 +257,19 @@ class AsyncClient:
     async def live_events(
         self, run_id: str, types: list[str] | None = None, cursor: str | None = ""
     ) -> AsyncIterator[dict[str, Any]]:
-        """Events of a run as they happen, until it has ended: `follow` without what is said about the connection."""
+        """Iterate over the events of a run as they happen, until it has ended; `follow` without the other items.
+
+        Arguments, results and errors as for `Client.live_events`.
+        """
         async for item in self.follow(run_id, cursor, types):
             if isinstance(item, Events):
                 for event in item.events:
                     yield event
 
     async def wait(self, run_id: str, timeout_s: float | None = None) -> Run:
-        """Wait until the run has ended and all it recorded is stored. Costs nothing meanwhile, however long.
+        """Wait until a run has ended and all of its events are stored. Sends no requests meanwhile.
 
-        Raises:
-            WaitTimedOut: it did not within `timeout_s` seconds.
+        Arguments, results and errors as for `Client.wait`.
         """
         follower = FollowState(run_id=run_id, cursor=None, types=WAITED_TYPES)
         try:
@@ -271,30 +283,51 @@ class AsyncClient:
         return await self.run(run_id)
 
     async def series(self, run_id: str, name: str, last: int = MOST_POINTS) -> Series:
-        """The `last` points of a metric as arrays `steps`, `values`, `times`; at most 100,000."""
+        """Fetch the newest points of a metric as arrays.
+
+        Arguments, results and errors as for `Client.series`.
+        """
         return Series(await self.curve(run_id, name, last=last))
 
     async def metric_table(self, run_id: str) -> Table:
-        """Every point of every metric, one a row: name, step, value, t."""
+        """Fetch every point of every metric.
+
+        Arguments, results and errors as for `Client.metric_table`.
+        """
         events = self.each_event(run_id, types=["metric"], page=EVENT_PAGE)
         return metric_table([event async for event in events])
 
     async def episode_table(self, run_id: str) -> Table:
-        """All episodes, one a row: env, episode, return, length and more."""
+        """Fetch all episodes.
+
+        Arguments, results and errors as for `Client.episode_table`.
+        """
         return episode_table([row async for row in self.each_episode(run_id)])
 
     async def step_table(
         self, run_id: str, episode: int, env: int = 0, attempt: int = 1
     ) -> EpisodeSteps:
-        """The steps of one episode, one a row: action, reward and more; observations at recording level `full`."""
+        """Fetch the steps of one episode.
+
+        Arguments, results and errors as for `Client.step_table`.
+        """
         return EpisodeSteps(await self.steps(run_id, attempt, env, episode))
 
     async def compare(self, run_ids: Iterable[str]) -> Table:
-        """Runs side by side, one a row: parameters and results."""
+        """Compare runs.
+
+        Arguments, results and errors as for `Client.compare`.
+        """
         return comparison([await self.run(run_id) for run_id in run_ids])
 
     async def send(self, call: Call[T]) -> T:
-        """Send a request and return its answer, read.
+        """Send a request and return its answer.
+
+        Args:
+            call: the request.
+
+        Returns:
+            What the request reads from the answer.
 
         Raises:
             MosaicProblem: the stack refused or failed.
@@ -314,7 +347,11 @@ class AsyncClient:
             return call.answer(answer)
 
     def now(self) -> datetime:
-        """The time by the stack's clock, as its last answer gave it: ages of runs are by that clock."""
+        """Return the time by the stack's clock, by which ages of runs are computed.
+
+        Returns:
+            The time that the last answer gave, moved on; before the first answer this machine's time.
+        """
         return self._clock.now()
 
 
@@ -325,14 +362,22 @@ def connect_async(
     token_file: Path | str | None = None,
     ca_file: Path | str | None = None,
 ) -> AsyncClient:
-    """An async client of the stack at `url`, else of the one that the environment names. Nothing is sent yet.
+    """Connect to a stack from a program with an event loop. Sends nothing yet.
 
-    See `find_stack`. `ca_file` is a copy of a stack's own secrets/gateway.crt, or the certificate of its authority.
+    Args:
+        url: address of the stack, e.g. `https://lab:8443`; None: MOSAIC_URL, else the stack under MOSAIC_HOME.
+        token: its token.
+        token_file: file with its token; None: MOSAIC_TOKEN_FILE, else that of MOSAIC_HOME for a stack on this machine.
+        ca_file: certificate (PEM) of the stack or of its authority, e.g. a copy of its secrets/gateway.crt.
+
+    Returns:
+        The client; close it, or use it in a `async with` statement.
 
     Raises:
-        StackUnreachable: there is none.
+        StackUnreachable: no stack is known, or the address is not valid.
         TokenUnreadable: its token cannot be read.
         CertificateRefused: `ca_file` cannot be used.
+        ValueError: both `token` and `token_file` are given.
     """
     location = find_stack(url=url, token=token, token_file=token_file, ca_file=ca_file)
     return AsyncClient(location)

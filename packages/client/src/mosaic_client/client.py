@@ -120,10 +120,23 @@ class Client(StackConnection):
     quarantine = sent(telemetry_calls.quarantine)
 
     def download(self, run_id: str, path: str, target: Path) -> int:
-        """Write one artifact to `target`; returns its bytes. A half-written file is never left under that name.
+        """Write one artifact to a file.
 
-        A transfer whose connection breaks is resumed where it broke, if the file is still the same. Raises
-        OSError when `target` cannot be written.
+        A transfer whose connection breaks is resumed where it broke, if the file is still the same. A half-written file
+        is never left under the target's name.
+
+        Args:
+            run_id: id of the run.
+            path: path of the artifact in the run's folder.
+            target: file to write; an existing one is replaced.
+
+        Returns:
+            The number of bytes.
+
+        Raises:
+            ArtifactUnknown: the run has no such file.
+            StackUnreachable: the connection broke and did not come back.
+            OSError: `target` cannot be written.
         """
         call = telemetry_calls.artifact(run_id, path)
         with ArtifactDownload(target) as download:
@@ -191,7 +204,16 @@ class Client(StackConnection):
             response.close()
 
     def artifact_link(self, run_id: str, path: str, ttl_s: float = 300) -> str:
-        """An address of one artifact that a browser or player opens without the token, for `ttl_s` seconds."""
+        """Create an address of one artifact that a browser or player opens without the token.
+
+        Args:
+            run_id: id of the run.
+            path: path of the artifact in the run's folder.
+            ttl_s: seconds until the address expires.
+
+        Returns:
+            The whole address.
+        """
         call = telemetry_calls.artifact(run_id, path)
         ticket = self.ticket(call.path.removeprefix(PREFIX), ttl_s)
         return self.location.url + ticket.url
@@ -199,7 +221,16 @@ class Client(StackConnection):
     def each_run(
         self, state: OneOrMore | None = None, page: int = 200, **filters: Unpack[RunFilter]
     ) -> Iterator[Run]:
-        """All runs that fit, newest first unless sorted otherwise, page by page; see `RunFilter`."""
+        """Iterate over all matching runs, newest first unless sorted otherwise, fetched page by page.
+
+        Args:
+            state: states to list.
+            page: runs fetched at once, 1 to 500.
+            **filters: further filters and the order, see `RunFilter`.
+
+        Yields:
+            One run after the other.
+        """
         cursor: str | None = None
         while True:
             found = self.runs(cursor, page, state, **filters)
@@ -211,7 +242,20 @@ class Client(StackConnection):
     def each_event(
         self, run_id: str, cursor: str = "", types: list[str] | None = None, page: int = 1000
     ) -> Iterator[dict[str, Any]]:
-        """All stored events in order, in bounded memory."""
+        """Iterate over all stored events in order, in bounded memory.
+
+        Args:
+            run_id: id of the run.
+            cursor: where to begin; "": the beginning.
+            types: event types; None: all.
+            page: events fetched at once, 1 to 10,000.
+
+        Yields:
+            Events as dictionaries.
+
+        Raises:
+            RunUnknown: there is no such run.
+        """
         while True:
             found = self.events(run_id, cursor, page, types)
             yield from found.events
@@ -226,16 +270,37 @@ class Client(StackConnection):
         types: list[str] | None = None,
         patience_s: float = LIVE_PATIENCE_S,
     ) -> Iterator[LiveItem]:
-        """Follow a run: history from `cursor` ("": all, None: from now), then live, until it has ended.
+        """Follow a run until it has ended: first its history, then live.
 
-        No event is left out or given twice, whatever connections are lost; what a slow reader missed is read from
-        the store. `types` as in `mosaic_contracts.live.Subscribe`.
+        No event is left out or given twice, whatever connections are lost; what a slow reader missed is read from the
+        store.
+
+        Args:
+            run_id: id of the run.
+            cursor: where to begin; "": the beginning, None: now.
+            types: event types as in `mosaic_contracts.live.Subscribe`; None: `DEFAULT_TYPES` there, without steps.
+            patience_s: seconds in which a lost connection must come back.
+
+        Yields:
+            Snapshots, events, changes of the run, and losses of the connection.
+
+        Raises:
+            RunUnknown: there is no such run.
+            StackUnreachable: the connection did not come back in time.
         """
         follower = FollowState(run_id=run_id, cursor=cursor, types=types)
         return live_sync.follow(self.location, follower, self.events, patience_s)
 
     def each_episode(self, run_id: str, page: int = 1000) -> Iterator[EpisodeRow]:
-        """All episodes in the order in which they began, page by page."""
+        """Iterate over all episodes in the order in which they began.
+
+        Args:
+            run_id: id of the run.
+            page: episodes fetched at once, 1 to 1,000.
+
+        Yields:
+            One episode after the other.
+        """
         cursor: str | None = None
         while True:
             found = self.episodes(run_id, cursor, page)
@@ -247,16 +312,33 @@ class Client(StackConnection):
     def live_events(
         self, run_id: str, types: list[str] | None = None, cursor: str | None = ""
     ) -> Iterator[dict[str, Any]]:
-        """Events of a run as they happen, until it has ended: `follow` without what is said about the connection."""
+        """Iterate over the events of a run as they happen, until it has ended; `follow` without the other items.
+
+        Args:
+            run_id: id of the run.
+            types: event types; None: as for `follow`.
+            cursor: where to begin; "": the beginning, None: now.
+
+        Yields:
+            Events as dictionaries.
+        """
         for item in self.follow(run_id, cursor, types):
             if isinstance(item, Events):
                 yield from item.events
 
     def wait(self, run_id: str, timeout_s: float | None = None) -> Run:
-        """Wait until the run has ended and all it recorded is stored. Costs nothing meanwhile, however long.
+        """Wait until a run has ended and all of its events are stored. Sends no requests meanwhile.
+
+        Args:
+            run_id: id of the run.
+            timeout_s: most seconds to wait; None: for ever.
+
+        Returns:
+            The ended run.
 
         Raises:
-            WaitTimedOut: it did not within `timeout_s` seconds.
+            RunUnknown: there is no such run.
+            WaitTimedOut: it had not ended in time; it goes on.
         """
         ends_at = None if timeout_s is None else time.monotonic() + timeout_s
         follower = FollowState(run_id=run_id, cursor=None, types=WAITED_TYPES)
@@ -265,23 +347,69 @@ class Client(StackConnection):
         return self.run(run_id)
 
     def series(self, run_id: str, name: str, last: int = MOST_POINTS) -> Series:
-        """The `last` points of a metric as arrays `steps`, `values`, `times`; at most 100,000."""
+        """Fetch the newest points of a metric as arrays.
+
+        Args:
+            run_id: id of the run.
+            name: name of the metric.
+            last: number of points, up to 100,000.
+
+        Returns:
+            `steps` (environment steps), `values` and `times` (seconds since the epoch) as arrays of equal length.
+
+        Raises:
+            MetricUnknown: the run has no such metric.
+        """
         return Series(self.curve(run_id, name, last=last))
 
     def metric_table(self, run_id: str) -> Table:
-        """Every point of every metric, one a row: name, step, value, t."""
+        """Fetch every point of every metric.
+
+        Args:
+            run_id: id of the run.
+
+        Returns:
+            A table with the columns name, step, value and t (seconds since the epoch), one row a point.
+        """
         return metric_table(self.each_event(run_id, types=["metric"], page=EVENT_PAGE))
 
     def episode_table(self, run_id: str) -> Table:
-        """All episodes, one a row: env, episode, return, length and more."""
+        """Fetch all episodes.
+
+        Args:
+            run_id: id of the run.
+
+        Returns:
+            A table with env, episode, return, length (steps) and more, one row an episode.
+        """
         return episode_table(list(self.each_episode(run_id)))
 
     def step_table(self, run_id: str, episode: int, env: int = 0, attempt: int = 1) -> EpisodeSteps:
-        """The steps of one episode, one a row: action, reward and more; observations at recording level `full`."""
+        """Fetch the steps of one episode.
+
+        Args:
+            run_id: id of the run.
+            episode: number of the episode in its environment, from 0.
+            env: index of the environment among parallel ones, from 0.
+            attempt: attempt of the run, from 1.
+
+        Returns:
+            A table with action, reward and more, one row a step; with observations at recording level `full`.
+
+        Raises:
+            EpisodeUnknown: there is no such episode, or none of its steps were recorded.
+        """
         return EpisodeSteps(self.steps(run_id, attempt, env, episode))
 
     def compare(self, run_ids: Iterable[str]) -> Table:
-        """Runs side by side, one a row: parameters and results."""
+        """Compare runs.
+
+        Args:
+            run_ids: ids of the runs.
+
+        Returns:
+            A table with spec, parameters and results, one row a run.
+        """
         return comparison([self.run(run_id) for run_id in run_ids])
 
 
@@ -292,14 +420,22 @@ def connect(
     token_file: Path | str | None = None,
     ca_file: Path | str | None = None,
 ) -> Client:
-    """A client of the stack at `url`, else of the one that the environment names. Nothing is sent yet.
+    """Connect to a stack. Sends nothing yet.
 
-    See `find_stack`. `ca_file` is a copy of a stack's own secrets/gateway.crt, or the certificate of its authority.
+    Args:
+        url: address of the stack, e.g. `https://lab:8443`; None: MOSAIC_URL, else the stack under MOSAIC_HOME.
+        token: its token.
+        token_file: file with its token; None: MOSAIC_TOKEN_FILE, else that of MOSAIC_HOME for a stack on this machine.
+        ca_file: certificate (PEM) of the stack or of its authority, e.g. a copy of its secrets/gateway.crt.
+
+    Returns:
+        The client; close it, or use it in a `with` statement.
 
     Raises:
-        StackUnreachable: there is none.
+        StackUnreachable: no stack is known, or the address is not valid.
         TokenUnreadable: its token cannot be read.
         CertificateRefused: `ca_file` cannot be used.
+        ValueError: both `token` and `token_file` are given.
     """
     location = find_stack(url=url, token=token, token_file=token_file, ca_file=ca_file)
     return Client(location)

@@ -8,9 +8,14 @@ from mosaic_contracts.runs import RunView
 
 
 def comparison(runs: Sequence[RunView]) -> Table:
-    """One row a run: name, state, what was asked for, and results.
+    """Compare runs.
 
-    A parameter that any of them sets has a column `parameters.<name>`; None where a run leaves it to the worker.
+    Args:
+        runs: runs with their summaries.
+
+    Returns:
+        A table with one row a run: name, state, spec and results. Each parameter that any of them sets has a column
+        `parameters.<name>`, None where a run leaves it to the worker. `duration_s` is in seconds.
     """
     names = sorted({name for run in runs for name in run.spec.parameters})
     columns: dict[str, list[Any]] = {

@@ -191,5 +191,12 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
 
 
 def problem_error(problem: "Problem") -> MosaicProblem:
-    """The error of a problem's code."""
+    """Create the error for a problem.
+
+    Args:
+        problem: what the stack answered.
+
+    Returns:
+        An error of the class of the problem's code.
+    """
     return _CLASSES.get(problem.code, MosaicProblem)(problem)

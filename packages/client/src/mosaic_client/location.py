@@ -20,7 +20,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Location(NamedTuple):
-    """One stack's door."""
+    """Address and token of one stack."""
 
     url: str
     """`http://127.0.0.1:<port>`, no slash at the end."""
@@ -51,14 +51,27 @@ class Location(NamedTuple):
 
 
 def data_root(environ: Mapping[str, str] = os.environ) -> Path:
-    """MOSAIC_HOME, else `var` of the checkout or of the current folder."""
+    """Find the data root: MOSAIC_HOME, else `var` of the checkout or of the current folder.
+
+    Args:
+        environ: environment variables.
+
+    Returns:
+        The folder, which need not exist.
+    """
     if home := environ.get("MOSAIC_HOME"):
         return Path(home).expanduser().absolute()
     return Path(environ.get("MOSAIC_ROOT") or Path.cwd()) / "var"
 
 
 def read_stack_file(home: Path) -> "StackFile | None":
-    """What the supervisor of this data root last wrote; None when there never was one.
+    """Read what the supervisor of a data root last wrote about its stack.
+
+    Args:
+        home: the data root.
+
+    Returns:
+        The file's content; None when there never was a stack.
 
     Raises:
         StackUnreachable: the file cannot be read or is damaged.
@@ -156,13 +169,22 @@ def find_stack(
     token_file: Path | str | None = None,
     ca_file: Path | str | None = None,
 ) -> Location:
-    """Find the stack: the one at `url`, else at MOSAIC_URL, else the one under MOSAIC_HOME.
+    """Find a stack: the one at `url`, else at MOSAIC_URL, else the one under MOSAIC_HOME.
 
-    Its token is `token`, or is read from `token_file` or MOSAIC_TOKEN_FILE; this data root's own token goes to no other
-    machine. `ca_file`, else MOSAIC_CA_FILE, is for an address that begins with https.
+    The token of this data root is sent to no other machine.
+
+    Args:
+        environ: environment variables.
+        url: address of the stack.
+        token: its token.
+        token_file: file with its token; None: MOSAIC_TOKEN_FILE.
+        ca_file: certificates (PEM) for an address that begins with https; None: MOSAIC_CA_FILE.
+
+    Returns:
+        Its address, token and certificates.
 
     Raises:
-        StackUnreachable: there is none, or the address cannot be one.
+        StackUnreachable: there is none, or the address is not valid.
         TokenUnreadable: its token cannot be read.
         ValueError: both `token` and `token_file` are given.
     """

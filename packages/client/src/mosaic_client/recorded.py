@@ -31,11 +31,14 @@ _EPISODE_COLUMNS = {
 
 
 class Series(Table):
-    """Points of one metric in order, as they were written.
+    """Points of one metric in the order in which they were written.
+
+    Args:
+        curve: points as the stack sends them.
 
     Attributes:
-        name: of the metric.
-        left_out: number of older points that are not in it.
+        name: name of the metric.
+        left_out: number of older points that are not included.
     """
 
     def __init__(self, curve: Curve) -> None:
@@ -69,8 +72,11 @@ class Series(Table):
 class EpisodeSteps(Table):
     """Steps of one episode.
 
+    Args:
+        page: events of the episode as the stack sends them.
+
     Attributes:
-        start: the reset: `{"reset": {...}, "observation": ...}` and more, or empty where it was not recorded.
+        start: the reset, `{"reset": {...}, "observation": ...}` and more; empty where it was not recorded.
     """
 
     def __init__(self, page: EventPage) -> None:
@@ -93,7 +99,14 @@ class EpisodeSteps(Table):
 
 
 def metric_table(events: Iterable[Mapping[str, Any]]) -> Table:
-    """All points of all metrics, one a row."""
+    """Collect points of all metrics.
+
+    Args:
+        events: metric events.
+
+    Returns:
+        A table with one row a point.
+    """
     columns: dict[str, list[Any]] = {"name": [], "step": [], "value": [], "t": []}
     for event in events:
         for key, cells in columns.items():
@@ -102,7 +115,14 @@ def metric_table(events: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def episode_table(episodes: Sequence[EpisodeRow]) -> Table:
-    """Episodes in the order in which they began; one that has not ended has no return and length."""
+    """Collect episodes.
+
+    Args:
+        episodes: rows in the order in which the episodes began.
+
+    Returns:
+        A table with one row an episode; one that has not ended has no return and length.
+    """
     columns = {
         name: [getattr(row, field) for row in episodes] for name, field in _EPISODE_COLUMNS.items()
     }

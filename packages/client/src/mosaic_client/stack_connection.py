@@ -68,7 +68,13 @@ class StackConnection:
         self._http.close()
 
     def send(self, call: Call[T]) -> T:
-        """Send a request and return its answer, read.
+        """Send a request and return its answer.
+
+        Args:
+            call: the request.
+
+        Returns:
+            What the request reads from the answer.
 
         Raises:
             MosaicProblem: the stack refused or failed.
@@ -87,7 +93,11 @@ class StackConnection:
             return call.answer(answer)
 
     def now(self) -> datetime:
-        """The time by the stack's clock, as its last answer gave it: ages of runs are by that clock."""
+        """Return the time by the stack's clock, by which ages of runs are computed.
+
+        Returns:
+            The time that the last answer gave, moved on; before the first answer this machine's time.
+        """
         return self._clock.now()
 
 
@@ -106,7 +116,13 @@ def open_connection(
     token_file: Path | str | None = None,
     ca_file: Path | str | None = None,
 ) -> StackConnection:
-    """A connection to the stack at `url`, else to the one that the environment names; see `connect`."""
+    """Open a connection that sends requests of `mosaic_client.reading`. Sends nothing yet.
+
+    Arguments and errors as for `connect`.
+
+    Returns:
+        The connection.
+    """
     location = find_stack(url=url, token=token, token_file=token_file, ca_file=ca_file)
     return StackConnection(location)
 

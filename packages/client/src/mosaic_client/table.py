@@ -17,10 +17,17 @@ _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float
 
 
 class Table:
-    """Rows of what a run did.
+    """Named columns of equal length.
 
-    `table["reward"]` is a numpy array, `table.to_pandas()` a data frame; `table.columns` are plain lists and need
-    neither library. A missing number is NaN in an array and None in a list.
+    `table["reward"]` is a numpy array and `table.to_pandas()` a data frame; `table.columns` are lists and need neither
+    library. A missing number is NaN in an array and None in a list.
+
+    Args:
+        columns: cells by column name.
+        title: shown above the table in a notebook.
+
+    Raises:
+        ValueError: the columns are not equally long.
     """
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], title: str = "") -> None:
@@ -33,7 +40,13 @@ class Table:
         return len(next(iter(self.columns.values()), []))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """One column as a numpy array; vectors of equal length as one of two dimensions.
+        """Return one column as a numpy array; vectors of equal length become one array of two dimensions.
+
+        Args:
+            name: name of the column.
+
+        Returns:
+            An array of numbers, text or, for mixed cells, of objects.
 
         Raises:
             KeyError: there is no such column.
@@ -44,12 +57,19 @@ class Table:
         return _array(self.columns[name])
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows, one after the other."""
+        """Iterate over the rows.
+
+        Yields:
+            Cells by column name.
+        """
         for cells in zip(*self.columns.values(), strict=True):
             yield dict(zip(self.columns, cells, strict=True))
 
     def to_pandas(self) -> pd.DataFrame:
-        """A data frame with these columns.
+        """Convert to a pandas data frame.
+
+        Returns:
+            A data frame with these columns.
 
         Raises:
             NotebookMissing: pandas is not installed.
@@ -78,7 +98,14 @@ class Table:
 
 
 def number(value: Any) -> Any:
-    """A value of a plain event in which the words `NaN`, `Infinity` and `-Infinity` are floats."""
+    """Replace the words `NaN`, `Infinity` and `-Infinity` of a plain event by floats.
+
+    Args:
+        value: a value of an event; lists are converted item by item.
+
+    Returns:
+        The value with floats.
+    """
     if isinstance(value, str):
         return _NOT_FINITE.get(value, value)
     if isinstance(value, list):

@@ -44,7 +44,15 @@ Space = Mapping[str, Any]
 
 
 def event_to_builtin(event: Mapping[str, Any], spaces: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A copy of `event` without bytes. What no space explains becomes `base64:...` text."""
+    """Copy an event without bytes.
+
+    Args:
+        event: an event as `wire.to_event` gives it.
+        spaces: action and observation spaces of the run's config event; None: unknown.
+
+    Returns:
+        The event with lists in place of raw arrays. What no space explains becomes `base64:...` text.
+    """
     plain: dict[str, Any] = {}
     for name, value in event.items():
         if name in _SPACED:
@@ -58,7 +66,12 @@ def event_to_builtin(event: Mapping[str, Any], spaces: Mapping[str, Any] | None)
 
 
 def events_to_builtin(events: list[dict[str, Any]], spaces: Mapping[str, Any] | None) -> None:
-    """Replace the bytes in events of one attempt that nobody else holds, as `event_to_builtin` does, but in place."""
+    """Replace bytes in events in place, as `event_to_builtin` does in a copy.
+
+    Args:
+        events: events of one attempt that nobody else holds.
+        spaces: spaces of that attempt's config event; None: unknown.
+    """
     for event in events:
         kind = event["type"]
         if kind == "step":
@@ -69,7 +82,19 @@ def events_to_builtin(events: list[dict[str, Any]], spaces: Mapping[str, Any] | 
 
 
 def to_builtin(value: Any, space: Space | None, levels: int = MAX_LEVELS) -> Any:
-    """A value of msgpack as JSON knows it, down to `levels` levels of maps and lists."""
+    """Convert a value of msgpack to one that JSON has.
+
+    Args:
+        value: the value.
+        space: the space that explains raw bytes; None: bytes become `base64:...` text.
+        levels: levels of maps and lists to keep; what lies deeper becomes `TOO_DEEP`.
+
+    Returns:
+        Numbers, text, lists and dictionaries with text keys; floats may be non-finite.
+
+    Raises:
+        TypeError: the value is none of msgpack.
+    """
     if isinstance(value, str | int | float | None):
         return value
     if isinstance(value, bytes):

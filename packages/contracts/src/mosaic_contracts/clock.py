@@ -14,7 +14,15 @@ class ClockReading(PeerModel):
 
 
 def seconds_between(earlier: ClockReading | None, later: ClockReading | None) -> float | None:
-    """Seconds from one reading to the other; None for readings of two boots, a missing one or the wrong order."""
+    """Measure the time between two readings.
+
+    Args:
+        earlier: the first reading; None: missing.
+        later: the second reading; None: missing.
+
+    Returns:
+        Seconds; None for a missing reading, readings of two boots, or the wrong order.
+    """
     if earlier is None or later is None or earlier.boot_id != later.boot_id:
         return None
     seconds = later.monotonic_s - earlier.monotonic_s

@@ -13,6 +13,12 @@ Cursor = dict[tuple[int, str], int]
 def parse_cursor(text: str) -> Cursor:
     """Read a cursor.
 
+    Args:
+        text: text made by `format_cursor`; empty: the beginning.
+
+    Returns:
+        The last seq seen of every (attempt, source).
+
     Raises:
         ValueError: the text was not made by `format_cursor`.
     """
@@ -26,5 +32,12 @@ def parse_cursor(text: str) -> Cursor:
 
 
 def format_cursor(cursor: Cursor) -> str:
-    """Write a cursor; equal cursors give equal text."""
+    """Write a cursor.
+
+    Args:
+        cursor: the last seq seen of every (attempt, source).
+
+    Returns:
+        Its text; equal cursors give equal text.
+    """
     return "~".join(f"{a}.{source}.{seq}" for (a, source), seq in sorted(cursor.items()))

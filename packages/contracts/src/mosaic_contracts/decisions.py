@@ -60,7 +60,12 @@ class MentalState:
     values: list[list[float]] | None = None
 
     def take(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Update the state from one event."""
+        """Update the state from one event.
+
+        Args:
+            kind: type of the event, one of `TYPES`; others change nothing.
+            data: its data.
+        """
         if kind == "bdi.belief":
             for belief in _texts(data.get("removed")):
                 self.beliefs.pop(belief, None)
@@ -78,7 +83,11 @@ class MentalState:
             self.agent = str(data["agent"])
 
     def copy(self) -> "MentalState":
-        """Return an independent copy."""
+        """Return an independent copy.
+
+        Returns:
+            A state that further events of the other do not change.
+        """
         return replace(self, beliefs=dict(self.beliefs))
 
 
@@ -95,7 +104,11 @@ def decision_steps(
         config: data of the run's config event.
         extras: events of `TYPES` in order, up to the episode's end and a little further.
         steps: the episode's events: its start and its steps.
+        env: index of the environment.
         before: the mental state before the first of `extras`, where those are not all; it is not changed.
+
+    Returns:
+        One entry for each step, and agent and action values at the first step.
     """
     grid = grid_of(config)
     taken = [step for step in steps if step["type"] == "step"]
@@ -212,7 +225,15 @@ def _states(config: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> l
 
 
 def state_of(config: Mapping[str, Any], event: Mapping[str, Any]) -> int | None:
-    """The state that a step, or an episode's start, led to; None if unknown. `hash` is hexadecimal."""
+    """Find the state that a step, or an episode's start, led to.
+
+    Args:
+        config: data of the run's config event; its observation space has the number of states.
+        event: the step or start; its `hash` is hexadecimal.
+
+    Returns:
+        The state as recorded, or found by the event's hash among at most `MOST_STATES`; None if unknown.
+    """
     if isinstance(event.get("observation"), int):
         return int(event["observation"])
     spaces = config.get("spaces")
@@ -234,7 +255,15 @@ _ARROWS: dict[tuple[int, ...], str] = {(0, -1): "<", (1, 0): "v", (0, 1): ">", (
 
 
 def policy_rows(grid: Grid, values: list[list[float]]) -> list[str]:
-    """The best action of every cell as an arrow; where none is known a dot, or the letter of what ends an episode."""
+    """Draw the best action of every cell.
+
+    Args:
+        grid: the world.
+        values: action values of each cell, row by row.
+
+    Returns:
+        A text for each row: arrows, a dot where no action is better, or the letter of what ends an episode there.
+    """
     rows = []
     for row, kinds in enumerate(grid.cells):
         marks = []

@@ -33,7 +33,14 @@ _WORDS = {
 
 
 def fault_text(fault: Mapping[str, Any]) -> str:
-    """Say what one of `ValidationError.errors()` means; without the value, for that may be a secret."""
+    """Describe a validation error in words, without the value, which may be a secret.
+
+    Args:
+        fault: one of pydantic's `ValidationError.errors()`.
+
+    Returns:
+        One sentence.
+    """
     words = _WORDS.get(fault["type"])
     if words is None:
         return str(fault["msg"]).removeprefix("Value error, ")
@@ -41,5 +48,12 @@ def fault_text(fault: Mapping[str, Any]) -> str:
 
 
 def fault_place(fault: Mapping[str, Any]) -> str:
-    """Where it stands, with dots: `parameters.gamma`; empty for the whole value."""
+    """Name the field of a validation error.
+
+    Args:
+        fault: one of pydantic's `ValidationError.errors()`.
+
+    Returns:
+        Its path with dots, e.g. `parameters.gamma`; empty for the whole value.
+    """
     return ".".join(str(part) for part in fault["loc"])

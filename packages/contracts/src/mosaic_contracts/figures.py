@@ -16,10 +16,26 @@ class _Summary(Protocol):
 
 
 def steps_done(progress: _Progress | None, summary: _Summary | None) -> int:
-    """Environment steps done: as the trainer reported, or as the store has, whichever is more."""
+    """Count the environment steps that a run has done.
+
+    Args:
+        progress: what the trainer reported; None: nothing.
+        summary: what the store has; None: nothing.
+
+    Returns:
+        The higher of both numbers.
+    """
     return max(progress.step if progress else 0, summary.global_step if summary else 0)
 
 
 def steps_in_all(progress: _Progress | None, asked: int | None) -> int | None:
-    """How many steps there will be, as the trainer reported or else as the spec asks; None where neither says."""
+    """Find how many environment steps a run will do.
+
+    Args:
+        progress: what the trainer reported; None: nothing.
+        asked: steps of the spec; None: not given.
+
+    Returns:
+        The trainer's number, else the spec's; None: unknown.
+    """
     return (progress.total if progress else None) or asked

@@ -82,7 +82,10 @@ class Operation(Generic[T]):
         """Return the path with the values of its parameters, percent-encoded.
 
         Args:
-            values: one for each parameter, in order. A `path` keeps its slashes.
+            *values: one for each parameter, in order. A `path` keeps its slashes.
+
+        Returns:
+            The encoded path.
 
         Raises:
             ValueError: more or fewer values than parameters.
@@ -97,11 +100,19 @@ class Operation(Generic[T]):
         return path
 
     def answer_model(self) -> Any:
-        """Import and return the model of the answer."""
+        """Import the model of the answer.
+
+        Returns:
+            A class of this package.
+        """
         return _model(self.answer)
 
     def body_model(self) -> Any:
-        """Import and return the model of the request's body."""
+        """Import the model of the request's body.
+
+        Returns:
+            A class of this package.
+        """
         return _model(self.body)
 
 

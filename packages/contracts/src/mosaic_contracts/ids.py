@@ -28,10 +28,16 @@ _RUN_ID = re.compile(RUN_ID_PATTERN)
 
 
 def parse_run_id(text: str) -> RunId:
-    """Return `text` as a run id.
+    """Check that `text` is a run id.
 
-    Everything that puts a run id into a subject, a path or a credential goes through here: a name such
-    as `*` would otherwise be a licence to publish for every run (spine facts, section 1).
+    Everything that puts a run id into a subject, a path or a credential calls this: a name such as `*` would otherwise
+    be a permission to publish for every run.
+
+    Args:
+        text: a run id in canonical form: 26 characters, digits and capitals.
+
+    Returns:
+        The run id.
 
     Raises:
         ValueError: the text is not a ULID in canonical form.
@@ -42,7 +48,14 @@ def parse_run_id(text: str) -> RunId:
 
 
 def run_id_time(run_id: str) -> datetime:
-    """When the run was created: the first ten characters of a ULID are milliseconds since the epoch."""
+    """Read when a run was created from its id: the first ten characters of a ULID are milliseconds since the epoch.
+
+    Args:
+        run_id: a run id.
+
+    Returns:
+        The time, in UTC.
+    """
     milliseconds = 0
     for character in run_id[:10]:
         milliseconds = milliseconds * 32 + _ULID_DIGITS.index(character)

@@ -13,20 +13,32 @@ _PYTHON, _HERE, _OURS = "{python}", "{here}", "mosaic_"
 
 
 def python_module(python: str, module: str, *arguments: str) -> list[str]:
-    """Return the argv that runs a module of ours with this interpreter."""
+    """Build the command that runs a module of ours.
+
+    Args:
+        python: path of the interpreter.
+        module: name of the module.
+        *arguments: its arguments.
+
+    Returns:
+        The argv, with the options of `ISOLATED`.
+    """
     return [python, *ISOLATED, "-m", module, *arguments]
 
 
 def worker_command(command: Sequence[str], python: str, here: str | None) -> list[str]:
-    """Return a manifest's command with `{python}` and `{here}` filled in.
+    """Fill in `{python}` and `{here}` of a manifest's command.
 
-    A module of ours (`{python} -m mosaic_...`) gets the options above. Any other program starts exactly as written: a
-    script of the worker's author keeps its own folder on `sys.path`.
+    A module of ours (`{python} -m mosaic_...`) gets the options of `ISOLATED`. Any other program starts exactly as
+    written: a script of the worker's author keeps its own folder on `sys.path`.
 
     Args:
-        command: as the manifest has it.
-        python: the interpreter.
+        command: the command as in the manifest.
+        python: path of the interpreter.
         here: folder of the manifest; None leaves `{here}` as it is.
+
+    Returns:
+        The argv.
     """
     parts = [
         python if part == _PYTHON else part if here is None else part.replace(_HERE, here)

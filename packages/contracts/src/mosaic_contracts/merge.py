@@ -33,11 +33,14 @@ class BatchSlice(NamedTuple):
 
 
 def merge_in_time(parts: Iterable[BatchSlice]) -> Iterator[BatchSlice]:
-    """Cut and order parts so that their records follow each other in time; each source keeps its order.
+    """Cut and order slices of batches so that their records follow each other in time; each source keeps its order.
 
     Args:
-        parts: in the order of their first records' times, each source's in order of seq. They are read one by one, and
-            of each source only those are held that another source has not caught up with.
+        parts: slices in the order of their first records' times, each source's in order of seq. They are read one by
+            one, and of each source only those are held that another source has not caught up with.
+
+    Yields:
+        Slices in order of time.
     """
     held: dict[SourceKey, deque[BatchSlice]] = {}
     for part in parts:

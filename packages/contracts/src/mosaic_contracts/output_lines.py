@@ -12,12 +12,28 @@ _MOST_RAW = 65_536
 
 
 def left_out(count: int) -> str:
-    """Return the default mark."""
+    """Return the default mark.
+
+    Args:
+        count: number of characters left out.
+
+    Returns:
+        Text that replaces them.
+    """
     return f" … [{count:,} character{'' if count == 1 else 's'} left out] … "
 
 
 def shorten(text: str, most: int, mark: Mark = left_out) -> str:
-    """Return `text`, or of a longer one its beginning and its end, `most` characters in all, with a mark between."""
+    """Shorten a text to its beginning and its end.
+
+    Args:
+        text: the text.
+        most: most characters to keep of it.
+        mark: makes the text between beginning and end.
+
+    Returns:
+        The text, unchanged where it is short enough.
+    """
     excerpt = _Excerpt(most)
     excerpt.add(text)
     return excerpt.text(mark)
@@ -42,7 +58,14 @@ class OutputLines:
         """What precedes `_raw` in a long open line."""
 
     def feed(self, text: str) -> list[str]:
-        """Take a piece of output; return the lines that it completes."""
+        """Take a piece of output.
+
+        Args:
+            text: the piece; it may be cut anywhere.
+
+        Returns:
+            The lines that it completes.
+        """
         *ended, rest = text.split("\n")
         lines = []
         for part in ended:
@@ -53,7 +76,11 @@ class OutputLines:
         return lines
 
     def finish(self) -> list[str]:
-        """Return the last line where it has no end, and start again."""
+        """End the output, and start again.
+
+        Returns:
+            The last line where it has no line end, else nothing.
+        """
         has_text = bool(self._raw) or self._before is not None
         last = self.unfinished
         self.clear()

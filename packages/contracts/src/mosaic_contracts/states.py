@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class RunState(StrEnum):
-    """Where a run stands."""
+    """State of a run."""
 
     QUEUED = "queued"
     STARTING = "starting"
@@ -29,7 +29,14 @@ class RunState(StrEnum):
         return self in _WITH_PROCESS
 
     def may_become(self, other: "RunState") -> bool:
-        """Whether the state machine has this transition."""
+        """Report whether the state machine has a transition.
+
+        Args:
+            other: the next state.
+
+        Returns:
+            Whether a run in this state may go into `other`.
+        """
         return other in _NEXT[self]
 
 

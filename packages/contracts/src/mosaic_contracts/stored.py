@@ -28,7 +28,13 @@ _decode = msgspec.msgpack.Decoder(BatchPage).decode
 
 
 def decode_page(body: bytes) -> BatchPage:
-    """Read a page.
+    """Decode a page of stored batches.
+
+    Args:
+        body: the answer's body, msgpack.
+
+    Returns:
+        The page.
 
     Raises:
         ValueError: not a page of this version.

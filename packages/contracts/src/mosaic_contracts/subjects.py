@@ -43,7 +43,15 @@ def live_all(run_id: str) -> str:
 
 
 def service(name: str, verb: str) -> str:
-    """Request/reply between services."""
+    """Subject of requests to a service.
+
+    Args:
+        name: `scheduler` or `recorder`.
+        verb: name of the verb, see `mosaic_contracts.verbs`.
+
+    Returns:
+        The subject.
+    """
     return f"{_ROOT}.svc.{name}.{verb}"
 
 
@@ -53,5 +61,12 @@ def service_all(name: str) -> str:
 
 
 def inbox_prefix(owner: str) -> str:
-    """Reply prefix of one connection: its own, so that nobody reads another's replies."""
+    """Prefix of replies to one connection: its own, so that nobody reads another's replies.
+
+    Args:
+        owner: name of a service, or a run id.
+
+    Returns:
+        The subject's prefix.
+    """
     return f"_INBOX_{owner}"

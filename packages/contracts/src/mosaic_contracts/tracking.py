@@ -52,7 +52,14 @@ PROXY_ROLES = (TrackingRole.HTTP_PROXY, TrackingRole.HTTPS_PROXY)
 
 
 def is_proxy(address: str) -> bool:
-    """Whether it is the address of a proxy: `http(s)://[NAME:PASSWORD@]HOST[:PORT]`."""
+    """Report whether a text is the address of a proxy.
+
+    Args:
+        address: a text such as `http(s)://[NAME:PASSWORD@]HOST[:PORT]`.
+
+    Returns:
+        Whether it is one.
+    """
     try:
         parts = urlsplit(address)
         _ = parts.port  # raises where it is no number of a port
@@ -62,6 +69,13 @@ def is_proxy(address: str) -> bool:
 
 
 def without_userinfo(address: str) -> str:
-    """The address without a name and password: what may be shown."""
+    """Remove name and password from an address.
+
+    Args:
+        address: an address.
+
+    Returns:
+        The address, fit to be shown.
+    """
     parts = urlsplit(address)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -26,7 +26,14 @@ class WantedTypes:
             self.kinds = sum(1 << kind_of(record) for record in self._classes)
 
     def pick(self, records: list[Record]) -> list[Record]:
-        """Those of `records` that are wanted."""
+        """Select the records that are wanted.
+
+        Args:
+            records: records of a batch.
+
+        Returns:
+            Those of the wanted types, in order.
+        """
         classes = self._classes
         if classes is None:
             return records

@@ -229,7 +229,11 @@ class BatchHead(NamedTuple):
     n: int
 
     def header(self) -> str:
-        """Value of the `Mosaic-Batch` header."""
+        """Format the `Mosaic-Batch` header.
+
+        Returns:
+            Its value.
+        """
         return f"{WIRE_VERSION} {self.run_id} {self.attempt} {self.source} {self.seq0} {self.n}"
 
     def msg_id(self, nonce: str) -> str:
@@ -252,6 +256,12 @@ encode_record = _encoder.encode
 def decode_record(data: bytes | memoryview) -> Record:
     """Decode one record.
 
+    Args:
+        data: msgpack of the record.
+
+    Returns:
+        The record.
+
     Raises:
         BatchInvalid: not a record of this version.
     """
@@ -264,10 +274,16 @@ def decode_record(data: bytes | memoryview) -> Record:
 
 
 def parse_batch_header(text: str) -> BatchHead:
-    """Read a `Mosaic-Batch` header.
+    """Parse a `Mosaic-Batch` header.
+
+    Args:
+        text: its value.
+
+    Returns:
+        What it says of the batch.
 
     Raises:
-        BatchInvalid: unknown version, malformed, or a run id that is none.
+        BatchInvalid: it cannot be read.
     """
     parts = text.split(" ")
     if len(parts) != 6 or parts[0] != str(WIRE_VERSION):
@@ -284,7 +300,16 @@ def parse_batch_header(text: str) -> BatchHead:
 
 
 def join_batch(head: BatchHead, t0_us: int, records: bytes) -> bytes:
-    """Wrap `head.n` encoded records, back to back, as one batch without decoding them."""
+    """Wrap encoded records as one batch without decoding them.
+
+    Args:
+        head: run, attempt, source, first seq and number of the records.
+        t0_us: time from which the records' `dt` counts, microseconds since the epoch.
+        records: `head.n` encoded records, back to back.
+
+    Returns:
+        The encoded batch.
+    """
     prefix = _encoder.encode(
         (WIRE_VERSION, head.run_id, head.attempt, head.source, head.seq0, t0_us)
     )
@@ -294,6 +319,12 @@ def join_batch(head: BatchHead, t0_us: int, records: bytes) -> bytes:
 
 def decode_batch(data: bytes) -> Batch:
     """Decode and validate a batch: version, run id, and seq contiguous from seq0.
+
+    Args:
+        data: msgpack of the batch.
+
+    Returns:
+        The batch with its records.
 
     Raises:
         BatchInvalid: anything that must not enter the store.
@@ -334,7 +365,17 @@ TYPE_OF: dict[type[msgspec.Struct], str] = {
 
 
 def kind_of(record_type: type[msgspec.Struct]) -> Kind:
-    """Kind of a record class."""
+    """Find the kind of a record class.
+
+    Args:
+        record_type: the class.
+
+    Returns:
+        Its kind, the first element of the record on the wire.
+
+    Raises:
+        TypeError: it is no record class.
+    """
     tag = record_type.__struct_config__.tag
     if not isinstance(tag, int):
         raise TypeError(f"{record_type.__name__} is no record")
@@ -342,21 +383,41 @@ def kind_of(record_type: type[msgspec.Struct]) -> Kind:
 
 
 def event_type(record: Record) -> str:
-    """Type of the event that a record encodes."""
+    """Find the type of the event that a record encodes.
+
+    Args:
+        record: the record.
+
+    Returns:
+        The type, e.g. `step`, or the namespaced name of an extra event.
+    """
     return record.type if isinstance(record, Extra) else TYPE_OF[type(record)]
 
 
 def to_event(batch: Batch, record: Record) -> dict[str, Any]:
-    """The event of a record as a plain dict: envelope and fields by name.
+    """Convert a record to an event: envelope and fields by name.
 
-    `hash` becomes hex text; raw bytes of actions and observations stay bytes (`mosaic_contracts.builtin_values` turns
-    them into lists, by the run's spaces). Floats may be non-finite.
+    Args:
+        batch: the batch that the record belongs to.
+        record: the record.
+
+    Returns:
+        A dictionary. `hash` is hexadecimal text; raw bytes of actions and observations stay bytes
+        (`mosaic_contracts.builtin_values` turns them into lists, by the run's spaces). Floats may be non-finite.
     """
     return _WRITERS.get(type(record), _write_any)(batch, record)
 
 
 def to_events(batch: Batch, records: list[Record]) -> list[dict[str, Any]]:
-    """The events of several records of one batch, see `to_event`."""
+    """Convert records of one batch to events; see `to_event`.
+
+    Args:
+        batch: the batch that they belong to.
+        records: some of its records.
+
+    Returns:
+        Events in the same order.
+    """
     find = _WRITERS.get
     return [find(type(record), _write_any)(batch, record) for record in records]
 

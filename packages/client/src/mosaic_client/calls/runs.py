@@ -29,7 +29,10 @@ OneOrMore = str | Sequence[str]
 
 
 class RunFilter(TypedDict, total=False):
-    """Which runs, in which order. A run matches a filter with several values if it has any of them (`tag`: all)."""
+    """Which runs to list, and in which order.
+
+    A run matches a filter with several values if it has any of them; for `tag` it must have all of them.
+    """
 
     worker: OneOrMore
     algorithm: OneOrMore
@@ -48,21 +51,46 @@ class RunFilter(TypedDict, total=False):
 
 
 def submit(spec: RunSpec, *, idempotency_key: str | None = None) -> Call[Run]:
-    """Ask for a run; it is queued when this returns.
+    """Submit a run; it is queued when this returns.
 
-    An answer that gets lost is asked for again and gives the same run, for every call has a key of its own. A key
-    that you name (and keep) gives the same run also from another process, within a day.
+    Args:
+        spec: what to run.
+        idempotency_key: a key that you choose and keep. The same key and spec again within a day, also from another
+            process, give the same run. None: every call has a key of its own; a lost answer starts no second run.
+
+    Returns:
+        The new run.
+
+    Raises:
+        SpecRefused: worker, algorithm, environment, a parameter or a resource is not available; see `.problem.fields`.
+        WorkerNotReady: the worker's environment is missing or does not answer.
+        ConsentRequired: the run needs something from outside that its spec does not agree to.
+        IdempotencyConflict: the key was used for another spec.
     """
     return _start(http_api.SUBMIT, body=body_of(spec), key=idempotency_key)
 
 
 def check(spec: RunSpec) -> Call[CheckReport]:
-    """The plan of a run and what is missing, by the worker's word. Starts nothing."""
+    """Report what `submit` would do with a spec. Starts nothing.
+
+    Args:
+        spec: what would be run.
+
+    Returns:
+        The plan of the run and what is missing, as the worker reports it.
+    """
     return typed(http_api.CHECK, body=body_of(spec))
 
 
 def preflight(spec: RunSpec) -> Call[PreflightReport]:
-    """Whether a run would start now: worker, plan, disk, broker, device, secrets, consent. Starts nothing."""
+    """Report whether a run would start now. Starts nothing.
+
+    Args:
+        spec: what would be run.
+
+    Returns:
+        One line each for worker, plan, disk, broker, device, secrets and consent.
+    """
     return typed(http_api.PREFLIGHT, body=body_of(spec))
 
 
@@ -72,18 +100,45 @@ def runs(
     state: OneOrMore | None = None,
     **filters: Unpack[RunFilter],
 ) -> Call[RunList]:
-    """One page of the run list, newest first unless `sort` and `order` say otherwise; see `RunFilter`."""
+    """Fetch one page of the run list, newest first unless `sort` and `order` are given.
+
+    Args:
+        cursor: `next_cursor` of the page before; None: the first page.
+        limit: runs in a page, 1 to 500.
+        state: states to list, e.g. `"running"` or `["queued", "running"]`.
+        **filters: further filters and the order, see `RunFilter`.
+
+    Returns:
+        The page; its `next_cursor` is None on the last one.
+
+    Raises:
+        RequestRefused: a filter or the cursor is not valid.
+    """
     query = query_of(cursor=cursor, limit=limit, state=state, **filters)
     return Call.of(http_api.RUNS, read=model(RunList), query=query)
 
 
 def run(run_id: str) -> Call[Run]:
-    """One run."""
+    """Fetch one run.
+
+    Args:
+        run_id: id of the run.
+
+    Returns:
+        The run with state, spec, progress and summary.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
     return _of_run(http_api.RUN, run_id)
 
 
 def queue() -> Call[list[Run]]:
-    """Runs that wait, in the order in which they will start."""
+    """Fetch the runs that wait.
+
+    Returns:
+        Queued runs in the order in which they will start.
+    """
     return Call.of(http_api.QUEUE, read=_read_runs)
 
 
@@ -94,7 +149,20 @@ def patch(
     tags: Sequence[str] | None = None,
     note: str | None = None,
 ) -> Call[Run]:
-    """Change name, tags (the whole list) or note; what is not given stays."""
+    """Change name, tags or note of a run; what is not given stays.
+
+    Args:
+        run_id: id of the run.
+        name: new name.
+        tags: the whole list of tags.
+        note: new note.
+
+    Returns:
+        The run after the change.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
     changes = _given(name=name, tags=None if tags is None else list(tags), note=note)
     body = body_of(RunPatch(**changes))
     return _of_run(http_api.PATCH, run_id, body=body)
@@ -108,30 +176,90 @@ def move(
     before: str | None = None,
     after: str | None = None,
 ) -> Call[Run]:
-    """Hold, release (`hold=False`) or move a run that waits: give one of `priority`, `before` and `after` (run ids)."""
+    """Hold, release or move a queued run. Give at most one of `priority`, `before` and `after`.
+
+    Args:
+        run_id: id of the run.
+        hold: True: do not start it; False: release it.
+        priority: new priority; higher starts first.
+        before: id of a queued run in front of which to put it.
+        after: id of a queued run behind which to put it.
+
+    Returns:
+        The run after the change.
+
+    Raises:
+        RunUnknown: there is no such run.
+        RunNotQueued: the run is not in the queue.
+    """
     body = body_of(QueuePatch(**_given(hold=hold, priority=priority, before=before, after=after)))
     return _of_run(http_api.MOVE, run_id, body=body)
 
 
 def stop(run_id: str) -> Call[Run]:
-    """Ask a run to stop; it may go on for its grace period. One that has ended is returned as it is."""
+    """Ask a run to stop at its next safe point. After its grace period (`grace_s` of the spec) it is killed.
+
+    Args:
+        run_id: id of the run.
+
+    Returns:
+        The run, usually in state `stopping`. A run that has ended is returned as it is.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
     return _of_run(http_api.STOP, run_id)
 
 
 def retry(run_id: str) -> Call[Run]:
-    """A new run with the same spec; this one becomes its parent."""
+    """Start a new run with the spec of an ended one, which becomes its parent.
+
+    Args:
+        run_id: id of the ended run.
+
+    Returns:
+        The new run.
+
+    Raises:
+        RunUnknown: there is no such run.
+        RunLive: the run has not ended.
+    """
     return _of_run(http_api.RETRY, run_id)
 
 
 def resume(run_id: str) -> Call[Run]:
-    """A new run that begins with this ended one's newest checkpoint and makes the steps that are left."""
+    """Start a new run from the newest checkpoint of an ended one, for the steps that are left.
+
+    Args:
+        run_id: id of the ended run, which becomes the parent.
+
+    Returns:
+        The new run.
+
+    Raises:
+        RunUnknown: there is no such run.
+        RunLive: the run has not ended.
+        SpecRefused: the run has no checkpoint to resume from.
+    """
     return _of_run(http_api.RESUME, run_id)
 
 
 def clone(run_id: str, *, idempotency_key: str | None = None, **overrides: Any) -> Call[Run]:
-    """A new run like this one but for `overrides`, fields of a RunSpec; this one becomes its parent.
+    """Start a new run like another one except for `overrides`; the other one becomes its parent.
 
-    `parameters` is merged name by name, where None takes one away: `clone(run_id, seed=2, parameters={"gamma": 0.9})`.
+    `clone(run_id, seed=2, parameters={"gamma": 0.9})`
+
+    Args:
+        run_id: id of the run to copy.
+        idempotency_key: as for `submit`.
+        **overrides: fields of a RunSpec. `parameters` is merged by name, and None removes one.
+
+    Returns:
+        The new run.
+
+    Raises:
+        RunUnknown: there is no such run.
+        SpecRefused: the changed spec is not valid.
     """
     body = body_of(CloneRequest(overrides=overrides))
     return _start(http_api.CLONE, run_id, body=body, key=idempotency_key)
@@ -144,22 +272,57 @@ def play(
     idempotency_key: str | None = None,
     **overrides: Any,
 ) -> Call[Run]:
-    """A new run that shows what this one has learned, which becomes its parent: `play(run_id, episodes=5, pace=4)`.
+    """Start a new run that acts with what another one has learned; the other one becomes its parent.
 
-    `checkpoint` is a path in the run's folder, None its newest; `overrides` are fields of a RunSpec as for `clone`.
+    `play(run_id, episodes=5, pace=4)`
+
+    Args:
+        run_id: id of the run that learned.
+        checkpoint: path of a checkpoint in its folder; None: the newest.
+        idempotency_key: as for `submit`.
+        **overrides: fields of a RunSpec, as for `clone`.
+
+    Returns:
+        The new run.
+
+    Raises:
+        RunUnknown: there is no such run.
+        SpecRefused: the run has no such checkpoint, or its worker cannot play it.
     """
     body = body_of(PlayRequest(checkpoint=checkpoint, overrides=overrides))
     return _start(http_api.PLAY, run_id, body=body, key=idempotency_key)
 
 
 def delete(run_id: str, *, now: bool = False) -> Call[Run]:
-    """Put an ended run away: gone after a day, until which `restore` brings it back; with `now` gone at once."""
+    """Archive an ended run, or delete it at once.
+
+    Args:
+        run_id: id of the run.
+        now: True: files and events are deleted at once. False: after a day, until which `restore` brings the run back.
+
+    Returns:
+        The run with `deleted_at`.
+
+    Raises:
+        RunUnknown: there is no such run.
+        RunLive: the run has not ended.
+    """
     query = query_of(now=True if now else None)
     return Call.of(http_api.DELETE, run_id, read=model(Run), query=query)
 
 
 def restore(run_id: str) -> Call[Run]:
-    """Restore an archived run."""
+    """Restore an archived run.
+
+    Args:
+        run_id: id of the run.
+
+    Returns:
+        The restored run.
+
+    Raises:
+        RunUnknown: there is no such run, or it was deleted for good.
+    """
     return _of_run(http_api.RESTORE, run_id)
 
 

@@ -22,7 +22,17 @@ class LogPart(NamedTuple):
 
 
 def metrics(run_id: str) -> Call[list[MetricName]]:
-    """Names and newest points of a run's metrics."""
+    """List the metrics of a run.
+
+    Args:
+        run_id: id of the run.
+
+    Returns:
+        Name, number of points and newest point of each metric.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
     return typed(http_api.METRICS, run_id)
 
 
@@ -35,7 +45,23 @@ def curve(
     to_step: int | None = None,
     last: int | None = None,
 ) -> Call[Curve]:
-    """A metric in at most `buckets` buckets, or its `last` raw points."""
+    """Fetch a metric, reduced to buckets, or its newest points as they were written.
+
+    Args:
+        run_id: id of the run.
+        name: name of the metric, e.g. `charts/episodic_return`.
+        buckets: most buckets, 1 to 10,000. Each has min, max, mean and last value, so that spikes are kept.
+        from_step: first environment step.
+        to_step: last environment step.
+        last: number of newest points instead of buckets, up to 100,000; goes without the three above.
+
+    Returns:
+        `buckets`, or with `last` the lists `steps`, `values` and `t` (seconds since the epoch).
+
+    Raises:
+        RunUnknown: there is no such run.
+        MetricUnknown: the run has no such metric.
+    """
     query = query_of(name=name, buckets=buckets, from_step=from_step, to_step=to_step, last=last)
     return typed(http_api.CURVE, run_id, query=query)
 
@@ -46,13 +72,41 @@ def episodes(
     limit: int | None = None,
     order: str | None = None,
 ) -> Call[EpisodePage]:
-    """One page of episodes in the order in which they began; `order`: `begun`, or `newest` first."""
+    """Fetch one page of episodes.
+
+    Args:
+        run_id: id of the run.
+        cursor: `next_cursor` of the page before; None: the first page.
+        limit: episodes in a page, 1 to 1,000.
+        order: `begun` (oldest first) or `newest`.
+
+    Returns:
+        The page; its `next_cursor` is None on the last one.
+
+    Raises:
+        RunUnknown: there is no such run.
+        RequestRefused: the cursor is not valid.
+    """
     query = query_of(cursor=cursor, limit=limit, order=order)
     return typed(http_api.EPISODES, run_id, query=query)
 
 
 def steps(run_id: str, attempt: int, env: int, episode: int) -> Call[EventPage]:
-    """Start and steps of one episode."""
+    """Fetch the start and all recorded steps of one episode.
+
+    Args:
+        run_id: id of the run.
+        attempt: attempt of the run, from 1.
+        env: index of the environment among parallel ones, from 0.
+        episode: number of the episode in that environment, from 0.
+
+    Returns:
+        The events, the start first.
+
+    Raises:
+        RunUnknown: there is no such run.
+        EpisodeUnknown: there is no such episode, or none of its steps were recorded.
+    """
     return typed(http_api.STEPS, run_id, attempt, env, episode)
 
 
@@ -62,7 +116,21 @@ def events(
     limit: int | None = None,
     types: list[str] | None = None,
 ) -> Call[EventPage]:
-    """One page of stored events after `cursor`; None and "" are the beginning."""
+    """Fetch one page of stored events.
+
+    Args:
+        run_id: id of the run.
+        cursor: `cursor` of the page before; None or "": the beginning.
+        limit: most events in a page, 1 to 10,000.
+        types: event types to fetch, e.g. `["metric", "episode"]`; None: all.
+
+    Returns:
+        Events in order of seq for each (attempt, source), the cursor to go on from, and `has_more`.
+
+    Raises:
+        RunUnknown: there is no such run.
+        RequestRefused: the cursor is not valid.
+    """
     query = query_of(cursor=cursor, limit=limit, types=",".join(types) if types else None)
     return typed(http_api.EVENTS, run_id, query=query)
 
@@ -70,34 +138,98 @@ def events(
 def batches(
     run_id: str, cursor: str | None = None, types: list[str] | None = None
 ) -> Call[BatchPage]:
-    """One page of stored batches after `cursor`, undecoded; `export` writes all of them to a file."""
+    """Fetch one page of stored batches, not decoded. `export` writes all of them to a file.
+
+    Args:
+        run_id: id of the run.
+        cursor: `cursor` of the page before; None or "": the beginning.
+        types: event types that are wanted; None: all.
+
+    Returns:
+        Frames of batches and the spaces that explain them.
+
+    Raises:
+        RunUnknown: there is no such run.
+        RequestRefused: the cursor is not valid.
+    """
     query = query_of(cursor=cursor, types=",".join(types) if types else None)
     return Call.of(http_api.BATCHES, run_id, read=lambda r: decode_page(r.content), query=query)
 
 
 def log(run_id: str, offset: int = 0, limit_bytes: int | None = None) -> Call[LogPart]:
-    """A piece of the worker's output from a byte offset."""
+    """Fetch a piece of the worker's output.
+
+    Args:
+        run_id: id of the run.
+        offset: byte offset of its beginning.
+        limit_bytes: most bytes, up to 2**20; None: 65,536.
+
+    Returns:
+        The text, and the byte offset to go on from.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
     query = query_of(offset=offset, limit_bytes=limit_bytes)
     return Call.of(http_api.LOG, run_id, read=_read_log, query=query)
 
 
 def log_tail(run_id: str, lines: int) -> Call[LogPart]:
-    """The last lines of the worker's output."""
+    """Fetch the last lines of the worker's output, progress bars collapsed.
+
+    Args:
+        run_id: id of the run.
+        lines: number of lines, 1 to 10,000.
+
+    Returns:
+        The text, and the byte offset to go on from.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
     return Call.of(http_api.LOG, run_id, read=_read_log, query={"tail": lines})
 
 
 def artifacts(run_id: str) -> Call[list[ArtifactRow]]:
-    """Files that the run announced."""
+    """List the files that a run announced.
+
+    Args:
+        run_id: id of the run.
+
+    Returns:
+        Path, kind, size in bytes and SHA-256 of each file, and whether it still exists.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
     return typed(http_api.ARTIFACTS, run_id)
 
 
 def artifact(run_id: str, path: str) -> Call[None]:
-    """One artifact's bytes, as a stream."""
+    """Describe the request for the bytes of one file; `download` streams them.
+
+    Args:
+        run_id: id of the run.
+        path: path of the file in the run's folder.
+
+    Returns:
+        The request; it reads no answer.
+    """
     return Call.of(http_api.ARTIFACT, run_id, path, read=lambda _: None)
 
 
 def quarantine(run_id: str) -> Call[list[dict[str, Any]]]:
-    """Batches of the run that were set aside, with the reason."""
+    """List the batches of a run that did not validate.
+
+    Args:
+        run_id: id of the run.
+
+    Returns:
+        For each batch the reason, its header, its size in bytes and when it arrived.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
     return Call.of(
         http_api.QUARANTINE, run_id, read=lambda answer: _objects.validate_json(answer.content)
     )
