@@ -83,8 +83,7 @@ def main(words: list[str]) -> None:
     elif verb in VERBS:
         VERBS[verb](tree, rest)
     elif verb == "gui":
-        argv, environ = command.gui_environment(tree, environ)
-        os.execve(argv[0], [*argv, *rest], environ)
+        command.run_gui(tree, rest, stack_environment(tree, environ))
     else:
         command.sync(tree, command.needed(tree, words, environ))
         run_command_line(tree, environ, words)
@@ -139,11 +138,14 @@ def offer(words: list[str], beginning: str) -> None:
 def run_command_line(tree: Tree, environ: dict[str, str], words: list[str]) -> None:
     """Replace this program by the command line in its environment."""
     python = tree.find("cli").python
-    os.execve(
-        python,
-        [python, "-I", "-m", "mosaic_cli", *words],
-        command.stack_environment(tree, environ),
-    )
+    argv = [python, "-I", "-m", "mosaic_cli", *words]
+    os.execve(python, argv, stack_environment(tree, environ))
+
+
+def stack_environment(tree: Tree, environ: dict[str, str]) -> dict[str, str]:
+    """The environment of the command line and of the desktop client: data in `var` unless the user named a folder."""
+    home, program = os.path.join(tree.root, "var"), os.path.join(tree.root, "mosaic")
+    return command.stack_environment(tree, environ, home=home, program=program)
 
 
 def run_tool(tree: Tree, program: str, *words: str) -> None:

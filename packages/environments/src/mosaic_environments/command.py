@@ -95,20 +95,36 @@ def sync_verb(tree: Tree, words: list[str]) -> None:
         sync(tree, names or tree.names(), dev=dev)
 
 
-def gui_environment(tree: Tree, environ: dict[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Make the desktop client's environment. Return how the client is started: program with arguments, environment."""
+def run_gui(tree: Tree, words: list[str], environ: dict[str, str]) -> None:
+    """Replace this program by the desktop client, in its environment.
+
+    Args:
+        words: the client's options.
+        environ: as `stack_environment` gives it.
+
+    Raises:
+        EnvironmentProblem: the environment cannot be made.
+    """
     sync(tree, ["gui"])
-    argv = [tree.find("gui").python, "-I", "-m", "mosaic_gui"]
-    return argv, stack_environment(tree, environ)
+    python = tree.find("gui").python
+    os.execve(python, [python, "-I", "-m", "mosaic_gui", *words], environ)
 
 
-def stack_environment(tree: Tree, environ: dict[str, str]) -> dict[str, str]:
-    """The environment of the command line and of the desktop client."""
+def stack_environment(
+    tree: Tree, environ: dict[str, str], *, home: str, program: str
+) -> dict[str, str]:
+    """The environment of the command line and of the desktop client.
+
+    Args:
+        home: the data root where the user named none.
+        program: path of the program that the user called.
+    """
     return {
         **environ,
         "MOSAIC_ROOT": tree.root,
         "MOSAIC_VENVS": tree.venvs,
-        "MOSAIC_HOME": environ.get("MOSAIC_HOME") or os.path.join(tree.root, "var"),
+        "MOSAIC_HOME": environ.get("MOSAIC_HOME") or home,
+        "MOSAIC_PROGRAM": program,
     }
 
 

@@ -12,6 +12,8 @@ from mosaic_environments.tree import PROJECT_FILE, Component, Tree
 
 UV_PIN = "tools/bootstrap.lock"
 """Relative to the tree: version and hashes of uv."""
+BUILD_FILE = "BUILD"
+"""Relative to an installed package's tree: a digest of everything in it."""
 _FOR_IMAGES = ("requirements.cuda.lock", "requirements.cpu.lock")
 
 
@@ -30,6 +32,9 @@ def digest(tree: Tree, component: Component, kind: str) -> str:
     files = [os.path.join(folder, PROJECT_FILE) for folder in component.packages()]
     files.append(os.path.join(component.folder, PROJECT_FILE))
     files += [os.path.join(component.folder, name) for name in _sources(component, kind)]
+    if not tree.is_checkout:
+        # our own packages are installed as copies, so each change of them makes the environment again
+        files.append(os.path.join(tree.root, BUILD_FILE))
     # the tree's place, because in a checkout our own packages are installed as links into it
     made = hashlib.sha256(f"{uv_version(tree)}\n{tree.root}\n".encode(errors="surrogateescape"))
     for path in files:
