@@ -22,7 +22,14 @@ SDK = ("contracts", "client", "workerkit", "environments")
 """Packages that users import, or that the command line imports: each is a wheel of its own, as is the window."""
 TREE_FOLDER = "_tree"
 """In the package of the command line."""
-_CARRIED = ("LICENSE", ".dockerignore", "compose*.yaml", "tools/bootstrap.lock", "deploy/**", "gui/**")
+_CARRIED = (
+    "LICENSE",
+    ".dockerignore",
+    "compose*.yaml",
+    "tools/bootstrap.lock",
+    "deploy/**",
+    "gui/**",
+)
 _CARRIED += ("packages/contracts/**", "packages/servicekit/**", "packages/store/**")
 _CARRIED += ("packages/workerkit/**", "services/**")
 _NOT_CARRIED = re.compile(r"/tests/|/requirements\.dev\.lock$|/README\.md$")
@@ -34,7 +41,7 @@ def build_verb(tree: Tree, words: list[str]) -> None:
     Raises:
         EnvironmentProblem: a wheel cannot be built.
     """
-    out = os.path.abspath(words[0]) if words else os.path.join(tree.root, "dist")
+    out = Path(words[0] if words else f"{tree.root}/dist").absolute()
     installer = Installer(tree, dict(os.environ))
     with tempfile.TemporaryDirectory() as made:
         for name in SDK:
@@ -42,10 +49,10 @@ def build_verb(tree: Tree, words: list[str]) -> None:
         _build(installer, tree.find("gui").folder, made)
         with tempfile.TemporaryDirectory() as copy:
             _build(installer, _with_tree(tree, Path(copy)), made)
-        os.makedirs(out, exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True)
         for wheel in sorted(Path(made).glob("*.whl")):
             shutil.copy(wheel, out)
-            print(os.path.join(out, wheel.name), flush=True)
+            print(out / wheel.name, flush=True)
 
 
 def _build(installer: Installer, folder: str, out: str) -> None:
@@ -84,7 +91,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 def _copy(tree: Tree, name: str, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(os.path.join(tree.root, name), target)
+    shutil.copy(Path(tree.root, name), target)
 
 
 def _tracked(tree: Tree) -> list[str]:

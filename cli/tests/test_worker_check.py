@@ -54,6 +54,7 @@ def test_environments_are_made_first(
     script = layout.root / "mosaic"
     script.write_text('#!/bin/sh\necho "$@" > "$(dirname "$0")/asked"\n')
     script.chmod(0o755)
+    monkeypatch.setenv("MOSAIC_PROGRAM", str(script))
     (tmp_path / "worker.toml").write_text('id = "mine"\nroom = "worker_mine"\n')
     assert _call(monkeypatch, str(tmp_path)) == 0
     assert (layout.root / "asked").read_text() == "sync workerkit worker_mine\n"

@@ -91,5 +91,5 @@ def _no_modal(monkeypatch: pytest.MonkeyPatch) -> None:
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test finds the stack of the person who runs it."""
     monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
-    for name in ("MOSAIC_URL", "MOSAIC_TOKEN_FILE", "MOSAIC_ROOT"):
+    for name in ("MOSAIC_URL", "MOSAIC_TOKEN_FILE", "MOSAIC_ROOT", "MOSAIC_PROGRAM"):
         monkeypatch.delenv(name, raising=False)

@@ -27,8 +27,9 @@ OWN = {
     "store": {"msgspec", "zstandard", "numpy"},
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys"},
     # arrays: only in its extra `notebook`; pyarrow: only in `parquet`
-    "client": {"httpx", "websockets", "zstandard", "numpy", "pandas", "pyarrow"},
+    "client": {"platformdirs", "httpx", "websockets", "zstandard", "numpy", "pandas", "pyarrow"},
     "cli": {
+        "platformdirs",
         "typer",
         "click",
         "rich",
@@ -38,7 +39,7 @@ OWN = {
     # requests and urllib3: what docker raises
     "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml"},
     "recorder": set(),
-    "gui": {"PyQt6", "pyqtgraph", "numpy", "msgspec", "keyring"},
+    "gui": {"platformdirs", "PyQt6", "pyqtgraph", "numpy", "msgspec", "keyring"},
 }
 
 

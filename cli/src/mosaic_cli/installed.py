@@ -47,11 +47,10 @@ def _prepare(words: list[str]) -> None:
     for name in ("MOSAIC_VENVS", "MOSAIC_HOME"):
         command.check_path(name, os.environ.get(name, ""))
     venvs = os.environ.get("MOSAIC_VENVS") or str(data / "environments")
-    tree = Tree(str(TREE), os.path.abspath(venvs), is_checkout=False)
+    tree = Tree(str(TREE), str(Path(venvs).absolute()), is_checkout=False)
+    program = str(Path(sys.argv[0]).absolute())
     os.environ.update(
-        command.stack_environment(
-            tree, dict(os.environ), home=str(data / "home"), program=os.path.abspath(sys.argv[0])
-        )
+        command.stack_environment(tree, dict(os.environ), home=str(data / "home"), program=program)
     )
     verb = words[0] if words else ""
     if verb == "sync":

@@ -24,7 +24,7 @@ def test_a_start_says_how_it_went(
 ) -> None:
     """Exit code and words of `./mosaic up -d` reach the page, colours and carriage returns taken out."""
     script = f'printf "\\033[32m$1 $2 in $MOSAIC_HOME\\033(B\\033[0m\\r\\n"; exit {code}'
-    monkeypatch.setenv("MOSAIC_ROOT", str(checkout(tmp_path / "root", script)))
+    monkeypatch.setenv("MOSAIC_PROGRAM", str(checkout(tmp_path / "root", script) / "mosaic"))
     start = StackStart(tmp_path / "home")
     assert start.is_possible
     with qtbot.waitSignal(start.ended, timeout=WAIT_MS) as ended:
@@ -39,7 +39,7 @@ def test_a_sequence_cut_between_two_reads_is_removed(
     """The second half of a sequence or of a letter does not appear as text of its own."""
     read = tmp_path / "read"
     script = f'printf "\\033[3"; until [ -e {read} ]; do sleep 0.01; done; printf "2mé"'
-    monkeypatch.setenv("MOSAIC_ROOT", str(checkout(tmp_path / "root", script)))
+    monkeypatch.setenv("MOSAIC_PROGRAM", str(checkout(tmp_path / "root", script) / "mosaic"))
     start = StackStart(tmp_path / "home")
     start.output.connect(lambda _said: read.touch())
     with qtbot.waitSignal(start.ended, timeout=WAIT_MS) as ended:
@@ -53,7 +53,7 @@ def test_a_program_that_cannot_be_started_is_told(
     """A broken checkout is a message, and a new try is possible afterwards."""
     root = checkout(tmp_path / "root", "exit 0")
     (root / "mosaic").chmod(0o644)
-    monkeypatch.setenv("MOSAIC_ROOT", str(root))
+    monkeypatch.setenv("MOSAIC_PROGRAM", str(root / "mosaic"))
     start = StackStart(tmp_path)
     for _ in range(2):
         with qtbot.waitSignal(start.ended, timeout=WAIT_MS) as ended:

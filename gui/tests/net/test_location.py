@@ -71,3 +71,14 @@ def test_the_data_root(tmp_path: Path) -> None:
     """MOSAIC_HOME wins; else the checkout's `var`."""
     assert data_root({"MOSAIC_HOME": str(tmp_path)}) == tmp_path
     assert data_root({"MOSAIC_ROOT": "/checkout"}) == Path("/checkout/var")
+
+
+def test_without_a_checkout_the_data_root_is_where_an_installed_mosaic_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`var` of the current folder if there is one, else `home` in the user's data folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert data_root({}) == tmp_path / "data" / "mosaic" / "home"
+    (tmp_path / "var").mkdir()
+    assert data_root({}) == tmp_path / "var"

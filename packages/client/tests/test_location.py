@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mosaic_client import CertificateRefused, Client, StackUnreachable, TokenUnreadable, find_stack
+from mosaic_client.location import data_root
 from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
 
 
@@ -101,3 +102,14 @@ def test_a_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
             file.write_text(content)
         with pytest.raises(CertificateRefused, match=r"lab\.crt"):
             Client(find_stack({}, url="https://lab", token="t", ca_file=file))
+
+
+def test_without_a_checkout_the_data_root_is_where_an_installed_mosaic_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`var` of the current folder if there is one, else `home` in the user's data folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert data_root({}) == tmp_path / "data" / "mosaic" / "home"
+    (tmp_path / "var").mkdir()
+    assert data_root({}) == tmp_path / "var"

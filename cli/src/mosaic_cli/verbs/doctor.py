@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_cli import option
+from mosaic_cli.command_name import with_command_name
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, out
 from mosaic_cli.stack.layout import Layout
@@ -28,7 +29,7 @@ def doctor(json: option.Json = False) -> None:
             table.add_row(
                 Text(finding.level, LEVEL_STYLE[finding.level]),
                 finding.where,
-                Text(finding.message),
+                Text(with_command_name(finding.message)),
             )
         out.print(table)
     raise typer.Exit(ExitCode.RUN_FAILED if is_blocked else ExitCode.DONE)

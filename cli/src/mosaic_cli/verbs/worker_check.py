@@ -13,7 +13,7 @@ from mosaic_cli import option
 from mosaic_cli.stack.layout import Layout
 from mosaic_contracts.interpreter import python_module
 
-_JUDGE_ROOM = "workerkit"
+_CHECKER = "workerkit"
 
 
 class CheckPart(StrEnum):
@@ -44,7 +44,7 @@ def worker_check(
     """Check a worker rule by rule: describe, check, a short training and a stop of each algorithm."""
     layout = Layout.of_environment()
     _make_environments(layout, path)
-    python = layout.program(_JUDGE_ROOM, "python")
+    python = layout.program(_CHECKER, "python")
     command = python_module(python, "mosaic_workerkit.check_worker", str(path))
     command += [word for name in algorithm or [] for word in ("--algorithm", name)]
     command += [word for part in only or [] for word in ("--only", part.value)]
@@ -56,23 +56,23 @@ def worker_check(
 
 def _make_environments(layout: Layout, path: Path) -> None:
     """Make the environment of `check_worker` and the worker's own, as `./mosaic` does for a stack."""
-    script = layout.root / "mosaic"
-    if not script.exists():
+    program = os.environ.get("MOSAIC_PROGRAM")
+    if program is None:
         return
-    rooms = [_JUDGE_ROOM]
-    room = _room(path)
-    if room is not None and (layout.root / "services" / room).is_dir():
-        rooms.append(room)
+    components = [_CHECKER]
+    component = _component(path)
+    if component is not None and (layout.root / "services" / component).is_dir():
+        components.append(component)
     environment = {**os.environ, "MOSAIC_VENVS": str(layout.venvs)}
     made = subprocess.run(
-        [str(script), "sync", *rooms], stdout=sys.stderr, env=environment, check=False
+        [program, "sync", *components], stdout=sys.stderr, env=environment, check=False
     )
     if made.returncode:
         raise typer.Exit(made.returncode)  # it has said what is wrong
 
 
-def _room(path: Path) -> str | None:
-    """Room of the manifest; `check_worker` says what is wrong with it."""
+def _component(path: Path) -> str | None:
+    """The component that the manifest names; `check_worker` says what is wrong with it."""
     import tomllib
 
     file = path / "worker.toml" if path.is_dir() else path

@@ -24,7 +24,7 @@ class StackStart(QObject):
 
     @property
     def is_possible(self) -> bool:
-        """There is a checkout whose `./mosaic` can be called."""
+        """The program that started this window can start a stack."""
         return self._command() is not None
 
     def start(self) -> None:
@@ -47,9 +47,8 @@ class StackStart(QObject):
         process.start(str(command), ["up", "-d"])
 
     def _command(self) -> Path | None:
-        root = os.environ.get("MOSAIC_ROOT")
-        command = Path(root) / "mosaic" if root else None
-        return command if command is not None and command.is_file() else None
+        program = os.environ.get("MOSAIC_PROGRAM")
+        return Path(program) if program and Path(program).is_file() else None
 
     def _on_output(self) -> None:
         if self._process is not None:

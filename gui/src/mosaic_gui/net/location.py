@@ -38,10 +38,20 @@ class StackLocation:
 
 
 def data_root(environ: Mapping[str, str] = os.environ) -> Path:
-    """MOSAIC_HOME, else `var` of the checkout or of the current folder."""
+    """The folder of this machine's own stack.
+
+    MOSAIC_HOME, else `var` of the checkout; where no checkout is named, `var` of the current folder if there is one,
+    else `home` in the user's data folder of MOSAIC, as an installed `mosaic` has it.
+    """
     if home := environ.get("MOSAIC_HOME"):
         return Path(home).expanduser().absolute()
-    return Path(environ.get("MOSAIC_ROOT") or Path.cwd()) / "var"
+    if root := environ.get("MOSAIC_ROOT"):
+        return Path(root) / "var"
+    if (here := Path.cwd() / "var").is_dir():
+        return here
+    from platformdirs import user_data_path  # only where nothing else says it
+
+    return user_data_path("mosaic") / "home"
 
 
 def local_stack(home: Path) -> StackLocation:

@@ -136,8 +136,11 @@ class Installer:
     def _find(self) -> str:
         version = uv_version(self._tree)
         own = os.path.join(self._tree.venvs, ".uv")
-        beside = os.path.join(os.path.dirname(sys.executable), "uv")
-        for candidate in (shutil.which("uv"), beside, f"{own}/bin/uv"):
+        candidates = [shutil.which("uv"), f"{own}/bin/uv"]
+        if not self._tree.is_checkout:
+            # an installed package depends on uv; a checkout's environment of this program may be the one to be made
+            candidates.append(os.path.join(os.path.dirname(sys.executable), "uv"))
+        for candidate in candidates:
             if candidate is not None and self._version_of(candidate) == version:
                 return candidate
         os.makedirs(self._tree.venvs, exist_ok=True)
