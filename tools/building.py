@@ -29,9 +29,12 @@ _CARRIED = (
     "tools/bootstrap.lock",
     "deploy/**",
     "gui/**",
+    "packages/contracts/**",
+    "packages/servicekit/**",
+    "packages/store/**",
+    "packages/workerkit/**",
+    "services/**",
 )
-_CARRIED += ("packages/contracts/**", "packages/servicekit/**", "packages/store/**")
-_CARRIED += ("packages/workerkit/**", "services/**")
 _NOT_CARRIED = re.compile(r"/tests/|/requirements\.dev\.lock$|/README\.md$")
 
 
