@@ -46,6 +46,7 @@ For those who change it
   ./mosaic lint | imports | types [COMPONENT...]
   ./mosaic lock [--check] [COMPONENT...]    pin what the components depend on
   ./mosaic build [FOLDER]                   make the wheels of a release
+  ./mosaic release VERSION                  write a new version everywhere it stands
   ./mosaic docs [FOLDER]                    build the documentation site
   ./mosaic words [LANGUAGE|FILE.po]         bring translations of the window up to date with its code
 """
@@ -57,6 +58,7 @@ USAGE = {
     "lint": "lint   check the style of all code",
     "imports": "imports   check which component imports which",
     "words": "words [LANGUAGE|FILE.po...]   bring translations of the window up to date with its code",
+    "release": "release VERSION   write a version everywhere it stands, and the changelog's heading for it",
     "docs": "docs [FOLDER]   build the documentation site in FOLDER, by default var/site",
     "build": "build [FOLDER]   make the wheels of a release in FOLDER, by default dist",
 }
@@ -115,7 +117,7 @@ def complete(tree: Tree, environ: dict[str, str]) -> None:
     word = words[index] if index < len(words) else ""
     if index <= 1:
         offer(["help", "gui", *USAGE], word)
-    elif words[1] in ("lint", "imports", "help", "words", "build", "docs"):
+    elif words[1] in ("lint", "imports", "help", "words", "build", "docs", "release"):
         return
     elif words[1] == "gui":
         offer(command.GUI_OPTIONS.split(), word)
@@ -206,6 +208,12 @@ def docs(tree: Tree, words: list[str]) -> None:
     os.execve(python, [python, program, "--to", folder], dict(os.environ))
 
 
+def release(tree: Tree, words: list[str]) -> None:
+    """Run `release`."""
+    command.sync(tree, ["tools"], dev=True)
+    run_tool(tree, "release.py", *words)
+
+
 def lock(tree: Tree, words: list[str]) -> None:
     """Run `lock`."""
     from locking import lock_verb
@@ -229,6 +237,7 @@ VERBS: dict[str, Callable[[Tree, list[str]], None]] = {
     "lock": lock,
     "build": build,
     "docs": docs,
+    "release": release,
     "sync": command.sync_verb,
 }
 

@@ -226,12 +226,12 @@ def test_a_manifest_is_fitted_to_its_image(tmp_path: Path) -> None:
     (tmp_path / "worker.toml").write_text(
         'id = "mine"\ntitle = "M \\"q\\""\nroom = "workerkit"\ncommand = ["{python}", "{here}/worker.py"]\n'
     )
-    text = manifest_in_image(read_manifest(tmp_path), "mosaic-own/mine:latest")
+    text = manifest_in_image(read_manifest(tmp_path), "localhost/mosaic-own/mine:latest")
     assert tomllib.loads(text) == {
         "id": "mine",
         "title": 'M "q"',
         "command": ["{python}", "/opt/worker/worker.py"],
-        "image": "mosaic-own/mine:latest",
+        "image": "localhost/mosaic-own/mine:latest",
     }
 
 

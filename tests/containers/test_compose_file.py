@@ -54,9 +54,9 @@ def documented() -> dict[str, set[str]]:
 
 
 def test_no_image_of_ours_is_ever_pulled() -> None:
-    """Nobody owns the name mosaic/* on a registry: each such image is built here or refused, never pulled."""
+    """Nobody owns the name localhost/mosaic/* on a registry: each such image is built here or refused, never pulled."""
     services = config()["services"]
-    ours = {name: s for name, s in services.items() if s["image"].startswith("mosaic/")}
+    ours = {name: s for name, s in services.items() if s["image"].startswith("localhost/mosaic/")}
     assert set(services) - set(ours) == {"nats"}
     assert {service["pull_policy"] for service in ours.values()} == {"never"}
     built = {service["image"] for service in ours.values() if "build" in service}
@@ -71,7 +71,7 @@ def test_a_missing_image_is_refused_and_not_pulled(project: dict[str, str]) -> N
         create, cwd=ROOT, env=environ, capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
-    assert "No such image: mosaic/" in done.stderr
+    assert "No such image: localhost/mosaic/" in done.stderr
     assert "Pull" not in done.stderr
 
 

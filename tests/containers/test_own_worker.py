@@ -50,7 +50,9 @@ def test_a_folder_becomes_a_worker(compose: ComposeStack) -> None:
         assert run.state is RunState.SUCCEEDED, run.end
         assert run.summary is not None
         assert run.summary.episodes > 0
-        image = docker("image", "inspect", "-f", "{{.Id}}", "mosaic-own/minimal:latest").strip()
+        image = docker(
+            "image", "inspect", "-f", "{{.Id}}", "localhost/mosaic-own/minimal:latest"
+        ).strip()
         assert run.image == image
         removed = images(compose, "remove", "minimal")
         assert removed.returncode == 0, removed.stderr
@@ -58,7 +60,7 @@ def test_a_folder_becomes_a_worker(compose: ComposeStack) -> None:
             compose.submit(**names)
         assert caught.value.problem.code == ProblemCode.WORKER_UNKNOWN
     finally:
-        docker("image", "rm", "-f", "mosaic-own/minimal:latest")
+        docker("image", "rm", "-f", "localhost/mosaic-own/minimal:latest")
 
 
 def test_an_image_without_the_kit_is_refused(compose: ComposeStack, tmp_path: Path) -> None:
@@ -70,8 +72,8 @@ def test_an_image_without_the_kit_is_refused(compose: ComposeStack, tmp_path: Pa
     try:
         added = images(compose, "add", str(tmp_path))
         assert added.returncode == 1
-        assert "FROM mosaic/workerkit:" in added.stderr
+        assert "FROM localhost/mosaic/workerkit:" in added.stderr
         listed = compose.compose("exec", "-T", "scheduler", "ls", "workers.d").split()
         assert "bare.toml" not in listed
     finally:
-        docker("image", "rm", "-f", "mosaic-own/bare:latest")
+        docker("image", "rm", "-f", "localhost/mosaic-own/bare:latest")

@@ -29,7 +29,9 @@ def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Comp
         yield stack
     finally:
         stack.destroy()
-        images = docker("image", "ls", "-q", "--filter", f"reference=mosaic/*:{VERSION}").split()
+        images = docker(
+            "image", "ls", "-q", "--filter", f"reference=localhost/mosaic/*:{VERSION}"
+        ).split()
         docker("image", "rm", "-f", *images)
 
 

@@ -72,7 +72,15 @@ print("logged in:", say(secure, auth, ">"))
 def ask(compose: ComposeStack, network: str, code: str, *words: str) -> str:
     """Run Python in a container on a network of the project, with its volume at /home."""
     where = ["--network", f"{compose.project}_{network}", "-v", f"{compose.project}_home:/home:ro"]
-    argv = ["run", "--rm", "--user", "10001:10001", *where, "mosaic/scheduler:0.1.0", "python"]
+    argv = [
+        "run",
+        "--rm",
+        "--user",
+        "10001:10001",
+        *where,
+        "localhost/mosaic/scheduler:0.1.0",
+        "python",
+    ]
     return docker(*argv, "-c", code, *words).strip()
 
 

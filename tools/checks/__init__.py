@@ -9,6 +9,7 @@ from checks.locks import find_lock_faults
 from checks.subjects import find_subjects
 from checks.texts import find_fixed_texts
 from checks.third_party import find_foreign_imports
+from checks.versions import find_versions
 
 __all__ = [
     "find_addresses",
@@ -20,6 +21,7 @@ __all__ = [
     "find_language",
     "find_lock_faults",
     "find_subjects",
+    "find_versions",
 ]
 
 
@@ -32,6 +34,7 @@ def find_all(root: Path, names: list[str]) -> list[str]:
         *find_addresses(root, names),
         *find_fixed_texts(root, names),
         *find_language(root, names),
+        *find_versions(root, names),
         *find_documented_names(root, names),
         *find_glossary_faults(root, names),
     ]

@@ -16,7 +16,7 @@ PLACE = "/opt/worker"
 """What `{here}` means in its image."""
 MANIFEST = "worker.toml"
 _DOCKERFILE = f"""\
-FROM mosaic/workerkit:{VERSION}
+FROM localhost/mosaic/workerkit:{VERSION}
 COPY . {PLACE}/
 RUN if [ -f {PLACE}/requirements.txt ]; then pip install --no-cache-dir --root-user-action=ignore \\
       -r {PLACE}/requirements.txt; fi
@@ -91,7 +91,7 @@ def build_own(root: Path, folder: Path, image: str) -> None:
         said = done.stderr.strip().splitlines()
         raise ImageBuildFailed(
             f"{image} lacks mosaic_workerkit, which starts and records its runs: begin its Dockerfile with "
-            f"FROM mosaic/workerkit:{VERSION}. It said: {said[-1] if said else 'nothing'}"
+            f"FROM localhost/mosaic/workerkit:{VERSION}. It said: {said[-1] if said else 'nothing'}"
         )
 
 

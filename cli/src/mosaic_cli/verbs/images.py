@@ -118,12 +118,12 @@ def add(
 ) -> None:
     """Build the image of a worker of your own and register it with the stack in containers, which must be up.
 
-    A folder without a Dockerfile is copied onto mosaic/workerkit, and its requirements.txt is installed.
+    A folder without a Dockerfile is copied onto localhost/mosaic/workerkit, and its requirements.txt is installed.
     """
     root, folder = Layout.of_environment().root, folder.absolute()
     given = read_manifest(folder)
     name = given["id"]
-    image = given.get("image") or f"mosaic-own/{name}:latest"
+    image = given.get("image") or f"localhost/mosaic-own/{name}:latest"
     build_own(root, folder, image)
     register(root, name, manifest_in_image(given, image))
     if json:

@@ -53,7 +53,7 @@ def _owner_words(home: Path, refused: str) -> str:
         f"{refused} cannot be written: {home} belongs to uid {has.st_uid}, and the services run as uid {uid}. "
         f"For a new volume set MOSAIC_UID={uid} and MOSAIC_GID={gid} (in .env) and build the images again. "
         f"To give this volume to that uid: docker run --rm --user 0 --entrypoint chown -v {volume}:{home} "
-        f"mosaic/scheduler:{VERSION} -R {uid}:{gid} {home}"
+        f"localhost/mosaic/scheduler:{VERSION} -R {uid}:{gid} {home}"
     )
 
 
