@@ -152,7 +152,8 @@ def _tell(line: str) -> None:
 async def _main() -> int:
     parser = argparse.ArgumentParser(description="Try GPUs as the scheduler uses them.")
     parser.add_argument(
-        "--image", help="also in a container of this image, e.g. localhost/mosaic/worker_cleanrl:0.1.0"
+        "--image",
+        help="also in a container of this image, e.g. localhost/mosaic/worker_cleanrl:0.1.0",
     )
     image: str | None = parser.parse_args().image
     watch = GpuWatch()
