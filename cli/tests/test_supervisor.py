@@ -35,6 +35,7 @@ from mosaic_cli.stack.start_display import StartDisplay
 from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.stack.supervisor import Supervisor
+from mosaic_cli.verbs.stack import present_stack
 from mosaic_client.light import ServiceFields, StackFileFields
 
 ANY = StartOptions()
@@ -230,6 +231,45 @@ def test_a_second_supervisor_is_refused(layout: Layout) -> None:
     assert second.wait(10) == 75
     with pytest.raises(StackAlreadyUp, match="mosaic status"):
         StackLock.take(layout.lock_file)
+
+
+@pytest.mark.parametrize("way", ["-d", "xmpp"])
+def test_a_start_waits_for_the_end_of_a_stack_that_is_taken_down(layout: Layout, way: str) -> None:
+    """`up` right after `down &` waits until the old stack is gone, and then starts a new one."""
+    layout.prepare_home()
+    (layout.home / "deaf.recorder").touch()
+    first = up(layout)
+    pid = service(layout, "recorder").pid
+    assert pid is not None
+    assert until(lambda: ignores(pid, signal.SIGTERM))
+    (layout.home / "deaf.recorder").unlink()
+    os.kill(first.supervisor_pid, signal.SIGTERM)
+    assert until(lambda: not service(layout, "gateway").pid)
+    ending = threading.Timer(0.5, os.kill, (pid, signal.SIGKILL))
+    ending.start()
+    if way == "-d":
+        up_by_verb(layout)
+    else:
+        assert present_stack(layout) is None
+        up(layout)
+    ending.join()
+    second = running_stack(layout.home, layout.lock_file)
+    assert second is not None
+    assert (second.ready, second.supervisor_pid != first.supervisor_pid) == (True, True)
+
+
+def test_a_start_that_finds_the_lock_held_starts_once_it_is_free(layout: Layout) -> None:
+    """A supervisor that ends while ours asks for its lock leaves no `up` without a stack."""
+    layout.prepare_home()
+    lock = StackLock.take(layout.lock_file)
+    letting_go = threading.Timer(1.5, lock.release)
+    letting_go.start()
+    program = "from mosaic_cli.verbs.stack import *; start_and_wait(Layout.of_environment(), StartOptions())"
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    letting_go.join()
+    stack = running_stack(layout.home, layout.lock_file)
+    assert stack is not None
+    assert stack.ready
 
 
 def test_a_stack_that_is_tied_ends_with_its_parent(layout: Layout, living: Living) -> None:

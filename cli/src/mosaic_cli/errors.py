@@ -57,6 +57,10 @@ class StackAlreadyUp(StackStartProblem):
     """Another supervisor holds the lock of this data root."""
 
 
+class StackEnded(StackStartProblem):
+    """The stack that somebody else started, and that was waited for, ended before it was ready."""
+
+
 class StackLockLost(StackStartProblem):
     """The supervisor's lock file was deleted or replaced while its stack was up."""
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from mosaic_cli.errors import StackStartProblem
+from mosaic_cli.errors import StackEnded, StackStartProblem
 from mosaic_cli.stack import tether, xmpp_wish
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lock import is_held, lock_holder, lost_holders
@@ -69,6 +69,20 @@ def start_detached(
         )
 
 
+def await_present_stack(layout: Layout, watch: Watch) -> StackFileFields | None:
+    """Wait until the stack that is up, starts or ends here is ready or gone; return it, or None where none is left.
+
+    Raises:
+        StackStartProblem: it does not become ready.
+    """
+    if lock_holder(layout.lock_file) is None:
+        return None
+    try:
+        return wait_until_ready(layout, None, watch)
+    except StackEnded:
+        return None
+
+
 def wait_until_ready(
     layout: Layout,
     supervisor: "subprocess.Popen[bytes] | None",
@@ -78,6 +92,7 @@ def wait_until_ready(
     """Wait until every service answers; `watch` gets each state on the way.
 
     Raises:
+        StackEnded: the supervisor is another's, and it ended.
         StackStartProblem: the supervisor refused, a service does not come up, or time is over.
     """
     try:
@@ -95,21 +110,23 @@ def _wait_until_ready(
 ) -> StackFileFields:
     deadline_s = time.monotonic() + timeout_s
     stack: StackFileFields | None = None
+    restarts_before: dict[str, int] = {}
     while time.monotonic() < deadline_s:
         if supervisor is not None and (code := supervisor.poll()) is not None:
             if code != EXIT_ALREADY_UP:
                 raise StackStartProblem(_refusal(layout.supervisor_log, code))
             supervisor = None  # somebody else was faster, so theirs is the one to wait for
         if supervisor is None and not is_held(layout.lock_file):
-            raise StackStartProblem(_refusal(layout.supervisor_log, None))
+            raise StackEnded(_refusal(layout.supervisor_log, None))
         stack = running_stack(layout.home, layout.lock_file)
         watch(stack)
         if stack is not None:
             if stack.ready:
                 return stack
             # without its XMPP server the stack can be ready all the same
-            needed = [service for service in stack.services if service.name != xmpp_wish.NAME]
-            if any(service.restarts >= MANY_RESTARTS for service in needed):
+            needed = {s.name: s.restarts for s in stack.services if s.name != xmpp_wish.NAME}
+            restarts_before = {name: restarts_before.get(name, n) for name, n in needed.items()}
+            if any(n - restarts_before[name] >= MANY_RESTARTS for name, n in needed.items()):
                 break
         _wait_for_change(supervisor, deadline_s - time.monotonic())
     raise StackStartProblem(_not_ready(layout, stack, timeout_s))

@@ -13,14 +13,13 @@ from mosaic_cli import option
 from mosaic_cli.command_name import with_command_name
 from mosaic_cli.exit_code import ExitCode, code_of_state
 from mosaic_cli.output import emit, err, out, say
-from mosaic_cli.stack.launch import take_down, wait_until_ready
+from mosaic_cli.stack.launch import take_down
 from mosaic_cli.stack.layout import Layout
-from mosaic_cli.stack.lock import lock_holder
 from mosaic_cli.stack.lone_run import going_on_text, lone_runs
 from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.summary import print_summary, run_result
 from mosaic_cli.target import is_elsewhere, open_client
-from mosaic_cli.verbs.stack import start_and_wait
+from mosaic_cli.verbs.stack import present_stack, start_and_wait
 from mosaic_contracts.choices import RecordLevel
 
 if TYPE_CHECKING:
@@ -84,8 +83,7 @@ def _stack(layout: Layout) -> Iterator[bool]:
     if is_elsewhere():
         yield False
         return
-    if lock_holder(layout.lock_file) is not None:
-        wait_until_ready(layout, None, lambda _: None)
+    if present_stack(layout) is not None:
         yield False
         return
     try:

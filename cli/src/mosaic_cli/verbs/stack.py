@@ -1,6 +1,7 @@
 """`up`, `down`: the stack of this machine."""
 
 import time
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -8,7 +9,7 @@ from rich.text import Text
 
 from mosaic_cli import option, stopping
 from mosaic_cli.command_name import with_command_name
-from mosaic_cli.errors import StackAlreadyUp, ValueRefused
+from mosaic_cli.errors import StackAlreadyUp, StackEnded, ValueRefused
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.layout import Layout
@@ -57,11 +58,11 @@ def up(
     """Start the stack: broker, recorder, scheduler and gateway.
 
     Without -d it stays in the foreground, shows the state of the services, and ends with Ctrl-C. A stack that is
-    already up is not changed.
+    already up is not changed. One that starts or ends at the moment is waited for.
     """
     layout = Layout.of_environment()
     options = StartOptions(port=port, broker_port=broker_port)
-    running = running_stack(layout.home, layout.lock_file)
+    running = present_stack(layout)
     if running is not None:
         _say_already_up(running, json)
         return
@@ -147,6 +148,22 @@ def _say_down(was_up: bool, stopped: list[str], going_on: list[str], waiting: li
         say(f"{plural(len(waiting), 'run')} in the queue will start with the next stack.")
 
 
+def present_stack(layout: Layout) -> light.StackFileFields | None:
+    """The stack of this machine, once it is ready; None when there is none, or when it was just being taken down.
+
+    Raises:
+        StackStartProblem: it does not become ready.
+    """
+    running = running_stack(layout.home, layout.lock_file)
+    if running is not None and running.ready:
+        return running
+    from mosaic_cli.stack.launch import await_present_stack
+    from mosaic_cli.stack.start_display import StartDisplay
+
+    with StartDisplay(err) as display:
+        return await_present_stack(layout, display.show)
+
+
 def start_and_wait(
     layout: Layout, options: StartOptions, *, tied: bool = False
 ) -> light.StackFileFields:
@@ -159,10 +176,13 @@ def start_and_wait(
     from mosaic_cli.stack.start_display import StartDisplay
 
     _set_aside_damaged(layout)
-    supervisor = start_detached(layout, options, tied=tied)
     began_s = time.monotonic()
+    stack: light.StackFileFields | None = None
     with StartDisplay(err) as display:
-        stack = wait_until_ready(layout, supervisor, display.show)
+        while stack is None:
+            supervisor = start_detached(layout, options, tied=tied)
+            with suppress(StackEnded):  # another one had the lock, and let go of it
+                stack = wait_until_ready(layout, supervisor, display.show)
     say(f"The stack is ready after {duration(time.monotonic() - began_s)}.")
     return stack
 
@@ -222,8 +242,7 @@ def _say_what_is_named() -> None:
 def _say_already_up(stack: light.StackFileFields, json: bool) -> None:
     if json:
         emit(stack)
-    word = "is up" if stack.ready else "is starting"
-    say(f"A stack {word} already at {stack.gateway_url} (supervisor {stack.supervisor_pid}).")
+    say(f"A stack is up already at {stack.gateway_url} (supervisor {stack.supervisor_pid}).")
     _say_what_is_named()
 
 

@@ -15,7 +15,7 @@ from mosaic_cli.stack.service_log import log_tail
 from mosaic_cli.stack.start_options import StartOptions
 from mosaic_cli.stack.state import running_stack
 from mosaic_cli.target import elsewhere_url, is_elsewhere, open_client
-from mosaic_cli.verbs.stack import start_and_wait
+from mosaic_cli.verbs.stack import present_stack, start_and_wait
 from mosaic_client import light
 
 START_S = 60.0
@@ -39,7 +39,7 @@ def up(json: option.Json = False) -> None:
     server.require_installed()
     layout.prepare_home()
     server.want(layout)
-    if running_stack(layout.home, layout.lock_file) is None:
+    if present_stack(layout) is None:
         start_and_wait(layout, StartOptions())
     with err.status("Starting the XMPP server ..."):
         _wait_until_up(layout)
