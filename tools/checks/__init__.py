@@ -6,6 +6,7 @@ from checks.addresses import find_addresses
 from checks.documented_names import find_documented_names, find_glossary_faults
 from checks.language import find_language
 from checks.locks import find_lock_faults
+from checks.portable import find_unportable
 from checks.subjects import find_subjects
 from checks.texts import find_fixed_texts
 from checks.third_party import find_foreign_imports
@@ -21,6 +22,7 @@ __all__ = [
     "find_language",
     "find_lock_faults",
     "find_subjects",
+    "find_unportable",
     "find_versions",
 ]
 
@@ -35,6 +37,7 @@ def find_all(root: Path, names: list[str]) -> list[str]:
         *find_fixed_texts(root, names),
         *find_language(root, names),
         *find_versions(root, names),
+        *find_unportable(root, names),
         *find_documented_names(root, names),
         *find_glossary_faults(root, names),
     ]

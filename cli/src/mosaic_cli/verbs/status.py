@@ -13,7 +13,6 @@ from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, out, say
 from mosaic_cli.stack.layout import Layout
 from mosaic_cli.stack.lone_run import LoneRun, going_on_text, lone_runs, unknown_runs, unknown_text
-from mosaic_cli.stack.state import running_stack
 from mosaic_cli.target import is_elsewhere, open_stack
 from mosaic_client import light, reading
 from mosaic_client.errors import ClientError
@@ -27,7 +26,7 @@ STATE_STYLE = {"up": "green", "starting": "cyan", "backing_off": "yellow", "stop
 def status(json: option.Json = False) -> None:
     """Show the state of the stack and its services; of a stack elsewhere, what its gateway reports."""
     layout = Layout.of_environment()
-    running = None if is_elsewhere() else running_stack(layout.home, layout.lock_file)
+    running = None if is_elsewhere() else _running_here(layout)
     answer, unknown, reason = _ask_stack(layout)
     if json:
         emit(
@@ -78,6 +77,13 @@ def services_table(stack: "StackFile | light.StackFileFields") -> RenderableType
         word,
     )
     return Group(head, table)
+
+
+def _running_here(layout: Layout) -> "StackFile | None":
+    """The stack of this data root; None when none is up."""
+    from mosaic_cli.stack.state import running_stack  # needs Linux, and a stack elsewhere does not
+
+    return running_stack(layout.home, layout.lock_file)
 
 
 def _ask_stack(layout: Layout) -> tuple[light.StatusFields | None, list[LoneRun], str]:

@@ -1,11 +1,11 @@
 """What to say of a run that did not succeed: cause, facts, last words, and what to try."""
 
 import re
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mosaic_contracts.linux_signals import NUMBERS, signal_name
 from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.states import EndCause, RunState, StopStep
 from mosaic_gui.state.failure_fixes import (
@@ -19,7 +19,6 @@ from mosaic_gui.state.failure_fixes import (
 )
 from mosaic_gui.state.language import Mark, grouped, mark, tr, tr_mark
 from mosaic_gui.state.run_row import STATE_WORDS
-from mosaic_gui.state.wording import signal_name
 
 MOST_MESSAGE = 320
 """Characters of a cause in words."""
@@ -121,16 +120,16 @@ _OTHER_SIGNAL = mark(
     "Something outside MOSAIC ended it. Everything up to its last step is kept; run it again."
 )
 _SIGNAL_ADVICE: dict[int, Mark] = {
-    signal.SIGKILL: mark(
+    NUMBERS["SIGKILL"]: mark(
         "Something outside MOSAIC ended it: `kill -9`, or the system when its memory ran out "
         "(`journalctl -k` says so). Everything up to its last step is kept; run it again, in the second "
         "case with fewer environments or a smaller buffer."
     ),
-    signal.SIGSEGV: _NATIVE,
-    signal.SIGABRT: _NATIVE,
-    signal.SIGILL: _NATIVE,
-    signal.SIGBUS: _NATIVE,
-    signal.SIGFPE: _NATIVE,
+    NUMBERS["SIGSEGV"]: _NATIVE,
+    NUMBERS["SIGABRT"]: _NATIVE,
+    NUMBERS["SIGILL"]: _NATIVE,
+    NUMBERS["SIGBUS"]: _NATIVE,
+    NUMBERS["SIGFPE"]: _NATIVE,
 }
 
 

@@ -3,6 +3,7 @@
 import math
 from datetime import UTC, datetime
 
+from mosaic_contracts.linux_signals import signal_name
 from mosaic_contracts.runs import RunEnd, RunView
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.state import wording
@@ -109,7 +110,7 @@ def _failure(end: RunEnd) -> tuple[str, str]:
     if end.cause is EndCause.EXIT_CODE and end.exit_code is not None and last:
         return tr("exit code {code}", code=end.exit_code), last
     if end.cause is EndCause.SIGNAL and end.signal is not None:
-        return tr("killed by {signal}", signal=wording.signal_name(end.signal)), ""
+        return tr("killed by {signal}", signal=signal_name(end.signal)), ""
     return end.message.split("\n", 1)[0], ""
 
 

@@ -1,7 +1,6 @@
 """Numbers, times and states as a person reads them."""
 
 import math
-import signal
 from datetime import UTC, datetime
 
 from mosaic_gui.state.language import grouped, tr
@@ -100,9 +99,3 @@ def moment(then: datetime) -> str:
 def clock(seconds: float) -> str:
     """Local time of day of seconds since the epoch."""
     return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%H:%M:%S")
-
-
-def signal_name(number: int) -> str:
-    """`SIGKILL`; of one that has no name here, its number."""
-    known = {known.value: known.name for known in signal.Signals}
-    return known.get(number, str(number))

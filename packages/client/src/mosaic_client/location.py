@@ -2,7 +2,7 @@
 
 import json
 import os
-import pwd
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -125,6 +125,8 @@ def stack_file_problem(home: Path, error: Exception) -> StackUnreachable:
 
 def owner_hint(path: Path) -> str:
     """Say whose a part of a data root is and what to set, when it is another user's; else nothing."""
+    if sys.platform == "win32":
+        return ""  # files have no numeric owner there
     place = path
     while not _is_visible(place) and place != place.parent:
         place = place.parent
@@ -146,6 +148,10 @@ def _is_visible(path: Path) -> bool:
 
 
 def _user_name(uid: int) -> str:
+    if sys.platform == "win32":
+        return str(uid)
+    import pwd
+
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
