@@ -1,12 +1,11 @@
 """Fixtures: a home with the synthetic worker, a real broker, and a scheduler as a process."""
 
-import sysconfig
-import venv
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.homes import make_environment, make_home, pace_of
 from tests.stack import Stack
 from tests.xmpp_server import TestXmppServer
 
@@ -19,13 +18,6 @@ settings.load_profile("mosaic")
 pytest_plugins = ["mosaic_servicekit.testing.fixtures"]
 
 _WORKERKIT = Path(__file__).parents[3] / "packages" / "workerkit" / "src"
-_MANIFEST = """\
-id = "synthetic"
-title = "Synthetic events"
-aliases = ["fake_worker"]
-room = "synthetic"
-command = ["{python}", "-m", "mosaic_workerkit.testing.synthetic"]
-"""
 
 
 @pytest.fixture
@@ -36,27 +28,46 @@ def venvs(tmp_path: Path) -> Path:
     return folder
 
 
-def make_environment(folder: Path, *more: Path) -> None:
-    """Make an environment with the packages of this one, and with those in the folders `more`."""
-    venv.create(folder, symlinks=True)
-    (packages,) = folder.glob("lib/python*/site-packages")
-    lines = [f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})", *map(str, more)]
-    (packages / "tests.pth").write_text("\n".join(lines) + "\n")
+@pytest.fixture(scope="session")
+def stack_venvs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for all stacks: nobody changes it."""
+    folder = tmp_path_factory.mktemp("venvs")
+    make_environment(folder / "synthetic", _WORKERKIT)
+    return folder
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A MOSAIC_HOME that knows the synthetic worker."""
-    folder = tmp_path / "home"
-    (folder / "workers.d").mkdir(parents=True)
-    (folder / "workers.d" / "synthetic.toml").write_text(_MANIFEST)
-    return folder
+    return make_home(tmp_path / "home")
+
+
+@pytest.fixture(scope="module")
+def shared_stack(tmp_path_factory: pytest.TempPathFactory, stack_venvs: Path) -> Iterator[Stack]:
+    """One broker, home and scheduler for the tests of a module, each with runs of its own."""
+    home = make_home(tmp_path_factory.mktemp("shared") / "home")
+    with TestBroker(home, secure=True) as broker:
+        running = Stack(home, stack_venvs, broker)
+        yield running
+        running.end()
 
 
 @pytest.fixture
-async def stack(home: Path, venvs: Path, secure_broker: TestBroker) -> AsyncIterator[Stack]:
-    """Broker, a small recorder and a scheduler that run."""
-    running = Stack(home, venvs, secure_broker)
+async def stack(stack_venvs: Path, request: pytest.FixtureRequest) -> AsyncIterator[Stack]:
+    """Broker, a small recorder and a scheduler that run.
+
+    In a module that is marked `shared_stack` they are those of the module, but for a test that is marked `own_stack`.
+    """
+    is_marked = request.node.get_closest_marker
+    if is_marked("shared_stack") and not (is_marked("own_stack") or is_marked("pace")):
+        shared: Stack = request.getfixturevalue("shared_stack")
+        await shared.open()
+        yield shared
+        await shared.leave()
+        return
+    home, broker = (request.getfixturevalue(name) for name in ("home", "secure_broker"))
+    running = Stack(home, stack_venvs, broker)
+    running.pace = pace_of(request)
     try:
         await running.open()
         yield running

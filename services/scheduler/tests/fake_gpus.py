@@ -65,7 +65,9 @@ class _Stated(FakeNvml):
     def nvmlDeviceGetCount(self) -> int:  # noqa: N802
         state = json.loads(self._path.read_text())
         self.hangs = state["nvml"].get("hangs", False)
-        self.gpus = [_gpu(uuid, fields) for uuid, fields in state["gpus"].items()]
+        self.gpus = [
+            _gpu(uuid, fields, self._path.parent) for uuid, fields in state["gpus"].items()
+        ]
         return super().nvmlDeviceGetCount()
 
     def nvmlInit(self) -> None:  # noqa: N802
@@ -73,14 +75,17 @@ class _Stated(FakeNvml):
         super().nvmlInit()
 
 
-def _gpu(uuid: str, fields: dict[str, Any]) -> FakeGpu:
+def _gpu(uuid: str, fields: dict[str, Any], folder: Path) -> FakeGpu:
     gpu = FakeGpu(uuid, **{name: value for name, value in fields.items() if name != "processes"})
-    gpu.processes = [*fields.get("processes", []), *((pid, GIB // 2) for pid in _workers(uuid))]
+    gpu.processes = [
+        *fields.get("processes", []),
+        *((pid, GIB // 2) for pid in _workers(uuid, folder)),
+    ]
     return gpu
 
 
-def _workers(uuid: str) -> list[int]:
-    """Workers that see the device, by their environment."""
+def _workers(uuid: str, folder: Path) -> list[int]:
+    """Workers below this folder that see the device, by their environment: other tests may run at the same time."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -89,6 +94,8 @@ def _workers(uuid: str) -> list[int]:
             environment = (entry / "environ").read_bytes().split(b"\0")
             argv = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
         except OSError:
+            continue
+        if not any(line.startswith(f"MOSAIC_RUN_DIR={folder}/".encode()) for line in environment):
             continue
         visible = [line for line in environment if line.startswith(b"CUDA_VISIBLE_DEVICES=")]
         if WORKER in argv and any(uuid.encode() in line for line in visible):

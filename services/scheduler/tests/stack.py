@@ -1,8 +1,11 @@
 """A scheduler as a real process, somebody who asks it, and the smallest recorder there can be."""
 
 import asyncio
+import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import Any
 import zstandard
 from nats.aio.msg import Msg
 from nats.js.api import DiscardPolicy, StreamConfig
+from nats.js.errors import ServerError
 from pydantic import BaseModel, RootModel
 
 from mosaic_contracts import subjects, wire
@@ -18,8 +22,10 @@ from mosaic_contracts.runs import RunRecord, SourceMark
 from mosaic_contracts.services import (
     Committed,
     CommittedRequest,
+    ListRequest,
     MoveRequest,
     RecorderStatus,
+    RunRecords,
     RunRequest,
     SchedulerStatus,
     SecretRequest,
@@ -30,8 +36,11 @@ from mosaic_scheduler.executors import proc
 from mosaic_scheduler.executors.protocol import RunProcess
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.testing import TestBroker
+from tests import scheduler_process
 
 DEADLINE_S = 20.0
+SYNTHETIC = "synthetic.toml"
+"""Manifest of the worker that every home has."""
 SPEC: dict[str, Any] = {
     "worker": "synthetic",
     "algorithm": "synthetic",
@@ -71,13 +80,18 @@ class SmallRecorder:
         await self._bus.start()
         await asyncio.wait_for(self._bus.connected.wait(), DEADLINE_S)
         js = self._bus.jetstream()
-        await js.add_stream(
-            StreamConfig(
-                name=subjects.EVENTS_STREAM,
-                subjects=[subjects.EVENTS_ALL],
-                discard=DiscardPolicy.NEW,
-            )
+        config = StreamConfig(
+            name=subjects.EVENTS_STREAM, subjects=[subjects.EVENTS_ALL], discard=DiscardPolicy.NEW
         )
+
+        async def made() -> bool:
+            try:
+                await js.add_stream(config)
+            except ServerError:  # a broker that was killed a moment ago may not be ready for it
+                return False
+            return True
+
+        await until(made)
         await js.subscribe(subjects.EVENTS_ALL, cb=self._take, ordered_consumer=True)
         await self._bus.serve(
             "recorder",
@@ -95,6 +109,11 @@ class SmallRecorder:
     def of(self, run_id: str, source: str) -> list[dict[str, Any]]:
         """Events of one source of a run, in order."""
         return [e for e in self.events.get(run_id, []) if e["source"] == source]
+
+    async def is_current(self) -> bool:
+        """Whether all that lies in the stream was taken."""
+        status = await self._status()
+        return status.lag == 0
 
     async def _take(self, message: Msg) -> None:
         headers = message.headers or {}
@@ -133,40 +152,93 @@ class SmallRecorder:
 
 
 class Stack:
-    """Everything that a run needs, as on a real stack."""
+    """Everything that a run needs, as on a real stack. It may be opened and closed several times."""
+
+    recorder: SmallRecorder
+    bus: Bus
 
     def __init__(self, home: Path, venvs: Path, broker: TestBroker) -> None:
         self.home = home
         self.broker = broker
-        self.recorder = SmallRecorder(broker)
-        self.bus = Bus(broker.url, "gateway", broker.creds("gateway"))
         self.environment = {"MOSAIC_VENVS": str(venvs), "MOSAIC_CPU_LIMIT": "2"}
-        self._process: asyncio.subprocess.Process | None = None
+        self.pace: dict[str, object] = {}
+        """Waits of the scheduler that are shorter here, by the names of their constants."""
+        self._process: subprocess.Popen[bytes] | None = None
         self._records: dict[str, RunRecord] = {}
-        self._states: dict[str, list[RunState]] = {}
-        self._changed = asyncio.Condition()
 
     async def open(self) -> None:
-        """Start everything."""
+        """Start everything that does not run yet."""
+        self._records.clear()
+        self._changed = asyncio.Condition()
+        self.recorder = SmallRecorder(self.broker)
+        self.bus = Bus(self.broker.url, "gateway", self.broker.creds("gateway"))
         await self.recorder.open()
         await self.bus.start()
         await self.bus.subscribe(subjects.RUN_CHANGED, self._on_changed)
-        await self.start_scheduler()
+        await asyncio.wait_for(self.bus.connected.wait(), DEADLINE_S)
+        if self._process is None:
+            await self.start_scheduler()
+        await until(self.answers)
+        await until(self.recorder.is_current)
 
     async def close(self) -> None:
         """End everything, runs too."""
         await self.kill_scheduler()
+        await self.disconnect()
+        self.end_runs()
+
+    async def disconnect(self) -> None:
+        """Close the connections of this test; scheduler and runs go on."""
         await self.bus.close()
         await self.recorder.close()
+
+    async def leave(self) -> None:
+        """Leave the stack to the next test: without its runs and workers, with a scheduler that runs."""
+        for path in (self.home / "workers.d").iterdir():
+            if path.name != SYNTHETIC:
+                (shutil.rmtree if path.is_dir() else Path.unlink)(path)
+        try:
+            if self._process is None:
+                await self.start_scheduler()
+            await until(self._is_idle)
+        except BaseException:
+            self.end()  # the next test starts another scheduler
+            raise
+        finally:
+            await self.disconnect()
+
+    def end_runs(self) -> None:
+        """Kill whatever runs of this home have left."""
         for process in self.processes():
             proc.send_signal(process, signal.SIGKILL)
 
+    def end(self) -> None:
+        """Kill the scheduler and all runs."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+        self.end_runs()
+
+    async def _is_idle(self) -> bool:
+        """Stop what has not ended; whether there was none."""
+        request = ListRequest(states=[state for state in RunState if not state.is_final])
+        unfinished = await self.bus.request("scheduler", "list", request, RunRecords)
+        for record in unfinished.runs:
+            await self.stop(record.run_id)
+        self.end_runs()
+        return not unfinished.runs
+
     async def start_scheduler(self) -> None:
         """Start it and wait until it answers."""
-        log = (self.home / "scheduler.log").open("ab")
-        with log:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "mosaic_scheduler"),
+        self._process = await asyncio.to_thread(self._start_process)
+        await until(self.answers)
+
+    def _start_process(self) -> subprocess.Popen[bytes]:
+        program = [scheduler_process.__file__] if self.pace else ["-m", "mosaic_scheduler"]
+        with (self.home / "scheduler.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, *program],
                 env={
                     **os.environ,
                     "MOSAIC_HOME": str(self.home),
@@ -174,17 +246,17 @@ class Stack:
                     "MOSAIC_BROKER_URL": self.broker.url,
                     "MOSAIC_CREDS": str(self.broker.creds("scheduler")),
                     **self.environment,
+                    scheduler_process.VARIABLE: json.dumps(self.pace),
                 },
                 stderr=log,
             )
-        await until(self.answers)
 
     async def kill_scheduler(self, number: signal.Signals = signal.SIGKILL) -> int | None:
         """End it; returns its exit code."""
         if self._process is None:
             return None
         self._process.send_signal(number)
-        code = await self._process.wait()
+        code = await asyncio.to_thread(self._process.wait)
         self._process = None
         return code
 
@@ -278,7 +350,7 @@ class Stack:
 
     async def answers(self) -> bool:
         """Whether the scheduler answers."""
-        if self._process is not None and self._process.returncode is not None:
+        if self._process is not None and self._process.poll() is not None:
             log = (self.home / "scheduler.log").read_text()
             raise RuntimeError(f"the scheduler ended: {log[-3000:]}")
         try:

@@ -52,7 +52,7 @@ async def completed(stack: Stack, **spec: Any) -> RunRecord:
 
 async def test_the_queue_is_what_its_user_makes_of_it(stack: Stack) -> None:
     """Priority first, then place; before and after take over the other's priority; hold stands aside."""
-    runs = {name: await stack.submit(name=name, hold=True, cpus=2) for name in "abcd"}
+    runs = {name: await stack.submit(name=name, hold=True, cpus=2, steps=20) for name in "abcd"}
     assert await names_in_queue(stack) == list("abcd")
 
     async def move(name: str, **patch: Any) -> RunRecord:

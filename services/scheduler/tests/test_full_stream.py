@@ -31,6 +31,7 @@ async def limit_stream(stack: Stack, max_bytes: int) -> None:
     await bus.close()
 
 
+@pytest.mark.pace({"events.publisher.RESEND_AFTER_S": 1.0})
 async def test_a_submit_needs_no_room_in_the_stream(stack: Stack) -> None:
     """With a full stream a run is taken, starts and ends its training; the scheduler's events wait and none is lost."""
     first = await stack.submit(parameters={"rate": 400.0, "events": 4_000})

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.fake_gpus import FakeMachine
 from tests.fake_nvml import GIB
+from tests.homes import pace_of
 from tests.script_worker import SPEC as SCRIPT
 from tests.script_worker import script_worker
 from tests.stack import Stack, until
@@ -24,7 +25,11 @@ from mosaic_contracts.states import RunState
 from mosaic_scheduler.executors import proc
 from mosaic_servicekit.testing import TestBroker
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(180)]
+pytestmark = [
+    pytest.mark.broker,
+    pytest.mark.timeout(180),
+    pytest.mark.pace({"gpus.watch.INTERVAL_S": 0.3, "machine.watch.INTERVAL_S": 0.5}),
+]
 WORKER = "mosaic_workerkit.testing.synthetic"
 PATIENCE_S = 60.0
 LONG = {"rate": 200.0, "events": 1_000_000}
@@ -38,10 +43,15 @@ def machine(tmp_path: Path) -> FakeMachine:
 
 @pytest.fixture
 async def gpus(
-    home: Path, venvs: Path, secure_broker: TestBroker, machine: FakeMachine
+    home: Path,
+    venvs: Path,
+    secure_broker: TestBroker,
+    machine: FakeMachine,
+    request: pytest.FixtureRequest,
 ) -> AsyncIterator[Stack]:
     """A stack on that machine, with cores enough."""
     running = Stack(home, venvs, secure_broker)
+    running.pace = pace_of(request)
     running.environment |= {"MOSAIC_GPU_HELPER": machine.variable, "MOSAIC_CPU_LIMIT": "8"}
     try:
         await running.open()
@@ -295,6 +305,7 @@ async def test_a_driver_that_hangs_holds_back_no_run_on_the_cpu(
     """CPU runs go on from the scheduler's first second; a GPU run is queued with the reason, and starts nowhere."""
     machine.driver(hangs=True)
     stack = Stack(home, venvs, secure_broker)
+    stack.pace = {"gpus.watch.ANSWER_S": 3.0}
     stack.environment["MOSAIC_GPU_HELPER"] = machine.variable
     try:
         await stack.open()

@@ -16,6 +16,8 @@ from mosaic_contracts.states import RunState
 from mosaic_scheduler.errors import InputUnusable
 from mosaic_scheduler.executors.run_files import listed_checkpoints, open_inside
 
+pytestmark = pytest.mark.shared_stack
+
 SCHEMA: dict[str, Any] = {
     "properties": {
         "start": {"type": "string", "x-checkpoint": True},

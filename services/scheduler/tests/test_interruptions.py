@@ -21,6 +21,8 @@ from mosaic_scheduler.executors.protocol import AttemptPhase, AttemptStatus
 from mosaic_scheduler.executors.run_folder import RUNNER_MODULE
 from mosaic_scheduler.reconcile.decision import EndRun, Facts, Restart, decide
 
+pytestmark = pytest.mark.shared_stack
+
 SAVES = {"rate": 500.0, "save_every": 100}
 RUNNING = make_record(RunState.RUNNING, first_event_at=NOW)
 CONTAINED = RUNNING.model_copy(update={"image": "sha256:0"})
@@ -235,6 +237,7 @@ async def test_a_run_goes_on_after_each_shutdown(stack: Stack) -> None:
 
 
 @pytest.mark.broker
+@pytest.mark.pace({"events.drain.RETRY_S": [0.3] * 5})
 async def test_the_next_attempt_waits_for_what_was_recorded(stack: Stack) -> None:
     """While nobody takes what the interrupted attempt left, the run waits and says why; then it goes on."""
     run = await _running(stack, restart="on_interrupt")

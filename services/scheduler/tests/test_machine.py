@@ -111,8 +111,9 @@ def test_a_run_in_a_container_is_measured_by_its_word() -> None:
 
 @pytest.mark.broker
 @pytest.mark.timeout(120)
+@pytest.mark.pace({"machine.watch.INTERVAL_S": 0.5, "machine.watch.EVENT_EVERY_S": 2.5})
 async def test_a_run_is_seen_on_the_machine_and_in_its_own_stream(stack: Stack) -> None:
-    """`machine` shows its tree while it lives; its stream has `system/...` metrics every 10 s, seq contiguous."""
+    """`machine` shows its tree while it lives; its stream has `system/...` metrics now and then, seq contiguous."""
     run = await stack.submit(parameters={"rate": 200.0, "events": 1_000_000})
     await stack.wait_state(run.run_id, RunState.RUNNING)
 
@@ -126,7 +127,7 @@ async def test_a_run_is_seen_on_the_machine_and_in_its_own_stream(stack: Stack) 
 
     await until(is_seen)
     many = await history(10_000)
-    assert many.interval_s == 2.0
+    assert many.interval_s == 0.5
     assert len(many.samples) >= 2
     assert [s.t for s in many.samples] == sorted(s.t for s in many.samples)
 

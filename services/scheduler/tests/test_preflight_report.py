@@ -12,7 +12,7 @@ from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RunRequest, SubmitRequest, WorkerEntries
 from mosaic_contracts.states import RunState
 
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.broker, pytest.mark.shared_stack, pytest.mark.timeout(120)]
 ALL = [
     "broker",
     "consent",
@@ -70,6 +70,7 @@ async def test_each_obstacle_is_a_line_with_what_to_do(stack: Stack) -> None:
     assert report.digest == ""
 
 
+@pytest.mark.own_stack
 async def test_what_only_delays_is_a_warning(stack: Stack) -> None:
     """Cores in use and a recorder that is away do not refuse a run, and say what follows."""
     run = await stack.submit(cpus=2, parameters={"rate": 200.0, "events": 1_000_000})
@@ -104,6 +105,7 @@ async def test_a_disk_that_may_get_full_is_a_warning(stack: Stack) -> None:
     assert "mosaic rm" in amber.todo
 
 
+@pytest.mark.own_stack
 async def test_a_full_disk_blocks(stack: Stack) -> None:
     """Below the reserve the disk's line blocks, with its code."""
     await stack.kill_scheduler()
@@ -127,6 +129,7 @@ async def test_where_a_run_goes_on_after_a_shutdown_is_told(stack: Stack) -> Non
     assert "restart" not in {each.id for each in (await preflight(stack)).lines}
 
 
+@pytest.mark.own_stack
 async def test_a_folder_that_takes_no_runs_blocks(stack: Stack) -> None:
     """Where no run can have a folder the disk's line blocks with the reason, and a submit is refused with it.
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.conftest import make_environment
 from tests.executor_conformance import ExecutorConformance
+from tests.homes import make_environment
 from tests.stack import until
 
 from mosaic_contracts.gpus import GpuGrant

@@ -18,6 +18,8 @@ from mosaic_contracts.states import RunState
 from mosaic_scheduler.settings import SchedulerSettings
 from mosaic_servicekit.errors import SettingsInvalid
 
+pytestmark = pytest.mark.shared_stack
+
 PASSWORD = "pr0xy-canary"
 PROPERTIES = {
     "track": {"type": "boolean", "x-tracking": "track"},
@@ -83,6 +85,7 @@ async def test_a_proxy_with_a_password_is_not_taken_into_a_run(stack: Stack) -> 
 
 
 @pytest.mark.broker
+@pytest.mark.own_stack
 async def test_runs_with_internet_go_out_by_the_stacks_proxies(stack: Stack) -> None:
     """The proxies are shown without the password and given only to a run with internet.
 

@@ -34,12 +34,12 @@ class GpuWatch:
     def __init__(
         self,
         helper: Sequence[str] = HELPER,
-        answer_s: float = ANSWER_S,
-        retry_s: float = RETRY_S,
+        answer_s: float | None = None,
+        retry_s: float | None = None,
     ) -> None:
         self._argv = helper
-        self._answer_s = answer_s
-        self._retry_s = retry_s
+        self._answer_s = ANSWER_S if answer_s is None else answer_s
+        self._retry_s = RETRY_S if retry_s is None else retry_s
         self._helper: asyncio.subprocess.Process | None = None
         self._answered_at: float | None = None
         self.reading = GpuReading()
