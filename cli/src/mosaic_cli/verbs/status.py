@@ -18,6 +18,7 @@ from mosaic_client import light, reading
 from mosaic_client.errors import ClientError
 
 if TYPE_CHECKING:
+    from mosaic_cli.stack.state import KeptStack
     from mosaic_contracts.stack import StackFile
 
 STATE_STYLE = {"up": "green", "starting": "cyan", "backing_off": "yellow", "stopped": "dim"}
@@ -79,7 +80,7 @@ def services_table(stack: "StackFile | light.StackFileFields") -> RenderableType
     return Group(head, table)
 
 
-def _running_here(layout: Layout) -> "StackFile | None":
+def _running_here(layout: Layout) -> "KeptStack | None":
     """The stack of this data root; None when none is up."""
     from mosaic_cli.stack.state import running_stack  # needs Linux, and a stack elsewhere does not
 
