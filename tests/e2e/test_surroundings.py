@@ -136,7 +136,10 @@ def test_a_program_of_a_person_gets_its_surroundings(stack: StackInSurroundings)
 
 def test_what_a_run_writes_does_not_replace_a_module(stack: StackInSurroundings) -> None:
     """A shipper that starts again in a run's folder, in which modules lie by now, ships all the same."""
-    view = stack.submit("synthetic", "synthetic", "Synthetic-v0", steps=100_000)
+    parameters = {"rate": 10_000}  # three seconds: longer than a shipper needs to start again
+    view = stack.submit(
+        "synthetic", "synthetic", "Synthetic-v0", steps=30_000, parameters=parameters
+    )
     write_modules(stack.run_dir(view.run_id), SHADOWS)
     stack.kill_run_part(view.run_id, "shipper")
     view = stack.wait_final(view.run_id)
