@@ -6,6 +6,7 @@ Without a component `test` runs everything and ends with one line that sums the 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -14,13 +15,24 @@ import checks
 from changed import affected_tests, changed_files
 from components import ROOT, CheckedComponent, all_components, named_components
 from reports import read_times
-from steps import Outcome, Summary, run_commands
+from steps import CapturedOutcome, Outcome, Summary, run_commands
 from suites import REPORTS, captured_tests, run_tests
 
 HERE = Path(sys.executable).parent  # the tools' own environment holds the linters
 CACHE = ROOT / "var" / "cache"
-LANES = 2
-"""Components tested at once: half of a test is waiting, but more than two would starve those with deadlines."""
+LANES = 3
+"""Suites run at once: more than half of a test is waiting, but more lanes would starve those with deadlines."""
+LONGEST_FIRST = (
+    "tests-containers",
+    "gui",
+    "scheduler",
+    "tests-hardship",
+    "tests-kills",
+    "tests-e2e",
+    "tests-install",
+    "workerkit",
+)
+"""What begins first, so that no long suite runs alone at the end."""
 SLOWEST = 30
 CHANGED = "--changed"
 BASE = "origin/main"
@@ -117,13 +129,23 @@ def test_everything(arguments: list[str]) -> Summary:
     summary.step("checks", run_checks)
     components = [component for component in all_components() if component.sources]
     summary.step("types", partial(types_of, components))
-    # `tests`, which comes last, takes as long as half of the others: it begins first
-    steps = [
-        (f"tests {component.name}", partial(captured_tests, component, arguments))
-        for component in components[-1:] + components[:-1]
-    ]
-    summary.steps_at_once(steps, LANES)
+    summary.steps_at_once(suites_of(components, arguments), LANES)
     return summary
+
+
+def suites_of(
+    components: list[CheckedComponent], arguments: list[str]
+) -> list[tuple[str, Callable[[], CapturedOutcome]]]:
+    """One step for each part of the components' tests, the longest first."""
+    steps = []
+    for component in components:
+        for part, files in component.parts.items():
+            # a component with one part needs no names: pytest finds its files
+            named = [str(path) for path in files] if len(component.parts) > 1 else []
+            if files:
+                steps.append((part, partial(captured_tests, component, part, [*arguments, *named])))
+    rank = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    return sorted(steps, key=lambda step: rank.get(step[0], len(rank)))
 
 
 def test_changed(arguments: list[str]) -> Summary:
@@ -146,7 +168,7 @@ def test_changed(arguments: list[str]) -> Summary:
     steps = [
         (
             f"tests {component.name}",
-            partial(captured_tests, component, [*arguments, *map(str, files)]),
+            partial(captured_tests, component, component.name, [*arguments, *map(str, files)]),
         )
         for component in components
         if (files := [path for path in component.tests if path in chosen])
@@ -164,11 +186,11 @@ def within_budget(components: list[CheckedComponent], affected: dict[Path, int])
     """The nearest of the affected test files whose last times stay within the budget."""
     last = dict.fromkeys(affected, UNKNOWN_S)
     for component in components:
-        times = read_times(REPORTS / f"{component.name}.xml")
-        for path in affected.keys() & set(component.tests):
-            ending = f".{path.stem}"
-            spent = [time.seconds for time in times if time.module.endswith(ending)]
-            last[path] = sum(spent) if spent else UNKNOWN_S
+        for part, files in component.parts.items():
+            times = read_times(REPORTS / f"{part}.xml")
+            for path in affected.keys() & set(files):
+                spent = [time.seconds for time in times if time.module.endswith(f".{path.stem}")]
+                last[path] = sum(spent) if spent else UNKNOWN_S
     chosen, left_s = set[Path](), CHANGED_BUDGET_S
     for path in sorted(affected, key=lambda path: (affected[path], last[path])):
         if last[path] <= left_s:

@@ -32,6 +32,17 @@ class CheckedComponent:
         return [part for part in ("src", "tests") if any((self.folder / part).rglob("*.py"))]
 
     @property
+    def parts(self) -> dict[str, list[Path]]:
+        """Its test files, in parts that may run at once: the folders of `tests`; every other component is one part."""
+        if self.name != "tests":
+            return {self.name: self.tests}
+        parts: dict[str, list[Path]] = {}
+        for path in self.tests:
+            folder = path.relative_to(self.folder).parent.parts
+            parts.setdefault("-".join(("tests", *folder[:1])), []).append(path)
+        return parts
+
+    @property
     def tests(self) -> list[Path]:
         """Its test files; for the component `tests`, which crosses services, all of them."""
         folder = self.folder if self.name == "tests" else self.folder / "tests"

@@ -16,16 +16,19 @@ def run_tests(component: CheckedComponent, arguments: list[str]) -> Outcome:
     """Run the component's tests, printing as they go."""
     if not component.tests:
         return Outcome(ok=True, note="none yet")
-    command, report = _pytest(component, arguments)
+    command, report = _pytest(component, component.name, arguments)
     code = subprocess.run(command, cwd=component.folder, env=_environment(), check=False).returncode
     return outcome_of(code, report)
 
 
-def captured_tests(component: CheckedComponent, arguments: list[str]) -> CapturedOutcome:
-    """Run the component's tests and return what they print: another component's run at the same time."""
-    if not component.tests:
-        return Outcome(ok=True, note="none yet"), ""
-    command, report = _pytest(component, arguments)
+def captured_tests(component: CheckedComponent, part: str, arguments: list[str]) -> CapturedOutcome:
+    """Run tests of the component and return what they print: other tests run at the same time.
+
+    Args:
+        part: names the report.
+        arguments: of pytest; test files, unless all of the component's are meant.
+    """
+    command, report = _pytest(component, part, arguments)
     ended = subprocess.run(
         command,
         cwd=component.folder,
@@ -48,10 +51,10 @@ def outcome_of(code: int, report: Path) -> Outcome:
     return Outcome(ok=code == 0, note=str(counts), counts=counts, times=read_times(report))
 
 
-def _pytest(component: CheckedComponent, arguments: list[str]) -> tuple[list[str], Path]:
+def _pytest(component: CheckedComponent, part: str, arguments: list[str]) -> tuple[list[str], Path]:
     """What runs a component's tests, and the report that it will write; an older one is gone."""
     REPORTS.mkdir(parents=True, exist_ok=True)
-    report = REPORTS / f"{component.name}.xml"
+    report = REPORTS / f"{part}.xml"
     report.unlink(missing_ok=True)
     return [str(component.python), "-m", "pytest", f"--junitxml={report}", *arguments], report
 
