@@ -29,7 +29,7 @@ def event(seq: int, kind: str, **fields: Any) -> dict[str, Any]:
     return {"v": 1, "attempt": 1, "source": "worker", "seq": seq, "t": 0.0, "type": kind, **fields}
 
 
-def told(seq: int, kind: str, **data: Any) -> dict[str, Any]:
+def reported(seq: int, kind: str, **data: Any) -> dict[str, Any]:
     """An event that the agent of environment 0 emitted."""
     return event(seq, kind, data={"agent": "ann", "env": 0, **data})
 
@@ -46,13 +46,15 @@ STEPS = [
     step(9, 1, 2, 1),
     step(12, 2, 1, 3, 1.0),
 ]
-TOLD = [
-    told(2, "bdi.belief", added=["budget(5)", "state(9)"], removed=[]),
-    told(3, "policy.values", q=[[0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]], step=40),
-    told(6, "bdi.belief", added=["state(0)"], removed=["state(9)"]),
-    told(7, "bdi.plan", trigger="+!go", plan="sure", confidence=0.75),
-    told(8, "bdi.intention", change="adopted", stacks=[["+!start", "+!go @sure"]]),
-    told(10, "bdi.belief", added=["state(1)"], removed=["state(0)"]),
-    told(11, "bdi.plan", trigger="+!go", plan="unsure", confidence=0.4),
-    told(13, "policy.choices", episode=3, explored=[0, 1], confidence=[0.9, 0.1]),
+EMITTED = [
+    reported(2, "bdi.belief", added=["budget(5)", "state(9)"], removed=[]),
+    reported(
+        3, "policy.values", q=[[0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]], step=40
+    ),
+    reported(6, "bdi.belief", added=["state(0)"], removed=["state(9)"]),
+    reported(7, "bdi.plan", trigger="+!go", plan="sure", confidence=0.75),
+    reported(8, "bdi.intention", change="adopted", stacks=[["+!start", "+!go @sure"]]),
+    reported(10, "bdi.belief", added=["state(1)"], removed=["state(0)"]),
+    reported(11, "bdi.plan", trigger="+!go", plan="unsure", confidence=0.4),
+    reported(13, "policy.choices", episode=3, explored=[0, 1], confidence=[0.9, 0.1]),
 ]

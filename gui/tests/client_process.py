@@ -11,17 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-Told = dict[str, Any]
+Report = dict[str, Any]
 GUI = Path(__file__).resolve().parent.parent
 WAIT_S = 90.0
 
 
 class ClientProcess:
-    """One client. `told` holds its lines in their order."""
+    """One client. `reported` holds its lines in their order."""
 
     def __init__(self, home: Path) -> None:
         environ = os.environ | {"MOSAIC_HOME": str(home), "QT_QPA_PLATFORM": "offscreen"}
-        self.told: list[Told] = []
+        self.reported: list[Report] = []
         self._news = threading.Condition()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.observed_client"],
@@ -40,7 +40,7 @@ class ClientProcess:
         self._process.stdin.write(" ".join(words) + "\n")
         self._process.stdin.flush()
 
-    def wait(self, claim: Callable[[Told], bool], words: str, after: int = 0) -> Told:
+    def wait(self, claim: Callable[[Report], bool], words: str, after: int = 0) -> Report:
         """The first line behind `after` for which the claim holds, once it has come.
 
         Raises:
@@ -48,20 +48,23 @@ class ClientProcess:
         """
         with self._news:
             self._news.wait_for(
-                lambda: any(map(claim, self.told[after:])) or not self._reader.is_alive(), WAIT_S
+                lambda: any(map(claim, self.reported[after:])) or not self._reader.is_alive(),
+                WAIT_S,
             )
-            found = next((line for line in self.told[after:] if claim(line)), None)
-        assert found is not None, f"not within {WAIT_S:.0f} s: {words}; its last: {self.told[-3:]}"
+            found = next((line for line in self.reported[after:] if claim(line)), None)
+        assert found is not None, (
+            f"not within {WAIT_S:.0f} s: {words}; its last: {self.reported[-3:]}"
+        )
         return found
 
-    def wait_link(self, link: str, after: int = 0) -> Told:
+    def wait_link(self, link: str, after: int = 0) -> Report:
         """It stands so to its stack."""
         return self.wait(lambda line: line["what"] == "link" and line["link"] == link, link, after)
 
     def wait_points(self, run_id: str, more_than: int, after: int = 0) -> int:
         """So many points of a run are there."""
 
-        def enough(line: Told) -> bool:
+        def enough(line: Report) -> bool:
             is_of_it = line["what"] == "points" and line["run"] == run_id
             return is_of_it and int(line["points"]) > more_than
 
@@ -71,20 +74,20 @@ class ClientProcess:
         """It has all of a run."""
         self.wait(lambda line: line["what"] == "ended" and line["run"] == run_id, "the run's end")
 
-    def values(self, run_id: str) -> Told:
+    def values(self, run_id: str) -> Report:
         """All that it has of a run."""
-        after = len(self.told)
+        after = len(self.reported)
         self.order("values", run_id)
         return self.wait(lambda line: line["what"] == "values", "values", after)
 
     def links(self, after: int) -> list[str]:
         """How it stood, each once in a row."""
-        links = [line["link"] for line in self.told[after:] if line["what"] == "link"]
+        links = [line["link"] for line in self.reported[after:] if line["what"] == "link"]
         return [link for n, link in enumerate(links) if n == 0 or link != links[n - 1]]
 
     def notices(self, after: int) -> list[str]:
         """Notices that it showed to its user."""
-        return [line["text"] for line in self.told[after:] if line["what"] == "notice"]
+        return [line["text"] for line in self.reported[after:] if line["what"] == "notice"]
 
     @contextmanager
     def asleep(self) -> Iterator[None]:
@@ -111,7 +114,7 @@ class ClientProcess:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             with self._news:
-                self.told.append(json.loads(line))
+                self.reported.append(json.loads(line))
                 self._news.notify_all()
         with self._news:
             self._news.notify_all()

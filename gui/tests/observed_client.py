@@ -36,7 +36,7 @@ class ObservedClient(DesktopClient):
         self._pill = ("", "")
         self.stack.status_changed.connect(self._tell_link)
         self.connection.changed.connect(self._tell_connection)
-        self.clock.ticked.connect(self._tell_changes)
+        self.clock.ticked.connect(self._show_changes)
         read = QSocketNotifier.Type.Read
         self._orders = QSocketNotifier(sys.stdin.fileno(), read, self)  # type: ignore[arg-type]  # the stubs want a pointer
         self._orders.activated.connect(self._obey)
@@ -50,7 +50,7 @@ class ObservedClient(DesktopClient):
             self._pill = pill
             tell(what="pill", word=pill[0], detail=pill[1])
 
-    def _tell_changes(self, changes: Changes) -> None:
+    def _show_changes(self, changes: Changes) -> None:
         for problem in changes.problems:
             tell(what="notice", text=f"{problem.title}. {problem.detail}")
         for run_id in changes.curves & set(self.store.followed):
@@ -72,9 +72,9 @@ class ObservedClient(DesktopClient):
             return
         followed = self.store.followed[run_id]
         values = {name: one.values.tolist() for name, one in followed.curves.series.items()}
-        phases = [event["phase"] for event in followed.told if event["type"] == "lifecycle"]
-        told = {"phases": phases, "config": followed.config, "joint": followed.joint}
-        tell(what="values", values=values, has_gaps=bool(followed.gaps), **told)
+        phases = [event["phase"] for event in followed.log_events if event["type"] == "lifecycle"]
+        reported = {"phases": phases, "config": followed.config, "joint": followed.joint}
+        tell(what="values", values=values, has_gaps=bool(followed.gaps), **reported)
 
 
 if __name__ == "__main__":

@@ -73,8 +73,8 @@ def write_pseudo(folder: Path) -> Catalog:
     known = Catalog(locale=CODE, fuzzy=False)
     for message in texts:
         if message.id:
-            told = (message.id,) if isinstance(message.id, str) else message.id
-            said = tuple(bracketed(one) for one in told)
+            reported = (message.id,) if isinstance(message.id, str) else message.id
+            said = tuple(bracketed(one) for one in reported)
             known.add(message.id, said if len(said) > 1 else said[0], context=message.context)
     folder.mkdir(parents=True, exist_ok=True)
     _tool().compile_to(folder / f"{CODE}.po", known)
@@ -86,9 +86,9 @@ def untranslated(text: str, data: Iterable[str]) -> str:
     rest = text
     while (less := _INNER.sub(" ", rest)) != rest:
         rest = less
-    for told in data:
-        if told in rest:
-            rest = re.sub(rf"(?<!\w){re.escape(told)}(?!\w)", " ", rest)
+    for reported in data:
+        if reported in rest:
+            rest = re.sub(rf"(?<!\w){re.escape(reported)}(?!\w)", " ", rest)
     rest = SAME_EVERYWHERE.sub(" ", rest)
     return rest.strip() if _LETTERS.search(rest) else ""
 
@@ -165,7 +165,7 @@ def _said_in(view: QAbstractItemView) -> Iterator[str]:
                 yield str(index.data(role) or "")
 
 
-def strings_in(*told: object) -> list[str]:
+def strings_in(*reported: object) -> list[str]:
     """Every string in models, dictionaries (their values) and lists, the longest first: data, which stays as it is."""
     found: set[str] = set()
 
@@ -181,6 +181,6 @@ def strings_in(*told: object) -> list[str]:
             case _ if hasattr(one, "model_dump"):
                 look(one.model_dump(mode="json"))
 
-    look(told)
+    look(reported)
     states = {state.value for state in RunState}  # the client has words of its own for them
     return sorted((text for text in found - states if len(text) > 1), key=len, reverse=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from tests.client_process import ClientProcess, Told
+from tests.client_process import ClientProcess, Report
 from tests.real_stack import RealStack, absent, real_stack
 
 from mosaic_contracts.stack import TOKEN_FILE
@@ -73,7 +73,7 @@ def assert_equal_to_the_store(stack: RealStack, client: ClientProcess, run_id: s
 def wait_pill(client: ClientProcess, word: str, about: str, after: int) -> None:
     """The badge in the corner says this, for this reason."""
 
-    def is_said(line: Told) -> bool:
+    def is_said(line: Report) -> bool:
         return line["what"] == "pill" and line["word"] == word and about in line["detail"]
 
     client.wait(is_said, f"{word}: {about}", after)
@@ -83,7 +83,7 @@ def test_a_client_that_was_asleep_under_a_flood(stack: RealStack, client: Client
     """It stays live, gets what the gateway could not keep for it from the store, and has each value once."""
     run_id = watched(stack, client, rate=FLOOD, events=FLOOD * (SLEEP_S + 4), metrics=1.0)
     with client.asleep():
-        known, before = len(client.told), stack.stored(run_id)
+        known, before = len(client.reported), stack.stored(run_id)
         time.sleep(SLEEP_S)  # it is the time that passes which is tried here
         slept_through = stack.stored(run_id) - before
     assert slept_through > FLOOD
@@ -109,18 +109,18 @@ def test_a_run_that_is_opened_in_its_middle(stack: RealStack, client: ClientProc
 def test_services_that_are_killed_under_it(stack: RealStack, client: ClientProcess) -> None:
     """Without a gateway it is stale and comes back, without a broker it says what is wrong, and nothing is lost."""
     run_id = watched(stack, client, rate=500, events=10**6, metrics=0.5)
-    began = len(client.told)
+    began = len(client.reported)
     with stack.away("gateway"):
         client.wait_link("stale", began)
-        known = len(client.told)
+        known = len(client.reported)
     client.wait_link("live", known)
     points = client.wait_points(run_id, 0, known)
     os.kill(stack.service("recorder"), signal.SIGKILL)
     points = client.wait_points(run_id, points + 500)
-    known = len(client.told)
+    known = len(client.reported)
     with stack.away("broker"):
         wait_pill(client, "Live in part", "broker", known)
-        known = len(client.told)
+        known = len(client.reported)
     wait_pill(client, "Live", "", known)
     client.wait_points(run_id, points + 500)
     stop(stack, client, run_id)
@@ -131,17 +131,17 @@ def test_services_that_are_killed_under_it(stack: RealStack, client: ClientProce
 def test_a_gateway_that_dies_while_it_sleeps(stack: RealStack, client: ClientProcess) -> None:
     """What it finds when it wakes up is a dead line: it is stale, then live, and has each value once."""
     run_id = watched(stack, client, rate=500, events=10**6, metrics=0.5)
-    known = len(client.told)
+    known = len(client.reported)
     with client.asleep(), stack.away("gateway"):
         pass
     client.wait_link("stale", known)
     client.wait_link("live", known)
-    client.wait_points(run_id, 0, len(client.told))
+    client.wait_points(run_id, 0, len(client.reported))
     stop(stack, client, run_id)
     assert_equal_to_the_store(stack, client, run_id)
 
 
-def test_what_was_skipped_is_told_and_comes_by_itself(
+def test_skipped_events_are_reported_and_come_by_themselves(
     stack: RealStack, client: ClientProcess
 ) -> None:
     """A run that is opened while the recorder stands still says that it has a gap, which closes by itself."""
@@ -153,10 +153,10 @@ def test_what_was_skipped_is_told_and_comes_by_itself(
         # what is sent now is heard by nobody
         begun = _step(stack, run_id)
         _wait(lambda: _step(stack, run_id) > begun + 150, "more events came")
-        began = len(client.told)
+        began = len(client.reported)
         client.order("open", run_id)
         client.wait(lambda line: line["what"] == "notice", "what was skipped", began)
-        points = client.wait_points(run_id, 0, len(client.told))
+        points = client.wait_points(run_id, 0, len(client.reported))
     finally:
         os.kill(recorder, signal.SIGCONT)
     assert "events could not be sent in time" in client.notices(began)[0]
@@ -172,21 +172,21 @@ def test_a_stack_that_comes_back_with_another_token(
 ) -> None:
     """A user who leaves the window open over night need not start it again: the run that went on is whole."""
     run_id = watched(stack, client, rate=200, events=10**6, metrics=0.5)
-    began = len(client.told)
+    began = len(client.reported)
     old = stack.location.token
     with stack.away("gateway"):
         client.wait_link("stale", began)
         (stack.home / TOKEN_FILE).unlink()
-        known = len(client.told)
+        known = len(client.reported)
     client.wait_link("live", known)
     assert stack.location.token != old
-    client.wait_points(run_id, 0, len(client.told))
+    client.wait_points(run_id, 0, len(client.reported))
     stop(stack, client, run_id)
     assert_equal_to_the_store(stack, client, run_id)
     assert client.links(began) == ["stale", "live"]
 
 
-def assert_no_gap_in(has: Told) -> None:
+def assert_no_gap_in(has: Report) -> None:
     """The synthetic worker counts: of three metrics in turn, each value follows from its seq, so none is left out."""
     seqs = {
         round(value * 7) for name in NAMES for value in has["values"][name] if np.isfinite(value)

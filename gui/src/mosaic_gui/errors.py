@@ -2,11 +2,11 @@
 
 
 class GuiError(Exception):
-    """Root of everything that this package raises on purpose."""
+    """Base class of all errors of this package."""
 
 
 class ArgumentInvalid(GuiError):
-    """An option of the command line has a value that it cannot have."""
+    """An option of the command line has an invalid value."""
 
 
 class StackUnknown(GuiError):
@@ -18,7 +18,7 @@ class TokenFileUnreadable(GuiError):
 
 
 class CertificateUnreadable(GuiError):
-    """The file that names whose certificates are believed cannot be used."""
+    """The file of trusted certificates cannot be used."""
 
 
 class LibraryMissing(GuiError):

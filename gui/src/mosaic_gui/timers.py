@@ -6,7 +6,7 @@ from PyQt6.QtCore import QObject, QTimer
 
 
 def interval_timer(parent: QObject, interval_ms: int, act: Callable[[], object]) -> QTimer:
-    """A stopped timer that calls `act` again and again once it is started."""
+    """A stopped timer that calls `act` at each interval once it is started."""
     timer = QTimer(parent)
     timer.setInterval(interval_ms)
     timer.timeout.connect(act)

@@ -51,7 +51,7 @@ class Questions:
         reply.succeed(CurveSet(run_id=RUN, names=[NAME], cursor="1.worker.9", curves=[found]))
 
 
-def told(session: Any) -> CurveRefiner:
+def reported(session: Any) -> CurveRefiner:
     """What refines, for a session."""
     made = CurveRefiner()
     made.session = session
@@ -65,7 +65,7 @@ def session() -> Questions:
 
 def test_a_wheel_that_turns_asks_once(qtbot: QtBot, session: Questions) -> None:
     """Only the last of all stretches that were looked at in passing is read, with room on either side."""
-    refiner = told(session)
+    refiner = reported(session)
     for place in range(9_000, 10_001, 100):
         refiner.want(Stretch(RUN, NAME, place, place + 400, 300))
     qtbot.waitUntil(lambda: bool(session.asked))
@@ -77,7 +77,7 @@ def test_a_wheel_that_turns_asks_once(qtbot: QtBot, session: Questions) -> None:
 
 def test_what_is_looked_at_gets_its_own_points(qtbot: QtBot, session: Questions) -> None:
     """The answer takes the place of the coarse points there, is drawn, and is not asked for again."""
-    refiner = told(session)
+    refiner = reported(session)
     refiner.want(SEEN)
     qtbot.waitUntil(lambda: bool(session.asked))
     session.answer()
@@ -94,7 +94,7 @@ def test_an_answer_of_a_stack_that_was_left_changes_nothing(
     qtbot: QtBot, session: Questions
 ) -> None:
     """A user who went to another stack, or let the run go, does not get the points from before."""
-    refiner = told(session)
+    refiner = reported(session)
     refiner.want(SEEN)
     qtbot.waitUntil(lambda: bool(session.asked))
     before = session.series.values.tolist()

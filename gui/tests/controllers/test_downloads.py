@@ -90,7 +90,7 @@ def test_a_file_goes_to_the_folder_of_downloads(bench: Bench, tmp_path: Path) ->
     assert bench.model.under_way.startswith("my-run-1-a (2).pt")
 
 
-def test_progress_is_of_what_the_stack_told(bench: Bench, tmp_path: Path) -> None:
+def test_progress_uses_the_size_that_the_stack_reported(bench: Bench, tmp_path: Path) -> None:
     """The announced length holds until the answer states its own."""
     bench.fetching.fetch(run(0), FILE, str(tmp_path / "a.pt"))
     bench.downloads[0].progressed.emit(512, None)

@@ -70,7 +70,7 @@ def net(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[Healed]:
     made.filler.stop()
 
 
-def test_a_run_is_opened_anew_when_the_store_has_what_was_skipped(net: Healed) -> None:
+def test_a_run_is_opened_again_when_the_store_has_skipped_events(net: Healed) -> None:
     """Not before, for it would have the gap still, and only once."""
     net.miss()
     for last in (0, 0, 7, 8, 9):
@@ -78,7 +78,7 @@ def test_a_run_is_opened_anew_when_the_store_has_what_was_skipped(net: Healed) -
         net.see(net.has(last))
 
 
-def test_it_is_asked_for_where_nothing_is_told(qtbot: QtBot, net: Healed) -> None:
+def test_it_is_requested_where_nothing_is_reported(qtbot: QtBot, net: Healed) -> None:
     """A run that does not move sends no record by itself, so it is asked for; once it is whole nobody asks any more."""
     net.miss()
     qtbot.waitUntil(lambda: len(net.api.replies) == 1)

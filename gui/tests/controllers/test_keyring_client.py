@@ -90,7 +90,7 @@ def test_a_key_is_remembered_and_found_again(qtbot: QtBot, model: LaunchModel, k
 @pytest.mark.parametrize(
     ("content", "words"), [("locked", "Unlock it"), ("broken", "an error (the bus is gone)")]
 )
-def test_a_keyring_that_gives_nothing_is_told(
+def test_a_keyring_without_a_result_is_reported(
     qtbot: QtBot, model: LaunchModel, kept: Path, content: str, words: str
 ) -> None:
     """In words, with what to do; the next question is another chance."""

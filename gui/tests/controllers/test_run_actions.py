@@ -36,11 +36,11 @@ class FakeSession:
 
     store: Store = field(default_factory=Store)
     api: FakeApi = field(default_factory=FakeApi)
-    told: list[Changes] = field(default_factory=list)
+    reported: list[Changes] = field(default_factory=list)
 
     def note(self, changes: Changes) -> None:
         """Keep a change."""
-        self.told.append(changes)
+        self.reported.append(changes)
 
 
 class Bench:
@@ -76,7 +76,7 @@ def test_a_deleted_run_goes_and_can_come_back(bench: Bench) -> None:
     assert run_id(1) in bench.session.store.runs
 
 
-def test_a_refused_stop_is_told(bench: Bench) -> None:
+def test_a_refused_stop_is_reported(bench: Bench) -> None:
     """The button is enabled again, and the bar shows the reason."""
     refused: list[str] = []
     bench.acts.stop_refused.connect(refused.append)

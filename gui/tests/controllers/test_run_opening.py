@@ -118,13 +118,13 @@ def test_the_rest_of_the_past_comes_by_pages(qtbot: QtBot, store: Store) -> None
     assert (types, cursor) == (["*.*"], "")
     reply.succeed(page(3, "bdi.plan", False))
     followed = store.followed[RUN]
-    assert [event["seq"] for event in followed.told] == [2]
+    assert [event["seq"] for event in followed.log_events] == [2]
     assert followed.extras == {"bdi.plan"}
     assert not api.asked
     opening.stop()
 
 
-def test_a_stack_that_cannot_tell_curves_tells_events(qtbot: QtBot, store: Store) -> None:
+def test_a_stack_without_curves_sends_events(qtbot: QtBot, store: Store) -> None:
     """Whatever came of the curves is dropped, and the run is followed from its start."""
     api = Questions()
     opening = RunOpening(RUN, api, store)  # type: ignore[arg-type]

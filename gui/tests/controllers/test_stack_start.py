@@ -47,7 +47,7 @@ def test_a_sequence_cut_between_two_reads_is_removed(
     assert ended.args == [True, "é"]
 
 
-def test_a_program_that_cannot_be_started_is_told(
+def test_a_program_that_cannot_be_started_is_reported(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A broken checkout is a message, and a new try is possible afterwards."""

@@ -141,7 +141,7 @@ def test_a_step_that_is_looked_at_stays(qtbot: QtBot, played: Played) -> None:
 @pytest.mark.parametrize(
     "spec", [{"kind": "train"}, {"kind": "play"}, {"kind": "play", "pace": 5000.0}], ids=str
 )
-def test_training_and_what_is_too_fast_to_see_tell_no_steps(
+def test_training_and_runs_too_fast_to_see_send_no_steps(
     qtbot: QtBot, spec: dict[str, object]
 ) -> None:
     """The stage costs a run nothing unless it is played for somebody who looks."""

@@ -22,7 +22,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
-from tests.beliefs_specimen import CONFIG, STEPS, TOLD, event
+from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.specimen import (
     episodes,
     machine_sample,
@@ -130,8 +130,8 @@ def watch_run(client: DesktopClient) -> None:
     )
     rows = [EpisodeRow(attempt=1, env=0, episode=n, length=9) for n in range(90)]
     client.watch.take_episodes(rows)
-    client.store.apply(EventBatch(run_id(70), TOLD, {}, "1.worker.13"))
-    client.beliefs.take_events(run_id(70), TOLD, "1.worker.13")
+    client.store.apply(EventBatch(run_id(70), EMITTED, {}, "1.worker.13"))
+    client.beliefs.take_events(run_id(70), EMITTED, "1.worker.13")
     row = EpisodeRow(attempt=1, env=0, episode=3, length=2, start_seq=5, recorded_steps=2)
     client.beliefs.take_episodes(run_id(70), [row])
     client.beliefs.take_steps(run_id(70), (1, 0, 3), STEPS)  # type: ignore[arg-type]

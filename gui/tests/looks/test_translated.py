@@ -9,7 +9,7 @@ from PyQt6.QtCore import QPoint, QPointF
 from PyQt6.QtGui import QPainter
 from PyQt6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
-from tests.beliefs_specimen import CONFIG, STEPS, TOLD, event
+from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
 from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
@@ -62,12 +62,20 @@ class Spoken:
 
     def __init__(self, client: DesktopClient) -> None:
         self.client = client
-        self.told: list[object] = [URL, str(client.home), NAMES, METRICS, CONFIG, TOLD, STEPS]
+        self.reported: list[object] = [
+            URL,
+            str(client.home),
+            NAMES,
+            METRICS,
+            CONFIG,
+            EMITTED,
+            STEPS,
+        ]
         self.tell(client.languages, "OMP_NUM_THREADS=1", '"total_steps": 500', list(RestartPolicy))
 
     def tell(self, *data: Any) -> Any:
         """Data that may be shown as it is; the first of it."""
-        self.told += data
+        self.reported += data
         return data[0]
 
     def tick(self, changes: Changes) -> None:
@@ -76,7 +84,7 @@ class Spoken:
 
     def english(self, root: QWidget | None = None) -> dict[str, str]:
         """Texts that are not translated, by where they are."""
-        data = strings_in(*self.told)
+        data = strings_in(*self.reported)
         shown = texts_of(root or self.client.window)
         return {f"{at}: {text}": rest for at, text in shown if (rest := untranslated(text, data))}
 
@@ -176,7 +184,7 @@ def read_history(spoken: Spoken) -> None:
     ends = [EpisodeRow(attempt=1, env=0, episode=4), rows[0].model_copy(update={"truncated": True})]
     client.watch.take_episodes([*rows, *ends])
     client.watch.take_files(spoken.tell(FILES))
-    client.beliefs.take_events(run_of, TOLD, "1.worker.13")
+    client.beliefs.take_events(run_of, EMITTED, "1.worker.13")
     client.beliefs.take_episodes(run_of, [rows[1].model_copy(update={"env": 0}), rows[0]])
     client.beliefs.choose_episode(EpisodeKey(1, 0, 3))
     client.beliefs.take_steps(run_of, EpisodeKey(1, 0, 3), STEPS)
@@ -443,9 +451,9 @@ def open_checkpoints(spoken: Spoken) -> None:
 def open_summary(spoken: Spoken) -> None:
     """A run that is tracked offline."""
     show_watched(spoken)
-    told = TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-1")
-    spoken.tell(told, f"wandb sync runs/{run_id(LIVE)}/wandb/offline-1", run_id(LIVE), "runs/")
-    spoken.client.store.followed[run_id(LIVE)].tracked = told
+    reported = TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-1")
+    spoken.tell(reported, f"wandb sync runs/{run_id(LIVE)}/wandb/offline-1", run_id(LIVE), "runs/")
+    spoken.client.store.followed[run_id(LIVE)].tracked = reported
     spoken.tick(Changes(events=frozenset({run_id(LIVE)})))
     spoken.client.window.watch.links.tracker.click()
     assert spoken.client.window.findChild(OfflineSummary) is not None
@@ -516,9 +524,9 @@ def test_every_popup_speaks_the_language(spoken: Spoken, show: Callable[[Spoken]
 
 def test_notices_speak_the_language(spoken: Spoken, monkeypatch: pytest.MonkeyPatch) -> None:
     """What happened, and what was refused, in the bar below."""
-    client, told = spoken.client, list[str]()
+    client, reported = spoken.client, list[str]()
     monkeypatch.setattr(
-        client.window.notices, "say", lambda text, *more: told.extend((text, more[0]))
+        client.window.notices, "say", lambda text, *more: reported.extend((text, more[0]))
     )
     session = FakeSession(client.store)
     client.run_actions.session = cast(StreamSession, session)
@@ -536,9 +544,9 @@ def test_notices_speak_the_language(spoken: Spoken, monkeypatch: pytest.MonkeyPa
     for path in ("a", "b"):
         failed = unwritable(Path(path), OSError(28, "full"))
         client.downloads._on_failed(Path(path), runs()[0], FILES[0], path, failed)
-    data = strings_in(*spoken.told, "full", "mine")
-    assert len(told) > 12
-    assert {text: rest for text in told if (rest := untranslated(text, data))} == {}
+    data = strings_in(*spoken.reported, "full", "mine")
+    assert len(reported) > 12
+    assert {text: rest for text in reported if (rest := untranslated(text, data))} == {}
 
 
 def test_what_is_painted_speaks_the_language(
@@ -559,7 +567,7 @@ def test_what_is_painted_speaks_the_language(
     panel.policy.grab()
     centre = QPointF(panel.timeline.rect().center())
     painted += [panel.timeline.words_at(centre), panel.policy.words_at(QPointF(20, 20))]
-    data = strings_in(*spoken.told)
+    data = strings_in(*spoken.reported)
     assert len(painted) > 8
     assert {text: rest for text in painted if (rest := untranslated(text, data))} == {}
 
@@ -619,7 +627,7 @@ def words_of_state(spoken: Spoken) -> Iterator[str]:
 def test_every_cause_and_every_trouble_has_words(spoken: Spoken) -> None:
     """Advice, fixes and headlines are translated, whichever of them comes."""
     names = ("gamma", "learning_rate", "buffer_size", "a.py", "SIGKILL", "127.0.0.1:1", "cleanrl")
-    data = strings_in(*spoken.told, names, [one.value for one in RecordLevel])
+    data = strings_in(*spoken.reported, names, [one.value for one in RecordLevel])
     found = {text: rest for text in words_of_state(spoken) if (rest := untranslated(text, data))}
     assert found == {}
 
@@ -629,8 +637,8 @@ def test_what_is_not_translated_is_found(spoken: Spoken, qapp: QApplication, qtb
     languages.speak(qapp, languages.ENGLISH, {})
     made = SettingsPage(Settings(), "file")
     qtbot.addWidget(made)
-    told = spoken.english(made)
+    reported = spoken.english(made)
     folder = spoken.client.home / KEPT_IN
     languages.speak(qapp, CODE, languages.find_languages(folder))
-    assert len(told) > 12
-    assert any("Smoothing" in where for where in told)
+    assert len(reported) > 12
+    assert any("Smoothing" in where for where in reported)

@@ -133,11 +133,11 @@ def test_the_log_comes_with_its_offset(qtbot: QtBot, stub: HttpStub, api: ApiCli
 def test_nothing_comes_after_close(qtbot: QtBot, stub: HttpStub) -> None:
     """A client that was left does not call back into views that are gone."""
     api = ApiClient(StackLocation(stub.url, "secret"))
-    told: list[object] = []
+    reported: list[object] = []
     reply = api.preflight({})
-    reply.done.connect(told.append)
-    reply.failed.connect(told.append)
+    reply.done.connect(reported.append)
+    reply.failed.connect(reported.append)
     stub.answers.append(Answer(body=report().model_dump(mode="json")))
     api.close()
     qtbot.wait(50)  # there is no event for silence
-    assert told == []
+    assert reported == []

@@ -74,7 +74,7 @@ def test_it_goes_on_where_the_line_broke(
     assert stub.asked[1].headers["if-range"] == TAG
 
 
-def test_a_file_that_changed_begins_anew(
+def test_a_file_that_changed_starts_again(
     qtbot: QtBot, stub: HttpStub, api: ApiClient, tmp_path: Path
 ) -> None:
     """Where the gateway sends all of it again, nothing of the old one stays."""

@@ -128,7 +128,7 @@ def test_who_takes_a_connection_and_says_nothing(
     ("stack", "words"),
     [("0.1.7", ""), ("0.2.0", "update this client"), ("0.0.9", "update the stack")],
 )
-def test_another_version_is_told(stack: str, words: str) -> None:
+def test_another_version_is_reported(stack: str, words: str) -> None:
     """Which of both is the older one, and what to do; patch versions understand each other."""
     said = version_words(stack, "0.1.0")
     assert words in said

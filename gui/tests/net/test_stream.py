@@ -266,13 +266,13 @@ def test_a_peer_that_says_nothing_is_given_up(
     net.close()
 
 
-def test_nothing_is_told_after_stop(qtbot: QtBot, net: Connected) -> None:
+def test_nothing_is_emitted_after_stop(qtbot: QtBot, net: Connected) -> None:
     """A stream that was left is silent, whatever its socket does later."""
     net.stream.stop()
-    told = len(net.changed)
+    reported = len(net.changed)
     net.stub.drop()
     qtbot.wait(50)  # there is no event for silence
-    assert len(net.changed) == told
+    assert len(net.changed) == reported
 
 
 def test_a_state_passes_the_events_before_it(qtbot: QtBot, net: Connected) -> None:

@@ -89,7 +89,7 @@ def test_a_translation_of_the_user_is_spoken(qapp: QApplication, tmp_path: Path)
     assert (tr("Stop"), QCoreApplication.translate(*UNDO)) == ("Stop", "&Undo")
 
 
-def test_what_is_no_translation_is_told(qapp: QApplication, tmp_path: Path) -> None:
+def test_a_file_that_is_no_translation_is_reported(qapp: QApplication, tmp_path: Path) -> None:
     """A damaged file, and one that is gone: the window speaks English and says why."""
     folder = tmp_path / languages.FOLDER
     folder.mkdir()

@@ -8,7 +8,7 @@ from mosaic_gui.state.ansi import PLAIN, Style, plain, stretches
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         ("plain", [("plain", PLAIN)]),
         ("", []),
@@ -23,9 +23,9 @@ from mosaic_gui.state.ansi import PLAIN, Style, plain, stretches
         ("\x1b[mx\x1b[999my", [("x", PLAIN), ("y", PLAIN)]),
     ],
 )
-def test_each_stretch_has_its_style(line: str, told: list[tuple[str, Style]]) -> None:
+def test_each_stretch_has_its_style(line: str, reported: list[tuple[str, Style]]) -> None:
     """Eight colours, bright ones, 256 and all; what is cut or unknown changes nothing."""
-    assert stretches(line) == told
+    assert stretches(line) == reported
 
 
 @given(st.lists(st.sampled_from(["x", "\x1b[31m", "\x1b[0m", "\x1b[38;5;", "m", "漢", ";"])))

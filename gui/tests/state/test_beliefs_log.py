@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.beliefs_specimen import CONFIG, STEPS, TOLD, told
+from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, reported
 
 from mosaic_contracts.grid import Grid
 from mosaic_gui.state import beliefs_log
@@ -16,7 +16,7 @@ from mosaic_gui.state.policy_map import move_of, policy_map
 def log() -> BeliefsLog:
     """A log with all that was recorded of one episode."""
     made = BeliefsLog()
-    made.take(TOLD, "1.worker.13")
+    made.take(EMITTED, "1.worker.13")
     return made
 
 
@@ -36,10 +36,10 @@ def test_each_step_has_what_was_said_before_it(log: BeliefsLog) -> None:
 def test_pieces_make_the_same_as_the_whole() -> None:
     """However the stream is cut into pages, the answer is that of one page."""
     cut = BeliefsLog()
-    for event in TOLD:
+    for event in EMITTED:
         cut.take([event], "c")
     whole = BeliefsLog()
-    whole.take(TOLD, "c")
+    whole.take(EMITTED, "c")
     assert cut.decisions(CONFIG, 1, 0, STEPS) == whole.decisions(CONFIG, 1, 0, STEPS)
 
 
@@ -49,11 +49,11 @@ def test_a_long_run_is_folded_and_nothing_held_is_forgotten(
     """Beyond its bound the older half goes; what it left in mind is still there, at a mark and between two."""
     monkeypatch.setattr(beliefs_log, "MOST_EVENTS", 2_000)
     log = BeliefsLog()
-    log.take([told(1, "bdi.belief", added=["first"], removed=[])], "")
+    log.take([reported(1, "bdi.belief", added=["first"], removed=[])], "")
     for seq in range(2, 5_001):
         gone = [f"at({seq - 1})"] if seq > 2 else []
-        log.take([told(seq, "bdi.belief", added=[f"at({seq})"], removed=gone)], "")
-    kept = log._told[(1, 0)]
+        log.take([reported(seq, "bdi.belief", added=[f"at({seq})"], removed=gone)], "")
+    kept = log._records[(1, 0)]
     assert len(kept.events) <= 2_000
     for seq in (4_900, 4_501, 4_500):
         step = {**STEPS[1], "seq": seq, "episode": 9}
@@ -64,7 +64,7 @@ def test_a_long_run_is_folded_and_nothing_held_is_forgotten(
 
 def test_values_are_those_of_their_moment(log: BeliefsLog) -> None:
     """A step sees the last table that was emitted before it; later ones do not reach back."""
-    log.take([told(20, "policy.values", q=[[1, 0, 0, 0]] * 4, step=99, epsilon=0.5)], "")
+    log.take([reported(20, "policy.values", q=[[1, 0, 0, 0]] * 4, step=99, epsilon=0.5)], "")
     before, after = log.values(1, 0, 9), log.values(1, 0, 21)
     assert before is not None
     assert after is not None
@@ -78,8 +78,8 @@ def test_many_tables_are_thinned_with_the_newest_kept(monkeypatch: pytest.Monkey
     monkeypatch.setattr(beliefs_log, "MOST_TABLES", 10)
     log = BeliefsLog()
     for n in range(100):
-        log.take([told(n + 1, "policy.values", q=[[n, 0, 0, 0]] * 4, step=n)], "")
-    steps = [table.step for table in log._told[(1, 0)].tables]
+        log.take([reported(n + 1, "policy.values", q=[[n, 0, 0, 0]] * 4, step=n)], "")
+    steps = [table.step for table in log._records[(1, 0)].tables]
     assert len(steps) <= 10
     assert steps[-1] == 99
     assert steps == sorted(steps)
@@ -88,7 +88,7 @@ def test_many_tables_are_thinned_with_the_newest_kept(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("q", [None, "x", [[1, 2], [3]], [], [1.0]])
 def test_a_table_of_another_kind_is_left_out(log: BeliefsLog, q: Any) -> None:
     """What cannot be a table by state and action is nothing to draw, and no fault."""
-    log.take([told(30, "policy.values", q=q)], "")
+    log.take([reported(30, "policy.values", q=q)], "")
     assert log.newest_values(1, 0) == log.values(1, 0, 9)
 
 

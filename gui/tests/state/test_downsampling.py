@@ -109,7 +109,7 @@ def test_a_stretch_of_one_pass_leaves_the_other() -> None:
     assert series.steps[series.begins[1]] == 15_000
 
 
-def test_what_is_read_anew_ends_where_live_points_begin() -> None:
+def test_what_is_read_again_ends_where_live_points_begin() -> None:
     """An answer that reaches beyond the joint brings no point that is here already."""
     values = np.sin(np.arange(21_000) / 300)
     series = PointSeries()

@@ -6,7 +6,7 @@ from mosaic_contracts.changes import RunPatch
 from mosaic_gui.state.dry_run import MOST_KEPT, kept_text, plan_sections, shell_lines
 
 
-def test_a_plan_is_told_in_full() -> None:
+def test_a_plan_is_shown_in_full() -> None:
     """Command, image, environment, mounts, GPU and network stand under their names; nothing of the plan is dropped."""
     sections = dict(plan_sections(report()))
     assert list(sections) == [

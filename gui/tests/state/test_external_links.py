@@ -66,37 +66,37 @@ def test_a_run_that_is_not_tracked_says_so() -> None:
     assert "does not offer W&B yet" in tracker(run(0), *tracking(tracking=[]), None).obstacle
 
 
-def test_a_tracked_run_has_a_page_once_it_told_it() -> None:
+def test_a_tracked_run_has_a_page_once_it_reported_one() -> None:
     """Before that it is waited for, or was in vain."""
     spec = {"parameters": {"track": True}}
     assert "not known yet" in tracker(run(0, spec=spec), *tracking(), None).obstacle
     ended = run(0, RunState.FAILED, spec=spec)
     assert "ended before" in tracker(ended, *tracking(), None).obstacle
-    told = TrackedRun(tracker="wandb", mode="online", url="https://wandb.ai/a/b/runs/c")
-    assert tracker(ended, *tracking(), told).url == "https://wandb.ai/a/b/runs/c"
+    reported = TrackedRun(tracker="wandb", mode="online", url="https://wandb.ai/a/b/runs/c")
+    assert tracker(ended, *tracking(), reported).url == "https://wandb.ai/a/b/runs/c"
 
 
 def test_what_is_tracked_offline_is_summed_up() -> None:
     """Where it belongs, how it went, where it is kept and how it is sent."""
     spec = {"parameters": {"track": True, "where": "cart"}}
     shown = run(0, RunState.SUCCEEDED, spec=spec, summary=summary(0, best_return=9.5))
-    told = TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-run-1")
-    found = tracker(shown, *tracking(), told)
+    reported = TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-run-1")
+    found = tracker(shown, *tracking(), reported)
     assert (found.url, found.obstacle) == ("", "")
     rows = dict(found.summary)
     assert (rows["Project"], rows["Best"]) == ("cart", "9.5")
     assert rows["To send it"] == f"wandb sync runs/{run_id(0)}/wandb/offline-run-1"
 
 
-def test_the_run_tells_its_page() -> None:
+def test_the_run_reports_its_page() -> None:
     """From its event; one that names no page of the web is left out."""
     store = Store()
     store.follow(run_id(0))
     url = "https://wandb.ai/a/b/runs/c"
     for seq, address in enumerate((url, "javascript:alert(1)"), start=1):
         data = {"tracker": "wandb", "mode": "online", "url": address}
-        told = {"type": TRACKING_RUN, "attempt": 1, "source": "worker", "seq": seq, "t": 1.0}
-        store.apply(EventBatch(run_id(0), [{**told, "data": data}], {}, f"1.worker.{seq}"))
+        reported = {"type": TRACKING_RUN, "attempt": 1, "source": "worker", "seq": seq, "t": 1.0}
+        store.apply(EventBatch(run_id(0), [{**reported, "data": data}], {}, f"1.worker.{seq}"))
     tracked = store.followed[run_id(0)].tracked
     assert tracked is not None
     assert tracked.url == url

@@ -119,8 +119,8 @@ def test_what_really_failed_has_its_button(
     end: str, arguments: dict[str, object], label: str, overrides: dict[str, object], where: str
 ) -> None:
     """The argument at fault is changed in the new run, or the form is opened where it is."""
-    told = RunEnd(cause=EndCause.EXIT_CODE, message="Exit code 1.", last_lines=["x", REAL[end]])
-    made = failure_summary(run(0, RunState.FAILED, end=told), arguments)
+    reported = RunEnd(cause=EndCause.EXIT_CODE, message="Exit code 1.", last_lines=["x", REAL[end]])
+    made = failure_summary(run(0, RunState.FAILED, end=reported), arguments)
     assert made is not None
     fix = made.fixes[0]
     assert label in fix.label

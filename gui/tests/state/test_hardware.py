@@ -20,7 +20,7 @@ A100 = GpuSample(
 )
 
 
-def told(*samples: MachineSample, **fields: Any) -> MachineHistory:
+def reported(*samples: MachineSample, **fields: Any) -> MachineHistory:
     """An answer of the stack."""
     known: dict[str, Any] = {"interval_s": 2.0, "gpu_state": GpuState.OK, "age_s": 1.0}
     return MachineHistory(samples=list(samples), **(known | fields))
@@ -29,7 +29,7 @@ def told(*samples: MachineSample, **fields: Any) -> MachineHistory:
 def log(*samples: MachineSample, **fields: Any) -> MachineLog:
     """A log that took these samples at second 100."""
     made = MachineLog()
-    made.take(told(*samples, **fields), 100.0)
+    made.take(reported(*samples, **fields), 100.0)
     return made
 
 
@@ -108,18 +108,18 @@ def test_old_figures_are_known_to_be_old() -> None:
     assert made.age_s(103.0) == 4.0
     assert not made.is_old(100.0 + OLD_S - 1.0)
     assert made.is_old(100.0 + OLD_S)
-    made.take(told(machine_sample(t=5.0), age_s=60.0), 200.0)
+    made.take(reported(machine_sample(t=5.0), age_s=60.0), 200.0)
     assert made.is_old(200.0)  # the stack answers and its look at the machine stands still
-    made.take(told(machine_sample(t=7.0)), 201.0)
+    made.take(reported(machine_sample(t=7.0)), 201.0)
     assert not made.is_old(201.0)
 
 
 def test_answers_overlap_without_doubles_and_the_past_is_bounded() -> None:
     """Each answer repeats samples of the one before; a clock that is set back begins a new past."""
     made = log(machine_sample(t=1.0), machine_sample(t=2.0))
-    made.take(told(machine_sample(t=2.0), machine_sample(t=3.0)), 101.0)
+    made.take(reported(machine_sample(t=2.0), machine_sample(t=3.0)), 101.0)
     assert len(made.host()[0].past) == 3
-    made.take(told(*(machine_sample(t=10.0 + n) for n in range(2 * KEPT))), 102.0)
+    made.take(reported(*(machine_sample(t=10.0 + n) for n in range(2 * KEPT))), 102.0)
     assert len(made.host()[0].past) == KEPT
-    made.take(told(machine_sample(t=4.0)), 103.0)
+    made.take(reported(machine_sample(t=4.0)), 103.0)
     assert len(made.host()[0].past) == 1

@@ -21,7 +21,7 @@ def test_details_hold_image_resources_and_arguments() -> None:
     assert "Image" not in dict(details(run(1), {}))
 
 
-def test_what_it_used_is_told_with_its_highest() -> None:
+def test_resource_use_is_shown_with_its_highest() -> None:
     """CPU and memory of its processes, also when it has ended; no GPU where none was reported."""
     curves = RunCurves()
     curves.take(metrics(1, "system/cpu_percent", [150.0, 97.4]))

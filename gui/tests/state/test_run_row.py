@@ -12,12 +12,12 @@ from mosaic_gui.state.run_row import elapsed_s, fraction, outlook, remaining_tex
 
 def test_a_quick_run_that_has_ended_shows_all_its_steps() -> None:
     """The trainer's last word is a second old at its end; where the store has more, that is what is shown."""
-    told = Progress(step=3_529, total=50_000)
+    reported = Progress(step=3_529, total=50_000)
     stored = summary(0, global_step=50_000)
-    ended = run(0, RunState.CANCELLED, progress=told, summary=stored)
+    ended = run(0, RunState.CANCELLED, progress=reported, summary=stored)
     assert steps_text(ended) == "50k of 50k"
     assert fraction(ended) == 1.0
-    running = run(0, RunState.RUNNING, progress=told, summary=summary(0, global_step=3_000))
+    running = run(0, RunState.RUNNING, progress=reported, summary=summary(0, global_step=3_000))
     assert steps_text(running) == "3.53k of 50k"
 
 

@@ -45,7 +45,7 @@ def test_what_a_newer_client_wrote_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["theme = ", 'theme = "pink"', "smoothing = 7"])
-def test_a_damaged_file_is_told_and_not_lost(tmp_path: Path, text: str) -> None:
+def test_a_damaged_file_is_reported_and_not_lost(tmp_path: Path, text: str) -> None:
     """The defaults hold, the reason names the file, and the next choice leaves the old text next to it."""
     path = tmp_path / "settings.toml"
     path.write_text(text)

@@ -33,7 +33,7 @@ def test_progress_comes_under_an_equal_revision() -> None:
     assert store.runs[run_id(0)].notes == ["waits"]
 
 
-def test_a_list_read_anew_drops_what_is_gone() -> None:
+def test_a_list_read_again_drops_deleted_runs() -> None:
     """After a lost connection the list is what the gateway has, deletions of others included."""
     store = Store()
     store.replace_runs([run(0), run(1)])
@@ -91,7 +91,7 @@ def test_it_goes_on_from_its_cursor() -> None:
     assert store.followed[run_id(0)].follower.cursor == "1.supervisor.2~1.worker.5"
 
 
-def test_what_was_missed_is_told_and_passed_over() -> None:
+def test_missed_events_are_reported_and_skipped() -> None:
     """A client that was too slow gets a message, and what it skipped does not come back as a double."""
     store = followed_store()
     missed = Missed(run_id=run_id(0), count=7, from_cursor="", to_cursor="1.worker.7")
@@ -100,7 +100,7 @@ def test_what_was_missed_is_told_and_passed_over() -> None:
     assert not store.apply(metrics(3, "m", [1.0, 2.0]))
 
 
-def test_the_past_of_a_run_that_is_opened_anew_is_not_told_twice() -> None:
+def test_the_past_of_a_run_that_is_opened_again_is_not_taken_twice() -> None:
     """What is read again by pages is left out where it is known already."""
     store = followed_store()
     words = [
@@ -108,7 +108,7 @@ def test_the_past_of_a_run_that_is_opened_anew_is_not_told_twice() -> None:
     ]
     store.take_past(run_id(0), words[:1])
     store.take_past(run_id(0), words)
-    assert [event["seq"] for event in store.followed[run_id(0)].told] == [1, 2]
+    assert [event["seq"] for event in store.followed[run_id(0)].log_events] == [1, 2]
 
 
 def test_history_is_whole_when_the_joint_is_reached() -> None:

@@ -36,18 +36,18 @@ def test_a_quiet_stack_costs_nothing(qtbot: QtBot) -> None:
 def test_costly_drawings_take_turns(qtbot: QtBot) -> None:
     """Each is drawn once however often it was asked for, and between two of them the loop is free."""
     queue = DrawQueue()
-    told: list[str] = []
+    reported: list[str] = []
     for name in ("a", "b", "a", "b"):
-        queue.ask(name, partial(told.append, name))
+        queue.ask(name, partial(reported.append, name))
     between = QTimer()
-    between.timeout.connect(lambda: told.append("click"))
+    between.timeout.connect(lambda: reported.append("click"))
     between.start(0)
-    qtbot.waitUntil(lambda: "b" in told)
+    qtbot.waitUntil(lambda: "b" in reported)
     between.stop()
-    drawn = [word for word in told if word != "click"]
+    drawn = [word for word in reported if word != "click"]
     assert drawn == ["a", "b"]
-    assert "click" in told[told.index("a") : told.index("b")]
+    assert "click" in reported[reported.index("a") : reported.index("b")]
     qtbot.waitUntil(lambda: not queue._turn.isActive() and not queue._painted.isActive())
-    queue.ask("c", lambda: told.append("c"))
-    qtbot.waitUntil(lambda: "c" in told)
+    queue.ask("c", lambda: reported.append("c"))
+    qtbot.waitUntil(lambda: "c" in reported)
     queue.stop()

@@ -67,7 +67,7 @@ def test_an_answer_to_an_older_question_is_left_out(qtbot: QtBot, model: LaunchM
     assert model.obstacle == "Checking …"
 
 
-def test_a_fault_is_told_without_asking(qtbot: QtBot, model: LaunchModel) -> None:
+def test_a_fault_is_reported_without_a_request(qtbot: QtBot, model: LaunchModel) -> None:
     """What is wrong by the schema is said while it is typed, and the stack is not asked."""
     asked(qtbot, model)
     model.set_text(ARGUMENT, "gamma", "7")
@@ -260,8 +260,8 @@ def test_a_run_to_go_on_from(qtbot: QtBot, model: LaunchModel) -> None:
     ]
     model.store.take_runs(runs)
     assert [found.run_id for found in model.continuable] == [run_id(1), run_id(2)]
-    told: list[Any] = []
-    model.checkpoints_read.connect(lambda run_id, rows: told.append((run_id, rows)))
+    reported: list[Any] = []
+    model.checkpoints_read.connect(lambda run_id, rows: reported.append((run_id, rows)))
     rows = [
         ArtifactRow(path="checkpoints/1.pt", kind="checkpoint", bytes=1, step=10),
         ArtifactRow(path="checkpoints/2.pt", kind="checkpoint", bytes=1, step=20),
@@ -269,7 +269,7 @@ def test_a_run_to_go_on_from(qtbot: QtBot, model: LaunchModel) -> None:
         ArtifactRow(path="a.csv", kind="table", bytes=1),
     ]
     model.take_checkpoints(run_id(1), rows)
-    assert [row.path for row in told[0][1]] == ["checkpoints/2.pt", "checkpoints/1.pt"]
+    assert [row.path for row in reported[0][1]] == ["checkpoints/2.pt", "checkpoints/1.pt"]
 
 
 def test_what_is_in_the_way_has_a_place(qtbot: QtBot, model: LaunchModel) -> None:

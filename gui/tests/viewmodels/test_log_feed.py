@@ -15,7 +15,7 @@ def test_pieces_are_taken_once_and_in_order() -> None:
     assert [grown[n] for n in range(len(grown))] == [[["one"], "tw"], [["two"], ""]]
 
 
-def test_another_run_begins_anew() -> None:
+def test_another_run_starts_empty() -> None:
     """The text of one run never stands below that of another."""
     feed = LogFeed()
     feed.show_run("a")

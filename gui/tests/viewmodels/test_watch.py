@@ -72,7 +72,7 @@ def test_runs_are_laid_over_each_other(store: Store) -> None:
     ]
 
 
-def test_equal_runs_are_told_apart_by_their_ids(store: Store) -> None:
+def test_equal_runs_are_distinguished_by_their_ids(store: Store) -> None:
     """Two runs of the same words have two labels."""
     store.replace_runs([run(0), run(1, spec={"seed": 1})])
     model = WatchModel(store)
@@ -139,7 +139,7 @@ def test_an_export_has_every_point(model: WatchModel, store: Store) -> None:
     assert [row[3] for row in model.table("m")] == list(range(5_000))
 
 
-def test_it_tells_only_what_concerns_it(model: WatchModel) -> None:
+def test_it_emits_only_changes_of_its_run(model: WatchModel) -> None:
     """Changes of runs that are not shown disturb nobody."""
     grown, changed = QSignalSpy(model.curves_grown), QSignalSpy(model.run_changed)
     model.consume(Changes(runs=frozenset({run_id(5)}), curves=frozenset({run_id(5)})))

@@ -5,7 +5,7 @@ from PyQt6.QtCore import QPoint, QPointF, Qt
 from PyQt6.QtGui import QColor
 from PyQt6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
-from tests.beliefs_specimen import CONFIG, STEPS, TOLD, event, told
+from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event, reported
 from tests.specimen import run, run_id
 
 from mosaic_contracts.runs import EpisodeRow
@@ -44,7 +44,7 @@ class Shown:
 
     def read(self) -> None:
         """All that the stack has of it."""
-        self.model.take_events(run_id(0), TOLD, "1.worker.13")
+        self.model.take_events(run_id(0), EMITTED, "1.worker.13")
         self.model.take_episodes(run_id(0), [row(3)])
         self.model.take_steps(run_id(0), KEY, STEPS)
 
@@ -70,7 +70,7 @@ def shown(qtbot: QtBot) -> Shown:
     return made
 
 
-def test_it_is_offered_when_the_run_tells_something_or_its_algorithm_will(shown: Shown) -> None:
+def test_it_is_offered_when_the_run_emits_something_or_its_algorithm_will(shown: Shown) -> None:
     """A run without events of a mind has no tab; the first one, or the algorithm's word, brings it."""
     assert not shown.offered()
     shown.model.take_namespaces(run_id(0), frozenset({"other"}))
@@ -81,7 +81,7 @@ def test_it_is_offered_when_the_run_tells_something_or_its_algorithm_will(shown:
     shown.watch.watch(run_id(1))
     assert not shown.offered()
     assert len(offered) == 2
-    told_it = EventBatch(run_id(1), [told(1, "bdi.plan", plan="a")], {}, "1.worker.1")
+    told_it = EventBatch(run_id(1), [reported(1, "bdi.plan", plan="a")], {}, "1.worker.1")
     shown.store.follow(run_id(1))
     shown.model.consume(shown.store.apply(told_it))
     assert shown.offered()

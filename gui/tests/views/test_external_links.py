@@ -31,9 +31,9 @@ class Shown:
         self.opened.append(url.toString())
         return self.has_browser
 
-    def tell(self, told: TrackedRun) -> None:
+    def tell(self, reported: TrackedRun) -> None:
         """The run reports its tracker."""
-        self.client.store.followed[run_id(0)].tracked = told
+        self.client.store.followed[run_id(0)].tracked = reported
         self.client.watch.consume(Changes(events=frozenset({run_id(0)})))
 
 

@@ -18,7 +18,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
-from tests.beliefs_specimen import CONFIG, STEPS, TOLD, event
+from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.specimen import episodes, metrics, report, run, run_id, worker
 
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow
@@ -196,8 +196,8 @@ def test_shortcuts_are_shown_where_they_are_offered(
 
 def fill_beliefs(client: DesktopClient) -> None:
     """An agent that emitted its mind, with one recorded episode."""
-    client.store.apply(EventBatch(run_id(0), TOLD, {}, "1.worker.13"))
-    client.beliefs.take_events(run_id(0), TOLD, "1.worker.13")
+    client.store.apply(EventBatch(run_id(0), EMITTED, {}, "1.worker.13"))
+    client.beliefs.take_events(run_id(0), EMITTED, "1.worker.13")
     row = EpisodeRow(attempt=1, env=0, episode=3, length=2, start_seq=5, recorded_steps=2)
     client.beliefs.take_episodes(run_id(0), [row])
     client.beliefs.take_steps(run_id(0), (1, 0, 3), STEPS)  # type: ignore[arg-type]

@@ -106,7 +106,7 @@ def test_runs_are_restored_by_mouse(qtbot: QtBot, used: Used) -> None:
         reply.succeed(run(n, RunState.SUCCEEDED, revision=2))
     assert set(used.client.store.runs) >= set(asked)
     assert used.window.notices.text.startswith("Restored: ")
-    used.client._on_tick(used.session.told[-1])
+    used.client._on_tick(used.session.reported[-1])
     qtbot.waitUntil(lambda: used.asked == "runs", timeout=SETTLE_MS * 20)
     used.answer(qtbot)
     assert runs.trash._none.text() == "No deleted runs"

@@ -49,7 +49,7 @@ class DesktopClient(ClientParts):
             self.say(problem)
 
     def close(self) -> None:
-        """End in order: keep what was chosen, stop all requests, then stop drawing."""
+        """Keep what was chosen, then stop all requests, then stop drawing."""
         if not self._is_closed:
             self._is_closed = True
             self.theme.stop()

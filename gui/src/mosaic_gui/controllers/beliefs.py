@@ -14,13 +14,13 @@ from mosaic_gui.timers import interval_timer, run_while
 from mosaic_gui.viewmodels.beliefs import BeliefsModel, EpisodeKey
 
 LOOK_EVERY_MS = 400
-"""While something happens and somebody looks."""
+"""Interval between requests while the run is live and the panel is visible."""
 MOST_OLDER_PAGES = 20
 """Pages of episodes that are read when the panel is opened; the command line lists older episodes."""
 
 
 class BeliefsController(Controller):
-    """Reads for the panel while it is looked at, and nothing otherwise."""
+    """Sends the panel's requests while the panel is visible."""
 
     def __init__(self, model: BeliefsModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -34,12 +34,12 @@ class BeliefsController(Controller):
         model.steps_wanted.connect(self._read_steps)
 
     def take_workers(self, workers: list[WorkerEntry]) -> None:
-        """The catalogue: it says what an algorithm's runs tell."""
+        """Take the catalogue of workers; it declares the events of each algorithm's runs."""
         self.workers = workers
         self._update_namespaces()
 
     def show(self, shown: bool) -> None:
-        """The panel came into sight, or went."""
+        """Note whether the panel is visible."""
         self._shown = shown
         self._begin()
 

@@ -22,7 +22,7 @@ class ConnectionController(QObject):
     """Opens a session with the stack that the user chose, and finds a stack that moved."""
 
     opened = pyqtSignal(object)
-    """A StreamSession that does not ask anything yet."""
+    """A StreamSession that is not connected yet."""
     closing = pyqtSignal()
     """The session is about to end."""
     status_changed = pyqtSignal(object)
@@ -53,7 +53,7 @@ class ConnectionController(QObject):
 
     @property
     def is_local(self) -> bool:
-        """The stack is the one of this machine."""
+        """Whether the stack is the one of this machine."""
         return self._named is None
 
     def connect_local(self) -> None:
@@ -105,12 +105,12 @@ class ConnectionController(QObject):
         self.start.start()
 
     def stop(self) -> None:
-        """Leave the stack, and look for no other."""
+        """Close the session and stop all tries."""
         self._probe.stop()
         self._close_session()
 
     def _connect_to(self, location: StackLocation) -> None:
-        """Leave the stack of before, and connect to this one."""
+        """Close the present session, and connect to another stack."""
         self._close_session()
         self._clock.note(self._store.replace_runs([]))
         session = StreamSession(location, self._store, self._clock, self)
@@ -153,7 +153,7 @@ class ConnectionController(QObject):
         self.live.emit(self._named)
 
     def _find_again(self, session: StreamSession) -> bool:
-        """A stack that was started again may have another token, or port; True: it has."""
+        """Whether the stack was started again with another token or port; the session then moves there."""
         try:
             found = self._locate()
         except GuiError:

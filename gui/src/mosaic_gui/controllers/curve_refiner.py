@@ -12,15 +12,15 @@ from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.curves import Stretch
 
 SETTLE_MS = 120
-"""A wheel that still turns is not to ask at each of its steps."""
+"""Delay before a request, so that a turning mouse wheel sends one request."""
 BEYOND = 0.5
 """Share of the width that is read on either side, so that a small move needs no request."""
 FINER = 4
-"""Buckets for each that the width can show: zooming in a little asks nothing, either."""
+"""Buckets requested for each visible one, so that a small zoom needs no request."""
 
 
 class CurveRefiner(Controller):
-    """Gathers what is wanted, and asks for the newest of each curve."""
+    """Gathers requested stretches, and reads the newest one of each curve."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -29,7 +29,7 @@ class CurveRefiner(Controller):
         self._settle = single_shot_timer(self, self._ask, SETTLE_MS)
 
     def want(self, stretch: Stretch) -> None:
-        """This stretch is looked at; what was answered already is not asked for again."""
+        """Request this stretch of a curve, unless it was requested before."""
         key = (stretch.run_id, stretch.name)
         if self._asked.get(key) != stretch:
             self._wanted[key] = stretch

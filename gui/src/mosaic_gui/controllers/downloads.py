@@ -31,7 +31,7 @@ class DownloadController(Controller):
         self._under_way: dict[Path, Download] = {}
 
     def fetch(self, run: RunView, file: ArtifactRow, place: str) -> None:
-        """Into a place of this machine; an empty one: a new file in the folder of downloads."""
+        """Download a file to `place`; an empty `place` means a new file in the downloads folder."""
         target = Path(place)
         if self.session is None or target in self._under_way:
             return
@@ -49,7 +49,7 @@ class DownloadController(Controller):
         download.failed.connect(partial(self._on_failed, target, run, file, place))
 
     def cancel(self) -> None:
-        """The user wants none of what is under way."""
+        """Cancel all downloads, and say so."""
         count = len(self._under_way)
         self._cancel_all()
         if count:
@@ -102,6 +102,6 @@ class DownloadController(Controller):
 
 
 def downloads() -> Path:
-    """The user's folder of downloads."""
+    """The user's downloads folder."""
     where = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DownloadLocation)
     return Path(where) if where else Path.home()

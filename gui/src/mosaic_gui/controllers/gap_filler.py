@@ -15,7 +15,7 @@ LOOK_MS = 5_000
 
 
 class GapFiller(QObject):
-    """Looks whenever the record of a followed run comes, and asks for it where none comes."""
+    """Checks each new record of a followed run, and requests the record where none comes."""
 
     def __init__(
         self,
@@ -25,26 +25,26 @@ class GapFiller(QObject):
         take: Callable[[object], None],
         parent: QObject | None = None,
     ) -> None:
-        """`take` is given the record of a run that was asked for."""
+        """`take` is called with each record that was requested."""
         super().__init__(parent)
         self._store, self._api = store, api
         self._open_again, self._take = open_again, take
         self._partly: set[str] = set()
-        """Runs of which more is there than is shown; opened again with the next look."""
+        """Runs of which the store has more than is shown; the next check opens them again."""
         self._timer = interval_timer(self, LOOK_MS, self._look_again)
 
     def stop(self) -> None:
-        """Nothing is looked at any more."""
+        """Stop all checks."""
         self._timer.stop()
 
     def miss(self, missed: Missed) -> None:
-        """The gateway said what it did not send."""
+        """Note events that the gateway skipped."""
         if (followed := self._store.followed.get(missed.run_id)) is not None:
             followed.gaps.skip(missed.to_cursor)
             self._timer.start()
 
     def look(self, run_ids: Iterable[str]) -> None:
-        """Records of these runs are new."""
+        """Check the new records of these runs."""
         for run_id in run_ids:
             followed, run = self._store.followed.get(run_id), self._store.runs.get(run_id)
             if followed is None or run is None or run.summary is None or followed.ended:
@@ -58,7 +58,7 @@ class GapFiller(QObject):
                 self._timer.start()
 
     def end(self, run_id: str) -> None:
-        """All that there will ever be of it is in the store."""
+        """Note that the store has all events of a run."""
         followed = self._store.followed.get(run_id)
         if followed is not None and followed.gaps.close():
             self._fill(run_id)

@@ -15,7 +15,7 @@ _COMMAND = " ".join(("keyring", "set", SERVICE, WANDB_SECRET))
 
 
 class KeyringClient(QObject):
-    """One question at a time. A value goes on to the stack and is left nowhere here."""
+    """Reads and writes the keyring in a process of its own, one request at a time. It keeps no value."""
 
     def __init__(self, model: LaunchModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -25,7 +25,7 @@ class KeyringClient(QObject):
         model.keyring_left.connect(self.stop)
 
     def ask(self, verb: str, value: str) -> None:
-        """`get` the key for the stack, or `set` this value; unless it is asked already."""
+        """Start `get` (read the key for the stack) or `set` (save this value), unless a request is running."""
         if self._process is not None:
             return
         process = QProcess(self)
@@ -42,7 +42,7 @@ class KeyringClient(QObject):
         process.closeWriteChannel()
 
     def stop(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Cancel the request."""
         process, self._process = self._process, None
         if process is not None:
             process.finished.disconnect(self._on_finished)
@@ -74,7 +74,7 @@ class KeyringClient(QObject):
 
 
 def _words(answer: KeyringAnswer) -> str:
-    """What came of it, and what to do."""
+    """The result in words, with what to do."""
     match answer.said:
         case Said.FOUND:
             return tr("Taken from your keyring.")

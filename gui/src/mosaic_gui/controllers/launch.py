@@ -17,16 +17,16 @@ from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.launch import LaunchModel
 
 UNREADY_MS = 10_000
-"""Between two looks at workers of which one is not ready."""
+"""Interval between requests while a worker is not ready."""
 
 
 class LaunchController(Controller):
-    """Between the launch model and the API."""
+    """Reads the catalogue, and sends preflights, secrets and launches."""
 
     launched = pyqtSignal(object)
     """The new RunView."""
     said = pyqtSignal(str)
-    """Something for the bar below."""
+    """A notice for the user."""
 
     stack_read = pyqtSignal(object)
     """StackStatus."""
@@ -46,7 +46,7 @@ class LaunchController(Controller):
         session.stream.joined.connect(self._read_catalogue)
 
     def _read_catalogue(self) -> None:
-        """Ask for the workers, and for what the stack gives to runs."""
+        """Read the workers, the status of the stack and the names of its secrets."""
         if self.session is not None:
             api = self.session.api
             api.stack().done.connect(self._on_stack)

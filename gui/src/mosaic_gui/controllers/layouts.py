@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 
 
 class LayoutController(QObject):
-    """Knows the window of the moment; without a folder nothing is kept."""
+    """Applies, saves and restores layouts; without a folder it saves nothing."""
 
     def __init__(self, folder: Path | None, say: Say, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -43,7 +43,7 @@ class LayoutController(QObject):
         return names
 
     def attach(self, window: MainWindow) -> None:
-        """A window was made: it looks as the last one that was closed."""
+        """Restore the layout of the last session in a new window."""
         self._window = window
         window.layout_wanted.connect(self.apply)
         window.layout_menu_wanted.connect(self._open_menu)
@@ -52,14 +52,14 @@ class LayoutController(QObject):
             self.apply(TRAIN, go=False)
 
     def restore_geometry(self) -> bool:
-        """Put the window where it was; False when that is not known."""
+        """Restore position and size of the window; False when none were saved."""
         kept = self._kept.value("window/geometry") if self._kept is not None else None
         if self._window is None or not isinstance(kept, QByteArray):
             return False
         return self._window.restoreGeometry(kept)
 
     def keep(self) -> None:
-        """The program ends: the next start finds everything in its place."""
+        """Save window and layout for the next start."""
         if self._window is not None and self._kept is not None:
             self._kept.setValue("window/geometry", self._window.saveGeometry())
             if self._window.has_watch:
@@ -69,7 +69,7 @@ class LayoutController(QObject):
             self._kept.sync()
 
     def snapshot(self) -> PanelLayout:
-        """How everything stands now."""
+        """The present layout."""
         window = self._require()
         area, stage = window.watch.area, window.watch.stage
         return PanelLayout(
@@ -81,7 +81,7 @@ class LayoutController(QObject):
         )
 
     def apply(self, name: str, go: bool = True) -> None:
-        """Show a layout; `go`: and the page whose panels it arranges."""
+        """Apply a layout; `go`: also show the watch page."""
         window = self._require()
         plan = BUILT_IN.get(name)
         if plan is not None:
@@ -95,7 +95,7 @@ class LayoutController(QObject):
             window.show_page(WATCH)
 
     def save(self, name: str) -> None:
-        """Keep how everything stands under a name; a built-in one keeps its own."""
+        """Save the present layout under a name that is not built in."""
         if name in BUILT_IN:
             title = tr_mark(TITLES[name])
             self._say(tr("{layout} is built in: choose another name.", layout=title))
@@ -107,7 +107,7 @@ class LayoutController(QObject):
             self._say(tr("Layout {layout} is saved.", layout=name))
 
     def remove(self, name: str) -> None:
-        """Forget one of the user's own."""
+        """Delete a layout of the user."""
         if self._kept is not None:
             self._kept.remove(f"{_OWN}/{quote(name, safe='')}")
             self._say(tr("Layout {layout} is removed.", layout=name))

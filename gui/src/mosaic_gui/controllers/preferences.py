@@ -39,14 +39,14 @@ class PreferenceStore(QObject):
             self.problems = [one for one in (settings.problem, memory.problem) if one]
 
     def change(self, name: str, value: object) -> None:
-        """Another value of a setting; it holds at once."""
+        """Change a setting and write the file."""
         self.settings = with_value(self.settings, name, value)
         if self._settings_file is not None:
             self._write(self._settings_file, self.settings)
         self.settings_changed.emit(self.settings)
 
     def give(self, agents: AgentsModel, launch: LaunchModel, trained: TrainedModel) -> None:
-        """Let the models begin where the last program ended, and heed what is chosen from here on."""
+        """Restore the models' state of the last session, and save changes from now on."""
         agents.mode = self.memory.mode
         for name, agent in self.memory.agents.items():
             key = _key(name)
@@ -59,7 +59,7 @@ class PreferenceStore(QObject):
         launch.consents_changed.connect(self._take_consents)
 
     def keep(self, launch: LaunchModel, trained: TrainedModel) -> None:
-        """The program ends, or a run was launched: what was typed for each agent is its preset."""
+        """Save what was typed for each agent as its preset."""
         for key, spec in launch.specs().items():
             self.memory.of(key).new = spec
         for key, preset in trained.presets.items():
@@ -67,12 +67,12 @@ class PreferenceStore(QObject):
         self._write_memory()
 
     def use_stack(self, stack: KnownStack) -> None:
-        """A stack that was named was connected to."""
+        """Remember a stack that the user connected to."""
         self.memory.use_stack(stack)
         self._write_memory()
 
     def forget_stack(self, url: str) -> None:
-        """The user does not want to see it any more."""
+        """Remove a stack from the list."""
         self.memory.forget_stack(url)
         self._write_memory()
 

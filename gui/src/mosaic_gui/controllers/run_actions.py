@@ -26,7 +26,7 @@ class RunActions(Controller):
         self._say = say
 
     def stop(self, run_ids: Sequence[str]) -> None:
-        """Stop at their next safe point."""
+        """Request a stop of these runs at their next safe point."""
         if self.session is None:
             return
         for run_id in run_ids:
@@ -45,7 +45,7 @@ class RunActions(Controller):
         if self.session is None:
             return
         for run_id in run_ids:
-            self._heed(self.session.api.delete_run(run_id))
+            self._apply_answer(self.session.api.delete_run(run_id))
         undo = partial(self.restore, tuple(run_ids))
         said = tr_n(
             "{n} run deleted; kept for a day.", "{n} runs deleted; kept for a day.", len(run_ids)
@@ -53,7 +53,7 @@ class RunActions(Controller):
         self._say(said, tr("Undo"), undo)
 
     def restore(self, run_ids: Sequence[str]) -> None:
-        """Bring deleted runs back."""
+        """Restore deleted runs."""
         if self.session is not None:
             for run_id in run_ids:
                 reply = self.session.api.restore_run(run_id)
@@ -68,15 +68,15 @@ class RunActions(Controller):
         for run in (session.store.runs.get(run_id) for run_id in run_ids):
             if run is not None:
                 whole = list(dict.fromkeys([*run.tags, *tags]))
-                self._heed(session.api.patch_run(run.run_id, {"tags": whole}))
+                self._apply_answer(session.api.patch_run(run.run_id, {"tags": whole}))
 
     def note(self, run_id: str, words: str) -> None:
-        """The user's own words on a run."""
+        """Save the user's note on a run."""
         if self.session is not None:
-            self._heed(self.session.api.patch_run(run_id, {"note": words}))
+            self._apply_answer(self.session.api.patch_run(run_id, {"note": words}))
 
     def again(self, run_id: str, overrides: dict[str, Any]) -> None:
-        """A new run like this one."""
+        """Start a copy of this run, with these overrides of its spec."""
         if self.session is None:
             return
         api = self.session.api
@@ -85,20 +85,20 @@ class RunActions(Controller):
         reply.failed.connect(self._on_failed)
 
     def resume(self, run_id: str) -> None:
-        """A new run from the newest checkpoint of this one."""
+        """Start a new run from the newest checkpoint of this run."""
         if self.session is not None:
             reply = self.session.api.resume_run(run_id)
             reply.done.connect(self._on_made)
             reply.failed.connect(self._on_failed)
 
     def play(self, run_id: str, checkpoint: str, fields: dict[str, Any]) -> None:
-        """A new run in which what this one learned acts."""
+        """Start a run in which a checkpoint of this run acts."""
         if self.session is not None:
             reply = self.session.api.play_run(run_id, checkpoint, fields)
             reply.done.connect(self._on_made)
             reply.failed.connect(self._on_failed)
 
-    def _heed(self, reply: ApiReply) -> None:
+    def _apply_answer(self, reply: ApiReply) -> None:
         reply.done.connect(self._on_run)
         reply.failed.connect(self._on_failed)
 

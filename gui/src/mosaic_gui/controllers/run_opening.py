@@ -50,7 +50,7 @@ class RunOpening(QObject):
         self._cursor = ""
 
     def start(self) -> None:
-        """Ask what curves there are."""
+        """Request the names of the run's curves."""
         self._ends = []
         reply = self._api.curves(self._run_id, [], BUCKETS)
         reply.done.connect(self._on_names)
@@ -58,7 +58,7 @@ class RunOpening(QObject):
         self._awaited = {reply}
 
     def stop(self) -> None:
-        """Nobody waits for it any more."""
+        """Cancel all requests."""
         self._retry.stop()
         self._pause.stop()
         for reply in self._awaited:
@@ -69,7 +69,7 @@ class RunOpening(QObject):
         self._awaited = set()
         if not found.names:
             # it has nothing to draw yet, so it has few events
-            self.ready.emit(self._store.begin_anew(self._run_id))
+            self.ready.emit(self._store.begin_again(self._run_id))
             return
         for names in _pages(found.names):
             reply = self._api.curves(self._run_id, names, BUCKETS)
@@ -90,12 +90,12 @@ class RunOpening(QObject):
             self._go_live()
 
     def _on_failed(self, problem: ApiProblem | None) -> None:
-        """Ask again where nobody answered; else the curves cannot be had as columns, and all of it comes as events."""
+        """Try again after a passing problem; otherwise read the whole run as events."""
         self.stop()
         if problem is not None and problem.is_passing:
             self._retry.start()
         else:
-            self.ready.emit(self._store.begin_anew(self._run_id))
+            self.ready.emit(self._store.begin_again(self._run_id))
 
     def _go_live(self) -> None:
         # pages are of different moments; what lies between is taken where it is new
@@ -136,7 +136,7 @@ class RunOpening(QObject):
 
 
 def _pages(names: list[str]) -> list[list[str]]:
-    """What people look at first, then what episodes say, which the store has to count, then the rest."""
+    """Names by page: the charts shown first, then curves of episodes (slower in the store), then the rest."""
     first = [name for name in first_charts(names) if name not in EPISODE_CURVES]
     episodes = [name for name in names if name in EPISODE_CURVES]
     rest = [name for name in names if name not in (*first, *episodes)]

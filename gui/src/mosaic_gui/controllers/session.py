@@ -20,9 +20,9 @@ from mosaic_gui.viewmodels.frame_clock import FrameClock
 
 MACHINE_EVERY_MS = 3_000
 SAMPLES_AGAIN = 4
-"""More than the stack takes between two questions: one that was late leaves no hole."""
+"""More samples than the stack takes between two requests, so that a late request leaves no hole."""
 MOST_RUNS = 10_000
-"""Read into the list; older ones are found by the command line."""
+"""Runs that are read into the list; the command line finds older ones."""
 
 
 class StreamSession(QObject):
@@ -74,7 +74,7 @@ class StreamSession(QObject):
         self.api.close()
 
     def move_to(self, location: StackLocation) -> None:
-        """The stack has another port or token than before: the next try goes there, and goes on where it was."""
+        """Use another port or token from the next try on; subscriptions continue at their cursors."""
         self.location = location
         self.api.move_to(location)
         self.stream.move_to(location)
@@ -91,7 +91,7 @@ class StreamSession(QObject):
         opening.start()
 
     def unfollow(self, run_id: str) -> None:
-        """Let go of it."""
+        """Forget the run's events and unsubscribe."""
         self._shut(run_id)
         self.store.unfollow(run_id)
 
@@ -102,7 +102,7 @@ class StreamSession(QObject):
         self.stream.unfollow(run_id)
 
     def _open_again(self, run_id: str) -> None:
-        """By now the store has what was passed over."""
+        """Open a run again, now that the store has the skipped events."""
         self._shut(run_id)
         self._open(run_id)
 
@@ -113,7 +113,7 @@ class StreamSession(QObject):
             self._clock.note(changes)
 
     def note(self, changes: Changes) -> None:
-        """Something became different by an answer."""
+        """Pass on changes that an answer made."""
         self._clock.note(changes)
 
     def _on_frame(self, frame: Frame) -> None:
@@ -163,7 +163,7 @@ class StreamSession(QObject):
             self.machine_seen.emit(history)
 
     def _on_no_machine(self, _problem: ApiProblem) -> None:
-        """The strip keeps its last numbers, and says so when they are old."""
+        """Keep the last figures; the strip shows when they are old."""
 
     def _on_stack(self, status: StackStatus) -> None:
         self.fault_seen.emit("" if status.ready else " ".join(status.findings))

@@ -9,12 +9,12 @@ from mosaic_contracts.terminal import strip_controls
 
 
 class StackStart(QObject):
-    """One attempt at a time."""
+    """Runs `./mosaic up -d`, one attempt at a time."""
 
     output = pyqtSignal(str)
-    """Everything said so far."""
+    """All output so far."""
     ended = pyqtSignal(bool, str)
-    """Whether the stack is up, and what was said."""
+    """Whether the stack is up, and the output."""
 
     def __init__(self, home: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -24,11 +24,11 @@ class StackStart(QObject):
 
     @property
     def is_possible(self) -> bool:
-        """The program that started this window can start a stack."""
+        """Whether the program that started this window can start a stack."""
         return self._command() is not None
 
     def start(self) -> None:
-        """Start it, unless that is under way."""
+        """Start the stack, unless an attempt is running."""
         command = self._command()
         if self._process is not None or command is None:
             return

@@ -19,7 +19,7 @@ class StageController(Controller):
         watch.run_replaced.connect(self._ask)
 
     def show(self, shown: bool) -> None:
-        """The stage came into sight, or went."""
+        """Note whether the stage is visible."""
         self._shown = shown
         self._ask()
 
@@ -37,7 +37,7 @@ class StageController(Controller):
         if self.session is None:
             return
         run_id, model = self._watch.run_id, self._model
-        goes_on = self._asked == run_id and model.is_told
+        goes_on = self._asked == run_id and model.may_send_steps
         wanted = run_id if self._shown and (model.wants_steps or goes_on) else ""
         if wanted == self._asked:
             return

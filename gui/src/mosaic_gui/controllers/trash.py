@@ -11,9 +11,9 @@ from mosaic_gui.timers import interval_timer, single_shot_timer
 from mosaic_gui.viewmodels.trash import TrashModel
 
 AGAIN_MS = 30_000
-"""While it is shown: the stack lets go of a run without saying so."""
+"""Interval between requests while the trash is visible: the stack reports no final deletion."""
 SETTLE_MS = 200
-"""Many runs that are deleted at once are one question."""
+"""Delay before a request, so that many deletions cause one request."""
 
 
 class TrashController(Controller):

@@ -16,7 +16,7 @@ from mosaic_gui.viewmodels.log_feed import LogFeed
 from mosaic_gui.viewmodels.watch import WatchModel
 
 LOG_EVERY_MS = 1_000
-"""The output is a file behind the gateway: nothing announces that it grew."""
+"""Interval between requests for the output: the gateway does not announce that it grew."""
 TABLES_EVERY_MS = 2_000
 LET_GO_MS = 10_000
 """After the page of a watched run was left. Its curves take hundreds of MiB where there are many, and come back in the
@@ -24,7 +24,7 @@ time of an opening."""
 
 
 class WatchController(Controller):
-    """Follows what the watch model shows, and lets go of the rest."""
+    """Follows the runs that the watch model shows, and unfollows all others."""
 
     def __init__(self, model: WatchModel, feed: LogFeed, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -56,13 +56,13 @@ class WatchController(Controller):
         self._set_timers()
 
     def show_log(self, shown: bool) -> None:
-        """The log came into sight, or went."""
+        """Note whether the log is visible."""
         self._log_shown = shown
         self._read_log()
         self._set_timers()
 
     def show_page(self, shown: bool) -> None:
-        """The page came into sight, or was left: what was read of its runs is let go after a while."""
+        """Note whether the page is visible; its runs are unfollowed a while after it was left."""
         if self.session is None:
             return
         if not shown:
@@ -133,9 +133,9 @@ class WatchController(Controller):
             reply = session.api.episodes(run.run_id)
             reply.done.connect(partial(self._on_episodes, run.run_id))
         followed = session.store.followed.get(run.run_id)
-        told = followed.artifacts if followed else 0
-        if told != self._artifacts_seen:
-            self._artifacts_seen = told
+        reported = followed.artifacts if followed else 0
+        if reported != self._artifacts_seen:
+            self._artifacts_seen = reported
             session.api.artifacts(run.run_id).done.connect(partial(self._on_files, run.run_id))
 
     def _on_episodes(self, run_id: str, page: EpisodePage) -> None:

@@ -41,7 +41,7 @@ Query = Mapping[str, str | int] | Sequence[tuple[str, str | int]]
 
 
 class ApiClient(QObject):
-    """Requests to one gateway. Nothing here waits, and nothing here shows a dialog."""
+    """Sends asynchronous requests to one gateway. It shows no dialogs."""
 
     def __init__(self, location: StackLocation, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -55,12 +55,12 @@ class ApiClient(QObject):
         self._closed = False
 
     def move_to(self, location: StackLocation) -> None:
-        """The stack is to be reached in another way from now on."""
+        """Use another address or token from now on."""
         self.location = location
         self._trust = configuration(location.ca_file)
 
     def close(self) -> None:
-        """Give up everything under way; no answer comes after this."""
+        """Cancel all requests; no signal is emitted after this."""
         self._closed = True
         for reply in self.findChildren(ApiReply):
             reply.drop()
@@ -73,7 +73,7 @@ class ApiClient(QObject):
 
     @property
     def is_closed(self) -> bool:
-        """Nobody waits for an answer any more."""
+        """Whether `close` was called."""
         return self._closed
 
     def stack(self) -> ApiReply:
@@ -110,7 +110,7 @@ class ApiClient(QObject):
         return self._send(http_api.PREFLIGHT, body=spec)
 
     def stop_run(self, run_id: str) -> ApiReply:
-        """RunView; asking twice does no harm."""
+        """RunView. The request can be repeated."""
         return self._send(http_api.STOP, run_id, repeat=True)
 
     def retry_run(self, run_id: str) -> ApiReply:
@@ -224,7 +224,7 @@ class ApiClient(QObject):
         return reply
 
     def request(self, path: str) -> QNetworkRequest:
-        """A request to this gateway, as all are."""
+        """A QNetworkRequest to this gateway."""
         request = QNetworkRequest(QUrl(f"{self.location.url}{path}"))
         request.setTransferTimeout(TIMEOUT_MS)
         request.setSslConfiguration(self._trust)
@@ -238,7 +238,7 @@ class ApiClient(QObject):
 
 
 class _Attempt:
-    """One request until it is answered, refused or given up."""
+    """One request with its retries."""
 
     def __init__(
         self,

@@ -20,5 +20,5 @@ class Backoff:
         return delay_s
 
     def reset(self) -> None:
-        """It worked: the next failure starts from the beginning."""
+        """Start again with the shortest delay."""
         self._next_s = FIRST_S

@@ -15,9 +15,9 @@ from mosaic_gui.state.language import tr
 from mosaic_gui.timers import single_shot_timer
 
 TRIES = 3
-"""Connections in a row that bring nothing."""
+"""Connections in a row without data, after which a download fails."""
 BUFFER_BYTES = 2**20
-"""Unread bytes at which the gateway is made to wait."""
+"""Limit of unread bytes; beyond it the gateway has to wait."""
 _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
 
 Send = Callable[[QNetworkRequest], QNetworkReply | None]
@@ -54,12 +54,12 @@ class Download(QObject):
         self._left, self._backoff = TRIES, Backoff()
         self._reply: QNetworkReply | None = None
         self._is_begun = False
-        """The head of the present answer has been read, and it brings bytes of the file."""
+        """The headers of the present answer were read, and its body is part of the file."""
         self._is_over = False
         self._ask()
 
     def cancel(self) -> None:
-        """Nobody wants it any more."""
+        """Cancel the download and delete its partial file."""
         if not self._is_over:
             self._end()
 
@@ -79,7 +79,7 @@ class Download(QObject):
         reply.finished.connect(lambda: self._on_finished(reply))
 
     def _take(self, reply: QNetworkReply) -> None:
-        """Write what has come."""
+        """Write the bytes that were received."""
         if self._is_over or reply is not self._reply:
             return
         status = _status(reply)
@@ -178,7 +178,7 @@ class Download(QObject):
 
 
 def unwritable(target: Path, error: OSError) -> ApiProblem:
-    """Why a file is not there, and what to do."""
+    """The problem of a file that cannot be written, with what to do."""
     why = error.strerror or str(error)
     return ApiProblem(
         tr("{file} cannot be written: {why}. Choose another place.", file=target, why=why)

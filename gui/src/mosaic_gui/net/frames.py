@@ -26,7 +26,7 @@ _AHEAD = tuple(
     msgspec.msgpack.encode("op") + msgspec.msgpack.encode(model.model_fields["op"].default)
     for model in (RunChanged, Hello, Pong, ProblemFrame)
 )
-"""Beginnings of frames that say what is the case now, whatever events are still on their way."""
+"""First bytes of frames with a present state, which need not wait for events before them."""
 Plain = dict[str, Any]
 _decoder = msgspec.msgpack.Decoder()
 _encoder = msgspec.msgpack.Encoder()
@@ -37,7 +37,7 @@ class FrameUnreadable(Exception):
 
 
 def goes_ahead(data: bytes) -> bool:
-    """Whether a frame is not part of the order of events, so that it need not wait for those before it.
+    """Whether a frame may be processed before the events that came before it.
 
     The gateway writes `op` as the first key. A frame that is written otherwise waits for its turn.
     """

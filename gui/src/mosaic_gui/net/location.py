@@ -18,7 +18,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True)
 class StackLocation:
-    """One stack's door."""
+    """Address and token of a stack's gateway."""
 
     url: str
     """`http://127.0.0.1:<port>`, no slash at the end."""
@@ -33,7 +33,7 @@ class StackLocation:
 
     @property
     def is_loopback(self) -> bool:
-        """On this machine; a proxy of the environment must not come between."""
+        """Whether the address is on this machine, so that no proxy may be used."""
         return urlsplit(self.url).hostname in _LOOPBACK
 
 

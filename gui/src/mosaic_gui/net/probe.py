@@ -30,11 +30,11 @@ _CODES = {
     ProblemCode.HOST_REFUSED: Trouble.HOST_REFUSED,
 }
 _PLAIN_WORDS = ("wrong version number", "packet length too long", "http request")  # unsaid: OpenSSL
-"""What it says of an answer that is no TLS."""
+"""Words of OpenSSL about an answer that is not TLS."""
 
 
 class ConnectionProbe(QObject):
-    """Asks once; a new `look` gives up the one before."""
+    """Tests an address once; a new `look` cancels the test before."""
 
     found = pyqtSignal(object)
     """A Diagnosis."""
@@ -46,7 +46,7 @@ class ConnectionProbe(QObject):
         self._reply: QNetworkReply | None = None
 
     def look(self, location: StackLocation, *, is_local: bool) -> None:
-        """See what is there."""
+        """Test an address."""
         self.stop()
         proxy = QNetworkProxy.ProxyType
         kind = proxy.NoProxy if location.is_loopback else proxy.DefaultProxy

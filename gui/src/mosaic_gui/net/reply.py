@@ -11,18 +11,18 @@ from mosaic_gui.state.language import tr
 
 @dataclass(frozen=True)
 class ApiProblem:
-    """Why a request came to nothing, in words for the user."""
+    """Why a request failed, in words for the user."""
 
     message: str
     problem: Problem | None = None
-    """What the stack said; None when it did not answer."""
+    """The stack's answer; None when there was none."""
 
     is_answer_unread: bool = False
-    """It did answer, with something that this version cannot read."""
+    """The stack answered with something that this version cannot read."""
 
     @property
     def is_passing(self) -> bool:
-        """Nobody answered, or only just now it cannot be had: asking again later may do."""
+        """Whether a later try may succeed: there was no answer, or the stack is busy."""
         if self.problem is None:
             return not self.is_answer_unread
         return self.problem.status in (429, 503)
@@ -40,11 +40,11 @@ class LogPiece:
     text: str
     next_offset: int
     more: bool = field(default=False)
-    """The piece is as large as was asked for, so there is more at once."""
+    """The piece has the requested size, so more can be read at once."""
 
 
 class ApiReply(QObject):
-    """One request under way. Exactly one of both signals comes, or neither after `drop`."""
+    """One running request. It emits exactly one of both signals, or none after `drop`."""
 
     done = pyqtSignal(object)
     failed = pyqtSignal(object)
@@ -54,24 +54,24 @@ class ApiReply(QObject):
         self._dropped = False
 
     def succeed(self, model: object) -> None:
-        """The answer is there."""
+        """Emit `done` with the answer."""
         if not self._dropped:
             self.done.emit(model)
         self.deleteLater()
 
     def fail(self, problem: ApiProblem) -> None:
-        """There will be no answer."""
+        """Emit `failed` with the reason."""
         if not self._dropped:
             self.failed.emit(problem)
         self.deleteLater()
 
     def drop(self) -> None:
-        """Nobody waits for it any more."""
+        """Emit no signal from now on."""
         self._dropped = True
 
 
 def read_problem(status: int, data: bytes) -> Problem:
-    """What a refusal says."""
+    """Read the problem in the body of a refusal."""
     try:
         return Problem.model_validate_json(data)
     except ValueError:

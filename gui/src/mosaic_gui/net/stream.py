@@ -36,18 +36,18 @@ from mosaic_gui.timers import interval_timer, single_shot_timer
 MAX_FRAME_BYTES = 64 * 2**20
 PING_EVERY_MS = 5_000
 SILENCE_MS = 15_000
-"""Nothing heard for so long: the peer is gone, also when nothing says so (a cable, a laptop that slept)."""
+"""Silence after which the peer is taken as lost (a pulled cable, a laptop that slept)."""
 WAKE_MS = 3_000
-"""For an answer after this machine slept or the program stood still, until the connection is called lost."""
+"""Time for an answer after a sleep of this machine or a pause of the program."""
 OPEN_TIMEOUT_MS = 8_000
 TURN_S = 0.004
-"""For frames in one turn of the event loop, a frame too long at most; clicks and pictures come in between."""
+"""Time budget for decoding frames in one turn of the event loop."""
 MOST_UNREAD_BYTES = 96 * 2**20
 """Limit of the bytes received and not read yet. It is more than one frame may have."""
 
 
 def _now() -> float:
-    """Seconds of a clock that goes on while the machine sleeps, where there is one."""
+    """Seconds of a monotonic clock that counts a sleep of the machine, where the system has one."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -72,7 +72,7 @@ class EventStream(QObject):
         """Frames that could not be read since the start."""
         self._socket: QWebSocket | None = None
         self._trust = configuration(location.ca_file)
-        self._heard_at = 0.0
+        self._active_at = 0.0
         self._looked_at = 0.0
         self._ping = interval_timer(self, PING_EVERY_MS, self._on_ping)
         self._states: dict[str, Plain] = {}
@@ -85,23 +85,23 @@ class EventStream(QObject):
         self._again = single_shot_timer(self, self._open)
 
     def start(self) -> None:
-        """Connect, and go on trying."""
+        """Connect, and keep trying."""
         self._open()
 
     def stop(self) -> None:
-        """Leave; no signal comes after this."""
+        """Disconnect; no signal is emitted after this."""
         for timer in (self._ping, self._opening, self._again, self._reading, self._awake):
             timer.stop()
         self._drop_socket()
 
     def retry_now(self) -> None:
-        """The user does not want to wait for the next try."""
+        """Try again now, without the rest of the delay."""
         if self._socket is None:
             self._again.stop()
             self._open()
 
     def move_to(self, location: StackLocation) -> None:
-        """The stack is to be reached in another way from now on; what is followed goes on from where it is."""
+        """Use another address or token from now on; subscriptions continue at their cursors."""
         self._location = location
         self._trust = configuration(location.ca_file)
 
@@ -111,7 +111,7 @@ class EventStream(QObject):
         self._subscribe(follower)
 
     def unfollow(self, run_id: str) -> None:
-        """Subscribe to it no longer."""
+        """Unsubscribe from a run."""
         if self._followers.pop(run_id, None) is not None:
             self._send(Unsubscribe(run_id=run_id))
 
@@ -125,7 +125,7 @@ class EventStream(QObject):
 
     def _open(self) -> None:
         link = LinkState.STALE if self._was_live else LinkState.CONNECTING
-        self._tell(ConnectionStatus(link, self._location.url))
+        self._report(ConnectionStatus(link, self._location.url))
         # an empty origin: this is no page of a browser
         socket = QWebSocket("", parent=self)
         socket.setMaxAllowedIncomingMessageSize(MAX_FRAME_BYTES)
@@ -147,8 +147,8 @@ class EventStream(QObject):
         socket.open(request, options)
 
     def _on_message(self, data: bytes) -> None:
-        """Keep it for its turn: after a pause very many come at once, and the window is not to wait for them."""
-        self._hear()
+        """Queue a frame: after a pause very many arrive at once, and the window must not freeze."""
+        self._note_activity()
         data = bytes(data)
         if goes_ahead(data):
             self._take_ahead(data)
@@ -201,12 +201,12 @@ class EventStream(QObject):
         self._opening.stop()
         self._backoff.reset()
         self._was_live = True
-        self._looked_at = self._heard_at = _now()
+        self._looked_at = self._active_at = _now()
         self._ping.start()
         self._send(SubscribeRuns())
         for follower in self._followers.values():
             self._subscribe(follower)
-        self._tell(
+        self._report(
             ConnectionStatus(LinkState.LIVE, self._location.url, stack_version=hello.version)
         )
         self.joined.emit()
@@ -217,9 +217,9 @@ class EventStream(QObject):
         self._looked_at = now
         if slept:
             # the silence may be this program's own: the peer is asked, and has a moment to answer
-            self._heard_at = now
+            self._active_at = now
             self._awake.start(WAKE_MS)
-        elif (now - self._heard_at) * 1000 > SILENCE_MS:
+        elif (now - self._active_at) * 1000 > SILENCE_MS:
             self._lose(tr("it does not answer any more"))
             return
         if self._socket is not None:
@@ -229,10 +229,10 @@ class EventStream(QObject):
         self._lose(tr("it does not answer after a pause of this machine or program"))
 
     def _on_pong(self) -> None:
-        self._hear()
+        self._note_activity()
 
-    def _hear(self) -> None:
-        self._heard_at = _now()
+    def _note_activity(self) -> None:
+        self._active_at = _now()
         self._awake.stop()
 
     def _on_open_timeout(self) -> None:
@@ -263,7 +263,7 @@ class EventStream(QObject):
             return
         wait_s = self._backoff.delay_s()
         link = LinkState.STALE if self._was_live else LinkState.CONNECTING
-        self._tell(ConnectionStatus(link, self._location.url, reason, retry_in_s=wait_s))
+        self._report(ConnectionStatus(link, self._location.url, reason, retry_in_s=wait_s))
         self._again.start(round(wait_s * 1000))
 
     def _refuse(self, reason: str) -> None:
@@ -273,7 +273,7 @@ class EventStream(QObject):
             url=self._location.url,
             why=reason,
         )
-        self._tell(ConnectionStatus(LinkState.IDLE, self._location.url, words, refused=True))
+        self._report(ConnectionStatus(LinkState.IDLE, self._location.url, words, refused=True))
 
     def _subscribe(self, follower: Follower) -> None:
         # what is subscribed once more takes the place of what was
@@ -297,12 +297,12 @@ class EventStream(QObject):
             socket.abort()
             socket.deleteLater()
 
-    def _tell(self, connection: ConnectionStatus) -> None:
+    def _report(self, connection: ConnectionStatus) -> None:
         self.changed.emit(connection)
 
 
 def _fault(socket: QWebSocket) -> str:
-    """What is wrong with it, in Qt's words."""
+    """The error of a socket in Qt's words."""
     words = socket.errorString()
     error = socket.error()  # type: ignore[operator]  # the stubs know it as a signal alone
     is_distrust = error == QAbstractSocket.SocketError.SslHandshakeFailedError

@@ -9,7 +9,7 @@ from mosaic_gui.state.language import tr
 
 
 def configuration(ca_file: Path | None) -> QSslConfiguration:
-    """What a connection believes.
+    """The TLS configuration of a connection.
 
     Raises:
         CertificateUnreadable: the file cannot be read, or holds no certificate.
@@ -21,7 +21,7 @@ def configuration(ca_file: Path | None) -> QSslConfiguration:
 
 
 def refusal(words: str) -> str:
-    """What to do about a handshake that failed, with Qt's own words on it."""
+    """Words about a failed TLS handshake, with what to do."""
     todo = tr(
         "If that is the stack's own certificate, name a copy of its secrets/gateway.crt (--ca-file)"
     )

@@ -11,7 +11,7 @@ from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import mixed
 
 SEEN_FROM = 40
-"""Opacity, of 255: a fainter line costs as much as any and nobody sees it (pyqtgraph's minor ticks)."""
+"""Least opacity (of 255) of a line that is drawn; fainter ones are not visible."""
 _Stroke = tuple[QPen, QPointF, QPointF]
 
 
@@ -19,7 +19,7 @@ class _Axis(pg.AxisItem):
     """Painted from the layout, not from a recorded picture, which searches its font again for each label."""
 
     picture: Any
-    """What was laid out: line, ticks and texts; None: to be laid out."""
+    """Layout of line, ticks and texts; None: not made yet."""
 
     def paint(self, p: QPainter, _opt: object, _widget: object) -> None:
         if self.picture is None:  # pyqtgraph forgets it when the range changes
@@ -30,7 +30,7 @@ class _Axis(pg.AxisItem):
             self.drawPicture(p, *self.picture)
 
     def drawPicture(self, p: QPainter, axis: _Stroke, ticks: list[_Stroke], texts: object) -> None:
-        """As pyqtgraph does, but lines of one colour at once and opaque, and none that cannot be seen."""
+        """Draw an axis as pyqtgraph does, with opaque lines of one colour in one call."""
         by_colour: dict[int, list[QLineF]] = {}
         for pen, begin, end in ticks:
             if begin != end and pen.color().alpha() >= SEEN_FROM:
@@ -54,7 +54,7 @@ class CountAxis(_Axis):
 
 
 class ValueAxis(_Axis):
-    """Values; on a logarithmic scale they come as exponents."""
+    """Axis of values; on a logarithmic scale they are exponents."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)

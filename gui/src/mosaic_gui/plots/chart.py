@@ -29,7 +29,7 @@ TINY = 1e-300
 GRID = 0.6
 """Opacity of the lines across a chart, in the colour of other lines."""
 BENEATH = -1000
-"""Depth of the axes: their grid is opaque, and would cut the curves."""
+"""Z value of the axes, below the curves, because their grid is opaque."""
 WIDE_UP_TO_PX = 8_000.0
 """Length of all means of a chart, in pixels, up to which they are wider than 1. What a wide line costs grows with its
 length: measured, 800 points of pure noise on 400x250 are 66,000 px and take 260 ms, 1.7 ms with a width of 1."""
@@ -49,7 +49,7 @@ class Chart(QFrame):
 
     removed = pyqtSignal(str)
     said = pyqtSignal(str)
-    """Something for the bar below."""
+    """A notice for the user."""
 
     def __init__(self, model: CurveModel, name: str) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class Chart(QFrame):
         return self._item
 
     def redraw(self) -> None:
-        """Draw what the model has for the part that is in sight."""
+        """Draw the visible part of the curves."""
         extent = self._model.extent(self.name)
         if extent is None or self._drawing:
             return
@@ -150,7 +150,7 @@ class Chart(QFrame):
                 curve.clear()
 
     def _length_px(self, drawn: Sequence[Drawn]) -> float:
-        """How far a pen goes that draws all means."""
+        """Length of all mean lines in pixels."""
         view = self._item.getViewBox()
         per_y = view.height() / max(float(np.ptp(view.viewRange()[1])), TINY)
         means = [one.smooth for one in drawn if one.smooth is not None]
@@ -190,7 +190,7 @@ class Chart(QFrame):
         self._colour()
 
     def _colour(self) -> None:
-        """What is drawn once, in the colours of the theme; curves take theirs with each drawing."""
+        """Apply the theme's colours to axes and grid; curves get theirs with each drawing."""
         tokens = current()
         self._plot.setBackground(tokens.surface)
         for side in ("left", "bottom"):
@@ -247,7 +247,7 @@ class Chart(QFrame):
 
 
 def chart_key(model: CurveModel, name: str) -> tuple[str, XAxis, bool]:
-    """What a chart's axes depend on; all else it takes from the model with each drawing."""
+    """Properties on which a chart's axes depend."""
     return name, model.axis, model.log_scale
 
 
@@ -280,5 +280,5 @@ def _bounds(drawn: Sequence[Drawn]) -> tuple[float, float] | None:
 
 
 def _heights(drawn: Drawn) -> Sequence[Floats]:
-    """What has to be in sight of a curve; the edges of a band may lie beyond all values."""
+    """Value range that must be visible, with the band of a mean."""
     return (drawn.raw.y,) if drawn.smooth is None else (drawn.raw.y, drawn.smooth.y)

@@ -11,7 +11,7 @@ from mosaic_gui.viewmodels.frame_clock import DrawQueue
 
 LEAST_HEIGHT = 190
 TWO_COLUMNS_FROM = 620
-"""Pixels of width."""
+"""Width in pixels from which charts have two columns."""
 
 
 class ChartGrid(QScrollArea):
@@ -41,7 +41,7 @@ class ChartGrid(QScrollArea):
         model.curves_grown.connect(self.redraw_in_turn)
 
     def rebuild(self) -> None:
-        """Show the charts that the model names; one that is there already, drawn in the same way, stays."""
+        """Show the charts that the model names; unchanged ones stay."""
         here = {chart.key: chart for chart in self.charts}
         wanted = [chart_key(self._model, name) for name in self._model.charts]
         self.charts = [here.pop(key) if key in here else self._make(key[0]) for key in wanted]
@@ -59,7 +59,7 @@ class ChartGrid(QScrollArea):
                 self._queue.ask(chart.key, self._drawing(chart))
 
     def redraw(self) -> None:
-        """Draw all of them at once: for a picture."""
+        """Draw all charts at once, e.g. for a screenshot."""
         self._queue.stop()
         for chart in self.charts:
             chart.redraw()
@@ -78,7 +78,7 @@ class ChartGrid(QScrollArea):
         self.redraw_in_turn()
 
     def _draw_one_by_one(self) -> None:
-        """The first is there at once, the others when it is their turn; all of them once the grid is in sight."""
+        """Draw the first chart now, and the others one by one while the grid is visible."""
         if self.charts and self.isVisible():
             self.charts[0].redraw()
         self.redraw_in_turn()

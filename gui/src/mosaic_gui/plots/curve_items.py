@@ -13,7 +13,7 @@ from mosaic_gui.viewmodels.curves import Drawn
 
 SMOOTH_WIDTH = 1.6
 ROUGH_FROM = 300
-"""Points of a faint line from which it has no smooth edges: in a thicket nobody sees them, and they cost half."""
+"""Points of a faint line from which it is drawn without antialiasing, which takes half of the time."""
 OLDER_SHARE = 0.5
 """Share of the colour of a series in the colour of its earlier passes, which the newest pass repeats."""
 _DASHES = (
@@ -47,7 +47,7 @@ class CurveItems:
 
     @property
     def has_points(self) -> bool:
-        """Something of it is drawn."""
+        """Whether the curve has points."""
         return any(
             item.getData()[0] is not None and len(item.getData()[0])
             for item in (self.raw, self.smooth)
@@ -99,7 +99,7 @@ class CurveItems:
 
 
 def series_colour(index: int) -> str:
-    """Colour of a curve; beyond the last they come again."""
+    """Colour of a curve by its index; colours repeat."""
     series = current().series
     return series[index % len(series)]
 

@@ -16,7 +16,7 @@ from mosaic_gui.viewmodels.curves import CurveModel
 
 EXPORTS = ("png", "svg", "csv")
 SCALE = 3
-"""Pixels of a PNG for each on the screen: it is for paper and slides."""
+"""Scale of a PNG, for paper and slides."""
 _LINE, _MARGIN = 20, 14
 Names = Sequence[tuple[str, str]]
 """What a picture shows, and in which colour."""
@@ -25,7 +25,7 @@ Names = Sequence[tuple[str, str]]
 def export_chart(
     chart: QWidget, model: CurveModel, name: str, kind: str, say: Callable[[str], None]
 ) -> None:
-    """Ask where to, write it there, and say so."""
+    """Ask for a file name, write the chart, and show a notice."""
     dialog = QFileDialog(chart, tr("Save {name}", name=name))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setDefaultSuffix(kind)
@@ -83,7 +83,7 @@ def write_chart(chart: QWidget, model: CurveModel, name: str, kind: str, path: P
 
 
 def _draw(painter: QPainter, chart: QWidget, size: QSize, names: Names) -> None:
-    """The chart without what is there to be pressed, and below it which curve is whose."""
+    """Draw the chart without buttons, with a legend below."""
     tokens = current()
     painter.fillRect(QRectF(0, 0, size.width(), size.height()), QColor(tokens.surface))
     chart.render(painter, QPoint(0, 0))

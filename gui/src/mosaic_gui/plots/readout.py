@@ -18,7 +18,7 @@ _AWAY = 14
 
 
 class Readout(QLabel):
-    """Lies over a plot and lets the mouse through."""
+    """A table of values over a plot; it ignores the mouse."""
 
     def __init__(self, plot: QWidget) -> None:
         super().__init__(plot)
@@ -34,7 +34,7 @@ class Readout(QLabel):
             self.show_readings(*self._said)
 
     def show_readings(self, place: str, readings: Sequence[Reading], beside: QPoint) -> None:
-        """Show what stands at a place; the highest value first."""
+        """Show the values at a place, the highest first."""
         self._said = (place, readings, beside)
         rows = sorted(readings, key=lambda one: -one.value if one.value == one.value else 1e308)
         muted = current().muted

@@ -10,7 +10,7 @@ from mosaic_gui.theme.tokens import THEMES
 
 @dataclass(frozen=True)
 class Arguments:
-    """What was asked for."""
+    """Parsed command line."""
 
     url: str | None = None
     token_file: Path | None = None
@@ -20,11 +20,11 @@ class Arguments:
     size: tuple[int, int] | None = None
     """Size of the window; None: as it was last."""
     theme: str | None = None
-    """dark or light; None: as the desktop has it."""
+    """`dark` or `light`; None: the theme of the desktop."""
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
-    """Read the command line; `--help` and unknown options end the program, as everywhere.
+    """Parse the command line; `--help` and unknown options end the program.
 
     Raises:
         ArgumentInvalid: a value that cannot be.

@@ -24,7 +24,7 @@ def find_languages(kept: Path | None) -> dict[str, Path]:
 
 
 def names(found: Mapping[str, Path]) -> dict[str, str]:
-    """What each language calls itself, by code; English is always there."""
+    """The native name of each language, by code; English is always included."""
     own = {code: QLocale(code).nativeLanguageName() or code for code in sorted(found)}
     return {ENGLISH: "English", **own}
 
@@ -47,7 +47,7 @@ def choose(wanted: str, found: Mapping[str, Path], system: Sequence[str]) -> str
 
 
 def speak(app: QCoreApplication, wanted: str, found: Mapping[str, Path]) -> str:
-    """Let everything that is said from now on be in a language; why it is not the one that was wanted, in words.
+    """Set the language of the program. Return why it is not the wanted one, or an empty text.
 
     Numbers have a point and no separator where they are typed, in every language: so logs, specs and files have them.
     """
@@ -74,7 +74,7 @@ def _read(path: Path) -> gettext.GNUTranslations:
 
 
 def _speak_in_qt(app: QCoreApplication, code: str) -> None:
-    """What Qt says by itself: menus of fields, the buttons of a file dialog."""
+    """Set the language of Qt's own texts: menus of fields, buttons of a file dialog."""
     if isinstance(old := app.property(_TRANSLATOR), QTranslator):
         app.removeTranslator(old)
     made = QTranslator(app)

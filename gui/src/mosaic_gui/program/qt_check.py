@@ -49,7 +49,7 @@ def explain_import(error: ImportError) -> LibraryMissing:
 
 
 def check_platform() -> None:
-    """Find out before Qt does whether a window can be opened here.
+    """Check whether a window can be opened here, before Qt fails with an abort.
 
     Raises:
         LibraryMissing: a library or a display is missing; the message says what to do.

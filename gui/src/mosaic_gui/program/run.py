@@ -25,7 +25,7 @@ from mosaic_gui.theme.tokens import THEMES
 SIGNAL_LOOK_MS = 200
 FIRST_SIZE = (1280, 800)
 FRAME = QSize(4, 40)
-"""What a desktop's title bar and borders take at most."""
+"""Largest size of a desktop's title bar and borders."""
 _log = logging.getLogger("mosaic_gui")
 
 
@@ -40,7 +40,7 @@ def run_program(arguments: Arguments) -> int:
     # pictures show the client with default settings
     kept = None if arguments.screenshot else home / KEPT_IN
     spoken = find_languages(kept)
-    speak(app, SYSTEM, spoken)  # what is wrong with the settings is told in some language, too
+    speak(app, SYSTEM, spoken)  # what is wrong with the settings is reported in some language, too
     preferences = PreferenceStore(kept)
     problem = speak(app, preferences.settings.language, spoken)
     preferences.problems += [problem] if problem else []
@@ -53,7 +53,7 @@ def run_program(arguments: Arguments) -> int:
         if arguments.size is None and not fits(client.window):
             client.window.setWindowState(Qt.WindowState.WindowMaximized)
     sys.excepthook = _report
-    heed = _heed_signals(app)
+    signal_turns = _handle_signals(app)
     warm_up = WarmUp(client)
     warm_up.start()
     client.window.show()
@@ -62,21 +62,21 @@ def run_program(arguments: Arguments) -> int:
     client.closed.connect(app.quit)
     _connect(client, arguments)
     code = app.exec()
-    heed.stop()
+    signal_turns.stop()
     warm_up.stop()
     client.close()
     return code
 
 
 def fits(window: QWidget) -> bool:
-    """Whether all of a window is seen, with the frame that the desktop will put around it."""
+    """Whether a window fits on the screen together with its frame."""
     screen = window.screen()
     room = screen.availableSize() - FRAME if screen is not None else window.size()
     return window.width() <= room.width() and window.height() <= room.height()
 
 
 def _connect(client: DesktopClient, arguments: Arguments) -> None:
-    """As on the command line, else as the environment says (as all verbs of `./mosaic` do), else this machine's."""
+    """Connect to the stack of the command line, else of the environment, else of this machine."""
     url = arguments.url or os.environ.get("MOSAIC_URL")
     if url:
         named, believed = (os.environ.get(f"MOSAIC_{what}_FILE") for what in ("TOKEN", "CA"))
@@ -113,8 +113,8 @@ def _take_screenshots(
     return code
 
 
-def _heed_signals(app: QApplication) -> QTimer:
-    """Ctrl-C in the terminal ends the program: Python looks at signals only when it is its turn."""
+def _handle_signals(app: QApplication) -> QTimer:
+    """Let Ctrl-C end the program: a timer gives Python turns in which it handles signals."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: app.quit())
     timer = QTimer()

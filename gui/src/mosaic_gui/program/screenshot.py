@@ -19,7 +19,7 @@ from mosaic_gui.views.preflight_panel import ABOUT, PLAN
 
 LOOK_MS = 100
 PATIENCE_MS = 30_000
-"""For one view; a preflight asks the worker's program, which imports torch."""
+"""Time limit of one view; a preflight runs the worker's program, which imports torch."""
 SETTLED_MS = 3 * TICK_MS
 
 Claim = Callable[[], bool]
@@ -27,7 +27,7 @@ _FAILED = (RunState.FAILED, RunState.CRASHED)
 
 
 class Screenshots(QObject):
-    """Goes from view to view; each is taken when it has what it shows."""
+    """Takes a picture of each view as soon as the view has its content."""
 
     done = pyqtSignal(int)
     """Exit code: 0, or 1 when a view did not come to show what it should."""
@@ -43,7 +43,7 @@ class Screenshots(QObject):
         self._timer = interval_timer(self, LOOK_MS, self._look)
 
     def start(self) -> None:
-        """Begin with the list; the other views follow from what is in it."""
+        """Begin with the run list; it decides which other views are taken."""
         self._folder.mkdir(parents=True, exist_ok=True)
         client = self._client
         self._take("connection")
@@ -77,7 +77,7 @@ class Screenshots(QObject):
         self._begin_next()
 
     def _plan(self) -> None:
-        """The views behind the list, as far as there are runs for them."""
+        """Plan the views for which there are runs."""
         client = self._client
         runs = sorted(client.store.runs.values(), key=lambda run: run.run_id, reverse=True)
         beside = client.window.train.preflight.show_view
@@ -124,7 +124,7 @@ class Screenshots(QObject):
         self._client.window.open_palette()
 
     def _has_beliefs(self) -> bool:
-        """The tab is there once the run's events are: until then there is none to choose."""
+        """Whether the beliefs tab shows a step; the tab appears with the run's events."""
         watch = self._client.window.watch
         watch.views.setCurrentWidget(watch.beliefs)
         return self._client.beliefs.decision is not None

@@ -12,7 +12,7 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.timers import single_shot_timer
 
 REST_MS = 250
-"""After the first paint, for the connection and the list, which somebody waits for."""
+"""Delay after the first paint, so that connection and run list come first."""
 _MODELS = (Snapshot, CurveSet, EventPage, EpisodePage, ArtifactRow, Missed, Ended)
 _NEEDED = ("mosaic_gui.viewmodels.curve_lines", "mosaic_gui.views.watch_page")
 
@@ -38,7 +38,7 @@ class WarmUp(QObject):
         self._client.window.installEventFilter(self)
 
     def stop(self) -> None:
-        """The program ends; an import that has begun is waited for, for it cannot be broken off."""
+        """Stop; wait for an import that has begun, because it cannot be cancelled."""
         self._turn.stop()
         self._imported.disconnect()
         self._pool.waitForDone()

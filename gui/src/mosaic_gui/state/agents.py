@@ -30,9 +30,9 @@ class Way(StrEnum):
     """What is done with an agent."""
 
     NEW = "new"
-    """Trained from nothing, or from a checkpoint that the form names."""
+    """A new run trains it, from the beginning or from a checkpoint."""
     TRAINED = "trained"
-    """A finished run's checkpoint acts."""
+    """A checkpoint of a finished run acts."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Agent:
     title: str
     summary: str
     plays: bool
-    """Its checkpoints can act without training."""
+    """Whether its checkpoints can act without training."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,20 @@ class AgentGroup:
     """`telemetry`: recorded step by step; `analytics`: its curves and files only."""
     ready: bool
     reason: str
-    """Why it is not ready, or what to know although it is."""
+    """Why the worker is not ready, or its remarks."""
     modes: frozenset[str]
     levels: tuple[str, ...]
-    """How much of a run it can record."""
+    """Levels of recording that the worker offers."""
     agents: tuple[Agent, ...]
 
 
 def agent_groups(workers: Iterable[WorkerEntry]) -> list[AgentGroup]:
-    """The workers of a stack as they are shown."""
+    """The workers of a stack as groups of agents."""
     return [_group(worker) for worker in workers]
 
 
 def groups_for(groups: Iterable[AgentGroup], mode: Mode) -> list[AgentGroup]:
-    """Those who say in `describe` that they can be played in this mode."""
+    """The groups whose workers offer this mode in `describe`."""
     return [group for group in groups if mode.value in group.modes]
 
 

@@ -11,7 +11,7 @@ _LEVELS = (0, 95, 135, 175, 215, 255)
 
 @dataclass(frozen=True)
 class Style:
-    """How a stretch is to look. Colours are one of `NAMES` or `#rrggbb`; None: as the text around."""
+    """Style of a stretch of text. Colours are one of `NAMES` or `#rrggbb`; None: the default."""
 
     ink: str | None = None
     ground: str | None = None

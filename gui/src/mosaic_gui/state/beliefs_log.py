@@ -37,7 +37,7 @@ class ValueTable:
 
 
 @dataclass
-class _Told:
+class _AgentRecord:
     """Events of one environment of one attempt."""
 
     events: list[Event] = field(default_factory=list)
@@ -48,16 +48,16 @@ class _Told:
     choices: dict[int, Event] = field(default_factory=dict)
     """Events `policy.choices`, by episode."""
     folded_to: int = 0
-    """Seq of the last event that is no longer kept by itself."""
+    """Seq of the last event that was reduced to a mental state."""
 
 
 class BeliefsLog:
     """Takes events in the order of their seq; returns the mental state at each step of an episode."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[int, int], _Told] = {}
+        self._records: dict[tuple[int, int], _AgentRecord] = {}
         self.cursor = ""
-        """Where to go on reading."""
+        """Cursor of the next request."""
         self.namespaces: frozenset[str] = frozenset()
         """Members of `NAMESPACES` of which events came."""
 
@@ -70,65 +70,65 @@ class BeliefsLog:
                 continue
             self.namespaces |= {namespace}
             key = (int(event["attempt"]), int(data.get("env") or 0))
-            self._take(self._told.setdefault(key, _Told()), event, data)
+            self._take(self._records.setdefault(key, _AgentRecord()), event, data)
         self.cursor = cursor
 
     def decisions(
         self, config: Mapping[str, Any], attempt: int, env: int, steps: Sequence[Event]
     ) -> list[DecisionStep]:
         """Each step of an episode with its mental state. `steps`: the stored start and steps of the episode."""
-        told = self._told.get((attempt, env), _Told())
+        record = self._records.get((attempt, env), _AgentRecord())
         taken = [step for step in steps if step["type"] == "step"]
         if not taken:
             return []
-        begin = _count_until(told.events, taken[0]["seq"]) // _MARK_EVERY
-        end = _count_until(told.events, taken[-1]["seq"])
-        extras = told.events[begin * _MARK_EVERY : end]
-        if (choices := told.choices.get(int(taken[0]["episode"]))) is not None:
+        begin = _count_until(record.events, taken[0]["seq"]) // _MARK_EVERY
+        end = _count_until(record.events, taken[-1]["seq"])
+        extras = record.events[begin * _MARK_EVERY : end]
+        if (choices := record.choices.get(int(taken[0]["episode"]))) is not None:
             extras = [*extras, choices]
-        return decision_steps(config, extras, steps, env, told.marks[begin])[0]
+        return decision_steps(config, extras, steps, env, record.marks[begin])[0]
 
     def values(self, attempt: int, env: int, seq: int) -> ValueTable | None:
         """The newest table of values before an event; None: there is none."""
-        tables = self._told.get((attempt, env), _Told()).tables
+        tables = self._records.get((attempt, env), _AgentRecord()).tables
         return next((table for table in reversed(tables) if table.seq < seq), None)
 
     def newest_values(self, attempt: int, env: int) -> ValueTable | None:
         """The newest table of values."""
-        tables = self._told.get((attempt, env), _Told()).tables
+        tables = self._records.get((attempt, env), _AgentRecord()).tables
         return tables[-1] if tables else None
 
     def is_kept(self, attempt: int, env: int, seq: int) -> bool:
         """Whether the events before this one are kept one by one."""
-        return seq > self._told.get((attempt, env), _Told()).folded_to
+        return seq > self._records.get((attempt, env), _AgentRecord()).folded_to
 
-    def _take(self, told: _Told, event: Event, data: Mapping[str, Any]) -> None:
+    def _take(self, record: _AgentRecord, event: Event, data: Mapping[str, Any]) -> None:
         kind = event["type"]
         if kind == "policy.values":
             if (table := _table(data.get("q"))) is not None:
                 step = int(data.get("step") or 0)
-                told.tables.append(ValueTable(event["seq"], step, data.get("epsilon"), table))
-                if len(told.tables) > MOST_TABLES:
-                    del told.tables[-2::-2]  # the newest stays
+                record.tables.append(ValueTable(event["seq"], step, data.get("epsilon"), table))
+                if len(record.tables) > MOST_TABLES:
+                    del record.tables[-2::-2]  # the newest stays
             return
         if kind == "policy.choices":
-            told.choices[int(data.get("episode") or 0)] = event
-            if len(told.choices) > MOST_CHOICES:
-                del told.choices[next(iter(told.choices))]
+            record.choices[int(data.get("episode") or 0)] = event
+            if len(record.choices) > MOST_CHOICES:
+                del record.choices[next(iter(record.choices))]
             return
-        told.mental_state.take(kind, data)
-        told.events.append(event)
-        if len(told.events) % _MARK_EVERY == 0:
-            told.marks.append(told.mental_state.copy())
-        if len(told.events) > MOST_EVENTS:
-            _fold(told)
+        record.mental_state.take(kind, data)
+        record.events.append(event)
+        if len(record.events) % _MARK_EVERY == 0:
+            record.marks.append(record.mental_state.copy())
+        if len(record.events) > MOST_EVENTS:
+            _fold(record)
 
 
-def _fold(told: _Told) -> None:
-    half = len(told.events) // 2 // _MARK_EVERY
-    told.folded_to = told.events[half * _MARK_EVERY - 1]["seq"]
-    del told.events[: half * _MARK_EVERY]
-    del told.marks[:half]
+def _fold(record: _AgentRecord) -> None:
+    half = len(record.events) // 2 // _MARK_EVERY
+    record.folded_to = record.events[half * _MARK_EVERY - 1]["seq"]
+    del record.events[: half * _MARK_EVERY]
+    del record.marks[:half]
 
 
 def _count_until(events: Sequence[Event], seq: int) -> int:
@@ -140,11 +140,11 @@ def _count_until(events: Sequence[Event], seq: int) -> int:
     return low
 
 
-def _table(told: object) -> NDArray[np.float32] | None:
+def _table(record: object) -> NDArray[np.float32] | None:
     import numpy as np  # the window opens without it
 
     try:
-        table = np.array(told, dtype=np.float32)
+        table = np.array(record, dtype=np.float32)
     except (TypeError, ValueError):
         return None
     return table if table.ndim == 2 and table.size else None

@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 HIGHEST = 1e300
-"""What is higher is drawn there: the difference of two such numbers is none any more, and no axis could be made."""
+"""Values are clipped to this: the difference of two larger ones is infinite, and no axis has that range."""
 MOST_GAPS = 120
 """Marks of a curve; more of them would merge into a band."""
 
 
 @dataclass(frozen=True)
 class ChartLine:
-    """What a curve draws."""
+    """The points and breaks of one drawn line."""
 
     x: Floats
     y: Floats
-    """All finite: where a value is not, the line is broken by `connect`."""
+    """Finite values; `connect` breaks the line where a value is not finite."""
     connect: NDArray[np.uint8]
     """1: a line goes from this point to the next."""
     gaps_x: Floats
@@ -37,7 +37,7 @@ class ChartLine:
 
 
 NO_LINE = ChartLine(np.empty(0), np.empty(0), np.empty(0, np.uint8), np.empty(0))
-"""One without points."""
+"""A line without points."""
 
 
 def visible(x: Floats, low: float, high: float) -> slice:
@@ -76,7 +76,7 @@ def chart_line(
 
 
 def joined_lines(lines: Sequence[ChartLine]) -> ChartLine:
-    """Lines one after another, with a break between each two."""
+    """Join lines, with a break between each two."""
     connect = [np.append(one.connect[:-1], np.uint8(0))[: len(one.x)] for one in lines]
     return ChartLine(
         np.concatenate([one.x for one in lines]),

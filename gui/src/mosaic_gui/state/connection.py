@@ -7,9 +7,9 @@ from enum import StrEnum
 from mosaic_contracts.cursor import Cursor
 
 SHOWN_FROM_S = 2.0
-"""The stack reports how far it is once a second, and a moment later the events up to there are here."""
+"""Lag from which it is shown: the stack reports its position once a second."""
 _MOST = 600
-"""Moments that are kept; the oldest one decides, so newer ones are left out."""
+"""Reports that are kept; the oldest one decides, so newer ones are skipped."""
 
 
 class LinkState(StrEnum):
@@ -18,20 +18,20 @@ class LinkState(StrEnum):
     IDLE = "idle"
     """No stack is chosen."""
     CONNECTING = "connecting"
-    """Not yet answered, so nothing is shown."""
+    """There was no answer yet, so nothing is shown."""
     LIVE = "live"
     STALE = "stale"
-    """It was live and is lost: what is shown is old, and it is tried again."""
+    """The connection was lost: the data shown is old, and the client tries again."""
 
 
 @dataclass(frozen=True)
 class ConnectionStatus:
-    """One moment of it."""
+    """State of the connection at one moment."""
 
     link: LinkState = LinkState.IDLE
     url: str = ""
     reason: str = ""
-    """Why it is not live, in words."""
+    """Why the connection is not live, in words."""
     retry_in_s: float | None = None
     stack_version: str = ""
     refused: bool = False
@@ -39,7 +39,7 @@ class ConnectionStatus:
 
 
 class Lag:
-    """Remembers when the stack was known to have how much, until as much is here.
+    """Measures how many seconds the client's data is behind the stack.
 
     It counts whatever delays an event on its way: the gateway, the network, and the queue of this program.
     """
@@ -53,13 +53,13 @@ class Lag:
             self._reports.append((now_s, reached))
 
     def behind_s(self, seen: Cursor, now_s: float) -> float:
-        """Seconds since the stack had what is not here yet; 0 when all of it is."""
+        """Seconds since the stack reported events that are not here yet; 0 when there are none."""
         while self._reports and _covers(seen, self._reports[0][1]):
             self._reports.popleft()
         return now_s - self._reports[0][0] if self._reports else 0.0
 
     def clear(self) -> None:
-        """Everything is here, or nothing is waited for any more."""
+        """Forget all reports."""
         self._reports.clear()
 
 

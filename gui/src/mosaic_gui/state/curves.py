@@ -31,11 +31,11 @@ class RunCurves:
 
     @property
     def names(self) -> list[str]:
-        """All series: returns and lengths first, what the machine says last."""
+        """Names of all series: returns and lengths first, use of the machine last."""
         return sorted(self.series, key=_rank)
 
     def take(self, batch: EventBatch) -> bool:
-        """Add what a batch brings; False when it brings nothing that is drawn."""
+        """Add the points of a batch; False when it has none."""
         grown = self._take_episodes([e for e in batch.events if e["type"] == "episode"])
         if (table := batch.columns.get("metric")) is not None:
             self._take_metrics(table, (table["attempt"], table["source"]))
@@ -110,8 +110,8 @@ class RunCurves:
         guess = np.interp(series.t, clock.t, clock.steps) if clock else series.t - series.t[0]
         return np.where(known, steps, guess)
 
-    def _take_episodes(self, told: list[dict[str, Any]]) -> bool:
-        ends = [e for e in told if self._is_behind(EPISODE_RETURN, e)]
+    def _take_episodes(self, reported: list[dict[str, Any]]) -> bool:
+        ends = [e for e in reported if self._is_behind(EPISODE_RETURN, e)]
         if not ends:
             return False
         steps = _floats([e["global_step"] for e in ends])
@@ -144,13 +144,13 @@ class RunCurves:
             self.first_t = float(t)
 
     def _is_behind(self, name: str, event: dict[str, Any]) -> bool:
-        """Whether an event comes after what its series was begun with."""
+        """Whether an event is newer than the curve with which the series was opened."""
         end = self._ends.get(name)
         return end is None or event["seq"] > end.get((event["attempt"], event["source"]), 0)
 
 
 def _floats(values: list[Any]) -> Floats:
-    """None is NaN, and so is what JSON has a word for."""
+    """Values as floats; None and JSON's words for NaN and infinities are converted."""
     return np.array(values, dtype=np.float64)
 
 

@@ -7,7 +7,7 @@ from mosaic_gui.state.language import tr
 
 
 class Trouble(StrEnum):
-    """What a look at the address has shown."""
+    """Result of the test of an address."""
 
     NOBODY = "nobody"
     """Nothing listens there."""
@@ -15,17 +15,17 @@ class Trouble(StrEnum):
     SILENT = "silent"
     """It takes the connection and does not answer."""
     NOT_BELIEVED = "not_believed"
-    """Its certificate is."""
+    """Its certificate is not trusted."""
     SPEAKS_PLAIN = "speaks_plain"
-    """https was tried, and it speaks http."""
+    """The server speaks http, not https."""
     SPEAKS_TLS = "speaks_tls"
-    """http was tried, and it hangs up: it may speak https."""
+    """The server closes http connections: it may speak https."""
     TOKEN_WRONG = "token_wrong"
     HOST_REFUSED = "host_refused"
-    """It does not want to be called by this name."""
+    """The server does not allow this host name."""
     NOT_MOSAIC = "not_mosaic"
     NOT_READY = "not_ready"
-    """A gateway answers, and says what is not up yet."""
+    """A gateway answers, and a part of the stack is not up yet."""
     FINE = "fine"
     """Nothing is wrong (any more)."""
 
@@ -56,7 +56,7 @@ class Diagnosis:
 
 
 def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") -> Diagnosis:
-    """Words for a trouble. `is_local`: the stack of this machine, which this client may start."""
+    """Describe a trouble. `is_local`: it is the stack of this machine, which this client may start."""
     host = url.partition("://")[2]
     words = {
         Trouble.NOBODY: (
@@ -127,7 +127,7 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
 
 
 def version_words(stack: str, own: str) -> str:
-    """What to say of a stack of another version; empty where both understand each other."""
+    """Words about a stack of another version; empty where the versions are compatible."""
     if stack.split(".")[:2] == own.split(".")[:2]:
         return ""
     words = tr(

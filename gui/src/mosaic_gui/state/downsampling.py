@@ -27,17 +27,17 @@ class ReducedPoints:
         return len(self.steps)
 
     def part(self, places: slice | NDArray[np.bool_]) -> "ReducedPoints":
-        """Some of its points."""
+        """A part of the points."""
         return ReducedPoints(*(column[places] for column in self.columns))
 
     @property
     def columns(self) -> tuple[Floats, ...]:
-        """All of them, in order."""
+        """All columns, in order."""
         return self.steps, self.t, self.values, self.levels, self.weights
 
 
 def concatenated(parts: list[ReducedPoints]) -> ReducedPoints:
-    """One after another."""
+    """Concatenate points."""
     return ReducedPoints(
         *(np.concatenate(c) for c in zip(*(p.columns for p in parts), strict=True))
     )

@@ -47,7 +47,7 @@ class SpecDraft:
 
     @classmethod
     def of(cls, worker: WorkerEntry, algorithm: Algorithm, limits: Limits = UNKNOWN) -> "SpecDraft":
-        """A fresh one with every default."""
+        """A new draft with default values."""
         hidden = (
             algorithm.steps_parameter,
             algorithm.seed_parameter,
@@ -68,14 +68,14 @@ class SpecDraft:
         return draft
 
     def limit(self, limits: Limits) -> bool:
-        """Heed what the machine can give; whether that is something else than before."""
+        """Apply the machine's limits; return whether they changed."""
         groups = run_groups(self.worker, self.algorithm, limits)
         is_new = groups != self.run.groups
         self.run.groups = groups
         return is_new
 
     def faults(self) -> dict[str, str]:
-        """What is wrong before anybody is asked: by field of the spec, arguments as `parameters.NAME`."""
+        """Faults that the client finds itself, by field of the spec; arguments are `parameters.NAME`."""
         found = dict(self.run.faults())
         found |= {f"parameters.{k}": v for k, v in self.arguments.faults().items()}
         if not self.environment.strip():
@@ -101,11 +101,11 @@ class SpecDraft:
         return write_tracking(spec, self.tracking)
 
     def snapshot(self) -> FormSnapshot:
-        """What was typed, to come back to."""
+        """A snapshot of what was typed."""
         return FormSnapshot(self.environment, dict(self.run.texts), dict(self.arguments.texts))
 
     def restore(self, snapshot: FormSnapshot) -> None:
-        """Come back to what was typed."""
+        """Restore a snapshot."""
         self.environment = snapshot.environment
         self.run.texts = dict(snapshot.run)
         self.arguments.texts = dict(snapshot.arguments)
@@ -135,7 +135,7 @@ class SpecDraft:
             self.origin = Origin(run_id, name, self.snapshot(), tuple(lost))
 
     def differences(self) -> list[SpecDiff]:
-        """What is not as in the run that it was copied from."""
+        """Fields that differ from the run that the draft was copied from."""
         if self.origin is None:
             return []
         before, now = self.origin.typed, self.snapshot()
@@ -155,7 +155,7 @@ class SpecDraft:
 
 
 def environments_for(worker: WorkerEntry, algorithm: Algorithm) -> list[Environment]:
-    """Those that the algorithm can act in, the ready ones first."""
+    """Environments of an algorithm, the ready ones first."""
     if worker.description is None:
         return []
     fitting = [e for e in worker.description.environments if _fits(e, algorithm)]

@@ -17,7 +17,7 @@ class FormSnapshot:
 
 @dataclass
 class EditHistory:
-    """Where the form stands among its earlier and later states."""
+    """Earlier and later states of the form, for undo and redo."""
 
     now: FormSnapshot
     _before: list[tuple[str, FormSnapshot]] = field(default_factory=list)
@@ -27,7 +27,7 @@ class EditHistory:
     """What is being typed into: its next key belongs to the same edit."""
 
     def note(self, what: str, snapshot: FormSnapshot) -> None:
-        """Something was edited. Several edits of one thing in a row are one, until `seal`."""
+        """Record an edit. Several edits of one field in a row are one, until `seal`."""
         if snapshot == self.now:
             return
         if what != self._open:
@@ -36,7 +36,7 @@ class EditHistory:
         self._open, self._after, self.now = what, [], snapshot
 
     def seal(self) -> None:
-        """Typing has paused: what comes next is an edit of its own."""
+        """End the present edit, e.g. after a pause in typing."""
         self._open = ""
 
     @property

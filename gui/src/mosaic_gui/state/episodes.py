@@ -32,7 +32,7 @@ def episode_facts(summary: RunSummary) -> list[Fact]:
 
 
 def sample_words(run: RunView) -> str:
-    """That figures of a run are those of a sample; empty where every episode was recorded."""
+    """Words about sampled episodes; empty where every episode was recorded."""
     summary = run.summary
     if summary is None or not summary.is_sample:
         return ""

@@ -20,12 +20,12 @@ _MOST_IN_COMMAND = 3
 
 @dataclass(frozen=True)
 class ExternalLink:
-    """A way out, or why there is none."""
+    """An address to open in a browser, or why there is none."""
 
     url: str = ""
     obstacle: str = ""
     summary: tuple[tuple[str, str], ...] = ()
-    """What is known here of a page that nobody can open; empty where there is a page or nothing."""
+    """Facts about a run that was tracked offline; empty otherwise."""
 
 
 def tensorboard(
@@ -60,14 +60,14 @@ def tracker(
     run: RunView,
     worker: WorkerEntry | None,
     algorithm: Algorithm | None,
-    told: TrackedRun | None,
+    reported: TrackedRun | None,
 ) -> ExternalLink:
-    """The run's page at its tracker. `told`: what the run reported, None before that."""
-    if told is not None and told.url:
-        return ExternalLink(url=told.url)
-    if told is not None and told.mode == "offline":
-        return ExternalLink(summary=_summary(run, algorithm, told))
-    if told is not None:
+    """The run's page at its tracker. `reported`: what the run reported, None before that."""
+    if reported is not None and reported.url:
+        return ExternalLink(url=reported.url)
+    if reported is not None and reported.mode == "offline":
+        return ExternalLink(summary=_summary(run, algorithm, reported))
+    if reported is not None:
         return ExternalLink(obstacle=tr("W&B has named no page of this run; its log may say why."))
     if not _is_tracked(run, algorithm):
         cannot = hindrance(worker) if worker is not None else ""
@@ -84,7 +84,7 @@ def tracker(
 
 
 def _by_hand(run_ids: Sequence[str]) -> str:
-    """The command that shows the same."""
+    """The command that starts TensorBoard for these runs."""
     folders = [f"{RUNS_DIR}/{run_id}/tensorboard" for run_id in run_ids[:_MOST_IN_COMMAND]]
     if len(folders) == 1:
         return f"tensorboard --logdir {folders[0]}"
@@ -95,7 +95,7 @@ def _by_hand(run_ids: Sequence[str]) -> str:
 
 
 def _summary(
-    run: RunView, algorithm: Algorithm | None, told: TrackedRun
+    run: RunView, algorithm: Algorithm | None, reported: TrackedRun
 ) -> tuple[tuple[str, str], ...]:
     names = _roles(algorithm)
     chosen = {
@@ -109,9 +109,9 @@ def _summary(
     rows = [(title, str(value)) for title, value in chosen.items() if value]
     if (counted := run.summary) is not None:
         rows += episode_facts(counted)
-    where = f"{run.run_dir}/{told.folder}" if told.folder else run.run_dir
+    where = f"{run.run_dir}/{reported.folder}" if reported.folder else run.run_dir
     rows.append((tr("Kept in"), where))
-    if told.folder:
+    if reported.folder:
         rows.append((tr("To send it"), f"wandb sync {where}"))  # unsaid: a command
     return tuple(rows)
 

@@ -22,7 +22,7 @@ _FAULTY = re.compile(r"(?:Value|Type|Assertion)?Error\b|error: argument|invalid|
 SANE_RATE = 1e-3
 """Learning rate where the one before was not a number."""
 SMALLER = 4
-"""A buffer is made so many times smaller."""
+"""Divisor of a buffer's size after the memory was exhausted."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Fix:
     where: str = ""
     """The field of the form that is opened instead of a launch."""
     resumes: bool = False
-    """It goes on from the run's newest checkpoint; nothing is changed."""
+    """Resume from the run's newest checkpoint, without changes."""
 
 
 def fixes(run: RunView, end: RunEnd, arguments: Mapping[str, Any]) -> list[Fix]:

@@ -21,7 +21,7 @@ from mosaic_gui.state.language import Mark, grouped, mark, tr, tr_mark
 from mosaic_gui.state.run_row import STATE_WORDS
 
 MOST_MESSAGE = 320
-"""Characters of a cause in words."""
+"""Largest number of characters of a cause."""
 _TITLES = {
     EndCause.STOPPED_BY_USER: mark("Stopped on request"),
     EndCause.WALL_TIME: mark("Time limit reached"),
@@ -43,7 +43,7 @@ _NEUTRAL = (RunState.CANCELLED, RunState.INTERRUPTED)
 
 @dataclass(frozen=True)
 class FailureSummary:
-    """The card's content."""
+    """Content of the card of a failed run."""
 
     title: str
     message: str
@@ -56,7 +56,7 @@ class FailureSummary:
 
 @dataclass(frozen=True)
 class _Pattern:
-    """Something known to go wrong, recognised in the last lines."""
+    """A known failure, recognised by a pattern in the last lines."""
 
     expression: re.Pattern[str]
     advice: Mark

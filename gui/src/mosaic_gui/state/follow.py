@@ -21,7 +21,7 @@ class EventBatch:
 
 @dataclass
 class Follower:
-    """The way through one run, over any number of connections."""
+    """Position in the events of one run, over any number of connections."""
 
     run_id: str
     cursor: str | None = ""
@@ -33,16 +33,16 @@ class Follower:
 
     @property
     def seen(self) -> Cursor:
-        """How far each source has come; what was passed over counts as seen."""
+        """Position of each source; skipped events count as seen."""
         return self._seen
 
     def joined(self, cursor: str) -> None:
-        """The snapshot came: who follows from now begins at its joint."""
+        """Take the cursor of the snapshot, from which new events follow."""
         if self.cursor is None:
             self._advance(cursor)
 
     def take(self, batch: EventBatch) -> EventBatch | None:
-        """What of a batch is new; None when nothing is."""
+        """The new events of a batch; None when there are none."""
         events = [event for event in batch.events if self._is_new(event)]
         columns = {name: self._new_rows(table) for name, table in batch.columns.items()}
         columns = {name: table for name, table in columns.items() if table["seq"]}
@@ -52,11 +52,11 @@ class Follower:
         return EventBatch(batch.run_id, events, columns, self.cursor or "")
 
     def skip(self, to_cursor: str) -> None:
-        """The gateway left out what is before that."""
+        """Move past events that the gateway did not send."""
         self._advance(to_cursor)
 
     def is_behind(self, cursor: str) -> bool:
-        """Whether something up to there has not come yet."""
+        """Whether events up to `cursor` are still missing."""
         return any(seq > self._seen.get(key, 0) for key, seq in parse_cursor(cursor).items())
 
     def _is_new(self, event: Event) -> bool:

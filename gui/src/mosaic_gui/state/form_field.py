@@ -12,7 +12,7 @@ Value = bool | int | float | str | None
 
 
 class FieldKind(StrEnum):
-    """How a value is given."""
+    """Kind of input."""
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
@@ -38,7 +38,7 @@ class FormField:
     placeholder: str = ""
     """Shown in it while it is empty."""
     nullable: bool = False
-    """It may be left empty."""
+    """The field may be empty."""
     required: bool = False
     choices: tuple[Value, ...] = ()
     minimum: float | None = None
@@ -51,9 +51,9 @@ class FormField:
     """What is said of a value above the maximum; empty: the maximum."""
     pattern: str = ""
     fixed: bool = False
-    """Only its default is possible."""
+    """The default is the only possible value."""
     role: str = ""
-    """What it is to a tracker (`mosaic_contracts.tracking`)."""
+    """Role of the field for a tracker (see `mosaic_contracts.tracking`)."""
 
     @property
     def bounds(self) -> str:
@@ -101,7 +101,7 @@ class FormField:
         return read if read != text.strip() else ""
 
     def parse(self, text: str) -> Value:
-        """The value that was typed.
+        """Parse the text of the field.
 
         Raises:
             ValueError: what is wrong with it, in words for the user.
@@ -170,12 +170,12 @@ _OWN_TITLES = {
 
 @dataclass(frozen=True)
 class FormGroup:
-    """Fields that belong together."""
+    """A group of fields with a title."""
 
     name: str
     fields: tuple[FormField, ...]
     hindrance: str = ""
-    """Why none of them can be used; empty: they can."""
+    """Why the fields cannot be used; empty: they can."""
 
     @property
     def title(self) -> str:

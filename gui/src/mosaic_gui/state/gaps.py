@@ -17,23 +17,23 @@ _NONE = SourceMark(attempt=0, source="", last_seq=0, next_seq=1, missing=0)
 
 
 class Filled(IntEnum):
-    """What a look at the store's marks showed."""
+    """Result of a comparison with the store's marks."""
 
     NOTHING = 0
     SOME = 1
-    """The store has more of it, and a part is missing still."""
+    """The store has more of the skipped events, but not all."""
     ALL = 2
-    """Nothing of what was passed over is missing any more."""
+    """The store has all skipped events."""
 
 
 @dataclass(frozen=True)
 class _Gap:
-    """One source's gap, as the store was when it was looked at last."""
+    """The gap of one source, with the store's marks of the last comparison."""
 
     next_seq: int
     missing: int
     reached: int
-    """How much of what was not sent in time is in the store, by its highest seq."""
+    """Highest seq of the skipped events that is in the store."""
 
     def is_less_than(self, before: "_Gap") -> bool:
         return (
@@ -48,7 +48,7 @@ class Gaps:
 
     def __init__(self) -> None:
         self._skipped: Cursor = {}
-        """Up to where each source was not sent in time."""
+        """Last skipped seq of each source."""
         self._open: dict[Key, _Gap | None] = {}
         """None: not checked since it was reported."""
 
@@ -56,13 +56,13 @@ class Gaps:
         return bool(self._open)
 
     def skip(self, to_cursor: str) -> None:
-        """The gateway went on there without having sent what is before it."""
+        """Note that the gateway skipped the events before this cursor."""
         for key, seq in parse_cursor(to_cursor).items():
             self._skipped[key] = max(seq, self._skipped.get(key, 0))
             self._open.setdefault(key, None)
 
     def look(self, marks: Iterable[SourceMark], seen: Cursor) -> Filled:
-        """Compare what the store has with what it had; `seen` is how far the client has come."""
+        """Compare the store's marks with those of the last call; `seen` is the client's position."""
         found = {(mark.attempt, mark.source): mark for mark in marks}
         filled = Filled.NOTHING
         for key in {*found, *self._open}:
@@ -70,7 +70,7 @@ class Gaps:
         return Filled.SOME if filled and self._open else filled
 
     def close(self) -> bool:
-        """Nothing more will come; whether anything was open."""
+        """Close all gaps at the end of a run; return whether there was one."""
         was_open = bool(self._open)
         self._open.clear()
         self._skipped.clear()

@@ -12,22 +12,22 @@ from mosaic_gui.state.language import tr, tr_n
 KEPT = 90
 """Samples of the past: three minutes at one every two seconds."""
 OLD_S = 12.0
-"""The machine is looked at every two seconds and asked about every three: what is older than this has stopped."""
+"""Age from which figures are old: samples are taken every 2 s and requested every 3 s."""
 _MOST_GPUS = 2
 """Shown one by one; of more, one figure for all."""
 
 
 @dataclass(frozen=True)
 class Meter:
-    """One figure with its past."""
+    """One figure with its recent values."""
 
     name: str
     value: str
     hint: str
     past: tuple[float | None, ...] = ()
-    """Oldest first; None where it was not known."""
+    """Recent values, oldest first; None where one was not known."""
     top: float = 100.0
-    """The most that it can be, for the height of its line."""
+    """Largest possible value, for the height of the line."""
 
 
 class MachineLog:
@@ -43,11 +43,11 @@ class MachineLog:
         return self._samples[-1] if self._samples else None
 
     def clear(self) -> None:
-        """Another stack's machine comes."""
+        """Forget all samples, e.g. for another stack."""
         self._samples.clear()
 
     def take(self, history: MachineHistory, now_s: float) -> None:
-        """Add what is new in an answer."""
+        """Add the new samples of an answer."""
         if not history.samples:
             return
         if self._samples and history.samples[-1].t < self._samples[-1].t:
@@ -62,7 +62,7 @@ class MachineLog:
         return now_s - self._taken_at
 
     def is_old(self, now_s: float) -> bool:
-        """Whether the newest sample does not tell of this moment any more."""
+        """Whether the newest sample is old."""
         return bool(self._samples) and self.age_s(now_s) > OLD_S
 
     def host(self) -> list[Meter]:
@@ -102,7 +102,7 @@ class MachineLog:
         ]
 
     def of_run(self, run: RunView) -> list[Meter]:
-        """What the processes of a run that has some use; empty for one that has none."""
+        """Figures of a run's processes; empty without processes."""
         if not run.state.has_process:
             return []
         use = self._use(self.newest, run.run_id)

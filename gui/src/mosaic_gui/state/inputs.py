@@ -8,7 +8,7 @@ from mosaic_gui.state.language import tr
 
 @dataclass
 class Inputs:
-    """What was typed so far: texts by field; what is absent has its default."""
+    """Texts by field as they were typed; an absent field has its default."""
 
     groups: tuple[FormGroup, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)

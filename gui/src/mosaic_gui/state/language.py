@@ -16,7 +16,7 @@ _used = NONE
 
 
 def use(translations: gettext.NullTranslations) -> None:
-    """What is said from now on is said in this language."""
+    """Set the language of all following texts."""
     global _used
     _used = translations
 

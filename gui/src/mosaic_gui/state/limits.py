@@ -9,7 +9,7 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """None: not known yet."""
+    """Limits of the machine; None: not known yet."""
 
     cores: int | None = None
     memory_mb: int | None = None
@@ -19,7 +19,7 @@ class Limits:
 
     @classmethod
     def of(cls, sample: MachineSample, cpu_limit: int | None) -> "Limits":
-        """By a look at the machine; `cpu_limit` is what the scheduler gives away of its cores."""
+        """Limits by a sample of the machine; `cpu_limit`: cores that the scheduler may use."""
         sizes = [gpu.memory_total_bytes for gpu in sample.gpus if gpu.memory_total_bytes]
         return cls(
             cores=cpu_limit or sample.cores,

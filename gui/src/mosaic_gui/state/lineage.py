@@ -13,17 +13,17 @@ MOST_CHILDREN = 12
 
 @dataclass(frozen=True)
 class Relative:
-    """A run to go to."""
+    """A parent or child of a run."""
 
     run_id: str
     words: str
     is_known: bool = True
-    """It is in the list."""
+    """Whether the run is in the list."""
 
 
 @dataclass(frozen=True)
 class Lineage:
-    """The relatives of a run, children newest first."""
+    """Parent and children of a run, children newest first."""
 
     parent: Relative | None = None
     children: tuple[Relative, ...] = ()

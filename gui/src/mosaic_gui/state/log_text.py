@@ -19,7 +19,7 @@ class LogText:
         self._lines: deque[str] = deque(maxlen=MOST_LINES)
         self._output = OutputLines(MOST_COLUMNS, _left_out, keep_colours=True)
         self.dropped = 0
-        """Lines that were let go, from the beginning."""
+        """Number of dropped lines, counted from the beginning."""
 
     @property
     def lines(self) -> list[str]:
@@ -29,7 +29,7 @@ class LogText:
 
     @property
     def total(self) -> int:
-        """Finished lines ever, kept or not."""
+        """Number of finished lines, kept or not."""
         return self.dropped + len(self._lines)
 
     @property

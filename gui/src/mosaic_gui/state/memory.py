@@ -22,13 +22,13 @@ class AgentMemory(BaseModel):
 
 
 class KnownStack(BaseModel):
-    """A stack elsewhere. Its token is in no file of the client: only where it lies is."""
+    """A stack elsewhere. The client saves the path of its token file, never the token."""
 
     model_config = ConfigDict(frozen=True)
 
     url: str
     token_file: str = ""
-    """Empty: that of this machine's data root."""
+    """Path of the token file; empty: the one of this machine's data root."""
     ca_file: str = ""
 
 
@@ -40,19 +40,19 @@ class Memory(BaseModel):
     mode: Mode | None = None
     agents: dict[str, AgentMemory] = Field(default_factory=dict)
     stacks: list[KnownStack] = Field(default_factory=list)
-    """Those that were connected to by name, the newest first."""
+    """Stacks that were connected to, the newest first."""
     consents: list[str] = Field(default_factory=list)
     """Kinds of access, as `worker: need`, that are not asked for again."""
 
     def of(self, key: AgentKey) -> AgentMemory:
-        """What is remembered of an agent; made where there is nothing yet."""
+        """The memory of an agent; a new one where there is none."""
         return self.agents.setdefault("/".join(key), AgentMemory())
 
     def use_stack(self, stack: KnownStack) -> None:
-        """It was connected to: it stands first, once."""
+        """Put a stack at the front of the list, once."""
         others = [known for known in self.stacks if known.url != stack.url]
         self.stacks = [stack, *others][:MOST_STACKS]
 
     def forget_stack(self, url: str) -> None:
-        """The user does not want to see it any more."""
+        """Remove a stack from the list."""
         self.stacks = [known for known in self.stacks if known.url != url]

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from mosaic_gui.state.language import tr
 
 MOST_DIGITS = 40
-"""Digits before the point of a whole number: more are a slip of the finger, e.g. `1e99`."""
+"""Digits of a whole number; more are a typing error, e.g. `1e99`."""
 
 _SAME = str.maketrans(
     {

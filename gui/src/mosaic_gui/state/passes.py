@@ -13,17 +13,17 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 LEAST = 3
-"""Points in a row that lie below what was reached before; fewer of them are points that came late."""
+"""Points in a row below the highest step that begin a pass; fewer are points that came late."""
 
 
 @dataclass(frozen=True)
 class SeriesPass:
-    """Points of a series that are one line."""
+    """Points of a series that form one line."""
 
     x: Floats
     """Ascending."""
     places: slice | Places
-    """Where they are in the series, in this order."""
+    """Their indices in the series, in this order."""
 
 
 def find_passes(steps: Floats, known: Sequence[int] = (0,)) -> list[int]:
@@ -61,7 +61,7 @@ def split(steps: Floats, known: Sequence[int] = (0,)) -> list[SeriesPass]:
 
 
 def superseded(parts: list[SeriesPass]) -> list[SeriesPass]:
-    """The parts as one history: of an earlier pass what lies before the step at which a later one began."""
+    """The passes as one history: each is cut at the step at which a later one begins."""
     kept: list[SeriesPass] = []
     least = np.inf
     for part in reversed(parts):

@@ -15,7 +15,7 @@ class CellPolicy:
     """One cell."""
 
     values: list[float]
-    """By action."""
+    """Value of each action."""
     share: float
     """The best of them, between the lowest (0) and the highest (1) of all cells that are known."""
     best: tuple[int, ...]

@@ -30,7 +30,7 @@ def details(run: RunView, config: Mapping[str, Any], used: Sequence[Row] = ()) -
         (tr("Resources"), _resources(run)),
         *used,
     ]
-    told = (
+    reported = (
         (tr("Image"), run.image),
         (tr("Attempt"), str(run.attempt) if run.attempt > 1 else None),
         (tr("Episodes"), sample_words(run)),
@@ -38,7 +38,7 @@ def details(run: RunView, config: Mapping[str, Any], used: Sequence[Row] = ()) -
         (tr("Your note"), run.note.strip().split("\n", 1)[0]),
         (tr("What it says"), " · ".join(run.notes)),
     )
-    rows += [(name, value) for name, value in told if value]
+    rows += [(name, value) for name, value in reported if value]
     arguments = config.get("arguments") or spec.parameters
     rows += [(str(key), _value_text(value)) for key, value in arguments.items()]
     packages = config.get("packages") or {}

@@ -151,7 +151,7 @@ _RESOURCES = (
 def run_groups(
     worker: WorkerEntry, algorithm: Algorithm, limits: Limits
 ) -> tuple[FormGroup, FormGroup]:
-    """What the run is, and what it takes."""
+    """Groups of fields for the run itself and for its resources."""
     levels = worker.description.record_levels if worker.description else []
     known = tuple(levels) or tuple(level.value for level in RecordLevel)
     default = RecordLevel.REPLAY.value if RecordLevel.REPLAY.value in known else known[-1]
@@ -188,9 +188,9 @@ def _limited(form_field: FormField, limits: Limits) -> FormField:
     if most is None:
         return form_field
     n = grouped(most)
-    told = tr("This machine has {n}.", n=n) if most else tr("This machine has none.")
+    reported = tr("This machine has {n}.", n=n) if most else tr("This machine has none.")
     fault = tr("this machine has {n}", n=n) if most else tr("this machine has none")
-    return replace(form_field, help=f"{form_field.help} {told}", maximum=most, too_much=fault)
+    return replace(form_field, help=f"{form_field.help} {reported}", maximum=most, too_much=fault)
 
 
 def _default_steps(algorithm: Algorithm) -> str:

@@ -24,7 +24,7 @@ def start_parameter(algorithm: Algorithm | None) -> str:
 
 
 def start_obstacle(file: ArtifactRow | None, algorithm: Algorithm | None) -> str:
-    """Why nothing can be trained on from it, in words; empty when it can."""
+    """Why no run can begin with this file, in words; empty when one can."""
     if words := _no_checkpoint(file, algorithm):
         return words
     if not start_parameter(algorithm):
@@ -36,7 +36,7 @@ def start_obstacle(file: ArtifactRow | None, algorithm: Algorithm | None) -> str
 
 
 def play_obstacle(file: ArtifactRow | None, algorithm: Algorithm | None) -> str:
-    """Why it cannot act without learning, in words; empty when it can."""
+    """Why the checkpoint cannot act without learning, in words; empty when it can."""
     if words := _no_checkpoint(file, algorithm):
         return words
     if algorithm is None or not algorithm.play:
@@ -55,7 +55,7 @@ def local_name(run: RunView, file: ArtifactRow) -> str:
 
 
 def free_place(folder: Path, name: str, taken: Container[Path] = ()) -> Path:
-    """A file that is not there yet and not about to be: `name`, or with a number before its suffix."""
+    """A free file name in the folder: `name`, or with a number before its suffix."""
     place, n = folder / name, 1
     while place.exists() or place in taken:
         n += 1

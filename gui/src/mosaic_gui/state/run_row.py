@@ -46,7 +46,7 @@ def badge(run: RunView) -> tuple[str, str]:
 
 
 def title(run: RunView) -> str:
-    """What a person calls it: the name that was given, else the environment."""
+    """Title of a run: its name if one was given, else its environment."""
     return run.spec.name or run.spec.environment
 
 
@@ -75,7 +75,7 @@ def elapsed_s(run: RunView, now: datetime) -> float | None:
 
 
 def fraction(run: RunView) -> float | None:
-    """What was done of what was asked for, 0 to 1; None where either is not known."""
+    """Progress from 0 to 1; None where steps done or steps requested are not known."""
     if run.total_steps and (run.progress is not None or run.step):
         return min(1.0, run.step / run.total_steps)
     return 1.0 if run.state is RunState.SUCCEEDED and not run.total_steps else None
@@ -92,7 +92,7 @@ def steps_text(run: RunView) -> str:
 
 
 def outlook(run: RunView) -> tuple[str, str]:
-    """What is to be waited for, or how it failed, and why: the place in the queue, or the time that is left."""
+    """Place in the queue, time remaining, or the failure, with a reason."""
     if run.state is RunState.QUEUED:
         n = run.position
         place = tr("#{n} in the queue", n=n) if n else tr("in the queue")
@@ -128,12 +128,12 @@ def best_return(run: RunView) -> float | None:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value sorts last in both directions: there is none, or it is NaN."""
+    """Whether a value is None or NaN, which sort last in both directions."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def matches(run: RunView, words: str) -> bool:
-    """Whether every word occurs in what the run is called, does, or carries as tag or note."""
+    """Whether every word occurs in the run's name, spec, tags or note."""
     spec = run.spec
     text = " ".join(
         (run.name, run.run_id, spec.algorithm, spec.environment, spec.worker, run.note, *run.tags)
@@ -142,5 +142,5 @@ def matches(run: RunView, words: str) -> bool:
 
 
 def now() -> datetime:
-    """This moment, aware."""
+    """The present time with its time zone."""
     return datetime.now(UTC)

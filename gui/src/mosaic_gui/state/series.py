@@ -68,7 +68,7 @@ class PointSeries:
 
     @property
     def is_rising(self) -> bool:
-        """Every point has a step, and none is below the one before: the steps are places on an axis as they are."""
+        """Whether every point has a step and steps never go back."""
         self._take_new()
         return self._is_rising
 
@@ -80,7 +80,7 @@ class PointSeries:
 
     @property
     def thinned(self) -> bool:
-        """Not every point of it is here."""
+        """Whether the series has fewer points than the run reported."""
         self._take_new()
         return len(self._reduced) > 0
 
@@ -95,7 +95,7 @@ class PointSeries:
         return int(steps.min()), int(steps.max())
 
     def begin(self, reduced: ReducedPoints, begins: Sequence[int] = (0,)) -> None:
-        """Start from what another has made of the points so far; there are none yet.
+        """Start an empty series with reduced points.
 
         `begins`: the first point of each pass over the steps.
         """
@@ -146,7 +146,7 @@ class PointSeries:
             return
         of_base = find_passes(base.steps, known)
         if len(begins) < len(of_base):
-            return  # the stack does not tell apart what is told apart here, so nobody knows where it belongs
+            return  # the stack has fewer passes here, so the place of the stretch is unknown
         old, new = _apart(base, of_base), _apart(finer, begins)[: len(of_base)]
         behind = self.steps[len(self._reduced) :]
         if len(behind) and behind[0] >= base.steps[-1]:
@@ -214,7 +214,7 @@ class PointSeries:
         self._data = grown
 
     def _replace_reduced(self, reduced: ReducedPoints, begins: Sequence[int]) -> None:
-        """Other points in the place of the reduced ones; those behind them stay."""
+        """Replace the reduced points; those behind them stay."""
         raw = self._data[:, len(self._reduced) : self._size].copy()
         size = len(reduced) + raw.shape[1]
         self._reserve(size)

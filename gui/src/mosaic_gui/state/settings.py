@@ -37,7 +37,7 @@ def _setting(default: Any, section: Mark, title: Mark, words: Mark, **rules: Any
 
 
 class Settings(BaseModel):
-    """What holds until it is changed. What a newer version wrote is kept as it was."""
+    """The user's settings. Fields of a newer version are kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

@@ -31,10 +31,10 @@ MOST_LOG_EVENTS = 2_000
 
 @dataclass(frozen=True)
 class Changes:
-    """What became different; views of anything else need not look."""
+    """What changed, so that only views of changed things update."""
 
     runs: frozenset[str] = frozenset()
-    """Records that are new or changed."""
+    """Runs whose record is new or changed."""
     removed: frozenset[str] = frozenset()
     curves: frozenset[str] = frozenset()
     """Runs whose series grew."""
@@ -65,13 +65,13 @@ NOTHING = Changes()
 
 @dataclass
 class Followed:
-    """What is kept of a run that is watched."""
+    """The events kept of a followed run."""
 
     follower: Follower
     curves: RunCurves = field(default_factory=lambda: _no_curves())
     config: dict[str, Any] = field(default_factory=dict)
     """Data of its `config` event."""
-    told: list[dict[str, Any]] = field(default_factory=list)
+    log_events: list[dict[str, Any]] = field(default_factory=list)
     """Lifecycle and log events, the newest last."""
     extras: frozenset[str] = frozenset()
     """Types of the namespaced events that it has: panels for them appear with the first."""
@@ -85,7 +85,7 @@ class Followed:
     """Cursor of the run's newest event when the subscription began; None until the snapshot came."""
     ended: bool = False
     gaps: Gaps = field(default_factory=Gaps)
-    """What was passed over of it and may still come."""
+    """Skipped events that may still come."""
     lag: Lag = field(default_factory=Lag)
 
     @property
@@ -94,7 +94,7 @@ class Followed:
         return self.joint is not None and not self.follower.is_behind(self.joint)
 
     def take(self, batch: EventBatch) -> tuple[bool, bool]:
-        """Take events; whether series grew, and whether anything else is new."""
+        """Take events; return whether series grew and whether there were other events."""
         grown = self.curves.take(batch)
         other = False
         for event in batch.events:
@@ -105,14 +105,14 @@ class Followed:
             if kind == "config":
                 self.config = event["data"]
             elif kind in ("lifecycle", "log"):
-                self.told.append(event)
+                self.log_events.append(event)
             elif kind in ("checkpoint", "artifact", "artifact_pruned"):
                 self.artifacts += 1
             elif "." in kind:
                 self.extras |= {kind}
                 if kind == TRACKING_RUN:
                     self._take_tracked(event["data"])
-        del self.told[:-MOST_LOG_EVENTS]
+        del self.log_events[:-MOST_LOG_EVENTS]
         return grown, other
 
     def take_steps(self, batch: EventBatch) -> bool:
@@ -137,7 +137,7 @@ class Store:
         self.followed: dict[str, Followed] = {}
 
     def replace_runs(self, runs: Iterable[RunView]) -> Changes:
-        """The whole list as the gateway has it: what is not in it is gone."""
+        """Replace the list of runs with the gateway's list."""
         fresh = {run.run_id: run for run in runs}
         gone = frozenset(self.runs) - frozenset(fresh)
         for run_id in gone:
@@ -145,7 +145,7 @@ class Store:
         return Changes(removed=gone) | self.take_runs(fresh.values())
 
     def take_runs(self, runs: Iterable[RunView]) -> Changes:
-        """Records from an answer; an older revision than the known one is left out."""
+        """Take records from an answer; an older revision than the known one is skipped."""
         changed: set[str] = set()
         removed: set[str] = set()
         for run in runs:
@@ -156,7 +156,7 @@ class Store:
         return Changes(runs=frozenset(changed - removed), removed=frozenset(removed))
 
     def forget_runs(self, run_ids: Iterable[str]) -> Changes:
-        """They were deleted."""
+        """Remove deleted runs."""
         gone = frozenset(run_ids) & frozenset(self.runs)
         for run_id in gone:
             del self.runs[run_id]
@@ -179,34 +179,34 @@ class Store:
         return Changes(curves=frozenset({run_id}))
 
     def go_on_from(self, run_id: str, cursor: str) -> Follower:
-        """What is up to there was read in another way; the follower says from where to ask."""
+        """Continue from a cursor whose events were read in another way; return the follower."""
         followed = self.followed[run_id]
         followed.follower = Follower(run_id, cursor)
         return followed.follower
 
-    def begin_anew(self, run_id: str) -> Follower:
-        """Forget what was read: all of it comes again."""
+    def begin_again(self, run_id: str) -> Follower:
+        """Forget the events of a run and begin at its first one."""
         followed = self.followed[run_id]
         followed.curves.clear()
         followed.follower = Follower(run_id)
         return followed.follower
 
     def take_past(self, run_id: str, events: list[dict[str, Any]]) -> Changes:
-        """Events from before the subscription, of the kinds that are no curves."""
+        """Take older events that are not part of curves."""
         followed = self.followed.get(run_id)
         if followed is None or not events:
             return NOTHING
         live = followed.config
         # a run that is opened again has reported them before
-        known = {_place(event) for event in followed.told}
+        known = {_place(event) for event in followed.log_events}
         new = [event for event in events if _place(event) not in known]
         followed.take(EventBatch(run_id, new, {}, ""))
         followed.config = live or followed.config
-        followed.told.sort(key=lambda event: float(event["t"]))
+        followed.log_events.sort(key=lambda event: float(event["t"]))
         return Changes(events=frozenset({run_id}))
 
     def unfollow(self, run_id: str) -> None:
-        """Let go of everything but its record."""
+        """Forget the events of a run; its record stays."""
         self.followed.pop(run_id, None)
 
     @property
@@ -240,7 +240,7 @@ class Store:
             case Missed():
                 if (followed := self.followed.get(frame.run_id)) is not None:
                     followed.follower.skip(frame.to_cursor)
-                told = Problem(
+                reported = Problem(
                     code=ProblemCode.STORE_UNAVAILABLE,
                     title=tr_n(
                         "{n} event could not be sent in time",
@@ -252,7 +252,7 @@ class Store:
                         "The curves have a gap there until the store has them; it closes by itself."
                     ),
                 )
-                return Changes(events=frozenset({frame.run_id}), problems=(told,))
+                return Changes(events=frozenset({frame.run_id}), problems=(reported,))
             case Ended():
                 if (followed := self.followed.get(frame.run_id)) is not None:
                     followed.ended = True
@@ -277,7 +277,7 @@ class Store:
         return known is None or run.revision > known.revision
 
     def _note_reached(self, run: RunView) -> None:
-        """What the stack has of a run that is read live is to be here soon."""
+        """Report to `Lag` how far the stack is with a live run."""
         followed = self.followed.get(run.run_id)
         if followed is None or followed.joint is None or followed.ended or run.summary is None:
             return

@@ -19,7 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Read(Generic[M]):
-    """What was in a file."""
+    """Content of a file."""
 
     model: M
     problem: str = ""

@@ -17,16 +17,16 @@ SERVICE = "mosaic"
 
 
 class Said(StrEnum):
-    """What became of it."""
+    """Result of a keyring request."""
 
     FOUND = "found"
     KEPT = "kept"
     EMPTY = "empty"
-    """It has no key."""
+    """The keyring has no key."""
     NONE = "none"
     """There is no keyring on this machine."""
     LOCKED = "locked"
-    """It is locked, and was not unlocked."""
+    """The keyring is locked and was not unlocked."""
     REFUSED = "refused"
 
 
@@ -43,16 +43,18 @@ class KeyringAnswer:
 
     @classmethod
     def read(cls, text: str) -> "KeyringAnswer":
-        """What the process printed.
+        """Parse the output of the process.
 
         Raises:
             ValueError: it is no answer.
         """
-        told = json.loads(text)
-        if not isinstance(told, Mapping):
+        reported = json.loads(text)
+        if not isinstance(reported, Mapping):
             raise ValueError("no answer")
         return cls(
-            Said(str(told.get("said"))), str(told.get("value", "")), str(told.get("why", ""))
+            Said(str(reported.get("said"))),
+            str(reported.get("value", "")),
+            str(reported.get("why", "")),
         )
 
 

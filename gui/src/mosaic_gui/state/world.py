@@ -11,11 +11,11 @@ from mosaic_contracts.grid import Grid
 
 def world_of(config: Mapping[str, Any]) -> Grid | None:
     """The grid of a `config` event's data; None where it has none, or one of a kind that is not known here."""
-    told = config.get("grid")
-    if told is None:
+    reported = config.get("grid")
+    if reported is None:
         return None
     try:
-        return Grid.model_validate(told)
+        return Grid.model_validate(reported)
     except ValidationError:
         return None  # a newer worker's: the rest of its run is shown all the same
 

@@ -35,7 +35,7 @@ _applied = _Applied()
 
 
 def current() -> Tokens:
-    """The theme that is applied."""
+    """The present theme."""
     return _applied.tokens
 
 
@@ -45,7 +45,7 @@ def set_current(tokens: Tokens) -> None:
 
 
 def announce() -> None:
-    """Let everything that keeps a colour take the new one."""
+    """Call all functions that were registered with `on_theme`."""
     _applied.changed.emit()
 
 

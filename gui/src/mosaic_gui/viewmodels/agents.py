@@ -10,16 +10,16 @@ class AgentsModel(QObject):
     """Mode, and for each agent the way that was chosen last."""
 
     changed = pyqtSignal()
-    """Mode, agent or way is another one."""
+    """Mode, agent or way changed."""
     groups_changed = pyqtSignal()
     remembered = pyqtSignal()
-    """The user chose something that the next start should find."""
+    """The user chose something that is saved for the next start."""
 
     def __init__(self, launch: LaunchModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._launch = launch
         self.mode: Mode | None = None
-        """None until the user has chosen: what trains stays hidden until then."""
+        """None until the user has chosen one; agents are hidden until then."""
         self.ways: dict[AgentKey, Way] = {}
         self.groups: list[AgentGroup] = []
         launch.catalogue_changed.connect(self._on_catalogue)
@@ -44,7 +44,7 @@ class AgentsModel(QObject):
 
     @property
     def offered(self) -> list[AgentGroup]:
-        """Those who offer the chosen mode."""
+        """Groups whose workers offer the chosen mode."""
         return groups_for(self.groups, self.mode) if self.mode else []
 
     def set_mode(self, mode: Mode) -> None:
@@ -55,16 +55,16 @@ class AgentsModel(QObject):
             self.remembered.emit()
 
     def want_training(self) -> None:
-        """The user wants to train: where no mode with agents is chosen, that chooses it."""
+        """Choose a mode with agents, unless one is chosen."""
         if self.mode is None or not self.mode.trains:
             self.set_mode(Mode.AGENT)
 
     def choose(self, key: AgentKey) -> None:
-        """Another agent; its own way and its own form come back with it."""
+        """Choose an agent; its own way and form are restored."""
         self._launch.choose(*key)
 
     def set_way(self, way: Way) -> None:
-        """Another way for the chosen agent."""
+        """Choose another way for the chosen agent."""
         key = self.key
         if key is not None and way is not self.way:
             self.ways[key] = way

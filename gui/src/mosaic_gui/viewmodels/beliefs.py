@@ -1,4 +1,4 @@
-"""What an agent had in mind: the episodes that were recorded step by step, and one step of one of them."""
+"""Mental states of agents: the episodes that were recorded step by step, and the chosen step."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class EpisodeKey(NamedTuple):
 
 
 class BeliefsModel(QObject):
-    """Mind of the watched run's agents. Follows the newest episode and its last step until the user goes elsewhere."""
+    """Mental states of the watched run's agents. It follows the newest step until the user chooses another."""
 
     offered_changed = pyqtSignal()
-    """The run has, or has not, something for this panel."""
+    """Whether the panel has content changed."""
     episodes_changed = pyqtSignal()
     decisions_changed = pyqtSignal()
     place_changed = pyqtSignal()
@@ -52,7 +52,7 @@ class BeliefsModel(QObject):
         self.key: EpisodeKey | None = None
         self.following = True
         self.at_end = True
-        """The newest step of a run that lives stays in sight."""
+        """The newest step of a live run is shown."""
         self.decisions: list[DecisionStep] = []
         self.place = 0
         self._steps: list[Event] = []
@@ -76,12 +76,12 @@ class BeliefsModel(QObject):
         """Namespaces of the run's events, and those that its algorithm declares."""
         followed = self._store.followed.get(self.run_id)
         extras = followed.extras if followed else frozenset()
-        told = frozenset(kind.partition(".")[0] for kind in extras)
-        return (told | self.log.namespaces | self.namespaces_of_algorithm) & NAMESPACES
+        reported = frozenset(kind.partition(".")[0] for kind in extras)
+        return (reported | self.log.namespaces | self.namespaces_of_algorithm) & NAMESPACES
 
     @property
     def is_offered(self) -> bool:
-        """There is a panel for it."""
+        """Whether the run has content for the panel."""
         return bool(self.namespaces)
 
     @property
@@ -131,9 +131,9 @@ class BeliefsModel(QObject):
         return self.log.is_kept(self.key.attempt, self.key.env, self._step_seqs[0])
 
     def consume(self, changes: Changes) -> None:
-        """Take a tick's changes."""
+        """Take the changes of one tick."""
         if self.run_id in changes.events | changes.runs | changes.ended:
-            self._tell_offered()
+            self._update_offered()
             if self.is_live is not self._was_live:
                 self._was_live = self.is_live
                 self.episodes_changed.emit()  # an open episode goes on no more
@@ -142,17 +142,17 @@ class BeliefsModel(QObject):
                 self._look_again()
 
     def take_namespaces(self, run_id: str, namespaces: frozenset[str]) -> None:
-        """What runs of the watched run's algorithm tell."""
+        """Take the namespaces that the run's algorithm declares."""
         if run_id == self.run_id:
             self.namespaces_of_algorithm = namespaces
-            self._tell_offered()
+            self._update_offered()
 
     def take_events(self, run_id: str, events: Sequence[Event], cursor: str) -> None:
         """Take further events."""
         if run_id != self.run_id or not events:
             return
         self.log.take(events, cursor)
-        self._tell_offered()
+        self._update_offered()
         self._look_again()
 
     def take_episodes(self, run_id: str, rows: Sequence[EpisodeRow]) -> None:
@@ -178,12 +178,12 @@ class BeliefsModel(QObject):
             self._look_again()
 
     def choose_episode(self, key: EpisodeKey) -> None:
-        """The user decisions at this one; it is no longer the newest that is followed."""
+        """Show this episode, and stop following the newest one."""
         self.set_following(False)
         self._choose(key)
 
     def choose_neighbour(self, offset: int) -> None:
-        """So many recorded episodes later (negative: earlier)."""
+        """Show a recorded episode `offset` later (negative: earlier)."""
         if self.key not in self.episodes:
             return
         at = self.episodes.index(self.key) - offset
@@ -191,7 +191,7 @@ class BeliefsModel(QObject):
             self.choose_episode(self.episodes[at])
 
     def choose_place(self, place: int) -> None:
-        """The user decisions at this step, from 0."""
+        """Show this step, counted from 0."""
         if not self.decisions:
             return
         place = min(max(place, 0), len(self.decisions) - 1)
@@ -201,7 +201,7 @@ class BeliefsModel(QObject):
             self.place_changed.emit()
 
     def set_following(self, on: bool) -> None:
-        """Keep the newest recorded episode in sight."""
+        """Follow the newest recorded episode."""
         if on is self.following:
             return
         self.following = on
@@ -243,12 +243,12 @@ class BeliefsModel(QObject):
     def _on_replaced(self) -> None:
         self._clear()
         self.namespaces_of_algorithm = frozenset()
-        self._tell_offered()
+        self._update_offered()
         self.episodes_changed.emit()
         self.decisions_changed.emit()
         self.place_changed.emit()
 
-    def _tell_offered(self) -> None:
+    def _update_offered(self) -> None:
         if self.is_offered is not self._was_offered:
             self._was_offered = self.is_offered
             self.offered_changed.emit()

@@ -1,4 +1,4 @@
-"""How the connection is, for the pill and the first page."""
+"""State of the connection, for the badge and the connection page."""
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
@@ -17,7 +17,7 @@ _WORDS = {
 
 
 class ConnectionModel(QObject):
-    """The connection of this moment."""
+    """State of the connection for the badge and the first page."""
 
     changed = pyqtSignal()
 
@@ -30,11 +30,11 @@ class ConnectionModel(QObject):
         self.is_local = True
         """The stack is this machine's, which this client may start."""
         self.fault = ""
-        """What is wrong behind a gateway that answers, in words: what is shown may be old."""
+        """Fault of the stack behind a gateway that answers, in words."""
         self.behind_s = 0.0
         """How far curves and events are behind the stack, in seconds. States of runs are not: they pass the events."""
         self.diagnosis = FINE
-        """What a look at an address showed to which no connection comes about."""
+        """Result of the test of an address that cannot be connected to."""
 
     @property
     def word(self) -> str:
@@ -62,17 +62,17 @@ class ConnectionModel(QObject):
 
     @property
     def is_faulty(self) -> bool:
-        """The gateway answers, and something behind it does not: what is shown may be old."""
+        """Whether a part of the stack behind the gateway has a fault."""
         return self.is_live and bool(self.fault)
 
     @property
     def is_behind(self) -> bool:
-        """Events come faster than they are read here, so that curves show the past."""
+        """Whether the data is behind the stack."""
         return self.is_live and self.behind_s >= SHOWN_FROM_S
 
     @property
     def shows_data(self) -> bool:
-        """What was read once stays on the screen, also when it is old."""
+        """Whether there is data to show, old or not."""
         return self.connection.link in (LinkState.LIVE, LinkState.STALE)
 
     @property
@@ -99,7 +99,7 @@ class ConnectionModel(QObject):
         self.changed.emit()
 
     def take_fault(self, fault: str) -> None:
-        """The stack said what is wrong with it; empty: nothing."""
+        """Take the stack's fault; empty: none."""
         if fault != self.fault:
             self.fault = fault
             self.changed.emit()
@@ -112,7 +112,7 @@ class ConnectionModel(QObject):
             self.changed.emit()
 
     def take_diagnosis(self, diagnosis: Diagnosis) -> None:
-        """It is known what is wrong."""
+        """Take the result of a test of the address."""
         if not self.shows_data:
             self.diagnosis = diagnosis
             self.changed.emit()

@@ -62,7 +62,7 @@ class Stretch:
 
 
 class Reading(NamedTuple):
-    """What a curve has at a place."""
+    """A curve's value at a place."""
 
     label: str
     colour: int
@@ -73,7 +73,7 @@ class Reading(NamedTuple):
 
 
 class CurveModel(QObject):
-    """What charts draw; emits what became different."""
+    """Curves that the charts draw."""
 
     charts_changed = pyqtSignal()
     """Other charts are shown, or they are drawn in another way."""
@@ -121,7 +121,7 @@ class CurveModel(QObject):
         return followed is not None and not followed.curves.series and not followed.ended
 
     def set_axis(self, axis: XAxis) -> None:
-        """Another axis from left to right."""
+        """Choose the horizontal axis."""
         self.axis = axis
         self.charts_changed.emit()
 
@@ -136,7 +136,7 @@ class CurveModel(QObject):
         self.charts_changed.emit()
 
     def set_grouping(self, on: bool) -> None:
-        """Seeds as one curve with a band, or each for itself."""
+        """Draw seeds as one curve with a band, or each by itself."""
         self.grouping = on
         self.charts_changed.emit()
 
@@ -165,7 +165,7 @@ class CurveModel(QObject):
             self.charts_changed.emit()
 
     def set_chart(self, name: str, shown: bool) -> None:
-        """The user wants a curve, or does not."""
+        """Show or hide the chart of a curve."""
         self._chosen_by_user = True
         wanted = [n for n in self.charts if n != name] + ([name] if shown else [])
         self.charts = [n for n in self._names if n in wanted]
@@ -367,5 +367,5 @@ def _seed_key(run_id: str, runs: Mapping[str, RunView]) -> str:
         return run_id
     spec = run.spec
     arguments = {key: value for key, value in spec.parameters.items() if key != "seed"}
-    told = [spec.worker, spec.algorithm, spec.environment, spec.steps, arguments]
-    return json.dumps(told, sort_keys=True, default=str)
+    reported = [spec.worker, spec.algorithm, spec.environment, spec.steps, arguments]
+    return json.dumps(reported, sort_keys=True, default=str)

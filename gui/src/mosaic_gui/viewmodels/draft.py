@@ -39,7 +39,7 @@ class DraftModel(QObject):
     def __init__(self, parent: QObject | None = None, store: Store | None = None) -> None:
         super().__init__(parent)
         self.store = store or Store()
-        """Whose runs can be copied and gone on from."""
+        """Store of the runs that can be copied and resumed from."""
         self.workers: list[WorkerEntry] = []
         self.draft: SpecDraft | None = None
         self.limits = UNKNOWN
@@ -49,7 +49,7 @@ class DraftModel(QObject):
         """Specs that fill the form of a worker's algorithm when it is opened for the first time."""
 
     def take_catalogue(self, entries: WorkerEntries) -> None:
-        """The workers of this stack. What was typed for one stays."""
+        """Take the workers of this stack; what was typed is kept."""
         self.workers = entries.workers
         self.catalogue_changed.emit()
         if self.draft is None:
@@ -59,7 +59,7 @@ class DraftModel(QObject):
                     return
 
     def take_limits(self, sample: MachineSample) -> None:
-        """What the machine can give; fields that ask for more are wrong at once."""
+        """Take the machine's limits, which bound the fields of resources."""
         limits = Limits.of(sample, self.cpu_limit)
         if limits != self.limits:
             self.limits = limits
@@ -68,7 +68,7 @@ class DraftModel(QObject):
                 self._touch()
 
     def choose(self, worker_id: str, algorithm_id: str) -> None:
-        """Another worker or algorithm; each keeps what was typed for it."""
+        """Choose a worker and algorithm; each keeps what was typed for it."""
         worker, algorithm = self._find(worker_id, algorithm_id)
         if worker is None or algorithm is None:
             return
@@ -118,31 +118,31 @@ class DraftModel(QObject):
         return name
 
     def forget_origin(self) -> None:
-        """What was copied stays, and is a run of its own."""
+        """Keep the values, and forget the run that they were copied from."""
         if self.draft is not None:
             self.draft.origin = None
             self._touch()
 
     def reset(self) -> None:
-        """Back to the defaults of this algorithm."""
+        """Reset all fields to their defaults."""
         if self.draft is not None:
             fresh = SpecDraft.of(self.draft.worker, self.draft.algorithm, self.limits)
             self.draft.origin = None
             self._edit(tr("defaults"), fresh.snapshot())
 
     def reset_field(self, part: str, name: str) -> None:
-        """One field back to its default."""
+        """Reset a field to its default."""
         self._inputs(part).texts.pop(name, None)
         self._note(name)
         self.typed_replaced.emit()
         self._touch()
 
     def undo(self) -> None:
-        """Take the last edit back."""
+        """Undo the last edit."""
         self._step("undo")
 
     def redo(self) -> None:
-        """Bring the edit back that was taken back last."""
+        """Redo the last undone edit."""
         self._step("redo")
 
     @property
@@ -156,12 +156,12 @@ class DraftModel(QObject):
 
     @property
     def environments(self) -> list[Environment]:
-        """Those that the chosen algorithm can act in."""
+        """Environments of the chosen algorithm."""
         return environments_for(self.draft.worker, self.draft.algorithm) if self.draft else []
 
     @property
     def differences(self) -> list[SpecDiff]:
-        """What is not as in the run that it was copied from."""
+        """Fields that differ from the run that the draft was copied from."""
         return self.draft.differences() if self.draft else []
 
     @property
@@ -193,7 +193,7 @@ class DraftModel(QObject):
         return sorted(found, key=lambda run: run.spec.environment != draft.environment)
 
     def take_checkpoints(self, run_id: str, rows: list[ArtifactRow]) -> None:
-        """A run's files have been read."""
+        """Take the checkpoints among a run's files."""
         found = [row for row in rows if row.kind == "checkpoint" and row.exists]
         found.sort(key=lambda row: (row.step or 0, row.path), reverse=True)
         self.checkpoints_read.emit(run_id, found)
@@ -203,13 +203,13 @@ class DraftModel(QObject):
         return self._inputs(part).text(name)
 
     def set_text(self, part: str, name: str, text: str) -> None:
-        """Something was typed."""
+        """Set the text of a field."""
         self._inputs(part).texts[name] = text
         self._note(name)
         self._touch()
 
     def set_environment(self, name: str) -> None:
-        """Another environment was named."""
+        """Set the environment."""
         if self.draft is not None and name.strip() != self.draft.environment:
             self.draft.environment = name.strip()
             self._note(tr("environment"))
@@ -220,7 +220,7 @@ class DraftModel(QObject):
         return form_field.name in self._inputs(part).changed()
 
     def _touch(self) -> None:
-        """The draft is another one than a moment ago."""
+        """Record an edit and schedule a preflight."""
         self.checked.emit()
 
     def _note(self, what: str) -> None:

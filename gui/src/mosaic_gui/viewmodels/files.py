@@ -53,7 +53,7 @@ class FilesModel(RowsModel):
 
     @property
     def under_way(self) -> str:
-        """What is being fetched, in words; empty when nothing is."""
+        """Running downloads in words; empty when there are none."""
         if not self._under_way:
             return ""
         names = list(self._under_way)
@@ -65,16 +65,16 @@ class FilesModel(RowsModel):
 
     @property
     def share(self) -> float:
-        """How much of it is here, 0 to 1."""
+        """Progress of all downloads, 0 to 1."""
         got, whole = (sum(pair[n] for pair in self._under_way.values()) for n in (0, 1))
         return min(1.0, got / whole) if whole else 0.0
 
     def take_progress(self, name: str, got: int, whole: int) -> None:
-        """So many bytes of a file are here."""
+        """Note the progress of a download."""
         self._under_way[name] = (got, whole)
         self.transfers_changed.emit()
 
     def take_end(self, name: str) -> None:
-        """It is here, or will not come."""
+        """Note the end of a download."""
         if self._under_way.pop(name, None) is not None:
             self.transfers_changed.emit()

@@ -13,7 +13,7 @@ from mosaic_gui.timers import single_shot_timer
 TICK_MS = 50
 LEAST_REST_MS: Final = 10
 REST_SHARE: Final = 3.0
-"""Rest after a drawing, in times of what it took, painting included: a quarter of the thread is for charts."""
+"""Pause after a drawing as a multiple of its time, so that charts use a quarter of the thread."""
 LONGEST_REST_MS: Final = 250
 
 
@@ -29,7 +29,7 @@ class FrameClock(QObject):
         self._rest = single_shot_timer(self, self._on_rested)
 
     def note(self, changes: Changes) -> None:
-        """Something became different."""
+        """Take changes for the next tick."""
         if not changes:
             return
         self._waiting = self._waiting | changes
@@ -37,7 +37,7 @@ class FrameClock(QObject):
             self._rest.start(0)
 
     def stop(self) -> None:
-        """Tell nothing more."""
+        """Emit nothing more."""
         self._rest.stop()
         self._waiting = NOTHING
 

@@ -26,25 +26,25 @@ class HardwareModel(QObject):
         self._was_old = False
 
     def take(self, history: MachineHistory) -> None:
-        """The machine was looked at."""
+        """Take samples of the machine."""
         self._log.take(history, self._now())
         self._was_old = bool(self.age_words)
         self.changed.emit()
 
     def clear(self) -> None:
-        """Another stack's machine comes."""
+        """Forget all samples, e.g. for another stack."""
         self._log.clear()
         self.changed.emit()
 
     def pass_time(self) -> None:
-        """A second has gone by: what has grown old says so."""
+        """Update what depends on the age of the samples."""
         if self.age_words or self._was_old:
             self._was_old = bool(self.age_words)
             self.changed.emit()
 
     @property
     def age_words(self) -> str:
-        """How old it is where it is old; else empty."""
+        """Age of the samples in words where they are old; else empty."""
         now = self._now()
         if not self._log.is_old(now):
             return ""

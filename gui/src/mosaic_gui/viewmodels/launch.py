@@ -19,26 +19,26 @@ from mosaic_gui.viewmodels.draft import ARGUMENT, RUN, DraftModel
 
 __all__ = ["ARGUMENT", "RUN", "LaunchModel"]
 SETTLE_MS = 450
-"""After the last key press, before the stack is asked."""
+"""Delay between the last key press and a preflight."""
 AGAIN_S = 5.0
-"""A preflight starts the worker's program: a machine that changes all the time is asked about no more often."""
+"""Least seconds between preflights, because each starts the worker's program."""
 OBSTACLE_AGAIN_S = 20.0
 """Seconds between preflights while something blocks. A sample does not show each removal (a bundle was installed)."""
 
 
 class LaunchModel(DraftModel):
-    """A draft and what the stack says of it."""
+    """A draft with its preflight, consents and launch."""
 
     preflight_wanted = pyqtSignal(dict)
     launch_wanted = pyqtSignal(dict)
     consents_changed = pyqtSignal(list)
-    """Kinds of access that need no question any more."""
+    """Kinds of access that the user agreed to for all runs."""
     secret_wanted = pyqtSignal(str, str)
     """The stack is to keep a value under this name; nothing here does."""
     keyring_wanted = pyqtSignal(str, str)
     """The user's keyring is to `get` the tracker's key for the stack, or to `set` this one."""
     keyring_left = pyqtSignal()
-    """Nobody waits for the keyring any more."""
+    """The request to the keyring is cancelled."""
     keyring_changed = pyqtSignal()
 
     def __init__(self, parent: QObject | None = None, store: Store | None = None) -> None:
@@ -46,19 +46,19 @@ class LaunchModel(DraftModel):
         self.faults: dict[str, str] = {}
         self.report: PreflightReport | None = None
         self.refusal = ""
-        """Why the last launch or preflight came to nothing."""
+        """Why the last launch or preflight failed."""
         self.launching = False
         self.keeps_plan = True
-        """The plan that was looked at is kept with the run."""
+        """Whether the plan is saved with the run."""
         self.plan_seen = False
         self.kept_plan = ""
-        """What is kept with the run that is being launched."""
+        """The plan that is saved with the run being launched."""
         self.secrets: frozenset[str] = frozenset()
         """Names of the secrets that the stack keeps."""
         self.keyring_words, self.keyring_asked = "", False
         """What the keyring said, and whether it is being asked."""
         self.proxies = StackProxies()
-        """By which a run goes out that names none."""
+        """Proxies of the stack for runs that name none."""
         self.consents: set[str] = set()
         """Kinds of access that were agreed to once, as `worker: need`."""
         self._asked: dict[str, Any] | None = None
@@ -66,21 +66,21 @@ class LaunchModel(DraftModel):
         """The question is asked again without a change of the draft: what is known holds until the answer."""
         self._agreed = ""
         self._is_away = self._lacks_broker = False
-        """A part of the stack did not answer the last question, and that it is the broker."""
+        """Whether a part of the stack did not answer, and whether that is the broker."""
         self._shown = False
         self._stood: tuple[object, ...] | None = None
         self._asked_at = 0.0
         self._settle = single_shot_timer(self, self._ask, SETTLE_MS)
 
     def take_catalogue(self, entries: WorkerEntries) -> None:
-        """As before; a stack that was away may be another one now."""
+        """Take the workers of a stack, and request the preflight again."""
         had_draft = self.draft is not None
         super().take_catalogue(entries)
         if had_draft:
             self.ask_again()
 
     def take_machine(self, sample: MachineSample) -> None:
-        """The machine was looked at: what a preflight depends on may have changed."""
+        """Take a sample of the machine; request the preflight again where it may differ."""
         self.take_limits(sample)
         if self._is_away and self._shown and not self.is_checking:
             self.ask_again()  # who looks at the machine is there again
@@ -94,7 +94,7 @@ class LaunchModel(DraftModel):
             self.ask_again()
 
     def set_shown(self, shown: bool) -> None:
-        """Nobody asks for a form that nobody sees; one that comes into sight is asked about again."""
+        """Note whether the form is visible; preflights are requested only while it is."""
         if shown and not self._shown and self.report is not None:
             self.ask_again()
         self._shown = shown
@@ -114,11 +114,11 @@ class LaunchModel(DraftModel):
         """The checklist; empty until the stack has answered. Consent is as the user has just given it."""
         if self.report is None and self._is_away:
             return [self._away()]
-        return [self._heard(line) for line in self.report.lines] if self.report else []
+        return [self._with_consent(line) for line in self.report.lines] if self.report else []
 
     @property
     def is_checking(self) -> bool:
-        """The stack is asked, or will be in a moment."""
+        """Whether a preflight is running or about to be requested."""
         return self._settle.isActive() or self._asked is not None
 
     @property
@@ -130,7 +130,7 @@ class LaunchModel(DraftModel):
 
     @property
     def needs(self) -> list[str]:
-        """What takes the user's consent and has not got it."""
+        """Kinds of access that still need the user's consent."""
         report = self.report if not self.faults else None
         return report.needs if report and report.digest != self._agreed else []
 
@@ -159,7 +159,7 @@ class LaunchModel(DraftModel):
 
     @property
     def obstacle_field(self) -> str:
-        """The field of the spec that is in the way, e.g. `parameters.gamma`; empty: none."""
+        """The first field of the spec that blocks the launch, e.g. `parameters.gamma`; empty: none."""
         blocking = self._blocking() if not self.refusal else None
         where = next(iter(self.faults), blocking.where if blocking is not None else "")
         known = {"environment"}
@@ -169,7 +169,7 @@ class LaunchModel(DraftModel):
         return where if where in known else ""
 
     def agree(self) -> None:
-        """The user consents to what the preview names, in this run and in later ones."""
+        """Agree to the access that the run needs, for this run and later ones."""
         if self.draft is not None and self.report is not None:
             self.consents |= {self._kind(need) for need in self.report.needs}
             self._give_consent()
@@ -177,7 +177,7 @@ class LaunchModel(DraftModel):
             self.checked.emit()
 
     def disagree(self) -> None:
-        """The user takes back what was agreed to."""
+        """Withdraw the consent."""
         if self.draft is not None and self.report is not None:
             self.consents -= {self._kind(need) for need in self.report.needs}
             self._agreed, self.draft.consent = "", None
@@ -189,14 +189,14 @@ class LaunchModel(DraftModel):
         self._touch()
 
     def ask_again(self) -> None:
-        """As `check_again`, while what is known stays on the screen."""
+        """As `check_again`, but keep showing the present result."""
         if self.draft is not None and not self.faults and not self.launching:
             self._is_again = self.report is not None
             self._settle.start()
             self.checked.emit()
 
     def launch(self) -> None:
-        """Launch it, if nothing is in the way."""
+        """Launch the run, if nothing blocks it."""
         if self.draft is None or self.obstacle:
             return
         spec = self.draft.spec()
@@ -207,7 +207,7 @@ class LaunchModel(DraftModel):
         self.launch_wanted.emit(spec)
 
     def take_report(self, spec: dict[str, Any], report: PreflightReport) -> None:
-        """The preflight's answer; one to an older question is left out."""
+        """Take the result of a preflight; one of an older draft is skipped."""
         if spec != self._asked:
             return
         self._asked, self._is_again = None, False
@@ -229,28 +229,28 @@ class LaunchModel(DraftModel):
         self.checked.emit()
 
     def take_launched(self) -> None:
-        """The run exists."""
+        """Note that the run was launched."""
         self.launching = self.plan_seen = False
         self.checked.emit()
 
     def take_secrets(self, names: frozenset[str]) -> None:
-        """What the stack keeps; a run that lacked one is asked about again."""
+        """Take the names of the stack's secrets; request the preflight again where one was missing."""
         if names != self.secrets:
             self.secrets = names
             self.ask_again()
 
     def take_keyring(self, words: str, *, is_asked: bool) -> None:
-        """The keyring is asked, or has answered."""
+        """Take the state of the request to the keyring."""
         self.keyring_words, self.keyring_asked = words, is_asked
         self.keyring_changed.emit()
 
     def take_proxies(self, proxies: StackProxies) -> None:
-        """By which proxies the stack lets runs out."""
+        """Take the stack's proxies."""
         self.proxies = proxies
         self.checked.emit()
 
     def fallback(self, field: FormField) -> str:
-        """What holds while the field is empty, where the stack decides that; else empty."""
+        """The stack's value for an empty field; empty where the stack has none."""
         if field.role not in PROXY_ROLES:
             return ""
         is_http = field.role == TrackingRole.HTTP_PROXY
@@ -294,7 +294,7 @@ class LaunchModel(DraftModel):
     def _kind(self, need: str) -> str:
         return f"{self.draft.worker.manifest.id if self.draft else ''}: {need}"
 
-    def _heard(self, line: PreflightLine) -> PreflightLine:
+    def _with_consent(self, line: PreflightLine) -> PreflightLine:
         if line.id != "consent" or line.level == "ok" or self.report is None:
             return line
         if not self.needs:
@@ -303,7 +303,7 @@ class LaunchModel(DraftModel):
         return line.model_copy(update=said)
 
     def _away(self) -> PreflightLine:
-        """Nobody could look at the run: the one line that there is."""
+        """The only line of the checklist while the stack does not answer."""
         return PreflightLine(
             id="broker" if self._lacks_broker else "stack",
             title=tr("Broker") if self._lacks_broker else tr("Stack"),
@@ -316,7 +316,7 @@ class LaunchModel(DraftModel):
         )
 
     def _blocking(self) -> PreflightLine | None:
-        """The first line that is in the way; the consent's own has its own words."""
+        """The first blocking line other than the consent."""
         found = [line for line in self.lines if line.level == "blocking" and line.id != "consent"]
         return found[0] if found else None
 

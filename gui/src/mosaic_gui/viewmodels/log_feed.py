@@ -27,7 +27,7 @@ class LogFeed(QObject):
             self.reset.emit()
 
     def take(self, run_id: str, text: str, next_offset: int) -> None:
-        """A piece that was read; one of a run that is no longer shown is left out."""
+        """Take a piece of output; one of another run is skipped."""
         if run_id != self.run_id or next_offset <= self.offset:
             return
         self.offset = next_offset

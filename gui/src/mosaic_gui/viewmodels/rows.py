@@ -6,7 +6,7 @@ from typing import Any
 from PyQt6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 
 ROOT = QModelIndex()
-"""The table itself, which is nobody's child."""
+"""The table itself: the parent of all rows."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -22,7 +22,7 @@ class RowsModel(QAbstractTableModel):
         self._rows: list[Sequence[str]] = []
 
     def replace(self, rows: Sequence[Sequence[str]]) -> None:
-        """Show these rows instead; equal ones disturb nobody's selection."""
+        """Replace all rows; equal rows keep the selection."""
         if list(rows) == self._rows:
             return
         self.beginResetModel()

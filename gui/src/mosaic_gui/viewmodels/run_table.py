@@ -166,7 +166,7 @@ class RunTableModel(QAbstractTableModel):
         self._insert([run_id for run_id in changes.runs if run_id not in self._rows])
 
     def pass_time(self) -> None:
-        """Let elapsed times go on."""
+        """Update elapsed times."""
         self.now = run_row.now()
         live = [row for row, run_id in enumerate(self._ids) if self._is_moving(run_id)]
         for row in live:

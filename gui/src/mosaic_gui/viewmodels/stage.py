@@ -9,7 +9,7 @@ from mosaic_gui.state.world import place_of, world_of
 from mosaic_gui.viewmodels.watch import WatchModel
 
 MOST_PACE = 60.0
-"""Steps a second that somebody can look at; of a faster run the picture waits for a step that is looked at."""
+"""Steps per second that can be watched; a faster run shows only the chosen step."""
 
 
 class StageModel(QObject):
@@ -25,12 +25,12 @@ class StageModel(QObject):
         self.place: tuple[int, int] | None = None
         """Row and column of the agent, where the run reports it."""
         self.is_scrubbed = False
-        """Somebody looks at a step of the past: what happens now does not take it away."""
+        """The user has chosen an earlier step; live steps do not replace it."""
         watch.run_replaced.connect(self._on_replaced)
 
     @property
     def has_picture(self) -> bool:
-        """There is something to look at."""
+        """Whether there is a frame or a grid to show."""
         return self.frame is not None or self.grid is not None
 
     @property
@@ -41,15 +41,15 @@ class StageModel(QObject):
 
     @property
     def wants_steps(self) -> bool:
-        """It is played at the pace of somebody who looks, in a world on which its steps have a place."""
+        """Whether to subscribe to steps: the run is slow enough, and its world has a grid."""
         run = self._watch.run
         if run is None or not self._watch.is_live or self.grid is None:
             return False
         return run.spec.kind.plays and run.spec.pace is not None and run.spec.pace <= MOST_PACE
 
     @property
-    def is_told(self) -> bool:
-        """More may come of the run; its last steps come behind its end."""
+    def may_send_steps(self) -> bool:
+        """Whether steps may still come; the last ones come after the run's end."""
         followed = self._store.followed.get(self._watch.run_id)
         return followed is not None and not followed.ended
 
@@ -71,7 +71,7 @@ class StageModel(QObject):
         self._show_place(live or place)
 
     def consume(self, changes: Changes) -> None:
-        """Take a tick's changes."""
+        """Take the changes of one tick."""
         if self._watch.run_id in changes.events | changes.runs:
             self._look()
         if self._watch.run_id in changes.steps and not self.is_scrubbed:

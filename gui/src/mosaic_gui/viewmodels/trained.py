@@ -13,7 +13,7 @@ from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.rows import RowsModel
 
 HOW_IT_ACTS = {"episodes": 10, "pace": 4, "seed": 1}
-"""Until something else is chosen: slow enough to be looked at."""
+"""Default values: slow enough to be watched."""
 
 
 class TrainedModel(QObject):
@@ -65,12 +65,12 @@ class TrainedModel(QObject):
         return ""
 
     def consume(self, changes: Changes) -> None:
-        """Take a tick's changes."""
+        """Take the changes of one tick."""
         if changes.runs or changes.removed:
             self.look()
 
     def look(self) -> None:
-        """The runs of the chosen agent as they are."""
+        """Update the runs of the chosen agent."""
         key = self.agents.key
         runs = [
             run
@@ -89,7 +89,7 @@ class TrainedModel(QObject):
         self.runs_changed.emit()
 
     def choose(self, run_id: str) -> None:
-        """Another run; its checkpoints are asked for."""
+        """Choose a run, and request its checkpoints."""
         if run_id == self.run_id:
             return
         self.run_id, self.checkpoints = run_id, []
@@ -107,13 +107,13 @@ class TrainedModel(QObject):
             self.checkpoints_changed.emit()
 
     def play_now(self, run: RunView, checkpoint: str) -> None:
-        """Let a run's checkpoint act as its agent was let act last."""
+        """Play a checkpoint with the agent's last options."""
         chosen = self.presets.get((run.spec.worker, run.spec.algorithm)) or HOW_IT_ACTS
         fields = {name: chosen[name] for name in HOW_IT_ACTS if name in chosen}
         self.play_wanted.emit(run.run_id, checkpoint, fields)
 
     def play(self, checkpoint: str, fields: dict[str, Any]) -> None:
-        """Let it act; what was chosen is this agent's preset from here on."""
+        """Play the chosen checkpoint; its options become the agent's preset."""
         if self.obstacle:
             return
         if (key := self.agents.key) is not None:

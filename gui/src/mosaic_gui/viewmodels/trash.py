@@ -12,7 +12,7 @@ from mosaic_gui.viewmodels.rows import RowsModel
 
 
 class TrashModel(QObject):
-    """What can be restored. It is read while somebody sees it."""
+    """Deleted runs that can be restored. The list is read while it is visible."""
 
     changed = pyqtSignal()
     wanted = pyqtSignal()
@@ -24,22 +24,22 @@ class TrashModel(QObject):
         super().__init__(parent)
         self.runs: list[RunView] = []
         self.is_read = False
-        """The list is the stack's; before that nobody knows whether there is something."""
+        """Whether the list was read from the stack."""
         self.problem = ""
-        """Why it could not be read."""
+        """Why the list could not be read."""
         self.shown = False
         self.rows = RowsModel(
             (tr("Run"), tr("Details"), tr("State"), tr("Deleted")), numeric=(3,), parent=self
         )
 
     def set_shown(self, shown: bool) -> None:
-        """It came into sight, or went."""
+        """Note whether it is visible."""
         self.shown = shown
         if shown:
             self.wanted.emit()
 
     def consume(self, changes: Changes) -> None:
-        """A run was deleted or came back, here or by somebody else."""
+        """Request the list again when a run was deleted or restored."""
         known = {run.run_id for run in self.runs}
         if self.shown and (changes.removed or changes.runs & known):
             self.wanted.emit()
@@ -60,7 +60,7 @@ class TrashModel(QObject):
         self.changed.emit()
 
     def forget(self) -> None:
-        """Another stack."""
+        """Forget the list, e.g. for another stack."""
         self.runs, self.is_read, self.problem = [], False, ""
         self._fill()
 
@@ -70,7 +70,7 @@ class TrashModel(QObject):
             self._fill()
 
     def restore(self, rows: Sequence[int]) -> None:
-        """Bring the runs of some rows back."""
+        """Restore the runs of some rows."""
         if run_ids := [self.runs[row].run_id for row in rows if 0 <= row < len(self.runs)]:
             self.restore_wanted.emit(run_ids)
 

@@ -22,14 +22,14 @@ from mosaic_gui.viewmodels.rows import RowsModel
 
 
 class WatchModel(CurveModel):
-    """What the watch page shows; emits what became different."""
+    """The watched run as the watch page shows it."""
 
     run_replaced = pyqtSignal()
     """Another run is watched."""
     run_changed = pyqtSignal()
     family_changed = pyqtSignal()
     links_changed = pyqtSignal()
-    """Where it can be looked at outside the window."""
+    """The run's external links changed."""
 
     def __init__(self, store: Store, parent: QObject | None = None) -> None:
         super().__init__(store, parent)
@@ -142,7 +142,7 @@ class WatchModel(CurveModel):
         self._fill_details()
 
     def consume(self, changes: Changes) -> None:
-        """Take a tick's changes."""
+        """Take the changes of one tick."""
         shown = {self.run_id, *self.overlaid}
         if self.run_id in changes.runs:
             self.run_changed.emit()
@@ -163,7 +163,7 @@ class WatchModel(CurveModel):
         self._fill_episodes()
 
     def _fill_episodes(self) -> None:
-        """Also when the run has ended: what was open then goes on no more."""
+        """Fill the table; an open episode of an ended run was cut off."""
         ends = episode_ends(self._episode_rows, self.run)
         pairs = zip(self._episode_rows, ends, strict=True)
         self.episodes.replace([_episode_texts(row, ended) for row, ended in pairs])

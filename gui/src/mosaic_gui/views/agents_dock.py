@@ -28,7 +28,7 @@ FOLD_KEYS = "Ctrl+B"
 
 
 class AgentsDock(QFrame):
-    """Its signals are what the user wants."""
+    """The dock with pages, mode and agents. Its signals are the user's requests."""
 
     page_wanted = pyqtSignal(str)
     way_wanted = pyqtSignal(Way)
@@ -46,7 +46,7 @@ class AgentsDock(QFrame):
         self._words: dict[QPushButton, str] = {}
         self.layout_button: QPushButton | None = None
         self.folded = False
-        """As the user or a layout has it; a window with little room folds it all the same."""
+        """Folded by the user or a layout; a narrow window folds it too."""
         self._is_cramped = self._is_drawn_out = False
         self.fold = button("", "quiet", "agents.fold")
         self.fold.clicked.connect(self._on_fold)
@@ -72,7 +72,7 @@ class AgentsDock(QFrame):
         self.refresh()
 
     def add_tool(self, name: str, text: str, keys: str, act: Callable[[], object]) -> QPushButton:
-        """One more button at the foot, without words."""
+        """Add an icon button at the bottom."""
         made = button("", "quiet", f"rail.{name}")
         made.setIcon(icon(name, "muted"))
         made.setToolTip(f"{text} ({keys})")
@@ -83,7 +83,7 @@ class AgentsDock(QFrame):
 
     @property
     def shows_icons(self) -> bool:
-        """It is folded at the moment, by choice or for want of room."""
+        """Whether it is folded, by choice or in a narrow window."""
         return self.folded or (self._is_cramped and not self._is_drawn_out)
 
     def set_folded(self, folded: bool) -> None:
@@ -105,7 +105,7 @@ class AgentsDock(QFrame):
         self._fold()
 
     def _draw_back(self) -> None:
-        """What the drawer was opened for is chosen."""
+        """Close the drawer after a choice."""
         if self._is_drawn_out:
             self._is_drawn_out = False
             self._fold()
@@ -127,20 +127,20 @@ class AgentsDock(QFrame):
         self.fold.setAccessibleName(text)
 
     def mark_page(self, page: str) -> None:
-        """Show where one is; a page without a button lets go of all."""
+        """Highlight the button of the present page."""
         self._group.setExclusive(False)
         for name, made in self.page_buttons.items():
             made.setChecked(name == page)
         self._group.setExclusive(True)
 
     def set_connected(self, on: bool) -> None:
-        """Without a stack there is nothing to go to."""
+        """Enable the pages only while a stack is connected."""
         for made in self.page_buttons.values():
             made.setEnabled(on)
         self._body.setEnabled(on)
 
     def refresh(self) -> None:
-        """Mode, agent and way as they are."""
+        """Show the present mode, agent and way."""
         model = self._model
         self.mode.setVisible(model.mode is not None)
         self.mode.set_key(model.mode.value if model.mode else "")

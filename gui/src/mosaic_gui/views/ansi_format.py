@@ -12,12 +12,12 @@ LEAST_CONTRAST = 3.0
 
 
 def text_format(style: Style) -> QTextCharFormat:
-    """How a stretch looks in the theme of now."""
+    """Text format of a style in the present theme."""
     return _format(style, current())
 
 
 def ink_of(name: str, tokens: Tokens) -> str:
-    """A colour of the theme for one of a terminal's; another one is moved towards the text until it can be read."""
+    """The theme's colour for a terminal colour; a pale one is moved towards the text colour."""
     named = {
         "black": tokens.muted,
         "red": tokens.bad,

@@ -10,14 +10,14 @@ HUMAN, TRAIN, REPLAY, COMPARE = "Human", "Train", "Replay", "Compare"
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What a built-in layout shows, with its shares of the room."""
+    """A built-in layout: which panels it shows, and how wide."""
 
     folded: bool
     """The agents panel is a strip of icons."""
     stage: bool
     """The environment is in the middle."""
     stage_is_large: bool
-    """It keeps its room also while there is no picture."""
+    """Keep the space also while there is no picture."""
     curves: bool
     run: bool
     """The run's own panel: log, details, files."""
@@ -64,7 +64,7 @@ BUILT_IN = {
         curves_share=1,
     ),
 }
-"""By name; Train is the first one."""
+"""Built-in layouts by name; Train is the default."""
 TITLES = {
     HUMAN: mark("Human"),
     TRAIN: mark("Train"),
@@ -75,7 +75,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class PanelLayout:
-    """Everything of a layout that a user may have changed."""
+    """A layout as it is saved."""
 
     places: bytes
     """State of the docks as Qt saves it; one of another version is refused."""

@@ -13,7 +13,7 @@ from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.views.text import replace_html
 
 MOST_BELIEFS = 400
-"""Shown at once."""
+"""Beliefs that are shown at once."""
 
 
 class BeliefFacts(QTextBrowser):
@@ -90,11 +90,11 @@ class BeliefFacts(QTextBrowser):
         chance = _coloured(tr("explored"), tokens.warn) if decision.explored else ""
         reward = tr("reward {value}", value=wording.number(decision.reward))
         who = escape(decision.agent) if decision.agent else ""
-        told = " · ".join(part for part in (who, escape(where), sure, chance, reward) if part)
+        reported = " · ".join(part for part in (who, escape(where), sure, chance, reward) if part)
         title = tr("Step {n}", n=wording.count(decision.step))
         return (
             f"<p style='margin:2px 0 0 0; font-size:15px'><b>{title} → "
-            f"{escape(decision.action_name)}</b></p>{_muted(told)}"
+            f"{escape(decision.action_name)}</b></p>{_muted(reported)}"
         )
 
 
@@ -108,7 +108,7 @@ def _section(title: str, lines: list[str]) -> str:
 
 
 def _stack(text: str) -> str:
-    """Goals from the bottom up; the last one is what it is about."""
+    """An intention's goals from the bottom up; the last one is the present goal."""
     below, found, top = text.rpartition(" > ")
     lead = f"<span style='color:{current().muted}'>{escape(below)} › </span>" if found else ""
     return lead + _strong(top)

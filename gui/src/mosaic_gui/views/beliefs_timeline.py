@@ -22,7 +22,7 @@ _KEYS = _LEFT_KEYS | {Qt.Key.Key_PageDown: 10}
 
 
 class BeliefsTimeline(PaintedWidget):
-    """Scrubbed with the mouse or the arrow keys. A row that has nothing to say is not there."""
+    """Steps are chosen with the mouse or the arrow keys. Rows without content are hidden."""
 
     def __init__(self, model: BeliefsModel) -> None:
         super().__init__()
@@ -213,7 +213,7 @@ class BeliefsTimeline(PaintedWidget):
             super().keyPressEvent(event)
 
     def words_at(self, point: QPointF) -> str:
-        """What was held at the step under a point, in short."""
+        """Summary of the step under a point."""
         place = self._place_at(point.x())
         if not 0 <= place < len(self._model.decisions) or point.x() < _NAMES:
             return ""
@@ -229,7 +229,7 @@ class BeliefsTimeline(PaintedWidget):
 
 
 def _goal(decision: DecisionStep) -> str:
-    """What the agent is about: the top of its first stack."""
+    """The present goal: the top of the first intention."""
     return decision.intentions[0].rpartition(" > ")[2] if decision.intentions else ""
 
 

@@ -89,7 +89,7 @@ class ChartBar(QWidget):
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
-        """Without the words that it can do without."""
+        """Least size, without the words that can be left out."""
         whole, spare = super().minimumSizeHint(), self._spare()
         return QSize(whole.width() - (0 if self._is_short else spare), whole.height())
 
@@ -102,7 +102,7 @@ class ChartBar(QWidget):
         self._fit()  # what it holds may have changed while nobody saw it
 
     def _fit(self) -> None:
-        """Say less where there is little room."""
+        """Hide words where there is little space."""
         whole = self.minimumSizeHint().width() + self._spare()
         self._is_short = 0 < self.width() < whole and self.isVisible()
         self._smooth.setVisible(not self._is_short)
@@ -138,13 +138,13 @@ class ChartBar(QWidget):
 
 
 def factor_of(ticks: int) -> float:
-    """Fine where it matters: the upper half of the slider lies between 0.9 and 0.999."""
+    """Smoothing of a slider position; its upper half lies between 0.9 and 0.999."""
     share = ticks / _TICKS
     return 0.0 if ticks == 0 else round(1 - 10 ** (-3 * share), 4)
 
 
 def ticks_of(factor: float) -> int:
-    """The slider's place of a factor."""
+    """Slider position of a smoothing factor."""
     return 0 if factor <= 0 else round(-math.log10(1 - min(factor, 0.999)) / 3 * _TICKS)
 
 

@@ -38,7 +38,7 @@ def of_actions(actions: Iterable[QAction]) -> list[Command]:
 
 
 def on_page(page: QWidget) -> list[Command]:
-    """What is visible on a page and has keys."""
+    """Visible widgets of a page that have keys, as commands."""
     buttons = [
         Command(
             one.text() or one.accessibleName(),

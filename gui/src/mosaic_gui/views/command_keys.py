@@ -13,7 +13,7 @@ _MODIFIERS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifi
 
 
 class CommandKeys(QObject):
-    """Watches the widget that has the focus, and no other: a filter of the whole program sees every event."""
+    """Filters the events of the focused widget only, because a filter of the application sees every event."""
 
     def __init__(self, window: QWidget, keys: Callable[[], Iterable[QKeySequence]]) -> None:
         """`keys`: those of all commands that can be given now."""
@@ -30,7 +30,7 @@ class CommandKeys(QObject):
             new.installEventFilter(self)
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
-        """True keeps the event from the widget; as it was not accepted, Qt looks for its shortcut."""
+        """Return True to withhold a key from the widget, so that Qt finds its shortcut."""
         if not isinstance(event, QKeyEvent) or event.type() is not QEvent.Type.ShortcutOverride:
             return False
         if not event.modifiers() & _MODIFIERS:

@@ -19,7 +19,7 @@ _COMMAND = Qt.ItemDataRole.UserRole + 1
 
 
 class CommandPalette(SearchPopup):
-    """A field and a list; Return does what is marked, Escape goes away."""
+    """A search field and a list of commands; Return runs the chosen one."""
 
     def __init__(self, parent: QWidget, commands: list[Command]) -> None:
         super().__init__(parent, "palette", WIDTH, HEIGHT)

@@ -59,7 +59,7 @@ class ConnectionPage(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Say how it is."""
+        """Show the state of the connection."""
         model = self._model
         connection = model.connection
         self._picture.set_colour(model.tone)
@@ -81,7 +81,7 @@ class ConnectionPage(QWidget):
             self._output.setPlainText(output)
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
-        """The column is fitted whenever something in it wants another size."""
+        """Fit the column whenever its content changes size."""
         if event is not None and event.type() is QEvent.Type.LayoutRequest:
             self._fit()
         return super().eventFilter(watched, event)

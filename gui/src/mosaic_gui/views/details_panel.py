@@ -54,7 +54,7 @@ class DetailsPanel(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """The run as it is; what is the same disturbs nobody who reads or marks it."""
+        """Show the run; unchanged texts keep their selection."""
         run = self._model.run
         words = self._lineage_words(self._model.lineage)
         if words != self.relatives.text():

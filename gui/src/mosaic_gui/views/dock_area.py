@@ -7,7 +7,7 @@ from PyQt6.QtWidgets import QDockWidget, QMainWindow, QWidget
 from mosaic_gui.views.arrangement import Arrangement
 
 PLACES_VERSION = 1
-"""Raised when panels come, go or change their names: an older arrangement is then refused, not misread."""
+"""Version of the panels' names; a layout of another version is refused."""
 _FIXED = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
 _MOVABLE = (
     QDockWidget.DockWidgetFeature.DockWidgetMovable
@@ -17,7 +17,7 @@ _MOVABLE = (
 
 
 class DockArea(QMainWindow):
-    """A part of the window with docks of its own. They have no title bars until somebody wants to move them."""
+    """An area with docks of its own. Title bars are shown only while panels can be moved."""
 
     def __init__(self, middle: QWidget) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class DockArea(QMainWindow):
         return self._movable
 
     def add(self, name: str, title: str, content: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
-        """One more panel."""
+        """Add a panel."""
         dock = QDockWidget(title, self)
         dock.setObjectName(f"dock.{name}")
         dock.setWidget(content)
@@ -56,7 +56,7 @@ class DockArea(QMainWindow):
             self._dress(dock)
 
     def arrange(self, plan: Arrangement) -> None:
-        """A built-in layout."""
+        """Apply a built-in layout."""
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         curves, run = self.docks["curves"], self.docks["run"]
         for dock, area in ((curves, right), (run, right if plan.run_is_right else below)):
@@ -82,7 +82,7 @@ class DockArea(QMainWindow):
             self._widen()
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
-        """An edge that is drawn elsewhere while the whole keeps its width gives the dock another share."""
+        """Note a dock's new share of the width when the user moved its edge."""
         is_resize = event is not None and event.type() is QEvent.Type.Resize
         if is_resize and watched is self._widened and self.width() == self._width:
             self._share = self._share_of(self._widened)
@@ -107,19 +107,19 @@ class DockArea(QMainWindow):
         self._share, self._width = share, self.width()
 
     def show_middle(self, shown: bool) -> None:
-        """Show the middle, or leave all the room to the panels."""
+        """Show or hide the middle."""
         middle = self.centralWidget()
         if middle is not None:
             middle.setVisible(shown)
 
     @property
     def shows_middle(self) -> bool:
-        """The middle has its place."""
+        """Whether the middle is shown."""
         middle = self.centralWidget()
         return middle is not None and not middle.isHidden()
 
     def places(self) -> bytes:
-        """Where everything is."""
+        """State of all docks."""
         return self.saveState(PLACES_VERSION).data()
 
     @property
@@ -128,7 +128,7 @@ class DockArea(QMainWindow):
         return self._share if self._widened is self.docks["curves"] else 0.0
 
     def take_places(self, places: bytes, curves_share: float = 0.0) -> bool:
-        """Put everything where it was; False when that was another version's arrangement."""
+        """Restore the state of all docks; False for one of another version."""
         self._widened, self._share, self._width = self.docks["curves"], curves_share, -1
         if not self.restoreState(QByteArray(places), PLACES_VERSION):
             return False

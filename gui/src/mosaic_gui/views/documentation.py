@@ -21,7 +21,7 @@ _MARKDOWN = (
 
 
 class Documentation(QTextBrowser):
-    """Read only; it asks no network and no file for anything."""
+    """Shows Markdown, read only. It loads nothing from files or the network."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Documentation(QTextBrowser):
         on_theme(self, self._colour_again)
 
     def loadResource(self, _kind: int, _name: QUrl) -> Any:
-        """Nothing: what a worker says must not reach out of this window by being looked at."""
+        """Load nothing: the text of a worker must not cause requests."""
         return None
 
     def show_markdown(self, title: str, text: str) -> None:
@@ -54,7 +54,7 @@ class Documentation(QTextBrowser):
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def _colour_again(self) -> None:
-        """Links and code have colours of their own; what is selected and in sight stays."""
+        """Update the colours of links and code; selection and scroll position stay."""
         bar, cursor = self.verticalScrollBar(), self.textCursor()
         place = bar.value() if bar is not None else 0
         anchor, position = cursor.anchor(), cursor.position()
@@ -65,13 +65,13 @@ class Documentation(QTextBrowser):
 
 
 def open_link(url: QUrl) -> None:
-    """Open a page of the web in the user's browser; nothing else is opened."""
+    """Open an http or https address in the user's browser, and nothing else."""
     if url.scheme() in ("http", "https"):
         QDesktopServices.openUrl(url)
 
 
 def _space(document: QTextDocument) -> None:
-    """Markdown brings no distances of its own."""
+    """Set the margins of paragraphs, which Markdown lacks."""
     block = document.begin()
     while block.isValid():
         shape = block.blockFormat()

@@ -61,7 +61,7 @@ class Elsewhere(QFrame):
         self.show_stacks(stacks)
 
     def show_stacks(self, stacks: Sequence[KnownStack]) -> None:
-        """Those that were used before, the newest first."""
+        """Show the stacks that were used before, the newest first."""
         layout = self._known.layout()
         while layout is not None and (item := layout.takeAt(0)) is not None:
             if (old := item.widget()) is not None:

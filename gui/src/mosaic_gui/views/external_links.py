@@ -11,7 +11,7 @@ from mosaic_gui.views.text import button, label
 
 
 class ExternalLinks(QWidget):
-    """Two buttons; one that leads nowhere is grey and says why."""
+    """Two buttons; one without an address is disabled, and its tool tip says why."""
 
     open_wanted = pyqtSignal(str)
     """An address."""
@@ -34,7 +34,7 @@ class ExternalLinks(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """The ways of the watched run as they are."""
+        """Show the links of the watched run."""
         self._show(self.tensorboard, self._model.tensorboard)
         self._show(self.tracker, self._model.tracker)
 

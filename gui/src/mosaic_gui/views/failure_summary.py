@@ -7,7 +7,7 @@ from mosaic_gui.state.failure_fixes import Fix
 from mosaic_gui.state.failure_summary import FailureSummary
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import mono_font
-from mosaic_gui.views.text import button, label, restyle, show_told
+from mosaic_gui.views.text import button, label, restyle, show_reported
 
 LINES_SHOWN = 6
 
@@ -16,11 +16,11 @@ class FailureSummaryView(QFrame):
     """Cause, facts, what to try, and the last lines. Its buttons start the run again."""
 
     again_wanted = pyqtSignal(dict)
-    """Overrides of the spec; none for the same again."""
+    """Overrides of the spec; empty for an equal run."""
     resume_wanted = pyqtSignal()
     """From its newest checkpoint."""
     edit_wanted = pyqtSignal(str)
-    """The form, open at this field where one is named."""
+    """Name of the field at which the form opens; empty: none."""
     closed = pyqtSignal()
 
     def __init__(self) -> None:
@@ -62,14 +62,14 @@ class FailureSummaryView(QFrame):
         layout.addLayout(body)
 
     def show_summary(self, card: FailureSummary) -> None:
-        """Fill it."""
+        """Show a summary."""
         self.setProperty("kind", "card_bad" if card.tone == "bad" else "card_neutral")
         restyle(self)
         self._title.setText(card.title)
         self._facts.setText("   ·   ".join(f"{name} {value}" for name, value in card.facts))
-        show_told(self._message, card.message)
+        show_reported(self._message, card.message)
         self._message.setVisible(card.message.rstrip(".") != card.title)
-        show_told(self._advice, "\n".join(f"→  {line}" for line in card.advice))
+        show_reported(self._advice, "\n".join(f"→  {line}" for line in card.advice))
         self._lines.setPlainText("\n".join(card.last_lines))
         self._lines.setVisible(bool(card.last_lines) and card.tone == "bad")
         shown = min(LINES_SHOWN, max(4, len(card.last_lines)))

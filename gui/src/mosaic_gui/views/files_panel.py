@@ -43,7 +43,7 @@ class FilesPanel(QWidget):
         self._model = model
         self._path = ""
         self._is_own = False
-        """The user chose it."""
+        """The user chose the file, not the panel."""
         self.table = PlainTable(model.files, "files.table")
         self.table.setAccessibleName(tr("Files of the run"))
         rows = self.table.verticalHeader()
@@ -72,7 +72,7 @@ class FilesPanel(QWidget):
         return self._model.files.file(self._path)
 
     def refresh(self) -> None:
-        """What can be done with the chosen file, and why not."""
+        """Enable the actions of the chosen file; tool tips say why not."""
         file, algorithm = self.file, self._model.algorithm
         tips = {
             self.save: tr("Save in the downloads folder (Return)"),

@@ -27,7 +27,7 @@ from mosaic_gui.views.tracking_key import TrackingKey
 
 ENVIRONMENT_WIDTH = 220
 _SCRIPT = "run"
-"""The scripts' own name for what is not the algorithm's."""
+"""Group name that scripts use for arguments outside the algorithm."""
 
 
 class RunForm(QFrame):
@@ -41,7 +41,7 @@ class RunForm(QFrame):
         self.rows: dict[tuple[str, str], FieldRow] = {}
         self.sections: list[tuple[str, FormSection]] = []
         self._folded: dict[str, bool] = {}
-        """By name of the section: what the user did with it."""
+        """Whether the user folded each section, by name."""
         self._title = label("", "heading")
         self._summary = ElidedLabel("", "muted")
         self.environment = CalmCombo()
@@ -60,7 +60,7 @@ class RunForm(QFrame):
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Another algorithm, or other fields."""
+        """Build the form for another algorithm."""
         draft = self._model.draft
         self.rows, self.sections = {}, []
         inside = inside_of_scroll()
@@ -81,7 +81,7 @@ class RunForm(QFrame):
         self._filter()
 
     def show_typed(self) -> None:
-        """Other values in the same fields; the first that changed is brought into sight."""
+        """Show other values in the same fields, and scroll to the first that changed."""
         changed = [
             row
             for (part, name), row in self.rows.items()
@@ -106,7 +106,7 @@ class RunForm(QFrame):
             row.input.setFocus()
 
     def refresh(self) -> None:
-        """Faults and changes as they are now."""
+        """Update faults and changes."""
         for part, section in self.sections:
             changes = faults = 0
             for row in section.rows:
@@ -115,7 +115,7 @@ class RunForm(QFrame):
                 row.set_fallback(self._model.fallback(row.field))
                 row.refresh(fault, changed=changed)
                 changes, faults = changes + changed, faults + bool(fault)
-            section.tell_changes(changes, wrong=faults > 0)
+            section.show_changes(changes, wrong=faults > 0)
         fault = self._model.fault(RUN, "environment")
         self._environment_note.set_help(fault or self._about_environment(), is_fault=bool(fault))
         self._origin.refresh()
@@ -228,7 +228,7 @@ class RunForm(QFrame):
         self.environment.blockSignals(False)
 
     def _pick_run(self, row: FieldRow) -> None:
-        """First the run, then which of its checkpoints."""
+        """Choose a run, then one of its checkpoints."""
         picker = Picker(self, tr("Go on from a run"), "form.checkpoint.picker")
         entries = [
             PickerEntry(

@@ -61,11 +61,11 @@ class FormBar(QWidget):
 
     @property
     def is_filtering(self) -> bool:
-        """Some fields are hidden on purpose."""
+        """Whether a search or filter hides fields."""
         return bool(self.search.text().strip()) or self.only_changed.isChecked()
 
     def refresh(self) -> None:
-        """What can be taken back, and whether there is a run to copy."""
+        """Update the buttons for undo, redo and copy."""
         draft = self._model.draft
         undoes = draft.history.undoes if draft else ""
         redoes = draft.history.redoes if draft else ""

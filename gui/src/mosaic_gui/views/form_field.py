@@ -34,7 +34,7 @@ class CalmCombo(QComboBox):
 
 
 class LeaveUndo(QObject):
-    """Keeps an input from undoing by itself: the form does, which knows every field."""
+    """Disables an input's own undo, because the form undoes for all fields."""
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
         if (
@@ -100,7 +100,7 @@ class FieldRow(QWidget):
         raise TypeError(f"an input of a kind that nobody makes: {self.input}")
 
     def set_text(self, text: str) -> bool:
-        """Show a value that was not typed here; whether it is another one."""
+        """Show a value from elsewhere; return whether it differs."""
         before = self.text
         with QSignalBlocker(self.input):
             match self.input:
@@ -119,7 +119,7 @@ class FieldRow(QWidget):
             self.input.setPlaceholderText(value)
 
     def refresh(self, fault: str, *, changed: bool) -> None:
-        """Say what is wrong, or what it means; show whether it differs from its default."""
+        """Show the fault or the help, and whether the value differs from its default."""
         if self._label.property("changed") != changed:
             self._label.setProperty("changed", changed)
             restyle(self._label)
@@ -138,7 +138,7 @@ class FieldRow(QWidget):
         self._beside.set_help(fault or hint.strip(), is_fault=bool(fault))
 
     def eventFilter(self, watched: QObject | None, event: QEvent | None) -> bool:
-        """Help is whole while its field is used."""
+        """Show the whole help while the field has the focus."""
         if event is not None and watched is self.input:
             if event.type() is QEvent.Type.FocusIn:
                 self._beside.set_open(True)

@@ -12,7 +12,7 @@ from mosaic_gui.views.text import button, label, restyle
 
 
 class FormSection(QWidget):
-    """Heading, why its fields cannot be used if so, and the rows."""
+    """A heading, an obstacle if there is one, and the rows."""
 
     folded = pyqtSignal(bool)
 
@@ -60,7 +60,7 @@ class FormSection(QWidget):
 
     @property
     def is_folded(self) -> bool:
-        """Only its heading is there."""
+        """Whether the rows are hidden."""
         return self._is_folded
 
     def fold(self, folded: bool) -> None:
@@ -69,7 +69,7 @@ class FormSection(QWidget):
         self._show()
 
     def filter(self, wanted: Callable[[FieldRow], bool], *, is_searching: bool) -> None:
-        """Show the rows that are wanted; a search looks into what is folded, too."""
+        """Show the rows that match; a search opens folded sections."""
         seen = 0
         for row in self.rows:
             fits = wanted(row)
@@ -81,7 +81,7 @@ class FormSection(QWidget):
         self.setVisible(seen > 0)
         self._show()
 
-    def tell_changes(self, count: int, *, wrong: bool) -> None:
+    def show_changes(self, count: int, *, wrong: bool) -> None:
         """Count the fields with other than default values, and show whether one is wrong, also when folded."""
         words = tr_n("{n} changed", "{n} changed", count) if count else ""
         tone = "bad" if wrong else "accent"

@@ -23,7 +23,7 @@ class HardwareStrip(QWidget):
     """
 
     def __init__(self, name: str, title: str) -> None:
-        """`title`: what it is about, for who does not see it."""
+        """`title`: name for screen readers."""
         super().__init__()
         self.setObjectName(name)
         self._title = title
@@ -38,7 +38,7 @@ class HardwareStrip(QWidget):
 
     @property
     def text(self) -> str:
-        """All that there is to show, as words."""
+        """All figures in words."""
         shown = [view.words for view in self._views[: self._shown]]
         age = [] if self._age.isHidden() else [self._age.text()]
         return ", ".join([*age, *shown])
@@ -109,7 +109,7 @@ class _MeterView(QWidget):
 
     @property
     def has_curve(self) -> bool:
-        """There is a past to draw."""
+        """Whether there are recent values to draw."""
         return not self._curve.isHidden()
 
     def show_meter(self, meter: Meter, *, is_old: bool) -> None:

@@ -12,7 +12,7 @@ _MANY = 1_000
 
 
 class HelpLabel(QWidget):
-    """Takes the width that there is, and the height that its lines need."""
+    """A help text as wide as its place and as high as its lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,12 +23,12 @@ class HelpLabel(QWidget):
 
     @property
     def text(self) -> str:
-        """All of it, whatever is shown."""
+        """The whole text."""
         return self._text
 
     @property
     def is_cut(self) -> bool:
-        """There is more of it than is shown."""
+        """Whether the text is cut."""
         shown = self._shown_lines(self.width())
         return bool(shown) and shown[-1].endswith("…") and not self._text.endswith("…")
 

@@ -83,7 +83,7 @@ class LogView(VisibilityFrame):
         self._connect(feed)
 
     def set_state(self, *, has_run: bool, ended: bool) -> None:
-        """What stands where nothing was printed."""
+        """Set the text that is shown while there is no output."""
         words = tr("Nothing was printed.") if ended else tr("Nothing is printed so far.")
         self.text.setPlaceholderText(words if has_run else "")
 
@@ -94,7 +94,7 @@ class LogView(VisibilityFrame):
         self.search.textChanged.connect(self._mark)
         self.search.returnPressed.connect(self._next)
         self.follow.toggled.connect(self._on_follow)
-        self.colours.toggled.connect(self._fill_anew)
+        self.colours.toggled.connect(self._refill)
         self.copy.clicked.connect(self._copy)
         on_theme(self, self._colour_again)
         bar = self.text.verticalScrollBar()
@@ -103,7 +103,7 @@ class LogView(VisibilityFrame):
             bar.rangeChanged.connect(self._on_range)
 
     def _begin(self) -> None:
-        """Another run's output is read from its end, whatever was read of the one before."""
+        """Begin with another run's output, at its end."""
         self._on_reset()
         self.follow.setChecked(True)
         if self.search.text():
@@ -144,8 +144,8 @@ class LogView(VisibilityFrame):
             for text, style in stretches(line):
                 cursor.insertText(text, text_format(style))
 
-    def _fill_anew(self) -> None:
-        """With or without colours, or in other ones; what is selected and in sight stays."""
+    def _refill(self) -> None:
+        """Fill the view again, e.g. in other colours; selection and scroll position stay."""
         cursor, text = self.text.textCursor(), self._feed.text
         anchor, position = cursor.anchor(), cursor.position()
         bars = self.text.verticalScrollBar(), self.text.horizontalScrollBar()
@@ -164,7 +164,7 @@ class LogView(VisibilityFrame):
         text = self._feed.text
         lines = (*text.finished_from(0), text.unfinished)
         if self.colours.isChecked() and any("\x1b" in line for line in lines):
-            self._fill_anew()
+            self._refill()
         if self.search.text():
             self._mark()
 
@@ -174,7 +174,7 @@ class LogView(VisibilityFrame):
             bar.setValue(bar.maximum())
 
     def _on_range(self, _least: int, most: int) -> None:
-        """More lines, or less height: who follows stays at the end."""
+        """Stay at the end while following."""
         bar = self.text.verticalScrollBar()
         if bar is not None and self.follow.isChecked() and not self._is_moving:
             self._is_moving = True
@@ -182,13 +182,13 @@ class LogView(VisibilityFrame):
             self._is_moving = False
 
     def _on_scrolled(self, place: int) -> None:
-        """By wheel, key or slider: who reads further up is not pulled away, who returns to the end follows again."""
+        """Stop following when the user scrolls up; follow again at the end."""
         bar = self.text.verticalScrollBar()
         if not self._is_moving and bar is not None:
             self.follow.setChecked(place >= bar.maximum() - 2)
 
     def _copy(self) -> None:
-        """What is selected, or else all of it; nobody's place is lost."""
+        """Copy the selection, or else all output."""
         cursor = self.text.textCursor()
         chosen = cursor.selection().toPlainText() or self.text.toPlainText()
         if (clipboard := QGuiApplication.clipboard()) is not None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
 SETTINGS, CONNECTION = "settings", "connection"
 LEAST = (960, 600)
-"""Half of a common screen."""
+"""Least size: half of a common screen."""
 ROOMY = 1160
 """As wide as the agents panel and the widest page want to be; below that the panel folds."""
 PAGES = (RUNS, TRAIN, TRAINED, WATCH, SETTINGS)
@@ -74,15 +74,15 @@ class PageMaker(Protocol):
 
 
 class MainWindow(QMainWindow):
-    """Shows a page; composes nothing and asks nobody."""
+    """Shows one page at a time. It sends no requests."""
 
     closing = pyqtSignal()
     theme_wanted = pyqtSignal()
     layout_wanted = pyqtSignal(str)
     layout_menu_wanted = pyqtSignal(QPoint)
-    """Where it is to open."""
+    """Position of the menu."""
     watch_made = pyqtSignal()
-    """The page of a watched run is there from now on."""
+    """The watch page was made."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class MainWindow(QMainWindow):
         return self._page if self._stack.currentWidget() is not self.start else CONNECTION
 
     def show_page(self, name: str) -> None:
-        """Go to one of PAGES."""
+        """Show one of PAGES."""
         if name in (TRAIN, TRAINED):
             self._agents.want_training()
             self._agents.set_way(Way.NEW if name == TRAIN else Way.TRAINED)
@@ -179,12 +179,12 @@ class MainWindow(QMainWindow):
             self._stack.setCurrentWidget(self._page_of(name))
 
     def show_connection(self) -> None:
-        """Go to the page on which a stack is chosen; what goes on in this one goes on."""
+        """Show the connection page; the present session continues."""
         self._stack.setCurrentWidget(self.start)
         self.start.refresh()
 
     def open_palette(self) -> CommandPalette:
-        """Offer every action."""
+        """Open the command palette."""
         page = self._stack.currentWidget()
         commands = of_actions(self.actions() + self._page_actions())
         palette = CommandPalette(self, commands + (on_page(page) if page is not None else []))
@@ -196,7 +196,7 @@ class MainWindow(QMainWindow):
         super().resizeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent | None) -> None:
-        """Escape goes back one thing: out of what is typed, else to the page before."""
+        """Let Escape leave a field, else go to the previous page."""
         if event is None or event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
             return
@@ -232,7 +232,7 @@ class MainWindow(QMainWindow):
         return self.runs.trash.actions() if self.runs.shows_trash else self.runs.actions()
 
     def _keys(self) -> list[QKeySequence]:
-        """Keys of all that can be done now."""
+        """Keys of all present commands."""
         return keys_of(self.actions() + self._page_actions(), self._stack.currentWidget())
 
     def _on_connection(self) -> None:
@@ -293,7 +293,7 @@ class MainWindow(QMainWindow):
         return action
 
     def _search(self) -> None:
-        """What is shown, where it can be searched; else the runs."""
+        """Search the present page, or the runs where it has no search."""
         if self.page == TRAIN:
             self.train.form.bar.search.setFocus()
         elif self.page != WATCH or not self.watch.search_log():

@@ -14,14 +14,14 @@ from mosaic_gui.views.hardware_strip import HardwareStrip
 from mosaic_gui.views.text import ElidedLabel, button
 
 STAY_S = 12
-"""A notice goes by itself; one that can be undone stays as long."""
+"""Seconds for which a notice is shown."""
 
 
 class NoticeBar(QFrame):
     """One notice at a time; a new one takes the place of the old."""
 
     act_changed = pyqtSignal()
-    """There is something to take back, or no longer."""
+    """Whether the notice has a button changed."""
 
     def __init__(self, model: ConnectionModel, hardware: HardwareModel) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class NoticeBar(QFrame):
         return self._notice.whole()
 
     def say(self, text: str, act: str = "", then: Callable[[], None] | None = None) -> None:
-        """Show a notice, with a button where something can be done about it."""
+        """Show a notice, with a button if `act` names one."""
         self._notice.set_whole(text)
         self._act.setText(act)
         self._act.setVisible(bool(act))
@@ -70,11 +70,11 @@ class NoticeBar(QFrame):
         return self._then is not None
 
     def act(self) -> None:
-        """What its button does."""
+        """Run the action of the notice's button."""
         self._on_act()
 
     def clear(self) -> None:
-        """Nothing to say."""
+        """Hide the notice."""
         self._gone.stop()
         self._notice.set_whole("")
         self._act.setVisible(False)

@@ -10,7 +10,7 @@ from mosaic_gui.views.text import restyle
 
 
 class NumberBox(QAbstractSpinBox):
-    """Reads its text as the forms do. Qt's own spin boxes read `0,95` as 95 and `1,2,3` as 123."""
+    """A number field that parses as the forms do. Qt's spin boxes read `0,95` as 95 and `1,2,3` as 123."""
 
     changed = pyqtSignal(object)
     """The new value, int or float, once the field is left or an arrow was used."""
@@ -35,7 +35,7 @@ class NumberBox(QAbstractSpinBox):
 
     @property
     def reading(self) -> str:
-        """In words what the text is read as, where it could be read in another way; else empty."""
+        """The parsed value in words, where the text is ambiguous to readers; else empty."""
         read = self._field.reading(self.text())
         return tr("Read as {value}.", value=read) if read else ""
 
@@ -119,7 +119,7 @@ class NumberHint(QLabel):
         self.refresh()
 
     def refresh(self) -> None:
-        """The text of the field is another one."""
+        """Show the words for the present text."""
         self.setProperty("kind", "fault" if self._box.fault else "small")
         restyle(self)
         self.setText(self._box.fault or f"{self._box.reading} {self._help}".strip())

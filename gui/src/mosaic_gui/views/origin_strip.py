@@ -11,7 +11,7 @@ MOST_SHOWN = 8
 
 
 class OriginStrip(QWidget):
-    """Is there only while the form is a copy."""
+    """Names the origin of a copy; hidden otherwise."""
 
     def __init__(self, model: DraftModel) -> None:
         super().__init__()

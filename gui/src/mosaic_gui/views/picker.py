@@ -55,7 +55,7 @@ class Picker(SearchPopup):
         self._filter("")
 
     def open_at(self, place: QPoint) -> None:
-        """Open with the field ready to type in; whole, also near the edge of the screen."""
+        """Open with the focus in the field."""
         open_popup(self, place)
         self.field.setFocus()
 

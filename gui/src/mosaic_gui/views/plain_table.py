@@ -9,7 +9,7 @@ ROW_HEIGHT = 34
 
 
 class PlainTable(QTableView):
-    """Rows of one height; the first column takes the room that is left."""
+    """A table with rows of one height; the first column stretches."""
 
     row_chosen = pyqtSignal(int)
 
@@ -38,7 +38,7 @@ class PlainTable(QTableView):
             selection.currentRowChanged.connect(self._on_row)
 
     def mark(self, row: int) -> None:
-        """Choose a row without telling anybody."""
+        """Select a row without a signal."""
         selection, model = self.selectionModel(), self.model()
         if selection is None or model is None or self.currentIndex().row() == row:
             return

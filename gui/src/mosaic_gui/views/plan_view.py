@@ -14,7 +14,7 @@ from mosaic_gui.views.text import button, replace_html
 
 
 class PlanView(QWidget):
-    """Follows the preflight while it is shown."""
+    """Shows the plan of the newest preflight."""
 
     def __init__(self, model: LaunchModel) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class PlanView(QWidget):
         self.copy.clicked.connect(self._copy)
 
     def set_shown(self, shown: bool) -> None:
-        """It came into sight, or went."""
+        """Note whether it is visible."""
         self._is_shown = shown
         self.refresh()
 

@@ -61,7 +61,7 @@ class PolicyView(PaintedWidget):
             self._draw_agent(painter, self._cell_rect(*decision.cell))
 
     def words_at(self, point: QPointF) -> str:
-        """What is known of the cell under a point: its kind and the value of each action."""
+        """Kind and action values of the cell under a point."""
         grid = self._model.grid
         if grid is None or not self._whole.contains(point):
             return ""
@@ -85,24 +85,26 @@ class PolicyView(PaintedWidget):
             self._whole.left() + column * side, self._whole.top() + row * side, side, side
         )
 
-    def _draw_cell(self, painter: QPainter, cell: QRectF, grid: Grid, told: CellPolicy) -> None:
-        if not told.best:
+    def _draw_cell(self, painter: QPainter, cell: QRectF, grid: Grid, policy: CellPolicy) -> None:
+        if not policy.best:
             return
         tokens = current()
         side = cell.width()
         inner = cell.adjusted(side * 0.03, side * 0.03, -side * 0.03, -side * 0.03)
         heat = QColor(tokens.accent)
-        heat.setAlphaF(0.06 + 0.42 * told.share)
+        heat.setAlphaF(0.06 + 0.42 * policy.share)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(heat)
         painter.drawRoundedRect(inner, side * 0.08, side * 0.08)
         ink = QColor(mixed(tokens.text, tokens.surface, 0.9))
-        for action in told.best:
+        for action in policy.best:
             _draw_move(painter, cell, move_of(grid, action), ink)
         if side >= NUMBERS_FROM:
-            self._write_values(painter, inner, grid, told)
+            self._write_values(painter, inner, grid, policy)
 
-    def _write_values(self, painter: QPainter, inner: QRectF, grid: Grid, told: CellPolicy) -> None:
+    def _write_values(
+        self, painter: QPainter, inner: QRectF, grid: Grid, policy: CellPolicy
+    ) -> None:
         tokens = current()
         painter.setFont(ui_font(9 if inner.width() < 84 else 10))
         inside = inner.adjusted(3, 2, -3, -2)
@@ -112,17 +114,17 @@ class PolicyView(PaintedWidget):
             (
                 n
                 for n in (2, 1, 0)
-                if all(metrics.horizontalAdvance(f"{v:.{n}f}") <= room for v in told.values)
+                if all(metrics.horizontalAdvance(f"{v:.{n}f}") <= room for v in policy.values)
             ),
             None,
         )
-        if digits is None or (digits == 0 and len({round(v) for v in told.values}) == 1):
+        if digits is None or (digits == 0 and len({round(v) for v in policy.values}) == 1):
             return  # cut or all the same, they would say nothing
-        for action, value in enumerate(told.values):
+        for action, value in enumerate(policy.values):
             where = _SIDES.get(move_of(grid, action) or (0, 0))
             if where is None:
                 continue  # an action that moves nothing has no side; the tool tip has it
-            painter.setPen(QColor(tokens.text if action in told.best else tokens.muted))
+            painter.setPen(QColor(tokens.text if action in policy.best else tokens.muted))
             painter.drawText(inside, where, f"{value:.{digits}f}")
 
     def _draw_agent(self, painter: QPainter, cell: QRectF) -> None:

@@ -19,11 +19,11 @@ from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.views.documentation import Documentation
 from mosaic_gui.views.plan_view import PlanView
 from mosaic_gui.views.segments import Segments
-from mosaic_gui.views.text import IconLabel, button, frame, inside_of_scroll, label, show_told
+from mosaic_gui.views.text import IconLabel, button, frame, inside_of_scroll, label, show_reported
 
 WIDTH, MARGIN = 312, 12
 FADED = 0.45
-"""Opacity of what was found before the last change."""
+"""Opacity of an outdated result."""
 LINES, PLAN, ABOUT = "lines", "plan", "about"
 _TONES = {"ok": "ok", "warning": "warn", "blocking": "bad"}
 _LEVELS = {"ok": mark("Fine"), "warning": mark("Warning"), "blocking": mark("In the way")}
@@ -110,7 +110,7 @@ class PreflightPanel(QFrame):
         self._say_outdated()
 
     def _say_outdated(self) -> None:
-        """What was found stays readable while a change is checked, and cannot be taken for the answer."""
+        """Fade the outdated result while a change is checked."""
         model = self._model
         is_outdated = model.is_outdated
         if is_outdated and model.faults:
@@ -210,8 +210,8 @@ def _line(line: PreflightLine) -> QWidget:
     words.addWidget(title)
     todo = f"→ {line.todo}" if line.todo and line.level != "ok" else ""
     for text in filter(None, (line.message, todo)):
-        told = label("", "small", wraps=True)
-        show_told(told, _breakable(text))
-        words.addWidget(told)
+        reported = label("", "small", wraps=True)
+        show_reported(reported, _breakable(text))
+        words.addWidget(reported)
     row.addLayout(words, 1)
     return made

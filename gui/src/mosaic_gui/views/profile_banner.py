@@ -16,7 +16,7 @@ from mosaic_gui.views.text import ElidedLabel, button, frame
 
 
 class ProfileBanner(QWidget):
-    """Is there only where something is missing."""
+    """A banner above runs that do not record steps; hidden otherwise."""
 
     record_wanted = pyqtSignal(str, str)
     """Run id, and the level that keeps steps."""
@@ -63,7 +63,7 @@ class ProfileBanner(QWidget):
 
 @dataclass(frozen=True)
 class Unrecorded:
-    """Said above the curves of such a run."""
+    """What a run does not record, and the level that would."""
 
     things: tuple[str, ...]
     """What is not kept, coarsest first."""
@@ -72,7 +72,7 @@ class Unrecorded:
 
 
 def unrecorded(run: RunView, profile: str, levels: Sequence[str]) -> Unrecorded | None:
-    """What is missing of a run; None for one of another view profile, and for one that keeps its steps."""
+    """What a run does not record; None for another view profile, or where steps are recorded."""
     record = run.spec.record
     if profile != ANALYTICS or record.has_steps:
         return None

@@ -55,7 +55,7 @@ _POINTED = (QEvent.Type.HoverEnter, QEvent.Type.HoverMove, QEvent.Type.HoverLeav
 
 
 class RunListView(QTreeView):
-    """Both shapes have the same columns, order and selection."""
+    """The list of runs, flat or grouped, with the same columns, order and selection."""
 
     chosen_changed = pyqtSignal()
     """Other rows are selected."""
@@ -99,11 +99,11 @@ class RunListView(QTreeView):
 
     @property
     def is_grouped(self) -> bool:
-        """Runs stand below their environment and algorithm."""
+        """Whether runs are grouped by environment and algorithm."""
         return self._groups is not None
 
     def set_grouped(self, on: bool) -> None:
-        """Change the shape; what is selected stays selected."""
+        """Group the list or not; the selection stays."""
         if on is self.is_grouped:
             return
         chosen = self.selected_ids()
@@ -215,7 +215,7 @@ class RunListView(QTreeView):
         return super().viewportEvent(event)
 
     def _hover(self, index: QModelIndex) -> None:
-        """Another row is pointed at."""
+        """Note the row under the pointer."""
         row = index.siblingAtColumn(0)
         viewport = self.viewport()
         if viewport is None or self._hovered == row:

@@ -29,12 +29,12 @@ Cell = tuple[Column, QRect]
 
 
 class RowState(NamedTuple):
-    """What a row is to the user at the moment."""
+    """Whether a row is selected, current or under the pointer."""
 
     is_selected: bool
     is_hovered: bool
     is_current: bool
-    """Keys go on from here."""
+    """The row from which arrow keys move."""
 
 
 class _Face(IntEnum):
@@ -66,11 +66,11 @@ class RunRows:
 
     @property
     def ground(self) -> QColor:
-        """Where no row is."""
+        """Paint the area without rows."""
         return self._colours["surface"]
 
     def paint_ground(self, painter: QPainter, rect: QRect, look: RowState) -> None:
-        """What lies beneath a row, and the line below it."""
+        """Paint a row's background and the line below it."""
         name = "selection" if look.is_selected else "hover" if look.is_hovered else "surface"
         painter.fillRect(rect, self._colours[name])
         below = QRect(rect.left(), rect.bottom(), rect.width(), 1)
@@ -98,7 +98,7 @@ class RunRows:
                 self._paint_text(painter, place, text, _Face.PLAIN, "text", column in NUMERIC)
 
     def paint_group(self, painter: QPainter, rect: QRect, name: str, about: str) -> None:
-        """What a group has in common, and how much of it there is."""
+        """Paint a group's heading with its number of runs."""
         place = rect.adjusted(6, 0, -6, 0)
         width = self._paint_text(painter, place, name, _Face.GROUP, "text")
         beside = place.adjusted(width + 14, 0, 0, 0)
@@ -118,7 +118,7 @@ class RunRows:
     def _paint_pair(
         self, painter: QPainter, place: QRect, word: str, about: str, face: _Face = _Face.PLAIN
     ) -> None:
-        """A line, and what is to be said of it below."""
+        """Paint a line of text with a smaller one below."""
         half = place.height() // 2
         above, below = place.adjusted(0, 0, 0, -half), place.adjusted(0, half, 0, 0)
         self._paint_text(painter, above, word, face, "text")

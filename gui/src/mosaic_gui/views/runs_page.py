@@ -53,7 +53,7 @@ class RunsPage(QWidget):
     copy_wanted = pyqtSignal(str)
     train_wanted = pyqtSignal()
     undo_wanted = pyqtSignal()
-    """The last deletion is to be taken back."""
+    """The user wants to undo the last deletion."""
 
     def __init__(
         self, model: RunTableModel, shown: RunFilterModel, watch: WatchModel, trash: TrashModel
@@ -61,7 +61,7 @@ class RunsPage(QWidget):
         """`watch` knows where runs can be looked at outside the window."""
         super().__init__()
         self.watch = watch
-        watch.links_changed.connect(self.refresh_outside)
+        watch.links_changed.connect(self.refresh_links)
         self.setObjectName("page.runs")
         self._model, self._shown = model, shown
         self.table = RunListView(shown)
@@ -123,11 +123,11 @@ class RunsPage(QWidget):
 
     @property
     def shows_trash(self) -> bool:
-        """The deleted runs are there instead of the others."""
+        """Whether the trash is shown instead of the list."""
         return self.trash_button.isChecked()
 
     def show_trash(self, shown: bool) -> None:
-        """Deleted runs, or the others; keys go to those that are seen."""
+        """Show the trash or the list, and give it the focus."""
         self.trash_button.setChecked(shown)
         self._title.setText(tr("Trash") if shown else tr("Runs"))
         self._give_keys()
@@ -142,7 +142,7 @@ class RunsPage(QWidget):
             self.addActions(self._commands)
 
     def set_read(self, is_read: bool) -> None:
-        """Whether the stack's list is here: before that nobody can say that nothing has run."""
+        """Note whether the stack's list was read; before that the page does not say that it is empty."""
         if is_read is not self._is_read:
             self._is_read = is_read
             self._on_rows()
@@ -177,7 +177,7 @@ class RunsPage(QWidget):
         return panel
 
     def _make_bar(self) -> QWidget:
-        """What can be done with the selection; it keeps its place, so that nothing jumps."""
+        """Make the bar of actions on the selection; it keeps its space while it is empty."""
         bar = QWidget()
         row = QHBoxLayout(bar)
         row.setContentsMargins(10, 6, 10, 6)
@@ -222,7 +222,7 @@ class RunsPage(QWidget):
         return panel
 
     def _none_found(self) -> QFrame:
-        """Search and filter leave nothing: what to do about it."""
+        """Show that nothing matches, with a button that resets search and filter."""
         panel = frame("panel")
         layout = QVBoxLayout(panel)
         layout.addStretch(2)
@@ -268,12 +268,12 @@ class RunsPage(QWidget):
         return action
 
     def showEvent(self, event: QShowEvent | None) -> None:
-        """While the page is shown its keys work wherever the focus is."""
+        """Enable the keys of the page while it is visible."""
         super().showEvent(event)
         self._give_keys()
 
     def hideEvent(self, event: QHideEvent | None) -> None:
-        """Qt would go on to heed the keys of actions of a hidden page."""
+        """Disable the keys of a hidden page, which Qt would still handle."""
         super().hideEvent(event)
         self._give_keys()
 
@@ -340,9 +340,9 @@ class RunsPage(QWidget):
             made = self.bar_buttons[action.objectName()]
             made.setEnabled(action.isEnabled())
             made.setText(action.text())
-        self.refresh_outside()
+        self.refresh_links()
 
-    def refresh_outside(self) -> None:
+    def refresh_links(self) -> None:
         """Where the selected runs can be looked at outside the window, or why not."""
         way = self.watch.tensorboard_of([run.run_id for run in self.selected])
         self.tensorboard.setEnabled(not way.obstacle)

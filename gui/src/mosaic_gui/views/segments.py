@@ -7,7 +7,7 @@ from mosaic_gui.views.text import button
 
 
 class Segments(QFrame):
-    """Choices by key; the first holds at the start."""
+    """A row of exclusive choices by key; the first is chosen at the start."""
 
     chosen = pyqtSignal(str)
 
@@ -34,17 +34,17 @@ class Segments(QFrame):
 
     @property
     def key(self) -> str:
-        """The choice that holds; empty: none does."""
+        """Key of the present choice; empty: none."""
         held = self._group.checkedId()
         return self._keys[held] if held >= 0 else ""
 
     def choose(self, key: str) -> None:
-        """Let a choice hold as if the user had made it."""
+        """Choose as if the user did."""
         self.set_key(key)
         self.chosen.emit(key)
 
     def set_key(self, key: str) -> None:
-        """Let a choice hold, or with an empty key none, without telling anybody."""
+        """Choose without a signal; an empty key means none."""
         self._group.setExclusive(False)
         for name, made in zip(self._keys, self._group.buttons(), strict=True):
             made.setChecked(name == key)

@@ -53,7 +53,7 @@ class SettingsPage(QWidget):
         layout.addStretch(1)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show values that were changed elsewhere; what is being typed stays."""
+        """Show values that were changed elsewhere; a text being typed stays."""
         for name, field in self.fields.items():
             value = getattr(settings, name)
             match field:

@@ -15,7 +15,7 @@ from mosaic_gui.views.bases import VisibilityFrame
 from mosaic_gui.views.text import ElidedLabel, IconLabel, label
 
 LINE_HEIGHT = 44
-"""Height of the stage where there is nothing to see: the room goes to what there is."""
+"""Height of the stage without a picture: one line."""
 LEAST_HEIGHT = 280
 _MARGIN = 12
 _UNBOUNDED = 16_777_215
@@ -34,7 +34,7 @@ _TONES = {
 
 
 class StageView(VisibilityFrame):
-    """Shows; nothing that trains is touched by it."""
+    """Shows the environment of the watched run."""
 
     def __init__(self, model: StageModel) -> None:
         super().__init__()
@@ -55,12 +55,12 @@ class StageView(VisibilityFrame):
         self.refresh()
 
     def set_large(self, on: bool) -> None:
-        """Keep the room also while there is no picture."""
+        """Set whether the stage keeps its space while there is no picture."""
         self.is_large = on
         self.refresh()
 
     def refresh(self) -> None:
-        """Give way where there is nothing to see."""
+        """Shrink to one line where there is no picture."""
         has = self._model.has_picture
         without = self._empty if self.is_large else self._words
         self._parts.setCurrentWidget(self.picture if has else without)
@@ -113,7 +113,7 @@ class StageView(VisibilityFrame):
 
 
 class Picture(QWidget):
-    """The newest frame, or the grid; the whole of it, as large as there is room."""
+    """Paints the newest frame or the grid, as large as its space allows."""
 
     def __init__(self, model: StageModel) -> None:
         super().__init__()

@@ -37,7 +37,7 @@ def label(text: str = "", kind: str = "", *, wraps: bool = False) -> QLabel:
     return made
 
 
-def show_told(shown: QLabel, text: str) -> None:
+def show_reported(shown: QLabel, text: str) -> None:
     """Show a text of the stack or a worker: `this` is code, everything else is plain text."""
     if _CODE.search(text) is None:
         shown.setTextFormat(Qt.TextFormat.PlainText)
@@ -85,7 +85,7 @@ class IconLabel(QLabel):
 
 
 def replace_html(shown: QTextEdit, html: str) -> None:
-    """Show a page in place of one with the same words: what is selected and in sight stays."""
+    """Replace HTML with the same words; selection and scroll position stay."""
     bar, cursor = shown.verticalScrollBar(), shown.textCursor()
     place = bar.value() if bar is not None else 0
     anchor, position = cursor.anchor(), cursor.position()
@@ -106,14 +106,14 @@ def restore_cursor(shown: QTextEdit | QPlainTextEdit, anchor: int, position: int
 
 
 def inside_of_scroll() -> QWidget:
-    """What is scrolled: it lets the panel behind it be seen."""
+    """A transparent widget for the inside of a scroll area."""
     made = QWidget()
     made.setProperty("kind", "inside")
     return made
 
 
 def restyle(widget: QWidget) -> None:
-    """Let the style sheet look again, after a property that it reads has changed."""
+    """Apply the style sheet again after a property changed."""
     style = widget.style()
     if style is not None:
         style.unpolish(widget)

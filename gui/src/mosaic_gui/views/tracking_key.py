@@ -12,7 +12,7 @@ from mosaic_gui.views.text import button, label
 
 
 class TrackingKey(QWidget):
-    """Whether the stack has one, and the ways to give it one: pasted, from the keyring, from the environment."""
+    """Shows whether the stack has the key, and sends it one: pasted, from the keyring or the environment."""
 
     def __init__(self, model: LaunchModel) -> None:
         super().__init__()

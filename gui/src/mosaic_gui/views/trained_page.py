@@ -68,7 +68,7 @@ class TrainedPage(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """The chosen agent and its runs as they are."""
+        """Show the chosen agent and its runs."""
         model, agent = self._model, self._model.agents.agent
         self._about.setText(agent.title if agent else "")
         self._parts.setCurrentIndex(0 if model.runs else 1)
@@ -187,7 +187,7 @@ class TrainedPage(QWidget):
 
     @property
     def _fault(self) -> str:
-        """The first number that is none."""
+        """The first field whose text is no valid number."""
         for box in self.numbers.values():
             if box.fault:
                 return f"{box.accessibleName()}: {box.fault}"

@@ -18,7 +18,7 @@ from mosaic_gui.views.text import button, frame, label
 
 
 class TrashPanel(QFrame):
-    """Takes the place of the list of runs."""
+    """The list of deleted runs, shown in place of the runs."""
 
     closed = pyqtSignal()
 
@@ -28,7 +28,7 @@ class TrashPanel(QFrame):
         self.setObjectName("trash")
         self._model = model
         self._wants_focus = False
-        """It was just opened: the list takes the focus when it comes."""
+        """The list takes the focus when it is filled."""
         self._chosen_ids: set[str] = set()
         """Ids of the selected runs: rows are replaced as time goes by."""
         self.table = PlainTable(model.rows, "trash.runs")
@@ -77,13 +77,13 @@ class TrashPanel(QFrame):
         self._model.set_shown(True)
 
     def hideEvent(self, event: QHideEvent | None) -> None:
-        """Qt would go on to heed the key of an action of a hidden panel."""
+        """Disable the keys of a hidden panel, which Qt would still handle."""
         super().hideEvent(event)
         self.removeAction(self.restore_action)
         self._model.set_shown(False)
 
     def refresh(self) -> None:
-        """The runs as they are; who has chosen some keeps them while they are there."""
+        """Show the deleted runs; the selection stays."""
         model = self._model
         if model.problem:
             words = model.problem

@@ -47,7 +47,7 @@ class WatchPage(VisibilityFrame):
     again_wanted = pyqtSignal(str, dict)
     resume_wanted = pyqtSignal(str)
     copy_wanted = pyqtSignal(str, str)
-    """A run for the form, and the field that is looked for, if any."""
+    """Run id for the form, and the field to open; empty: none."""
     back_wanted = pyqtSignal()
 
     def __init__(
@@ -107,7 +107,7 @@ class WatchPage(VisibilityFrame):
         return widget.objectName() if widget is not None else ""
 
     def add_banner(self, banner: QWidget) -> None:
-        """Something to know of the run, between its numbers and its curves."""
+        """Add a banner between the run's numbers and its curves."""
         layout = self.layout()
         if isinstance(layout, QVBoxLayout):
             layout.insertWidget(2, banner)
@@ -125,7 +125,7 @@ class WatchPage(VisibilityFrame):
             self.tabs.setCurrentWidget(page)
 
     def search_log(self) -> bool:
-        """Put the cursor where the output is searched; False where its panel is not shown."""
+        """Focus the search of the output; False where the log is not shown."""
         if not self.area.docks["run"].isVisible():
             return False
         self.tabs.setCurrentWidget(self.log)
@@ -134,12 +134,12 @@ class WatchPage(VisibilityFrame):
         return True
 
     def stop_asked(self, run_id: str) -> None:
-        """The stop is on its way; nobody shall wonder whether the click was taken."""
+        """Show that the stop was requested."""
         self._stopping = run_id
         self.refresh()
 
     def stop_refused(self) -> None:
-        """It could not be asked for: the button is there again."""
+        """Enable the stop button again after a refusal."""
         self._stopping = ""
         self.refresh()
 
@@ -189,7 +189,7 @@ class WatchPage(VisibilityFrame):
         return self.plan
 
     def _show_plan(self) -> None:
-        """There is a tab for the plan that was looked at before the launch."""
+        """Show a tab for the run's dry run, where it has one."""
         run = self._model.run
         text = run.dry_run if run is not None else ""
         if text != self.plan.toPlainText():
@@ -197,7 +197,7 @@ class WatchPage(VisibilityFrame):
         self.tabs.setTabVisible(self.tabs.indexOf(self.plan), bool(text))
 
     def _show_sample(self) -> None:
-        """Above the episodes stands how many there were, where not all were recorded."""
+        """Show the number of episodes above the table, where not all were recorded."""
         words = sample_words(self._model.run) if self._model.run is not None else ""
         self.sample.setText(words)
         self.sample.setVisible(bool(words))
@@ -258,7 +258,7 @@ class WatchPage(VisibilityFrame):
         return area
 
     def _views(self) -> QTabWidget:
-        """Curves, and what else is drawn over time once the run has it; alone they need no tab."""
+        """Make the tabs of curves and beliefs; the tab bar is hidden while there is only one."""
         views = self.views
         views.setDocumentMode(True)
         views.setTabBarAutoHide(True)
@@ -320,15 +320,15 @@ class WatchPage(VisibilityFrame):
         self.card.edit_wanted.connect(lambda where: self.copy_wanted.emit(model.run_id, where))
         self.card.closed.connect(self._hide_card)
         self.charts.chart_removed.connect(lambda name: model.set_chart(name, False))
-        self._beliefs.offered_changed.connect(self._show_mind)
+        self._beliefs.offered_changed.connect(self._show_beliefs)
         self._hardware.changed.connect(self._show_machine)
-        self._show_mind()
+        self._show_beliefs()
         model.episodes.modelReset.connect(self._show_tabs)
         model.files.modelReset.connect(self._show_tabs)
         self._show_tabs()
 
-    def _show_mind(self) -> None:
-        """There is a tab for beliefs while the run has some."""
+    def _show_beliefs(self) -> None:
+        """Show the tab of beliefs while the run has some."""
         at = self.views.indexOf(self.beliefs)
         if self._beliefs.is_offered and at < 0:
             self.views.addTab(self.beliefs, tr("Beliefs"))
@@ -341,7 +341,7 @@ class WatchPage(VisibilityFrame):
         self._show_tab(self.files, self._model.files)
 
     def _show_tab(self, page: QWidget, rows: RowsModel) -> None:
-        """A tab is there when the run has something for it."""
+        """Show a tab while the run has content for it."""
         self.tabs.setTabVisible(self.tabs.indexOf(page), rows.rowCount() > 0)
         if rows.rowCount() > 0:
             self._take_wanted(page)
@@ -386,7 +386,7 @@ class _Fact(QWidget):
 
 
 def _hand_focus_to_bar(tabs: QTabWidget, name: str) -> None:
-    """Only the bar is a stop of Tab: a widget that hands the focus to a hidden bar would catch Tab for good."""
+    """Make the tab bar the only Tab stop: passing focus to a hidden bar would trap the Tab key."""
     tabs.setFocusProxy(None)
     tabs.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     if (bar := tabs.tabBar()) is not None:
