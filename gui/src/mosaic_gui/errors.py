@@ -1,4 +1,4 @@
-"""What can keep the client from starting. Messages say what to do next."""
+"""Errors that keep the client from starting. Messages say what to do next."""
 
 
 class GuiError(Exception):

@@ -1,4 +1,4 @@
-"""Timers as this program uses them: children of the object whose method they call."""
+"""Makes timers as children of the object whose method they call."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The whole client: begins with its parts and window, passes changes on, and ends in order."""
+"""One client from start to end: makes parts and window, passes changes on, and closes in order."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Asking the user's keyring for the key of a tracker, or to keep it, without waiting for it."""
+"""Reads and writes a tracker's key in the user's keyring, in a process of its own."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Layouts by name: applied, saved, restored. The only thing that QSettings keeps is geometry, in a file of its own."""
+"""Apply, save and restore layouts by name. QSettings stores geometry only, in a file of its own."""
 
 from collections.abc import Callable
 from pathlib import Path

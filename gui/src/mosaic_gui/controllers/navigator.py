@@ -1,4 +1,4 @@
-"""Ways from a run to the page that shows it, and to the form that copies it."""
+"""Opens the watch page or the form for a run."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What outlives the program: the settings, and what was chosen last. Both are files that a person can read."""
+"""The saved settings and the last choices, in two readable TOML files."""
 
 from pathlib import Path
 

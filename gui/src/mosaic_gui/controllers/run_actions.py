@@ -1,4 +1,4 @@
-"""What the user does to runs: each act asks the stack, and says what came of it."""
+"""The user's actions on runs: each sends a request and shows a notice with the result."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Opening a run: its curves as the store has them, then live from where they end, and the rest of its past by pages.
+"""Opens a run: curves from the store, live events from where these end, then older events by pages.
 
 The first charts come in one answer, whatever the length of the run. No answer is so long that reading it stops the
 window, and pages of what no chart waits for come with a pause in between.

@@ -1,4 +1,4 @@
-"""One connection to one stack: what comes in goes to the store, and from there to the view models."""
+"""One session with one stack: passes answers and frames to the store."""
 
 from PyQt6.QtCore import QObject, pyqtSignal
 

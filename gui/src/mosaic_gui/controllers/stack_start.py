@@ -1,4 +1,4 @@
-"""Starting the embedded stack of this machine, as `./mosaic up -d` does."""
+"""Starts the embedded stack of this machine by `mosaic up -d`."""
 
 import os
 from pathlib import Path

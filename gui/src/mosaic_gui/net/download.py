@@ -1,4 +1,4 @@
-"""A file of the stack on its way into a file of this machine: as it comes, over as many connections as it takes."""
+"""Downloads a file of the stack into a local file, over several connections if needed."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Where the stack is: its address and the token that it asks for."""
+"""Address, token and certificate of a stack."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""One look at an address to which no connection comes about: what is wrong there."""
+"""Tests why an address cannot be connected to."""
 
 from PyQt6.QtCore import QObject, QUrl, pyqtSignal
 from PyQt6.QtNetwork import (

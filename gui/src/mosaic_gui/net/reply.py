@@ -1,4 +1,4 @@
-"""An answer that comes later."""
+"""Replies of the HTTP API, and why a request failed."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""The live connection: states, back-off, and going on where it broke off."""
+"""The live connection: states, back-off, and resuming at the cursors."""
 
 import time
 from collections import deque

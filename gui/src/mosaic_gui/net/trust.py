@@ -1,4 +1,4 @@
-"""Whose certificates are believed: those that the system knows, and the one that the user names."""
+"""Trusted certificates: those of the system, and the one that the user names."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What one curve is drawn with: the raw line, the smooth one over it, the band of a group."""
+"""Plot items of one curve: the raw line, the smoothed line over it, the band of a group."""
 
 import numpy as np
 import pyqtgraph as pg

@@ -1,4 +1,4 @@
-"""Which languages the window can speak, and which it does: translations that come with it, and those of the user."""
+"""Finds translations (built in, and the user's own) and sets the language of the program."""
 
 import gettext
 from collections.abc import Mapping, Sequence

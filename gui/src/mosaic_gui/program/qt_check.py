@@ -1,4 +1,4 @@
-"""Qt's own libraries come with it; some of the system's it takes as given, and says little when they are not there."""
+"""Checks for the system libraries that Qt needs, and names the package of a missing one."""
 
 import ctypes.util
 import os

@@ -1,4 +1,4 @@
-"""The program around the client: Qt's application, signals of the system, and the last resort for errors."""
+"""The process of the client: Qt's application, signals, and the handler of unexpected errors."""
 
 import logging
 import os

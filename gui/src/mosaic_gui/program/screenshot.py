@@ -1,4 +1,4 @@
-"""Every view as a picture, rendered against the connected stack."""
+"""Renders every view against the connected stack into PNG files."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the first run that is watched needs, prepared once the window is there: numpy, the charts, and their page."""
+"""Imports numpy and the charts, and makes the watch page, after the first paint of the window."""
 
 import gc
 import importlib

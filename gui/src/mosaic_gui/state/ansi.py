@@ -1,4 +1,4 @@
-"""Colours that a program gives its output (SGR sequences), as stretches of text with a style each."""
+"""Parses colours in a program's output (SGR sequences) into stretches of text with a style."""
 
 import re
 from dataclasses import dataclass, replace

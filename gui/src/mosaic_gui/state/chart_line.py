@@ -1,4 +1,4 @@
-"""Fewer points that look the same: of each stretch the lowest and the highest, so that no spike is lost."""
+"""Min/max downsampling of a line to the width of a chart, so that no spike is lost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Everything of one run that can be drawn over time."""
+"""The series of one run that can be drawn over time."""
 
 from collections.abc import Mapping
 from itertools import repeat

@@ -1,4 +1,4 @@
-"""Why a stack cannot be used, and what to do about it, in words."""
+"""Words about why a stack cannot be used, and what to do."""
 
 from dataclasses import dataclass
 from enum import StrEnum

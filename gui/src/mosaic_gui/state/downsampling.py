@@ -1,4 +1,4 @@
-"""A curve in fewer points than it has: each represents several points and holds their number and mean."""
+"""Downsampled curves: each point represents several and holds their number and mean."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A run that is being put together: what was chosen, what is wrong with it, and the spec that follows."""
+"""A draft of a run: choices, faults, and the spec made from them."""
 
 from dataclasses import dataclass, field
 from typing import Any

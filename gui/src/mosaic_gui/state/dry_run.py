@@ -1,4 +1,4 @@
-"""A preflight's plan as a person reads it, and as it is kept with a run."""
+"""Formats a preflight's plan for display, and for saving with a run."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""What is said of a run's episodes: how many, which of them the figures are of, and how each ended."""
+"""Words about a run's episodes: how many were played and recorded, and how each ended."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Where a run can be looked at outside this window: TensorBoard of the stack, the page of its tracker."""
+"""External links of a run: the stack's TensorBoard, and the page of its tracker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What may help after a failure: the same run with something changed, or the form opened where the fault is."""
+"""Suggested fixes after a failure: the run with a changed argument, or the form opened at a field."""
 
 import re
 from collections.abc import Mapping

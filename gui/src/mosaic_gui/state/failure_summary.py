@@ -1,4 +1,4 @@
-"""What to say of a run that did not succeed: cause, facts, last words, and what to try."""
+"""Summary of a run that did not succeed: cause, facts, last lines, and advice."""
 
 import re
 from collections.abc import Mapping

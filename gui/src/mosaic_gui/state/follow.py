@@ -1,4 +1,4 @@
-"""Where a client is in a run's stream: what comes twice is left out, and after a loss it goes on from here."""
+"""The client's position in a run's events: skips duplicates, and resumes after a lost connection."""
 
 from dataclasses import dataclass, field
 from typing import Any

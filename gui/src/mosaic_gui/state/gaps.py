@@ -1,4 +1,4 @@
-"""What of a run was passed over on the way, and how much of it the store has by now.
+"""Events of a run that the gateway skipped, and how many of them the store has by now.
 
 Two things leave a gap in what a client has: events that the gateway could not send in time (`missed`), and a hole of
 the store that was passed by because nobody knew whether it would ever be filled. Both may be filled later, behind the

@@ -1,4 +1,4 @@
-"""How busy the machine behind the stack is, and each run on it: the newest look, a short past, and how old that is."""
+"""Use of the stack's machine and of each run on it: newest sample, recent values, and age."""
 
 from collections import deque
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What was typed into fields."""
+"""Texts that were typed into fields."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""The language of the window: every text that is made here goes through one of these functions.
+"""Translation: every text of the client goes through one of these functions.
 
 Texts are whole sentences, found by `./mosaic words`; what varies in them is named in braces and filled in after the
 translation, so that a translator may move it. Texts of the stack, a worker or a run are data and stay as they came.

@@ -1,4 +1,4 @@
-"""What the machine behind the stack can give to one run."""
+"""Limits of the stack's machine for one run."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Which runs a run comes from, and which come from it."""
+"""Lineage of a run: its parent and its children."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a worker printed, as a terminal would show it, in a bounded number of lines."""
+"""A worker's output as a terminal would show it, in a bounded number of lines."""
 
 from collections import deque
 from itertools import islice

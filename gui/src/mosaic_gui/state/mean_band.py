@@ -1,4 +1,4 @@
-"""The mean of several curves, and how far they lie apart."""
+"""Mean and standard deviation of several curves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

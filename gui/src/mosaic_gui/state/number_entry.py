@@ -1,4 +1,4 @@
-"""Reads one number as people of different countries type it. A text that could be several numbers is refused."""
+"""Parses a number in the notations of different countries. A text that could be two numbers is refused."""
 
 import math
 import re

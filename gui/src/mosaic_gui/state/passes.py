@@ -1,4 +1,4 @@
-"""Steps that go back: a run that began again from a checkpoint, or a program that goes through its steps once more.
+"""Passes of a series whose steps go back, e.g. after a restart from a checkpoint.
 
 Each pass is drawn at its own steps. A worker that reports a point late makes no pass of its own.
 """

@@ -1,4 +1,4 @@
-"""A table of values laid over the grid of its world: what each cell is worth, and where the agent would go from it."""
+"""A table of action values on the grid of its world: value and best actions of each cell."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The files of a run: what can be done with each, and under which name one is kept here."""
+"""Files of a run: possible actions on each, and its local name."""
 
 import re
 from collections.abc import Container

@@ -1,4 +1,4 @@
-"""One run as a line of the list: words and numbers to sort by."""
+"""Texts and sort values of a run in the list."""
 
 import math
 from datetime import UTC, datetime

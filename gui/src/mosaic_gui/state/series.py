@@ -1,4 +1,4 @@
-"""One metric of one run: its points in the order in which they came, in arrays that grow.
+"""One metric of one run: its points in order of arrival, in growing arrays.
 
 The oldest part may be reduced (see `mosaic_gui.state.downsampling`): a long run is opened with its buckets, and a run
 that streams for ever is thinned from its old end. Where the user zooms in, that stretch is replaced by a finer one.

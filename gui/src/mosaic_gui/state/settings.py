@@ -1,4 +1,4 @@
-"""Everything that a user may set, declared once: type, default, title, help, section. File and page are made of it."""
+"""All settings, declared once with type, default, title, help and section. File and page are made from this."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Exponential smoothing without the bias of its start: a constant stays what it is, from its first point on.
+"""Exponential smoothing without start bias: a constant series stays constant from its first point.
 
 The sum runs over all points, never over the decimated ones, so that zooming does not change a smoothed value.
 """

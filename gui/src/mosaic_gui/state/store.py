@@ -1,4 +1,4 @@
-"""All that the client knows, and what each message changes of it. Replaying messages into `apply` rebuilds it."""
+"""The client's data, changed by each message. Replaying messages into `apply` rebuilds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model in a TOML file with a version: read with migrations, written whole, never lost for being wrong."""
+"""A pydantic model in a versioned TOML file: read with migrations, written atomically; a bad file is kept."""
 
 import os
 import tomllib

@@ -1,4 +1,4 @@
-"""Trackers outside the stack (W&B): which fields steer them, and all that a tracked run's spec says of it."""
+"""External trackers (W&B): their fields in the form, and their part of a spec."""
 
 from typing import Any
 

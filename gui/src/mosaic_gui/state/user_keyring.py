@@ -1,4 +1,4 @@
-"""The user's keyring, asked by `python -m mosaic_gui.state.user_keyring get|set`: a value to keep comes on stdin.
+"""The user's keyring, by `python -m mosaic_gui.state.user_keyring get|set`; `set` reads the value from stdin.
 
 A process of its own, for a keyring may ask the user to be unlocked and answer after minutes, or never; a client that
 closes ends it. What it prints is an `Answer` as JSON.

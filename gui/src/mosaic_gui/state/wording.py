@@ -1,4 +1,4 @@
-"""Numbers, times and states as a person reads them."""
+"""Formats numbers, times and states for people."""
 
 import math
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The world of a run as its own data gives it: the grid, and where on it the agent stands."""
+"""The grid world of a run, from its `config` event, and the position of the agent."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""A token table made into what Qt and the charts understand."""
+"""Makes palette, style sheet and fonts from a table of colours."""
 
 from functools import cache
 from importlib.resources import files

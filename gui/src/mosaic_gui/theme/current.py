@@ -1,4 +1,4 @@
-"""The theme that is applied, and who has to know when it is another one.
+"""The present theme, and functions that are called when it changes.
 
 What paints with `current()` and what the style sheet colours needs nothing: Qt paints every widget again. What keeps a
 colour (a pen of a chart, HTML, formats of text) registers with `on_theme`.

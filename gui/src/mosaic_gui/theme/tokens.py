@@ -1,4 +1,4 @@
-"""Every colour of the client, by what it is for. Both tables are held to contrast by a test."""
+"""The client's colours by purpose, in two tables. A test checks their contrast."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Lines of one curve, and the mean of several, for a stretch of the axis: all that is numeric of a chart."""
+"""Lines of one curve and means of several for a stretch of the axis: the numeric part of a chart."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Typing a run into a form: catalogue, fields, undo, copies of other runs."""
+"""The form of a run: catalogue, fields, undo, copies of other runs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The files of the watched run, and which of them are on their way here."""
+"""The files of the watched run, and the progress of downloads."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Putting a run together: form, preflight, consent, and whether it may be launched."""
+"""The launch of a run: form, preflight, consent, and obstacles."""
 
 from typing import Any
 

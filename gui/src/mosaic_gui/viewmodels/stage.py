@@ -1,4 +1,4 @@
-"""What the middle of the window shows of a run: its newest frame, else the world as its data gives it, else why not."""
+"""The picture of a run in the middle of the window: its newest frame, else its grid, else why there is none."""
 
 from PyQt6.QtCore import QObject, pyqtSignal
 from PyQt6.QtGui import QImage

@@ -1,4 +1,4 @@
-"""Use trained: the finished runs of the chosen agent that left checkpoints, and how one of them is to act."""
+"""The page `Use trained`: finished runs of an agent with checkpoints, and options to play one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Workers by their names, each with its view profile and whether it is ready, and the agents that they bring."""
+"""The list of workers with view profile and readiness, each with its agents."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout

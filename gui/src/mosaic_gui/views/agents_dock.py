@@ -1,4 +1,4 @@
-"""The left dock: the pages, who acts, and the list of agents. It folds to a strip of icons."""
+"""The left dock: pages, mode and agents. It folds to a strip of icons."""
 
 from collections.abc import Callable
 

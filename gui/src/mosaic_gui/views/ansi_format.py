@@ -1,4 +1,4 @@
-"""Styles of a program's output in colours of the theme: readable on its ground, whatever the program had in mind."""
+"""Colours of a program's output, adapted to the theme so that they stay readable."""
 
 from functools import lru_cache
 

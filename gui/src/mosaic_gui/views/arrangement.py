@@ -1,4 +1,4 @@
-"""The built-in layouts, and a layout as it is kept: where the docks are and what is shown at all."""
+"""The built-in layouts, and a layout as it is saved."""
 
 from dataclasses import dataclass
 from typing import Any

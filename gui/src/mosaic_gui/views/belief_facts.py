@@ -1,4 +1,4 @@
-"""What was held at one step: action, plan, intentions and beliefs, with what had just come and gone."""
+"""Facts about one step: action, plan, intentions and beliefs, with those just added and removed."""
 
 from html import escape
 

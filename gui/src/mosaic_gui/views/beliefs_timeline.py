@@ -1,4 +1,4 @@
-"""An episode from left to right: plan, goal, changed beliefs and reward of each step, and which one is looked at."""
+"""Timeline of an episode: plan, goal, changed beliefs and reward of each step, and the chosen step."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What can be done from the keyboard on a page: its actions, buttons with keys and shortcuts, as one list."""
+"""Commands of a page with their keys: actions, buttons and shortcuts, as one list."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Keys of commands reach their commands, also from a field that would edit with them.
+"""Passes the keys of commands to their commands, also from a field that would use them.
 
 On X11 a field takes Ctrl+U, Ctrl+K, Ctrl+E and Ctrl+D for editing, before any shortcut is looked for.
 """

@@ -1,4 +1,4 @@
-"""Every command by a few letters of its name, with its keys (Ctrl+K, F1 or ?)."""
+"""The command palette: finds a command by a few letters, and shows its keys (Ctrl+K, F1 or ?)."""
 
 from PyQt6.QtCore import QModelIndex, QPoint, QSize, Qt
 from PyQt6.QtGui import QColor, QPainter, QStandardItem

@@ -1,4 +1,4 @@
-"""Where the stack is: this machine's, one that was used before, or another; and why it cannot be reached."""
+"""The page to choose a stack: this machine's, a known one or another; and why it cannot be reached."""
 
 from collections.abc import Sequence
 

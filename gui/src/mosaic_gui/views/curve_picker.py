@@ -1,4 +1,4 @@
-"""Which curves are shown: all names that the runs tell, searched by a few letters, each with a tick."""
+"""A popup to choose the curves that are shown, with a search."""
 
 from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QKeyEvent

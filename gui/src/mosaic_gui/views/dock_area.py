@@ -1,4 +1,4 @@
-"""Panels around a middle: each can be moved, put behind another, taken out and closed, and its place is kept."""
+"""Panels around a middle; each can be moved, stacked, floated and closed, and its place is saved."""
 
 from PyQt6.QtCore import QByteArray, QEvent, QObject, Qt
 from PyQt6.QtGui import QResizeEvent, QShowEvent

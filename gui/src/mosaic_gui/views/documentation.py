@@ -1,4 +1,4 @@
-"""What a worker says of an algorithm, in Markdown. Nothing that it names is loaded; links open in a browser."""
+"""A worker's Markdown about an algorithm. It loads nothing; links open in a browser."""
 
 from typing import Any
 

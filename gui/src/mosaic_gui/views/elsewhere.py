@@ -1,4 +1,4 @@
-"""A stack elsewhere: those that were used before, and a new one."""
+"""Fields to connect to a stack elsewhere, with those used before."""
 
 from collections.abc import Sequence
 from functools import partial

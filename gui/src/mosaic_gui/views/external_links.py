@@ -1,4 +1,4 @@
-"""The ways out of the window: TensorBoard and the tracker's page, in the user's browser."""
+"""Buttons that open TensorBoard and the tracker's page in the user's browser."""
 
 from PyQt6.QtCore import QPoint, Qt, pyqtSignal
 from PyQt6.QtWidgets import QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget

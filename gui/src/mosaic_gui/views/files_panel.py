@@ -1,4 +1,4 @@
-"""The files of a run: fetched, named elsewhere, and for checkpoints what can be done with what was learned."""
+"""The files of a run, with buttons to download them, copy paths, and use checkpoints."""
 
 from PyQt6.QtCore import QModelIndex, QStandardPaths, Qt, pyqtSignal
 from PyQt6.QtGui import QGuiApplication, QResizeEvent, QShowEvent

@@ -1,4 +1,4 @@
-"""The form of a run, made from what the worker says of its algorithm."""
+"""The form of a run, made from the worker's description of the algorithm."""
 
 from PyQt6.QtCore import QPoint, Qt
 from PyQt6.QtWidgets import (

@@ -1,4 +1,4 @@
-"""The tools of the form: search, only what was changed, undo and redo, another run's values, defaults."""
+"""Tools of the form: search, changed fields only, undo, redo, copy from a run, defaults."""
 
 from PyQt6.QtCore import QPoint, pyqtSignal
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QToolButton, QWidget

@@ -1,4 +1,4 @@
-"""One field of a generated form: label, input, a way back to its default, and what it means or what is wrong."""
+"""One field of a generated form: label, input, reset button, and help or fault."""
 
 from PyQt6.QtCore import QEvent, QObject, QSignalBlocker, Qt, pyqtSignal
 from PyQt6.QtGui import QKeyEvent, QKeySequence, QWheelEvent

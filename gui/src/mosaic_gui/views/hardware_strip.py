@@ -1,4 +1,4 @@
-"""A line of figures of the machine: name, value and a small curve of the last minutes for each."""
+"""A line of figures of the machine: name, value and sparkline of the last minutes."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The layouts to choose from: built in, one's own, and what can be done with them."""
+"""The menu of layouts: built-in ones, the user's, and actions on them."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What the worker printed: bounded, searched, followed."""
+"""The log: a worker's output with search and follow."""
 
 from PyQt6.QtCore import Qt
 from PyQt6.QtGui import (

@@ -1,4 +1,4 @@
-"""The window: the agents panel on the left, the pages in the middle, and the quiet bar below.
+"""The window: the agents panel on the left, pages in the middle, and the bottom bar.
 
 Most pages are made when they are first wanted: the window is there in half the time.
 """

@@ -1,4 +1,4 @@
-"""What the left dock shows before agents: the three modes in words, and what human play would need."""
+"""Cards of the three modes in the left dock, and what human play needs."""
 
 from PyQt6.QtCore import QSize, Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget

@@ -1,4 +1,4 @@
-"""A small field for one's own words on a run."""
+"""A popup to write the note of a run."""
 
 from PyQt6.QtCore import QPoint, pyqtSignal
 from PyQt6.QtGui import QKeySequence, QShortcut, QTextCursor

@@ -1,4 +1,4 @@
-"""The quiet bar at the bottom: what happened, what the machine does, how the connection is."""
+"""The bottom bar: notices, use of the machine, state of the connection."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A number field with arrows, which keeps what was typed and says what it is read as or why it is refused."""
+"""A number field that keeps the typed text, and shows the parsed value or the fault."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtGui import QValidator

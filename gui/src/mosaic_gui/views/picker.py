@@ -1,4 +1,4 @@
-"""A list to choose from by a few letters, in a popup."""
+"""A popup to choose from a list by a few letters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A table of texts that is read, not edited, in which one row can be chosen."""
+"""A read-only table of texts in which one row can be selected."""
 
 from PyQt6.QtCore import QItemSelectionModel, QModelIndex, pyqtSignal
 from PyQt6.QtWidgets import QAbstractItemView, QHeaderView, QTableView

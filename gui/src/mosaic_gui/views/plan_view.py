@@ -1,4 +1,4 @@
-"""The dry run: what exactly would be started, to read, to copy, and to keep with the run."""
+"""The dry run: the exact command that would start, to read, copy and save with the run."""
 
 from html import escape
 

@@ -1,4 +1,4 @@
-"""Values and policy drawn over the grid of a world, and where the agent stands."""
+"""Draws values, policy and the agent's position over a grid world."""
 
 from PyQt6.QtCore import QPointF, QRectF, QSize, Qt
 from PyQt6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF

@@ -1,4 +1,4 @@
-"""Whether the run would start, what exactly would be started, what the algorithm is; consent, and Launch."""
+"""Preflight, dry run and documentation of the run being made, with consent and Launch."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Above a run of the analytics profile: what is not recorded, and a button for a run that records it."""
+"""A banner that says what a run with the analytics profile does not record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

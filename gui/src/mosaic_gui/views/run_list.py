@@ -1,4 +1,4 @@
-"""The list of runs itself: flat, or in groups that fold; one height for all rows, so that thousands scroll."""
+"""The list of runs, flat or grouped, with rows of one height so that thousands scroll fast."""
 
 from PyQt6.QtCore import (
     QAbstractItemModel,

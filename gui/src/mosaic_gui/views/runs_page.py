@@ -1,4 +1,4 @@
-"""The run list: find runs, open them, lay them over each other, stop, tag and delete them."""
+"""The page of runs: find, open, compare, stop, tag and delete runs."""
 
 from PyQt6.QtCore import QModelIndex, QPoint, Qt, pyqtSignal
 from PyQt6.QtGui import QAction, QHideEvent, QKeySequence, QShowEvent

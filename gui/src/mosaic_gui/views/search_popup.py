@@ -1,4 +1,4 @@
-"""What popups share that find one of many by a few letters."""
+"""Base of popups that search a list."""
 
 from PyQt6.QtCore import QRegularExpression, QSortFilterProxyModel, Qt
 from PyQt6.QtGui import QKeyEvent, QStandardItemModel

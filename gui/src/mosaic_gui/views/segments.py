@@ -1,4 +1,4 @@
-"""A few choices side by side, of which one holds."""
+"""A row of exclusive choices."""
 
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy

@@ -1,4 +1,4 @@
-"""The settings, made from their declaration: one row for each, with its help."""
+"""The page of settings, made from their declaration."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""The environment in the middle of the window: a frame, or the grid of its world, or one line that says why neither."""
+"""The environment in the middle of the window: a frame, a grid, or one line that says why neither."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""Labels and frames of a kind that the style sheet knows."""
+"""Labels, frames and buttons with the kinds of the style sheet."""
 
 import re
 from html import escape

@@ -1,4 +1,4 @@
-"""The key of a tracker: kept by the stack, given to runs as a file, shown to nobody."""
+"""Fields for a tracker's key, which the stack stores and passes to runs as a file."""
 
 import os
 

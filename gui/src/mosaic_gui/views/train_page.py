@@ -1,4 +1,4 @@
-"""Train new: what, in which environment, with which arguments; and whether it would start."""
+"""The page `Train new`: form and preflight."""
 
 from PyQt6.QtGui import QHideEvent, QShowEvent
 from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget

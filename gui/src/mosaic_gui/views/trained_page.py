@@ -1,4 +1,4 @@
-"""Use trained: what an agent's finished runs left behind acts without learning."""
+"""The page `Use trained`: plays checkpoints of an agent's finished runs."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The trash: deleted runs, and the way back for as long as the stack keeps them."""
+"""The trash: deleted runs that can be restored."""
 
 from PyQt6.QtCore import QItemSelectionModel, Qt, pyqtSignal
 from PyQt6.QtGui import QAction, QHideEvent, QKeySequence, QShowEvent

@@ -1,4 +1,4 @@
-"""Watching a run: its state and numbers, its curves, its output, and how it ended."""
+"""The watch page: state and numbers of a run, its curves, output and end."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import (

@@ -1,4 +1,4 @@
-"""A small field that asks for a few words and goes away by itself."""
+"""A popup that asks for a few words."""
 
 from PyQt6.QtCore import QPoint, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
