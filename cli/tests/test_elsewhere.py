@@ -116,6 +116,26 @@ def test_all_runs_of_the_named_stack_are_stopped_at_once(
     assert (code, strict(out)["live_runs"]) == (6, [RUN_ID])
 
 
+@pytest.mark.parametrize("line", ["down --stop-runs", "stop --all"])
+def test_runs_of_a_list_that_may_be_old_are_not_stopped(
+    line: str, mosaic: Mosaic, named: Answers
+) -> None:
+    """Without the scheduler nobody knows which runs live: that is said, and nothing is asked to stop."""
+    named["/api/v1/runs"] = {"runs": [RUN | {"state": "running", "stale": True}]}
+    code, _, said = mosaic(*line.split())
+    assert (code, "scheduler does not answer" in said) == (6, True)
+    assert [asked.path for asked in named.asked] == ["/api/v1/runs"]
+
+
+def test_a_list_that_may_be_old_says_so(mosaic: Mosaic, named: Answers) -> None:
+    """`ps` shows what was last known, with a note on stderr."""
+    named["/api/v1/runs"] = {"runs": [RUN | {"stale": True}]}
+    code, out, said = mosaic("ps")
+    assert (code, "CartPole" in out, "it may be old" in said) == (0, True, True)
+    named["/api/v1/runs"] = {"runs": [RUN]}
+    assert mosaic("ps")[2] == ""
+
+
 def test_stop_takes_a_run_or_all(mosaic: Mosaic, named: Answers) -> None:
     """Neither and both are refused, for one of them would be a guess."""
     assert mosaic("stop")[0] == 2

@@ -49,6 +49,12 @@ class EjabberdMissing(StackStartProblem):
     """This machine has no ejabberd, and somebody wants the stack's XMPP server."""
 
 
+class SchedulerAway(CliError):
+    """The stack's scheduler does not answer, and what is known without it may be old."""
+
+    code = ExitCode.NOT_NOW
+
+
 class PortTaken(StackStartProblem):
     """Another program listens on a port that was asked for."""
 

@@ -2,6 +2,7 @@
 
 import time
 
+from mosaic_cli.errors import SchedulerAway
 from mosaic_cli.output import err
 from mosaic_cli.wording import plural
 from mosaic_client import light, reading
@@ -14,10 +15,16 @@ LOOK_EVERY_S = 0.3
 
 
 def live_runs(stack: StackConnection) -> list[light.RunFields]:
-    """Those that wait among them: what has not started needs an end too."""
-    return list(
-        reading.each_run(stack, state=[state.value for state in RunState if not state.is_final])
-    )
+    """Those that wait among them: what has not started needs an end too.
+
+    Raises:
+        SchedulerAway: the list may be old, so nobody knows which runs live.
+    """
+    states = [state.value for state in RunState if not state.is_final]
+    runs = list(reading.each_run(stack, state=states))
+    if any(run.stale for run in runs):
+        raise SchedulerAway("The scheduler does not answer. `./mosaic status` says more.")
+    return runs
 
 
 def stop_all(stack: StackConnection, live: list[light.RunFields]) -> list[light.RunFields]:

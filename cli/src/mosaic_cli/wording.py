@@ -29,6 +29,10 @@ STATE_STYLE = {
 SHORTEST_ID = 10
 """A ULID's first ten characters are its time; they seldom meet again."""
 SAMPLE_MARK = "*"
+STALE_NOTE = (
+    "The scheduler does not answer. This is what was last known of these runs, and it may be old; "
+    "runs that wait may be missing. `./mosaic status` says more."
+)
 SAMPLE_NOTE = f"{SAMPLE_MARK} of the recorded episodes, a sample of those that were played"
 LEVEL_STYLE = {"ok": "green", "warning": "yellow", "blocking": "red"}
 

@@ -114,7 +114,7 @@ def write_spec(home: Path, **more: Any) -> Path:
 
 
 async def test_without_a_scheduler_it_is_said_at_once(gateway: Any) -> None:
-    """With a broker but nobody behind it, the answer is 503 within two seconds."""
+    """With a broker but nobody behind it and no run known, the answer is 503 within two seconds."""
     began = time.monotonic()
     reply = await gateway.get("/runs")
     assert time.monotonic() - began < 2.5
@@ -158,6 +158,63 @@ async def test_without_a_scheduler_a_run_is_what_the_store_has(
     assert run.ended_at is not None
     assert (run.ended_at - run.started_at).total_seconds() == 20
     assert (await gateway.get(f"/runs/{UNKNOWN}")).status_code == 503
+
+
+@pytest.mark.usefixtures("stored_run")
+@pytest.mark.parametrize("is_broker_there", [True, False])
+async def test_without_a_scheduler_the_list_is_what_the_store_has(
+    gateway: Any, broker: TestBroker, is_broker_there: bool
+) -> None:
+    """The run list is answered like single runs: marked as possibly old, in any order, with all filters."""
+    if not is_broker_there:
+        await asyncio.to_thread(broker.kill)
+    reply = await gateway.get("/runs")
+    assert reply.status_code == 200
+    (run,) = (RunView.model_validate(run) for run in reply.json()["runs"])
+    assert (run.run_id, run.stale, run.state) == (RUN_ID, True, RunState.FAILED)
+    assert "may be old" in run.notes[0]
+    assert run.summary is not None
+    assert run.summary.episodes == 5
+    fitting = {
+        "state": "failed", "worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1",
+        "kind": "train", "text": "cartPOLE",
+    }  # fmt: skip
+    for sort in ("created", "started", "ended", "name", "steps", "best_return"):
+        for order in ("asc", "desc"):
+            page = await gateway.get("/runs", params={**fitting, "sort": sort, "order": order})
+            assert [run["run_id"] for run in page.json()["runs"]] == [RUN_ID], (sort, order)
+    unfitting = [
+        *({"state": "running"}, {"worker": "other"}, {"algorithm": "dqn"}, {"environment": "x"}),
+        *(
+            {"kind": "play"},
+            {"text": "nowhere"},
+            {"tag": "x"},
+            {"parent": UNKNOWN},
+            {"deleted": "true"},
+        ),
+    ]
+    for asked in unfitting:
+        assert (await gateway.get("/runs", params=asked)).status_code == 503, asked
+
+
+@pytest.mark.usefixtures("stored_run")
+async def test_without_a_scheduler_the_list_has_pages(gateway: Any, home: Path) -> None:
+    """Pages follow each other by the same cursors as with a scheduler, and end."""
+    older = [f"01JGXSYNTHET1CRVN0000000{n}0" for n in range(1, 4)]
+    for run_id in older:
+        folder = home / "runs" / run_id
+        folder.mkdir()
+        spec = (home / "runs" / RUN_ID / "spec.json").read_text()
+        (folder / "spec.json").write_text(spec.replace(RUN_ID, run_id))
+    (home / "runs" / "no-run").mkdir()
+    for sort in ("created", "name"):
+        found, cursor = list[str](), None
+        while cursor is not None or not found:
+            asked = {"limit": 1, "sort": sort} | ({"cursor": cursor} if cursor else {})
+            page = (await gateway.get("/runs", params=asked)).json()
+            found += [run["run_id"] for run in page["runs"]]
+            cursor = page["next_cursor"]
+        assert found == sorted([*older, RUN_ID], reverse=True)
 
 
 @pytest.mark.parametrize("kind", ["absent", "link", "fifo", "nonsense", "no spec"])

@@ -234,6 +234,10 @@ async def test_without_a_scheduler_a_run_is_what_was_seen_last(
         ["mine"],
         "running",
     )
+    listed = (await gateway.get("/runs", params={"tag": "mine"})).json()["runs"]
+    assert [(run["run_id"], run["stale"], run["tags"]) for run in listed] == [
+        (RUN_ID, True, ["mine"])
+    ]
     await asyncio.to_thread(broker.start)
     async with asyncio.timeout(20):
         # neither side announces that it is back

@@ -4,7 +4,6 @@ import asyncio
 from typing import Any, cast
 
 import pytest
-from tests.conftest import make_record
 
 from mosaic_contracts.live import SUBPROTOCOL_MSGPACK
 from mosaic_contracts.problems import ProblemError
@@ -93,10 +92,10 @@ async def ended(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_a_slow_store_does_not_hold_back_a_state(hub: Hub, store: Store) -> None:
+async def test_a_slow_store_does_not_hold_back_a_state(hub: Hub, store: Store, record: Any) -> None:
     """While the store does not answer a state is sent without its summary, and again with it once the store answers."""
     listener, tasks = await telling(hub)
-    hub._see(make_record(RUN_ID, "succeeded", 2))
+    hub._see(record(RUN_ID, "succeeded", 2))
     first = await listener.next(SUMMARY_S + 0.8)
     assert (first["state"], first["summary"]) == ("succeeded", None)
     store.answers.set()
@@ -106,16 +105,16 @@ async def test_a_slow_store_does_not_hold_back_a_state(hub: Hub, store: Store) -
 
 
 async def test_progress_that_waits_for_the_store_does_not_hold_back_a_state(
-    hub: Hub, store: Store
+    hub: Hub, store: Store, record: Any
 ) -> None:
     """The state passes progress that is being read, and older progress of that run is not sent after it."""
     listener, tasks = await telling(hub)
-    hub._see(make_record(RUN_ID, "running", 1))
+    hub._see(record(RUN_ID, "running", 1))
     assert (await listener.next(SUMMARY_S + 0.8))["state"] == "running"
-    hub._mark(make_record(OTHER, "running", 1), is_new=False)
-    hub._mark(make_record(RUN_ID, "running", 1), is_new=False)
+    hub._mark(record(OTHER, "running", 1), is_new=False)
+    hub._mark(record(RUN_ID, "running", 1), is_new=False)
     await asyncio.sleep(0.7)  # progress is told half a second after the last frame at the earliest
-    hub._see(make_record(RUN_ID, "failed", 2))
+    hub._see(record(RUN_ID, "failed", 2))
     assert (await listener.next(SUMMARY_S + 0.8))["state"] == "failed"
     store.answers.set()
     rest = [await listener.next(2) for _ in range(2)]
@@ -127,15 +126,15 @@ async def test_progress_that_waits_for_the_store_does_not_hold_back_a_state(
 
 
 async def test_the_last_summary_stays_while_the_store_cannot_be_read(
-    hub: Hub, store: Store
+    hub: Hub, store: Store, record: Any
 ) -> None:
     """A broken or slow store does not take away the figures that were sent before."""
     listener, tasks = await telling(hub)
     store.answers.set()
-    hub._see(make_record(RUN_ID, "running", 1))
+    hub._see(record(RUN_ID, "running", 1))
     assert (await listener.next(2))["summary"]["episodes"] == 7
     store.error = store_unavailable("broken.")
-    hub._see(make_record(RUN_ID, "stopping", 2))
+    hub._see(record(RUN_ID, "stopping", 2))
     told = await listener.next(2)
     assert (told["state"], told["summary"]["episodes"]) == ("stopping", 7)
     await ended(tasks)

@@ -22,6 +22,7 @@ from mosaic_cli.summary import print_summary
 from mosaic_cli.target import open_client, open_stack
 from mosaic_cli.wording import (
     SAMPLE_NOTE,
+    STALE_NOTE,
     STATE_STYLE,
     age,
     best_text,
@@ -145,6 +146,8 @@ def ps(
     out.print(runs_table(runs, now))
     if any(run.summary and run.summary.is_sample for run in runs):
         say(SAMPLE_NOTE)
+    if any(run.stale for run in runs):
+        say(STALE_NOTE)
     if len(found) > limit:
         say(f"The first {limit}; more with --limit.")
 

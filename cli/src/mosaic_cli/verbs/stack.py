@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mosaic_cli import option, stopping
 from mosaic_cli.command_name import with_command_name
-from mosaic_cli.errors import StackAlreadyUp, StackEnded, ValueRefused
+from mosaic_cli.errors import SchedulerAway, StackAlreadyUp, StackEnded, ValueRefused
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, err, out, say
 from mosaic_cli.stack.layout import Layout
@@ -253,7 +253,7 @@ def _live_runs(patience_s: float) -> list[light.RunFields] | None:
         try:
             with connection_here() as stack:
                 return stopping.live_runs(stack)
-        except ClientError:
+        except (ClientError, SchedulerAway):
             if time.monotonic() >= deadline_s:
                 return None
         time.sleep(LOOK_EVERY_S)  # nothing tells when it is less busy

@@ -53,6 +53,7 @@ class StreamSession(QObject):
         self.api = ApiClient(location, self)
         self.stream = EventStream(location, self)
         self._reading: list[RunView] = []
+        self._is_list_old = False
         self._openings: dict[str, RunOpening] = {}
         self._gaps = GapFiller(store, self.api, self._open_again, self._take_run, self)
         self._look = interval_timer(self, MACHINE_EVERY_MS, self._look_at_machine)
@@ -130,13 +131,22 @@ class StreamSession(QObject):
         self._clock.note(changes)
 
     def _on_joined(self) -> None:
-        self._reading = []
-        self._read_page(None)
+        self._read_list()
         self._ask_of_machine(KEPT)
         self._look.start()
 
+    def _read_list(self) -> None:
+        self._reading, self._is_list_old = [], False
+        self._read_page(None)
+
     def _read_page(self, cursor: str | None) -> None:
-        self.api.runs(cursor).done.connect(self._on_page)
+        reply = self.api.runs(cursor)
+        reply.done.connect(self._on_page)
+        reply.failed.connect(self._on_no_page)
+
+    def _on_no_page(self, _problem: ApiProblem) -> None:
+        """The list keeps what it has, and is read again once the stack is ready."""
+        self._is_list_old = True
 
     def _on_page(self, page: RunPage) -> None:
         self._reading += page.runs
@@ -145,7 +155,10 @@ class StreamSession(QObject):
             self._clock.note(self.store.take_runs(page.runs))
             self._read_page(page.next_cursor)
             return
-        self._clock.note(self.store.replace_runs(self._reading))
+        # without the scheduler the gateway may not know of every run
+        self._is_list_old = any(run.stale for run in self._reading)
+        take = self.store.take_runs if self._is_list_old else self.store.replace_runs
+        self._clock.note(take(self._reading))
         self._reading = []
         self.runs_read.emit()
 
@@ -167,3 +180,5 @@ class StreamSession(QObject):
 
     def _on_stack(self, status: StackStatus) -> None:
         self.fault_seen.emit("" if status.ready else " ".join(status.findings))
+        if status.ready and self._is_list_old:
+            self._read_list()

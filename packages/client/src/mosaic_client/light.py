@@ -125,6 +125,7 @@ class RunFields(Light):
     deleted_at: datetime | None = None
     summary: SummaryFields | None = None
     sps: float | None = None
+    stale: bool = False
 
     @property
     def step(self) -> int:

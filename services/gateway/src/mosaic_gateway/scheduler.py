@@ -5,7 +5,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from mosaic_contracts import verbs
-from mosaic_contracts.services import ListRequest, NoRequest, RunValue
+from mosaic_contracts.services import ListRequest, NoRequest, RunRecords, RunValue
 from mosaic_servicekit.bus import Bus
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
@@ -24,6 +24,10 @@ class SchedulerClient:
             # Ask for the status first, so that a dead scheduler is reported in time.
             await self._bus.call(verbs.STATUS, NoRequest())
         return await self._bus.call(verb, request)
+
+    async def records(self, request: ListRequest) -> RunRecords:
+        """Return records of selected runs, newest first."""
+        return await self.call(verbs.LIST, request)
 
     async def run_ids(self, request: ListRequest) -> list[str]:
         """Return ids of all selected runs, newest first."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections import OrderedDict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mosaic_contracts.choices import RUN_ID_PATTERN
 from mosaic_contracts.ids import run_id_time
 from mosaic_contracts.launch import SPEC_FILE, RunFile
 from mosaic_contracts.runs import Progress, RunEnd, RunRecord, RunSummary, StoredSpec
@@ -22,6 +24,7 @@ STALE = (
     "The scheduler does not answer. This is what was last known of the run, and it may be old; "
     "`./mosaic status` says more."
 )
+_RUN_ID = re.compile(RUN_ID_PATTERN)
 _KEPT = 1000
 """Records that are remembered."""
 _MOST_SPEC_BYTES = 2**20
@@ -45,20 +48,39 @@ class LastKnown:
         while len(self._records) > _KEPT:
             self._records.popitem(last=False)
 
-    async def find(self, run_id: str, summary: RunSummary | None) -> RunRecord | None:
+    async def find(self, run_id: str) -> RunRecord | None:
         """What is known of a run; None where that is too little to show it.
 
         Raises:
             ProblemError: the store cannot be read.
         """
-        known = self._records.get(run_id)
-        if known is None:
-            spec = await asyncio.to_thread(_read_spec, self._runs_dir / run_id / SPEC_FILE)
-            known = None if spec is None else _record(run_id, spec, summary)
-        if known is None:
-            return None
-        none: list[Phase] = []
-        return _advance(known, await self._history.read(lambda reader: reader.phases(run_id), none))
+        return next(iter(await self.records([run_id])), None)
+
+    async def records(self, run_ids: list[str]) -> list[RunRecord]:
+        """What is known of several runs, in their order; those of which too little is known are left out.
+
+        Raises:
+            ProblemError: the store cannot be read.
+        """
+        unseen = [run_id for run_id in run_ids if run_id not in self._records]
+        specs = await asyncio.to_thread(_read_specs, self._runs_dir, unseen)
+        summaries, phases = await self._history.read(
+            lambda reader: (
+                reader.summaries(list(specs)),
+                {run_id: reader.phases(run_id) for run_id in run_ids},
+            ),
+            (dict[str, RunSummary](), dict[str, list[Phase]]()),
+        )
+        known = {
+            run_id: _record(run_id, spec, summaries.get(run_id)) for run_id, spec in specs.items()
+        }
+        found = (self._records.get(run_id) or known.get(run_id) for run_id in run_ids)
+        return [_advance(run, phases.get(run.run_id, [])) for run in found if run is not None]
+
+    async def run_ids(self) -> list[str]:
+        """Ids of all runs of which something may be known, newest first."""
+        folders = await asyncio.to_thread(_folder_names, self._runs_dir)
+        return sorted({*self._records, *filter(_RUN_ID.fullmatch, folders)}, reverse=True)
 
 
 def _record(run_id: str, spec: RunFile, summary: RunSummary | None) -> RunRecord | None:
@@ -124,6 +146,18 @@ def _end(phase: Phase) -> RunEnd | None:
         return RunEnd.model_validate({**told, "message": told["message"] or ""})
     except ValidationError:
         return None
+
+
+def _folder_names(runs_dir: Path) -> list[str]:
+    try:
+        return [folder.name for folder in runs_dir.iterdir()]
+    except FileNotFoundError:
+        return []
+
+
+def _read_specs(runs_dir: Path, run_ids: list[str]) -> dict[str, RunFile]:
+    found = {run_id: _read_spec(runs_dir / run_id / SPEC_FILE) for run_id in run_ids}
+    return {run_id: spec for run_id, spec in found.items() if spec is not None}
 
 
 def _read_spec(path: Path) -> RunFile | None:

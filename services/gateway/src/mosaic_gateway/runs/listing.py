@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Protocol
 
 from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import ListRequest, RunValue
-from mosaic_contracts.verbs import LIST
+from mosaic_contracts.services import ListRequest, RunRecords, RunValue
 from mosaic_gateway.errors import cursor_invalid
 from mosaic_gateway.history import History
 from mosaic_gateway.runs.query import (
@@ -21,7 +21,6 @@ from mosaic_gateway.runs.query import (
     parse_position,
     position_of,
 )
-from mosaic_gateway.scheduler import SchedulerClient
 from mosaic_store import RunMarks
 
 _OF_RECORD: dict[RunSortKey, tuple[RunValue, Callable[[str], Value]]] = {
@@ -39,18 +38,36 @@ _OF_STORE: dict[RunSortKey, Callable[[RunMarks], Value]] = {
 }
 
 
+class RunSource(Protocol):
+    """Selects runs. Every call raises ProblemError: why it cannot."""
+
+    async def records(self, request: ListRequest) -> RunRecords:
+        """Records of selected runs, newest first."""
+        ...
+
+    async def run_ids(self, request: ListRequest) -> list[str]:
+        """Ids of all selected runs, newest first."""
+        ...
+
+    async def run_values(
+        self, request: ListRequest, value: RunValue
+    ) -> list[tuple[str, str | None]]:
+        """Ids of all selected runs, newest first, each with one value of its record."""
+        ...
+
+
 class Listing:
     """The run list."""
 
-    def __init__(self, scheduler: SchedulerClient, history: History) -> None:
-        self._scheduler = scheduler
+    def __init__(self, source: RunSource, history: History) -> None:
+        self._source = source
         self._history = history
 
     async def page(self, query: RunQuery) -> tuple[list[RunRecord], str | None]:
         """Records of one page, and the cursor of the next.
 
         Raises:
-            ProblemError: `cursor_invalid`; the scheduler or the store does not answer.
+            ProblemError: `cursor_invalid`; the source or the store does not answer.
         """
         if query.sort is not RunSortKey.CREATED:
             return await self._by_value(query)
@@ -59,14 +76,14 @@ class Listing:
         return await self._oldest_first(query)
 
     async def _newest_first(self, query: RunQuery) -> tuple[list[RunRecord], str | None]:
-        found = await self._scheduler.call(LIST, query.request(query.limit + 1, _id_of(query)))
+        found = await self._source.records(query.request(query.limit + 1, _id_of(query)))
         records = found.runs[: query.limit]
         more = found.cut or len(found.runs) > query.limit
         return records, records[-1].run_id if more and records else None
 
     async def _oldest_first(self, query: RunQuery) -> tuple[list[RunRecord], str | None]:
         after = _id_of(query) or ""
-        ids = sorted(await self._scheduler.run_ids(query.request(1)))
+        ids = sorted(await self._source.run_ids(query.request(1)))
         rest = [run_id for run_id in ids if run_id > after]
         chosen = rest[: query.limit]
         more = len(rest) > query.limit
@@ -90,12 +107,12 @@ class Listing:
         of_record = _OF_RECORD.get(query.sort)
         if of_record is not None:
             value, read = of_record
-            rows = await self._scheduler.run_values(query.request(1), value)
+            rows = await self._source.run_values(query.request(1), value)
             return [
                 position_of(run_id, None if text is None else read(text)) for run_id, text in rows
             ]
         of_store, none = _OF_STORE[query.sort], dict[str, RunMarks]()
-        ids = await self._scheduler.run_ids(query.request(1))
+        ids = await self._source.run_ids(query.request(1))
         marks = await self._history.read(lambda reader: reader.run_marks(), none)
         return [
             position_of(run_id, of_store(marks[run_id]) if run_id in marks else None)
@@ -109,7 +126,7 @@ class Listing:
         request = ListRequest(run_ids=ids, limit=len(ids) + 1, deleted=deleted)
         while more:
             # one answer holds what fits a message
-            page = await self._scheduler.call(LIST, request)
+            page = await self._source.records(request)
             found += page.runs
             more = page.cut and bool(page.runs)
             if more:

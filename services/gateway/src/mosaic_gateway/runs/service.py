@@ -13,6 +13,7 @@ from mosaic_contracts.services import RunRequest
 from mosaic_contracts.verbs import GET, ServiceVerb
 from mosaic_gateway.errors import run_unknown
 from mosaic_gateway.history import History
+from mosaic_gateway.runs.known_runs import KnownRuns
 from mosaic_gateway.runs.last_known import STALE, LastKnown
 from mosaic_gateway.runs.listing import Listing
 from mosaic_gateway.runs.query import RunQuery
@@ -54,6 +55,7 @@ class Runs:
         self._rates = rates
         self._runs_dir = runs_dir
         self._last_known = last_known or LastKnown(history, runs_dir)
+        self._known_listing = Listing(KnownRuns(self._last_known), history)
 
     def view(self, record: RunRecord, summary: RunSummary | None) -> RunView:
         """Merge what is known of one run."""
@@ -85,14 +87,15 @@ class Runs:
         return await self.complete(record)
 
     async def _stale(self, run_id: str) -> RunView | None:
-        none: dict[str, RunSummary] = {}
-        summaries = await self._history.read(lambda reader: reader.summaries([run_id]), none)
-        summary = summaries.get(run_id)
-        record = await self._last_known.find(run_id, summary)
-        if record is None:
-            return None
-        view = self.view(record, summary)
-        return view.model_copy(update={"stale": True, "notes": [STALE, *view.notes]})
+        views = await self._stale_views(await self._last_known.records([run_id]))
+        return views[0] if views else None
+
+    async def _stale_views(self, records: list[RunRecord]) -> list[RunView]:
+        summaries = await self._summaries(records)
+        views = [self.view(record, summaries.get(record.run_id)) for record in records]
+        return [
+            view.model_copy(update={"stale": True, "notes": [STALE, *view.notes]}) for view in views
+        ]
 
     async def complete(self, record: RunRecord) -> RunView:
         """A record with its summary from the store."""
@@ -100,8 +103,20 @@ class Runs:
         return self._with_notes(record, summary)
 
     async def page(self, query: RunQuery) -> RunPage:
-        """One page of the run list. Raises ProblemError: `cursor_invalid`, or who does not answer."""
-        records, cursor = await self._listing.page(query)
+        """One page of the run list; while the scheduler does not answer, of what was last known, marked as stale.
+
+        Raises:
+            ProblemError: `cursor_invalid`; or the scheduler does not answer and no such run is known without it.
+        """
+        try:
+            records, cursor = await self._listing.page(query)
+        except ProblemError as error:
+            if error.problem.code not in _AWAY:
+                raise
+            records, cursor = await self._known_listing.page(query)
+            if not records and not query.cursor:
+                raise
+            return RunPage(runs=await self._stale_views(records), next_cursor=cursor)
         for record in records:
             self._last_known.remember(record)
         return RunPage(runs=await self.completed(records), next_cursor=cursor)
@@ -130,10 +145,13 @@ class Runs:
 
     async def completed(self, records: list[RunRecord]) -> list[RunView]:
         """Records with their summaries, by one read of the store. Raises ProblemError: it cannot be read."""
+        summaries = await self._summaries(records)
+        return [self._with_notes(record, summaries.get(record.run_id)) for record in records]
+
+    async def _summaries(self, records: list[RunRecord]) -> dict[str, RunSummary]:
         ids = [record.run_id for record in records]
         none: dict[str, RunSummary] = {}
-        summaries = await self._history.read(lambda r: r.summaries(ids), none)
-        return [self._with_notes(record, summaries.get(record.run_id)) for record in records]
+        return await self._history.read(lambda r: r.summaries(ids), none)
 
     def _with_notes(self, record: RunRecord, summary: RunSummary | None) -> RunView:
         """Return the `view` of a run whose summary was just read, with a note where it should have events."""

@@ -1,0 +1,66 @@
+"""Selects runs as the scheduler does, from what was last known of them, while it does not answer."""
+
+from collections.abc import AsyncIterator
+
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import ListRequest, RunRecords, RunValue
+from mosaic_gateway.runs.last_known import LastKnown
+
+_AT_ONCE = 100
+
+
+class KnownRuns:
+    """A `RunSource` without a scheduler. Runs that never started are in it only if this gateway saw them."""
+
+    def __init__(self, last_known: LastKnown) -> None:
+        self._last_known = last_known
+
+    async def records(self, request: ListRequest) -> RunRecords:
+        """Records of selected runs, newest first. Raises ProblemError: the store cannot be read."""
+        found: list[RunRecord] = []
+        async for record in self._selected(request):
+            found.append(record)
+            if len(found) == request.limit:
+                break
+        return RunRecords(runs=found)
+
+    async def run_ids(self, request: ListRequest) -> list[str]:
+        """Ids of all selected runs, newest first."""
+        return [record.run_id async for record in self._selected(request)]
+
+    async def run_values(
+        self, request: ListRequest, value: RunValue
+    ) -> list[tuple[str, str | None]]:
+        """Ids of all selected runs, newest first, each with one value of its record."""
+        rows = [record.model_dump(mode="json") async for record in self._selected(request)]
+        return [(row["run_id"], row[value]) for row in rows]
+
+    async def _selected(self, request: ListRequest) -> AsyncIterator[RunRecord]:
+        wanted = request.run_ids
+        ids = await self._last_known.run_ids() if wanted is None else sorted(wanted, reverse=True)
+        older = [run_id for run_id in ids if request.before is None or run_id < request.before]
+        for first in range(0, len(older), _AT_ONCE):
+            for record in await self._last_known.records(older[first : first + _AT_ONCE]):
+                if is_selected(record, request):
+                    yield record
+
+
+def is_selected(record: RunRecord, request: ListRequest) -> bool:
+    """Whether the record has all that the request asks for."""
+    spec = record.spec
+    one_of = (
+        (request.states, record.state),
+        (request.workers, spec.worker),
+        (request.algorithms, spec.algorithm),
+        (request.environments, spec.environment),
+        (request.kinds, spec.kind),
+    )
+    texts = (record.run_id, record.name, record.note, *record.tags)
+    text = (request.text or "").casefold()
+    return (
+        (record.deleted_at is not None) == request.deleted
+        and all(chosen is None or value in chosen for chosen, value in one_of)
+        and set(request.tags or ()) <= set(record.tags)
+        and request.parent in (None, spec.parent)
+        and any(text in one.casefold() for one in texts)
+    )
