@@ -19,6 +19,9 @@ from steps import CapturedOutcome, Outcome, Summary, run_commands
 from suites import REPORTS, captured_tests, run_tests
 
 HERE = Path(sys.executable).parent  # the tools' own environment holds the linters
+SDK = ("contracts", "client", "workerkit")
+"""What users import: it runs on Python 3.10 to 3.14."""
+OLDEST_PYTHON = "3.10"
 CACHE = ROOT / "var" / "cache"
 LANES = 3
 """Suites run at once: more than half of a test is waiting, but more lanes would starve those with deadlines."""
@@ -87,17 +90,27 @@ def run_checks() -> Outcome:
 
 
 def types(component: CheckedComponent) -> Outcome:
-    """Run mypy --strict as the component's own interpreter sees the world."""
+    """Run mypy --strict as the component's own interpreter sees the world; what users import as Python 3.10 too."""
     if not component.sources:
         return Outcome(ok=True, note="no Python")
+    outcome = _types_on(component, [], component.sources)
+    if component.name in SDK and outcome.ok:
+        return _types_on(component, ["--python-version", OLDEST_PYTHON], ["src"])
+    return outcome
+
+
+def _types_on(component: CheckedComponent, options: list[str], sources: list[str]) -> Outcome:
     command = [str(HERE / "mypy"), "--config-file", str(ROOT / "pyproject.toml")]
     command += ["--python-executable", str(component.python)]
-    command += ["--cache-dir", str(CACHE / "mypy" / component.name), *component.sources]
+    command += ["--cache-dir", str(CACHE / "mypy" / component.name), *options, *sources]
     base = "src" if (component.folder / "src").is_dir() else "."
     env = {**os.environ, "MYPYPATH": base}
     ended = subprocess.run(command, cwd=component.folder, env=env, text=True, capture_output=True)
     # in one piece: another component may be checked at the same time
-    print(f"{component.name}: {(ended.stdout + ended.stderr).strip()}", flush=True)
+    print(
+        " ".join([f"{component.name}:", *options, (ended.stdout + ended.stderr).strip()]),
+        flush=True,
+    )
     return Outcome(ok=ended.returncode == 0)
 
 

@@ -137,7 +137,7 @@ class StubRecorder:
             try:
                 self.client = client
                 await self._serve(client, closed)
-            except (OSError, nats.errors.Error, TimeoutError):
+            except (OSError, nats.errors.Error):
                 await asyncio.sleep(0.05)
             finally:
                 self.client = None
@@ -161,7 +161,7 @@ class StubRecorder:
         while not closed.is_set():
             try:
                 messages = await tail.fetch(64, timeout=0.2)
-            except TimeoutError:
+            except nats.errors.TimeoutError:
                 continue
             for message in messages:
                 self._take(message.data, message.headers or {})

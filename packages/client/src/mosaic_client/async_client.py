@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import httpx
 
@@ -19,6 +19,7 @@ from mosaic_client.calls import telemetry as telemetry_calls
 from mosaic_client.calls.runs import OneOrMore, RunFilter
 from mosaic_client.client import Client
 from mosaic_client.compare import comparison
+from mosaic_client.deadline import time_limit
 from mosaic_client.download import ArtifactDownload, refused
 from mosaic_client.faults import Persistence
 from mosaic_client.full_http import answer_of, fault_of, http_options, request_options, timeout
@@ -38,6 +39,7 @@ from mosaic_client.run_view import Run
 from mosaic_client.stack_clock import StackClock
 from mosaic_client.stack_connection import headers_of
 from mosaic_client.table import Table
+from mosaic_contracts.compat import Self, Unpack
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import EpisodeRow
@@ -273,7 +275,7 @@ class AsyncClient:
         """
         follower = FollowState(run_id=run_id, cursor=None, types=WAITED_TYPES)
         try:
-            async with asyncio.timeout(timeout_s):
+            async with time_limit(timeout_s):
                 async for _ in live_async.follow(
                     self.location, follower, self.events, LIVE_PATIENCE_S
                 ):

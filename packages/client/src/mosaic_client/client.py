@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import httpx
 
@@ -34,6 +34,7 @@ from mosaic_client.recorded import (
 from mosaic_client.run_view import Run
 from mosaic_client.stack_connection import StackConnection, headers_of
 from mosaic_client.table import Table
+from mosaic_contracts.compat import Unpack
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.runs import EpisodeRow

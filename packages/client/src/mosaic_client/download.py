@@ -8,7 +8,6 @@ import os
 import re
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 import httpx
 
@@ -17,6 +16,7 @@ from mosaic_client.errors import AnswerInvalid, problem_error
 from mosaic_client.faults import Persistence
 from mosaic_client.full_http import answer_of, fault_of
 from mosaic_client.output_file import output_file
+from mosaic_contracts.compat import Self
 
 _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
 

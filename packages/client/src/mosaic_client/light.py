@@ -6,13 +6,14 @@ costs four times what a verb such as `ps` does besides. A test holds every field
 
 import json
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from msgspec import field
 
 from mosaic_client.answer import HttpAnswer
 from mosaic_contracts.choices import RunKind
+from mosaic_contracts.compat import Self
 from mosaic_contracts.figures import steps_done, steps_in_all
 from mosaic_contracts.states import EndCause, RunState
 

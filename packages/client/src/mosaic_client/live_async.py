@@ -13,6 +13,7 @@ from mosaic_client.connection import (
     live_options,
     refusal,
 )
+from mosaic_client.deadline import time_limit
 from mosaic_client.faults import unreachable
 from mosaic_client.live import (
     BEHIND_S,
@@ -73,7 +74,7 @@ async def _connection(
         while not follower.ended:
             raw = await _waiting(socket)
             if raw is None:
-                async with asyncio.timeout(timeout_s):
+                async with time_limit(timeout_s):
                     raw = await socket.recv()
                 drained_at = time.monotonic()
             elif states is None and time.monotonic() - drained_at > BEHIND_S:
@@ -94,7 +95,7 @@ async def _connection(
 async def _waiting(socket: ClientConnection) -> str | bytes | None:
     """A frame that has come already."""
     try:
-        async with asyncio.timeout(0):
+        async with time_limit(0):
             return await socket.recv()
     except TimeoutError:
         return None

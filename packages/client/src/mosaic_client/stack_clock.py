@@ -1,9 +1,10 @@
 """What time it is by the stack's clock, which may differ from that of this machine."""
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from mosaic_client.answer import HttpAnswer
+from mosaic_contracts.compat import UTC
 
 _TRUSTED_S = 2.0
 """A date in an answer counts whole seconds, and the answer was under way: less than this is no difference."""

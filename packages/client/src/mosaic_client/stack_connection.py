@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call
@@ -14,6 +14,7 @@ from mosaic_client.location import Location, find_stack
 from mosaic_client.patience import REQUEST_PATIENCE_S
 from mosaic_client.stack_clock import StackClock
 from mosaic_contracts import VERSION
+from mosaic_contracts.compat import Self
 
 if TYPE_CHECKING:
     from pathlib import Path

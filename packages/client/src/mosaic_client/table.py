@@ -82,7 +82,8 @@ class Table:
         flat = {
             name: cells if cells.ndim == 1 else self.columns[name] for name, cells in arrays.items()
         }
-        return pd.DataFrame(flat)
+        frame: DataFrame = pd.DataFrame(flat)
+        return frame
 
     def __repr__(self) -> str:
         return (

@@ -1,9 +1,10 @@
 """What a user may change of a run after it was submitted."""
 
-from typing import Any, Self
+from typing import Any
 
 from pydantic import Field, model_validator
 
+from mosaic_contracts.compat import Self
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.spec import Name, Note, Priority, Tags

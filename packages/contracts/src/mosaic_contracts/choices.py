@@ -1,6 +1,6 @@
 """What a spec may choose from, and patterns of its names. Without pydantic, for programs that only ask or list."""
 
-from enum import StrEnum
+from mosaic_contracts.compat import StrEnum
 
 RUN_ID_PATTERN = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 WORKER_ID_PATTERN = r"^[a-z][a-z0-9_]{0,39}$"

@@ -1,10 +1,10 @@
 """GPUs: what there is, who has leased what, who else uses them. Memory is in bytes unless a name says `_mb` (MiB)."""
 
-from enum import StrEnum
 from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
+from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.machine import GpuSample, GpuState
 from mosaic_contracts.models import PeerModel
 

@@ -4,10 +4,9 @@ An `Environment` of `describe` carries it for the world as it is registered, the
 that really ran, whose map may be the user's own.
 """
 
-from typing import Self
-
 from pydantic import Field, model_validator
 
+from mosaic_contracts.compat import Self
 from mosaic_contracts.models import PeerModel
 
 

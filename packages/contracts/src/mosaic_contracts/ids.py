@@ -2,12 +2,13 @@
 subjects, file names and container names."""
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, NewType
 
 from pydantic import StringConstraints
 
 from mosaic_contracts.choices import RUN_ID_PATTERN, WORKER_ID_PATTERN
+from mosaic_contracts.compat import UTC
 
 __all__ = [
     "RUN_ID_PATTERN",

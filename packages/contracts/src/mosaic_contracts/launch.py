@@ -1,12 +1,12 @@
 """Files through which the scheduler and a run's runner speak. The runner is standard library only and reads
 plain JSON; a test in workerkit holds its keys equal to these models."""
 
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
 from mosaic_contracts.clock import ClockReading
+from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.models import PeerModel
 
 SPEC_FILE = "spec.json"

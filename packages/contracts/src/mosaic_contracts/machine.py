@@ -1,9 +1,8 @@
 """How busy the machine is: of the host, and of each run's process tree."""
 
-from enum import StrEnum
-
 from pydantic import Field
 
+from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.models import PeerModel
 
 RESOURCE_METRICS = "system/"

@@ -1,6 +1,6 @@
 """Codes of problems. Without pydantic, so that a program can look at a code before it needs a model."""
 
-from enum import StrEnum
+from mosaic_contracts.compat import StrEnum
 
 
 class ProblemCode(StrEnum):

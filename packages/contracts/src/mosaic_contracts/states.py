@@ -1,6 +1,6 @@
 """Run states and how a run may end. The scheduler alone writes them (architecture, "Run states")."""
 
-from enum import StrEnum
+from mosaic_contracts.compat import StrEnum
 
 
 class RunState(StrEnum):

@@ -5,12 +5,12 @@ their own, writes what was chosen as ordinary parameters, and adds what the trac
 its key, and the internet unless it is offline.
 """
 
-from enum import StrEnum
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field
 
+from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.models import PeerModel
 
 X_TRACKING = "x-tracking"

@@ -1,10 +1,10 @@
 """What a worker says of itself: worker.toml, `describe`, `check`."""
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.grid import Grid
 from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import PeerModel, UserModel

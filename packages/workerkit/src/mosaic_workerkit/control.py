@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, Self
+from typing import Any
 
+from mosaic_contracts.compat import Self
 from mosaic_contracts.launch import TRAINER_SOCKET
 from mosaic_workerkit.errors import TrainerUnreachable
 

@@ -214,6 +214,7 @@ class Runner:
 
         def prepare() -> None:
             # Runs between fork and exec of a process with one thread: Python code is safe here.
+            os.setpgid(0, 0)
             if dies:
                 _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
                 if os.getppid() != parent:
@@ -229,7 +230,6 @@ class Runner:
             cwd=self._run_dir,
             env={**self._environment(), **(self._door_variable() if doors else {})},
             pass_fds=tuple(self._doors.values()) if doors else (),
-            process_group=0,
             preexec_fn=prepare,
         )
         child.returncode = 0  # reaped here with wait4, for its resource use

@@ -13,11 +13,12 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from mosaic_contracts.compat import Self
 from mosaic_contracts.launch import KEPT_NOTES_FILE, NOTES_FILE, SPEC_FILE, RunFile
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.wire import (

@@ -2,13 +2,14 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict
 
 from mosaic_client.answer import HttpAnswer
 from mosaic_client.call import Call, body_of, model, query_of, typed
 from mosaic_client.run_view import Run, RunList
 from mosaic_contracts import http_api
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
+from mosaic_contracts.compat import Unpack
 from mosaic_contracts.http_api import Operation
 from mosaic_contracts.preflight import PreflightReport
 from mosaic_contracts.spec import RunSpec

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, get_type_hints
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from mosaic_client.export.columns import SpaceColumn
 from mosaic_client.export.stored import Spaces, StoredPart
 from mosaic_contracts.builtin_values import to_builtin
+from mosaic_contracts.compat import Self
 from mosaic_contracts.wire import TYPE_OF, Batch, Record, StepFlag
 
 _GROUP_ROWS = 50_000

@@ -5,7 +5,6 @@ import os
 import secrets
 import shutil
 import subprocess
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +15,7 @@ from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.interpreter import worker_command
 from mosaic_contracts.launch import ENV_RUN_ID
 from mosaic_contracts.worker import DeviceNeed, WorkerManifest
+from mosaic_workerkit.compat import tomllib
 from mosaic_workerkit.stray import end_strays
 
 MANIFEST = "worker.toml"

@@ -3,7 +3,6 @@
 import difflib
 import re
 import shutil
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CHECKPOINT_MARK
+from mosaic_workerkit.compat import tomllib
 from mosaic_workerkit.pipe.errors import ProgramFileInvalid, ProgramRefused
 
 _PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")

@@ -115,8 +115,13 @@ class DeliveryState:
 
     async def pause(self, seconds: float) -> None:
         """Wait so long, or until there is a reason not to."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self.wake.wait()
-        except TimeoutError:
-            return
+        await wait_for_event(self.wake, seconds)
+
+
+async def wait_for_event(event: asyncio.Event, seconds: float) -> None:
+    """Wait until an event is set, or so long."""
+    waiting = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({waiting}, timeout=seconds)
+    finally:
+        waiting.cancel()

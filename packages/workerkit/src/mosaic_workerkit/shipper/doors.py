@@ -97,7 +97,7 @@ async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
     try:
         await asyncio.wait_for(writer.wait_closed(), _CLOSE_S)
-    except OSError:
-        return  # it broke; TimeoutError is one, too
+    except (OSError, asyncio.TimeoutError):
+        return  # it broke
     finally:
         writer.transport.abort()

