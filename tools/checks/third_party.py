@@ -22,12 +22,12 @@ BELOW = {
     "gui": ("contracts",),
 }
 OWN = {
-    "contracts": {"pydantic", "pydantic_core", "msgspec"},
+    "contracts": {"pydantic", "pydantic_core", "msgspec", "typing_extensions"},
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},
-    "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys"},
+    "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys", "tomli"},
     # arrays: only in its extra `notebook`; pyarrow: only in `parquet`
-    "client": {"platformdirs", "httpx", "websockets", "zstandard", "numpy", "pandas", "pyarrow"},
+    "client": {"platformdirs", "httpx", "websockets", "zstandard", "numpy", "pandas", "pyarrow", "async_timeout"},
     "cli": {
         "platformdirs",
         "typer",

@@ -62,7 +62,7 @@ def _uv() -> str | None:
 
 
 def _make(python: Path, folder: Path) -> Path:
-    """An environment with the three packages, resolved anew for this Python."""
+    """An environment with the three packages, resolved for this Python."""
     uv = _uv()
     if uv is None:
         pytest.skip("NO UV HERE: THE SDK IS NOT TESTED ON OTHER PYTHONS")

@@ -68,7 +68,7 @@ async def test_a_refusal_is_left_as_a_word(
 
 
 async def test_damaged_credentials_are_a_refusal(tmp_path: Path, broker: Broker) -> None:
-    """Whatever stands in the creds file, the shipper lives, says so, and goes on with the file that comes next."""
+    """Whatever is in the creds file, the shipper lives, says so, and goes on with the file that comes next."""
     broker.start()
     folder = make_run(tmp_path, broker, parameters={"events": 10**8, "rate": 200})
     creds = folder / CREDS_FILE

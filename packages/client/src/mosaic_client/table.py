@@ -82,7 +82,7 @@ class Table:
         flat = {
             name: cells if cells.ndim == 1 else self.columns[name] for name, cells in arrays.items()
         }
-        frame: DataFrame = pd.DataFrame(flat)
+        frame: pd.DataFrame = pd.DataFrame(flat)
         return frame
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ def blocks(kind: str) -> list[str]:
 
 
 def test_python_is_the_samples_own() -> None:
-    """Each piece of Python stands in the sample word for word."""
+    """Each piece of Python is in the sample word for word."""
     sample = (MINIMAL / "worker.py").read_text()
     assert len(blocks("python")) >= 5
     assert [block for block in blocks("python") if block not in sample] == []

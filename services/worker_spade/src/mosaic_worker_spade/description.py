@@ -38,7 +38,7 @@ def _bdi() -> Algorithm:
         id=BDI,
         title="Q-learning led by a BDI agent",
         summary="An AgentSpeak agent decides option by option whether to discover, learn, exploit or replan, and step "
-        "by step when it plays. Told knowledge helps it; it is not expected to learn faster by itself.",
+        "by step when it plays. Knowledge that it is given helps it; it is not expected to learn faster by itself.",
         documentation=documentation_of(BDI),
         parameters=parameter_schema(bdi=True),
         action_spaces=["discrete"],
