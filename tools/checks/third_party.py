@@ -27,7 +27,16 @@ OWN = {
     "store": {"msgspec", "zstandard", "numpy"},
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys", "tomli"},
     # arrays: only in its extra `notebook`; pyarrow: only in `parquet`
-    "client": {"platformdirs", "httpx", "websockets", "zstandard", "numpy", "pandas", "pyarrow", "async_timeout"},
+    "client": {
+        "platformdirs",
+        "httpx",
+        "websockets",
+        "zstandard",
+        "numpy",
+        "pandas",
+        "pyarrow",
+        "async_timeout",
+    },
     "cli": {
         "platformdirs",
         "typer",
