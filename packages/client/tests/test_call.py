@@ -1,4 +1,4 @@
-"""Requests and answers, against a transport that stands in for the gateway."""
+"""Requests and answers, against a transport that answers as the gateway."""
 
 import json
 import math

@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.run_records import make_record
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -68,21 +69,6 @@ NEW_RUN = "01JGXSBMTTED00000000000000"
 NO_TLS = ssl.create_default_context()
 """For clients that speak plain HTTP: httpx reads all authorities of the system for each client without one."""
 CURSOR = StreamCursor("2026-01-01T00:00:00Z", 1)
-
-
-def make_record(run_id: str, state: str = "running", revision: int = 1, **more: Any) -> RunRecord:
-    """A run as a scheduler sends it."""
-    fields = {
-        "run_id": run_id,
-        "name": "CartPole-v1__ppo__1",
-        "spec": {"worker": "cleanrl", "algorithm": "ppo", "environment": "CartPole-v1"},
-        "state": state,
-        "revision": revision,
-        "created_at": datetime.now(UTC),
-        "run_dir": f"runs/{run_id}",
-        **more,
-    }
-    return RunRecord.model_validate(fields)
 
 
 def _fits(record: RunRecord, request: ListRequest) -> bool:

@@ -108,7 +108,7 @@ async def until(holds: Any, timeout_s: float = 5.0) -> None:
 
 @asynccontextmanager
 async def serving(limits: ConnectionLimits) -> AsyncIterator[tuple[int, Connections]]:
-    """A server of this process whose path /known stands in for a request with the token."""
+    """A server of this process whose path /known is a request with the token."""
     connections = Connections(limits)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -45,7 +45,7 @@ def operations(document: dict[str, Any]) -> list[Any]:
 
 
 def can_be_wrong(operation: Any) -> bool:
-    """Whether there is input that the document does not allow: any text may stand in a path."""
+    """Whether there is input that the document does not allow: a path may hold any text."""
     parameters = operation.definition.raw.get("parameters", [])
     return "requestBody" in operation.definition.raw or any(
         parameter["in"] == "query" or parameter["schema"].get("type") != "string"

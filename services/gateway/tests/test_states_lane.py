@@ -20,7 +20,7 @@ OTHER = "01JGXSYNTHET1CRVN000000001"
 
 
 class Store:
-    """Stands for the runs service over a store that answers when it is let."""
+    """The runs service over a store that answers when the test lets it."""
 
     def __init__(self) -> None:
         self.answers = asyncio.Event()

@@ -23,7 +23,7 @@ def recorder(tmp_path: Path, broker: TestBroker) -> Iterator[RecorderProcess]:
 
 @pytest.fixture
 async def bus(broker: TestBroker) -> AsyncIterator[Bus]:
-    """A connection that stands for other services."""
+    """A connection of another service."""
     opened = Bus(broker.url, "test")
     await opened.start()
     await opened.connected.wait()

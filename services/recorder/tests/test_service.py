@@ -37,7 +37,7 @@ STATE = StreamState("2026-01-01T00:00:00", "SERVER1", 90, 120)
         (StreamCursor(STATE.incarnation, 100), 101, None),
         (StreamCursor(STATE.incarnation, 120), 121, None),
         (StreamCursor(STATE.incarnation, 121), 1, "went back"),
-        (StreamCursor("2025-01-01T00:00:00 SERVER1", 100), 1, "made anew"),
+        (StreamCursor("2025-01-01T00:00:00 SERVER1", 100), 1, "created again"),
         (StreamCursor("2026-01-01T00:00:00 SERVER0", 100), 1, None),
     ],
 )

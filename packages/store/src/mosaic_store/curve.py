@@ -210,7 +210,7 @@ def _series_groups(
         return as_groups(tails, np.arange(len(tails)), bounds)
     low, high = stored.spans()
     apart = (low != NO_STEP) & ((high < bounds[0]) | (low > bounds[1]))
-    # summaries stand for their points when all steps exist, ascend within a group, and lie in the bounds
+    # summaries replace their points when all steps exist, ascend within a group, and lie in the bounds
     usable = (low != NO_STEP) & (low >= bounds[0]) & (high <= bounds[1]) & (not fine)
     usable &= np.logical_and.reduceat(groups["ascending"] != 0, stored.starts)
     # all points at once: chunk by chunk would cost twice as much

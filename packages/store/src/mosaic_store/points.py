@@ -9,7 +9,7 @@ from mosaic_store.batch import pack, unpack
 from mosaic_store.batch_summary import Points
 
 NO_STEP = -(2**63)
-"""Stands for a point without a step; no step can be it (`summarize` checks the range)."""
+"""Value for a point without a step; no step can be it (`summarize` checks the range)."""
 CHUNK_POINTS = 512
 GROUP_POINTS = 64
 

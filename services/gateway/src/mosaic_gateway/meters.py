@@ -26,6 +26,6 @@ OPEN_CONNECTIONS = Gauge(
 )
 MISSED_EVENTS = Counter(
     "mosaic_live_missed_events",
-    "Events that a live client was told to read from the store, for it was too slow or the recorder was down.",
+    "Events that a live client had to read from the store, because it was too slow or the recorder was down.",
     registry=REGISTRY,
 )

@@ -139,7 +139,9 @@ class Recorder:
         self._guard.check()
         if not await self._stream.is_writable(state):
             await self._stream.replace()
-            raise StreamMoved("the broker could not write to its stream any more; it was made anew")
+            raise StreamMoved(
+                "the broker could not write to its stream any more; it was created again"
+            )
         if start.healed is not None:
             get_log().warning("stream.healed", why=start.healed, cursor=cursor)
             self.condition.healed += 1
@@ -178,7 +180,7 @@ class Recorder:
         await self._store.check_in_place()
         now = await self._stream.state()
         if now.incarnation != state.incarnation:
-            raise StreamMoved("the broker's stream was made anew, or the broker was started again")
+            raise StreamMoved("the broker's stream was created again, or the broker was restarted")
         if now.last < position:
             raise StreamMoved(f"the stream went back from {position} to {now.last}")
         self._see(position, now)

@@ -57,7 +57,7 @@ def read_start(cursor: StreamCursor | None, state: StreamState) -> ReadStart:
         return ReadStart(1, None)
     created, _, server = cursor.incarnation.rpartition(" ")
     if created != state.created:
-        return ReadStart(1, "the broker's stream was made anew")
+        return ReadStart(1, "the broker's stream was created again")
     if state.last < cursor.seq:
         return ReadStart(1, f"the stream went back from {cursor.seq} to {state.last}")
     if server != state.server:

@@ -1,7 +1,7 @@
 """Check which clients may use the gateway at all: Host, Origin and token, on every method and on the WebSocket.
 
 Host and Origin close the way through a browser (DNS rebinding, a page of another site); the token closes the way of
-another user of this machine. A ticket (`tickets/`) stands for the token on one GET.
+another user of this machine. A ticket (`ticket.py`) replaces the token on one GET.
 """
 
 import hmac

@@ -76,7 +76,7 @@ async def delete_secret(services: ServicesDep, name: Name) -> Response:
 def _without(problem: Problem, secret: str) -> Problem:
     """`problem`, or its bare code when somebody quoted the secret in it."""
     shown = problem.model_dump_json()
-    # As it stands in JSON, too: with quotation marks and backslashes escaped.
+    # As it is written in JSON, too: with quotation marks and backslashes escaped.
     if secret not in shown and json.dumps(secret, ensure_ascii=False)[1:-1] not in shown:
         return problem
     return Problem(

@@ -110,7 +110,7 @@ def make_server(
         "timeout_graceful_shutdown": DRAIN_S,
         "lifespan": "off",
         "access_log": False,
-        # The token may stand in a subprotocol, and uvicorn's own log is not ours to clean.
+        # A subprotocol may hold the token, and uvicorn's own log is not ours to clean.
         "log_config": None,
         "log_level": "warning",
         "server_header": False,
