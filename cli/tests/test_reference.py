@@ -4,7 +4,7 @@ import httpx
 import pytest
 from tests.gateway_double import RUN
 
-from mosaic_cli.errors import RunUnknown, ValueRefused
+from mosaic_cli.errors import RunNotFound, ValueRefused
 from mosaic_cli.reference import (
     did_you_mean,
     find_run,
@@ -69,19 +69,19 @@ def test_an_ambiguous_beginning_names_the_candidates() -> None:
 @pytest.mark.parametrize("text", ["01B", "7"])
 def test_an_unknown_beginning_is_unknown(text: str) -> None:
     """A beginning that no run has is said to be that, with where to look."""
-    with pytest.raises(RunUnknown, match="mosaic ps"):
+    with pytest.raises(RunNotFound, match="mosaic ps"):
         find(text)
 
 
 def test_the_last_of_no_runs_says_how_to_begin() -> None:
     """An empty stack is no error of the person's, so the message helps."""
-    with pytest.raises(RunUnknown, match=r"\./mosaic demo"):
+    with pytest.raises(RunNotFound, match=r"\./mosaic demo"):
         find("last", [])
 
 
 def test_a_text_that_is_no_id_is_refused() -> None:
     """What is neither an id nor a name is unknown, as an id that no run has, and the nearest names are listed."""
-    with pytest.raises(RunUnknown, match=rf"no run 'run-ten'(.|\n)*  {IDS[1]}  run-one"):
+    with pytest.raises(RunNotFound, match=rf"no run 'run-ten'(.|\n)*  {IDS[1]}  run-one"):
         find("run-ten")
 
 

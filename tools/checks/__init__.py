@@ -7,6 +7,7 @@ from checks.documented_names import find_documented_names, find_glossary_faults
 from checks.language import find_language
 from checks.locks import find_lock_faults
 from checks.portable import find_unportable
+from checks.structure import find_class_names, find_cycles
 from checks.subjects import find_subjects
 from checks.texts import find_fixed_texts
 from checks.third_party import find_foreign_imports
@@ -15,6 +16,8 @@ from checks.versions import find_versions
 __all__ = [
     "find_addresses",
     "find_all",
+    "find_class_names",
+    "find_cycles",
     "find_documented_names",
     "find_fixed_texts",
     "find_foreign_imports",
@@ -37,6 +40,8 @@ def find_all(root: Path, names: list[str]) -> list[str]:
         *find_fixed_texts(root, names),
         *find_language(root, names),
         *find_versions(root, names),
+        *find_class_names(root, names),
+        *find_cycles(root, names),
         *find_unportable(root, names),
         *find_documented_names(root, names),
         *find_glossary_faults(root, names),

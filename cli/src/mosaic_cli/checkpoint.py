@@ -1,6 +1,6 @@
 """Checkpoints as a person names them: `last/checkpoints/final.npz`, or by a run's name. The stack knows ids only."""
 
-from mosaic_cli.errors import RunUnknown
+from mosaic_cli.errors import RunNotFound
 from mosaic_cli.reference import find_run
 from mosaic_client import Client
 from mosaic_contracts.spec import ParameterValue, RunSpec
@@ -34,5 +34,5 @@ def _with_id(client: Client, value: str) -> str:
     run, slash, path = value.partition("/")
     try:
         return f"{find_run(client, run).run_id}{slash}{path}"
-    except RunUnknown:
+    except RunNotFound:
         return value

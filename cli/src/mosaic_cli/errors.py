@@ -13,7 +13,7 @@ class ValueRefused(CliError):
     """An argument that cannot be used."""
 
 
-class RunUnknown(CliError):
+class RunNotFound(CliError):
     """No run has this id."""
 
     code = ExitCode.UNKNOWN

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-from mosaic_cli.errors import NothingFound, RunUnknown, ValueRefused
+from mosaic_cli.errors import NothingFound, RunNotFound, ValueRefused
 from mosaic_cli.target import elsewhere_url
 from mosaic_client import light, reading
 from mosaic_client.stack_connection import StackConnection
@@ -44,13 +44,13 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
     """The run that an id, an unambiguous beginning of one, a whole name, or `last` means.
 
     Raises:
-        RunUnknown: there is none.
+        RunNotFound: there is none.
         ValueRefused: several begin so.
     """
     if text.lower() == LAST:
         newest = next(_candidates(stack, among, page=1), None)
         if newest is None:
-            raise RunUnknown("No run is archived." if among is Among.PUT_AWAY else no_runs_text())
+            raise RunNotFound("No run is archived." if among is Among.PUT_AWAY else no_runs_text())
         return newest
     prefix = text.upper()
     if re.fullmatch(RUN_ID_PATTERN, prefix):
@@ -63,7 +63,7 @@ def find_run(stack: StackConnection, text: str, among: Among = Among.LISTED) -> 
     if not found and among is Among.LISTED:
         return find_run(stack, text, Among.PUT_AWAY)  # named so exactly, it is meant
     if not found:
-        raise RunUnknown(f"No run's id begins with {prefix}. `./mosaic ps` lists them.")
+        raise RunNotFound(f"No run's id begins with {prefix}. `./mosaic ps` lists them.")
     if len(found) > 1:
         names = ", ".join(run.run_id for run in found[:_MAX_CANDIDATES])
         more = " ..." if len(found) > _MAX_CANDIDATES else ""
@@ -91,7 +91,7 @@ def _find_by_name(candidates: Iterator[light.RunFields], text: str) -> light.Run
     nearest = nearest_names(text, [run.name for run in recent])
     by_name = {run.name: run for run in recent}
     hint = "".join(f"\n  {by_name[name].run_id}  {name}" for name in nearest)
-    raise RunUnknown(
+    raise RunNotFound(
         f"There is no run {text!r}: give an id as `./mosaic ps` shows it, its beginning, a name, or `last`."
         + (f" The nearest names:{hint}" if hint else "")
     )
