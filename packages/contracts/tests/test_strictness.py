@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from mosaic_contracts.changes import RunPatch
 from mosaic_contracts.events import ExtraEvent, StepEvent, event_adapter
+from mosaic_contracts.fault import fault_text
 from mosaic_contracts.launch import ExitReport, RunnerInfo
 from mosaic_contracts.live import ClientFrame, Subscribe
 from mosaic_contracts.models import PeerModel
@@ -41,6 +43,35 @@ def test_spec_refuses(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError) as refused:
         RunSpec.model_validate(SPEC | wrong)
     assert refused.value.errors()[0]["loc"][0] == next(iter(wrong))
+
+
+NUL: list[tuple[str, Any]] = [
+    ("parameters", {"mode": "a\0b"}),
+    ("environment", "CartPole-v1\0"),
+    *((field, "a\0b") for field in ("algorithm", "name", "note", "consent")),
+    ("tags", ["a\0b"]),
+    ("secrets", ["A\0B"]),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), NUL)
+def test_a_nul_character_is_refused(field: str, value: Any) -> None:
+    """No command line can hold one: it is refused before the run starts, in a patch too, and named with its field."""
+    for model, rest in ((RunSpec, SPEC), (RunPatch, {})):
+        if field not in model.model_fields:
+            continue
+        with pytest.raises(ValidationError) as refused:
+            model.model_validate(rest | {field: value})
+        (fault,) = refused.value.errors()
+        assert fault["loc"][0] == field
+        assert "NUL" in fault_text(fault) or "pattern" in fault_text(fault)
+
+
+def test_a_spec_of_an_older_version_may_have_nul_characters() -> None:
+    """A run that failed for one is still shown."""
+    kept = {"parameters": {"mode": "a\0b"}, "environment": "a\0b", "note": "a\0b", "name": "\0"}
+    stored = StoredSpec.model_validate(SPEC | kept)
+    assert {field: getattr(stored, field) for field in kept} == kept
 
 
 def test_spec_read_back() -> None:

@@ -58,6 +58,20 @@ def _findings(changes: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
     ("changes", "where", "code", "says", "nearest"),
     [
         ({"sed": 1}, "sed", ProblemCode.SPEC_INVALID, "did you mean 'seed'", "seed"),
+        (
+            {"parameters": {"mode": "a\0"}},
+            "parameters.mode",
+            ProblemCode.SPEC_INVALID,
+            "must not contain a NUL character",
+            None,
+        ),
+        (
+            {"environment": "CartPole-v1\0"},
+            "environment",
+            ProblemCode.SPEC_INVALID,
+            "must not contain a NUL character",
+            None,
+        ),
         ({"seed": -1}, "seed", ProblemCode.SPEC_INVALID, "must be at least 0", None),
         ({"algorithm": "pp"}, "algorithm", ProblemCode.ALGORITHM_UNKNOWN, "'ppo'", "ppo"),
         (

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from mosaic_contracts.compat import Self
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import UserModel
-from mosaic_contracts.spec import Name, Note, Priority, Tags
+from mosaic_contracts.spec import Name, Note, Priority, Tags, without_nul
 
 
 class RunPatch(UserModel):
@@ -19,6 +19,11 @@ class RunPatch(UserModel):
     note: Note | None = None
     dry_run: Note | None = None
     """See `RunRecord.dry_run`."""
+
+    @field_validator("name", "note", "dry_run")
+    @classmethod
+    def _refuse_nul(cls, value: str | None) -> str | None:
+        return without_nul(value)
 
 
 class QueuePatch(UserModel):

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, field_validator
 
 from mosaic_contracts.clock import ClockReading
 from mosaic_contracts.figures import steps_done, steps_in_all
 from mosaic_contracts.models import PeerModel
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import ParameterValue, RunSpec
 from mosaic_contracts.states import EndCause, RunState, StopStep
 
 
@@ -15,6 +15,14 @@ class StoredSpec(RunSpec):
     """A spec read back: a newer version's fields must not make an old run unreadable."""
 
     model_config = {**RunSpec.model_config, "extra": "allow"}
+
+    parameters: dict[str, ParameterValue] = Field(default_factory=dict)
+
+    @field_validator("algorithm", "environment", "name", "note", "consent")
+    @classmethod
+    def _refuse_nul(cls, value: str | None) -> str | None:
+        """Take what an older version let pass."""
+        return value
 
 
 class RunEnd(PeerModel):

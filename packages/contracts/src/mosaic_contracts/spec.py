@@ -1,8 +1,8 @@
 """What a person asks for: one run."""
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from mosaic_contracts.choices import (
     SECRET_NAME_PATTERN,
@@ -28,8 +28,10 @@ __all__ = [
     "SecretName",
     "Tag",
     "Tags",
+    "without_nul",
 ]
 
+ValueT = TypeVar("ValueT")
 ParameterValue = bool | int | float | str | None
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -47,6 +49,26 @@ Priority = Annotated[int, Field(ge=-1000, le=1000)]
 """Higher starts earlier; equal ones in the order of the queue."""
 
 SecretName = Annotated[str, StringConstraints(pattern=SECRET_NAME_PATTERN)]
+
+
+def without_nul(value: ValueT) -> ValueT:
+    """Refuse a text with a NUL character.
+
+    Args:
+        value: what a field was given.
+
+    Returns:
+        The same value.
+
+    Raises:
+        ValueError: it is a text that neither a command line nor an environment variable can hold.
+    """
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError("must not contain a NUL character")
+    return value
+
+
+GivenParameter = Annotated[ParameterValue, AfterValidator(without_nul)]
 
 
 class RunSpec(UserModel):
@@ -67,7 +89,7 @@ class RunSpec(UserModel):
     """Number of episodes of a run that plays or evaluates; None: as many as fit its steps."""
     pace: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
     """Limit of such a run in steps a second, for a viewer; None: no limit."""
-    parameters: dict[str, ParameterValue] = Field(default_factory=dict)
+    parameters: dict[str, GivenParameter] = Field(default_factory=dict)
     """The algorithm's arguments by name; checked against its schema before launch."""
     record: RecordLevel = RecordLevel.REPLAY
     replay_every: Annotated[int, Field(ge=1)] = 1
@@ -115,3 +137,8 @@ class RunSpec(UserModel):
     """Names of secrets that the run is given as files; their values are in no spec."""
     consent: Annotated[str, StringConstraints(max_length=100)] | None = None
     """Digest of the preview (`PreflightReport.digest`) whose needs the user agrees to."""
+
+    @field_validator("algorithm", "environment", "name", "note", "consent")
+    @classmethod
+    def _refuse_nul(cls, value: str | None) -> str | None:
+        return without_nul(value)
