@@ -11,6 +11,7 @@ from mosaic_contracts.preflight import PreflightLine, PreflightReport
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.services import RunRequest, SubmitRequest, WorkerEntries
 from mosaic_contracts.states import RunState
+from mosaic_contracts.worker import CheckReport
 
 pytestmark = [pytest.mark.broker, pytest.mark.shared_stack, pytest.mark.timeout(120)]
 ALL = [
@@ -68,6 +69,27 @@ async def test_each_obstacle_is_a_line_with_what_to_do(stack: Stack) -> None:
     report = await preflight(stack, worker="synthetc")
     assert "synthetic" in line(report, "worker").message
     assert report.digest == ""
+
+
+async def test_submit_check_and_preflight_refuse_the_same(stack: Stack) -> None:
+    """The three are views of one list of checks: what one finds wrong, the others do, in the same order and words."""
+    wrong: list[dict[str, Any]] = [
+        {"sed": 1, "seed": -1},
+        {"cpus": 64, "gpus": 1, "gpu_memory_mb": 5, "memory_mb": 2**24, "secrets": ["nix", "nil"]},
+        {"algorithm": "synthetik", "environment": "x", "record": "nothing"},
+        {"parameters": {"rat": 1, "events": "x", "start": "none"}, "kind": "play"},
+    ]
+    for changes in wrong:
+        spec = {**SPEC, **changes}
+        lines = (await preflight(stack, **changes)).lines
+        request = SubmitRequest(spec=spec, dry_run=True)
+        report = await stack.bus.request("scheduler", "submit", request, CheckReport, 20)
+        with pytest.raises(ProblemError) as refused:
+            await stack.submit(**changes)
+        found = [(finding.where, finding.message) for finding in report.findings]
+        assert [(f["where"], f["message"]) for f in refused.value.problem.fields] == found
+        blocking = [entry for entry in lines if entry.level == "blocking"]
+        assert [entry.message for entry in blocking] == [f"{at}: {said}" for at, said in found]
 
 
 @pytest.mark.own_stack

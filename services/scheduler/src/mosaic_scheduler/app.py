@@ -11,8 +11,7 @@ from mosaic_scheduler.admission.context import ContextSource
 from mosaic_scheduler.admission.copies import RunCopies
 from mosaic_scheduler.admission.plays import RunPlays
 from mosaic_scheduler.admission.resumes import RunResumes
-from mosaic_scheduler.api.deletion import RunDeletion
-from mosaic_scheduler.api.edits import RunEdits
+from mosaic_scheduler.api.changes import RunChanges
 from mosaic_scheduler.api.gpus import GpuReports
 from mosaic_scheduler.api.queue import QueueMoves
 from mosaic_scheduler.api.runs import RunQueries
@@ -155,9 +154,8 @@ class SchedulerApp:
             RunCopies(store, admission),
             RunPlays(store, self._catalogue, admission),
             RunResumes(home, store, self._catalogue, admission),
-            RunEdits(store, views, announcer),
+            RunChanges(store, views, announcer, self._purge),
             QueueMoves(store, views, announcer, reconcile),
-            RunDeletion(store, views, announcer, self._purge),
             GpuReports(self._gpu_watch, ledger, executor),
             SecretService(vault),
             self._machine,

@@ -1,4 +1,4 @@
-"""Putting runs away, and bringing them back while that is possible."""
+"""What a user changes of runs: name, tags and note; archived, restored or deleted."""
 
 import sqlite3
 import time
@@ -6,8 +6,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
+from pydantic import ValidationError
+
+from mosaic_contracts.changes import RunPatch
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.services import DeleteRequest, RunRequest
+from mosaic_contracts.services import DeleteRequest, PatchRequest, RunRequest
 from mosaic_scheduler import problem
 from mosaic_scheduler.events.announcement import RunAnnouncer
 from mosaic_scheduler.reconcile.purge import RunPurge
@@ -19,15 +22,11 @@ KEPT_S = 24 * 3600.0
 """For a person who notices the next morning."""
 
 
-class RunDeletion:
-    """The verbs `delete` and `restore`. What is due the purge deletes."""
+class RunChanges:
+    """The verbs `patch`, `delete` and `restore`. What is due the purge deletes."""
 
     def __init__(
-        self,
-        store: RunStore,
-        views: RunViews,
-        announcer: RunAnnouncer,
-        purge: RunPurge,
+        self, store: RunStore, views: RunViews, announcer: RunAnnouncer, purge: RunPurge
     ) -> None:
         self._store = store
         self._views = views
@@ -37,19 +36,32 @@ class RunDeletion:
     def verbs(self) -> dict[str, Verb]:
         """For `Bus.serve`."""
         return {
+            "patch": (PatchRequest, self.patch),
             "delete": (DeleteRequest, self.delete),
             "restore": (RunRequest, self.restore),
         }
 
+    async def patch(self, request: PatchRequest) -> RunRecord:
+        """Change what was given, of a run in whatever state."""
+        try:
+            changes = RunPatch.model_validate(request.patch).model_dump(exclude_none=True)
+        except ValidationError as error:
+            raise problem.request_invalid("change", error) from error
+        if "tags" in changes:
+            changes["tags"] = list(dict.fromkeys(changes["tags"]))
+        return await self._change(
+            request.run_id, lambda _connection, record: record.model_copy(update=changes)
+        )
+
     async def delete(self, request: DeleteRequest) -> RunRecord:
-        """Hide an ended run, for a day or, with `now`, for good. Again: only `now` changes something."""
-        changed = await self._change(request.run_id, partial(_put_away, now=request.now))
+        """Archive an ended run for a day or, with `now`, delete it. Again: only `now` changes something."""
+        changed = await self._change(request.run_id, partial(_archive, now=request.now))
         self._purge.wake()
         return changed
 
     async def restore(self, request: RunRequest) -> RunRecord:
         """Restore a run. A run that is not archived stays as it is."""
-        return await self._change(request.run_id, _bring_back)
+        return await self._change(request.run_id, _restore)
 
     async def _change(
         self, run_id: str, work: Callable[[sqlite3.Connection, RunRecord], RunRecord]
@@ -61,7 +73,7 @@ class RunDeletion:
         return self._views.view(changed)
 
 
-def _put_away(connection: sqlite3.Connection, record: RunRecord, now: bool) -> RunRecord:
+def _archive(connection: sqlite3.Connection, record: RunRecord, now: bool) -> RunRecord:
     if not record.state.is_final:
         raise problem.run_live(record.run_id, record.state, "deleted")
     t = time.time()
@@ -72,7 +84,7 @@ def _put_away(connection: sqlite3.Connection, record: RunRecord, now: bool) -> R
     return record.model_copy(update={"deleted_at": record.deleted_at or datetime.now(UTC)})
 
 
-def _bring_back(connection: sqlite3.Connection, record: RunRecord) -> RunRecord:
+def _restore(connection: sqlite3.Connection, record: RunRecord) -> RunRecord:
     is_due = connection.execute(
         "SELECT purge_at <= ? FROM runs WHERE run_id = ?", (time.time(), record.run_id)
     ).fetchone()[0]
