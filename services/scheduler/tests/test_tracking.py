@@ -134,5 +134,5 @@ def test_a_proxy_that_is_none_is_refused_without_being_quoted(
     monkeypatch.setenv("MOSAIC_HTTPS_PROXY", "")
     monkeypatch.setenv("HTTPS_PROXY", "socks5://vpn:1080")
     monkeypatch.setenv("http_proxy", "http://vpn:3128")
-    told = SchedulerSettings.load().proxies.told()
+    told = SchedulerSettings.load().proxies.shown()
     assert (told.http, told.https) == ("http://vpn:3128", None)

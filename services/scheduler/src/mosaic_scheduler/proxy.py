@@ -20,10 +20,12 @@ class Proxies:
     http: SecretStr | None = None
     https: SecretStr | None = None
 
-    def told(self) -> StackProxies:
+    def shown(self) -> StackProxies:
         """What may be shown."""
-        shown = {name: without_userinfo(url.get_secret_value()) for name, url in self._all.items()}
-        return StackProxies(http=shown.get("HTTP_PROXY"), https=shown.get("HTTPS_PROXY"))
+        addresses = {
+            name: without_userinfo(url.get_secret_value()) for name, url in self._all.items()
+        }
+        return StackProxies(http=addresses.get("HTTP_PROXY"), https=addresses.get("HTTPS_PROXY"))
 
     def variables(self) -> dict[str, str]:
         """Environment variables of a run, as all programs read them; addresses that are secrets are not among them."""

@@ -73,7 +73,7 @@ def _playing(record: RunRecord, description: WorkerDescription) -> Algorithm:
 
 
 def _spec(record: RunRecord, algorithm: Algorithm, asked: PlayRequest) -> dict[str, Any]:
-    told = record.spec.model_dump(mode="json")
+    fields = record.spec.model_dump(mode="json")
     properties = algorithm.parameters.get("properties", {})
     world = {
         name: value
@@ -87,7 +87,7 @@ def _spec(record: RunRecord, algorithm: Algorithm, asked: PlayRequest) -> dict[s
     elif record.spec.kind.plays:  # once more: it has no checkpoint but the one that it began with
         run, start = record.spec.parent or run, str(record.spec.parameters.get(parameter, run))
     spec = {
-        **{name: told[name] for name in _SAME},
+        **{name: fields[name] for name in _SAME},
         "kind": RunKind.PLAY.value,
         "parameters": {**world, parameter: start},
     }

@@ -69,6 +69,6 @@ class RunResumes:
 
 
 def _refused(where: str, message: str) -> ProblemError:
-    told = f"{message}. `./mosaic retry` begins again"
+    detail = f"{message}. `./mosaic retry` begins again"
     code = ProblemCode.SPEC_INVALID
-    return problem.refused([Finding(level="blocking", where=where, message=told, code=code)])
+    return problem.refused([Finding(level="blocking", where=where, message=detail, code=code)])

@@ -90,6 +90,6 @@ class RunQueries:
             queued=load.queued,
             live=load.live,
             unpublished=await self._database.call(outbox.count),
-            proxies=self._settings.proxies.told(),
+            proxies=self._settings.proxies.shown(),
             broker_ahead_s=self._broker_clock.ahead_s,
         )

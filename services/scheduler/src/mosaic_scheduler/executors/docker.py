@@ -90,8 +90,8 @@ _REACH = {
 }
 """What a run reaches, by what the stack can give and whether the run asks for it."""
 _LIVING = ("running", "paused", "restarting")
-_TELLS = 15
-"""SIGTERM: the engine's init hands it to the runner."""
+_SIGTERM = 15
+"""The engine's init hands it to the runner."""
 
 
 @dataclass(frozen=True)
@@ -401,9 +401,9 @@ class DockerExecutor:
         if kill:
             _signal(container, "SIGKILL")
         elif not _listens(container, folder):
-            _signal(container, _TELLS)  # it may be lost: not noted, so that it is told again
+            _signal(container, _SIGTERM)  # it may be lost: not noted, so that it is sent again
         elif folder.mark_stop():
-            _signal(container, _TELLS)
+            _signal(container, _SIGTERM)
 
     def _drain(self, ref: AttemptRef, timeout_s: float) -> bool:
         folder = self._folder(ref)

@@ -27,7 +27,7 @@ class EngineWatch(threading.Thread):
         super().__init__(name="engine-events", daemon=True)
         self._engine = engine
         self._loop = loop
-        self._tell = changed
+        self._on_change = changed
         self._back = back
         self._stopped = threading.Event()
         self._stream: CancellableStream[dict[str, Any]] | None = None
@@ -62,4 +62,4 @@ class EngineWatch(threading.Thread):
 
     def _notify(self) -> None:
         if not self._loop.is_closed() and not self._stopped.is_set():
-            self._loop.call_soon_threadsafe(self._tell)
+            self._loop.call_soon_threadsafe(self._on_change)

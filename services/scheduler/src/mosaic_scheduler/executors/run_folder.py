@@ -69,11 +69,13 @@ class RunFolder:
         access.deliver_secrets(self.path, launch_spec.secrets)
         access.deliver_login(self.path, launch_spec.xmpp)
         inputs.deliver(self.path, launch_spec.inputs)
-        told = given(launch_spec.spec, {each.parameter: each.place for each in launch_spec.inputs})
+        given_spec = given(
+            launch_spec.spec, {each.parameter: each.place for each in launch_spec.inputs}
+        )
         spec = RunFile(
             run_id=self._ref.run_id,
             attempt=self._ref.attempt,
-            spec=told.model_dump(mode="json"),
+            spec=given_spec.model_dump(mode="json"),
         )
         _write(self.path / launch.SPEC_FILE, spec.model_dump_json(indent=1))
         # Last: with it an attempt can be started.

@@ -51,16 +51,16 @@ class GpuCheck:
         """All of it. Return the exit code."""
         await self._watch.look()
         reading = self._watch.reading
-        _tell(f"driver: {reading.state}. {reading.note}".rstrip())
+        _print(f"driver: {reading.state}. {reading.note}".rstrip())
         for device in reading.devices:
             sample = device.sample.model_dump(exclude={"uuid", "index"})
-            _tell(
+            _print(
                 f"{device.label} {device.sample.uuid}: {sample}, {len(device.processes)} processes"
             )
         if not reading.devices:
             return 2
         async with self._held("") as (_, seen):
-            self._say("a run on the CPU sees no device", seen == "0", f"CUDA shows {seen}")
+            self._report("a run on the CPU sees no device", seen == "0", f"CUDA shows {seen}")
         for device in reading.devices:
             await self._try_process(device)
         if image is not None:
@@ -70,23 +70,25 @@ class GpuCheck:
     async def _try_process(self, device: DeviceReading) -> None:
         uuid = device.sample.uuid
         async with self._held(uuid) as (pid, seen):
-            self._say(f"{device.label}: a process sees it alone", seen == "1", f"CUDA shows {seen}")
+            self._report(
+                f"{device.label}: a process sees it alone", seen == "1", f"CUDA shows {seen}"
+            )
             at = await self._until(lambda: self._devices_of(pid) == {uuid}, _SEEN_S)
             where = (
                 ", ".join(self._devices_of(pid)) or "nowhere (a container without the host's pids?)"
             )
-            self._say(
+            self._report(
                 f"{device.label}: NVML shows it there", at is not None, f"it shows it {where}"
             )
         at = await self._until(lambda: not self._devices_of(pid), _FREE_S)
         took = "never" if at is None else f"after {at:.1f} s"
-        self._say(f"{device.label}: it is free after a kill", at is not None, took)
+        self._report(f"{device.label}: it is free after a kill", at is not None, took)
 
     def _try_container(self, uuid: str, image: str) -> None:
         try:
             client = docker.from_env()
             problem = NvidiaRuntime(client).problem()
-            self._say("the engine has the NVIDIA runtime", not problem, problem)
+            self._report("the engine has the NVIDIA runtime", not problem, problem)
             if problem:
                 return
             found = str(client.images.get(image).id)  # by its digest: `run` would pull a name
@@ -96,14 +98,14 @@ class GpuCheck:
                 found, argv, entrypoint=[], remove=True, **device_settings(grant)
             ).decode()
             right = uuid in shown and shown.count("UUID") == 1
-            self._say("a container sees its device alone", right, shown.strip())
+            self._report("a container sees its device alone", right, shown.strip())
             argv = ["sh", "-c", "ls /dev | grep -c ^nvidia || true"]
             count = client.containers.run(
                 found, argv, entrypoint=[], remove=True, environment=NO_DEVICES
             ).decode()
-            self._say("a container without GPUs sees none", count.strip() == "0", count.strip())
+            self._report("a container without GPUs sees none", count.strip() == "0", count.strip())
         except ENGINE_AWAY as error:
-            self._say("the container engine does it", False, str(error))
+            self._report("the container engine does it", False, str(error))
 
     @contextlib.asynccontextmanager
     async def _held(self, devices: str) -> AsyncIterator[tuple[int, str]]:
@@ -139,12 +141,12 @@ class GpuCheck:
             if any(process.pid == pid for process in device.processes)
         }
 
-    def _say(self, what: str, is_so: bool, detail: str) -> None:
+    def _report(self, what: str, is_so: bool, detail: str) -> None:
         self.failed += not is_so
-        _tell(f"{'ok    ' if is_so else 'FAILED'} {what}: {detail}".rstrip(": "))
+        _print(f"{'ok    ' if is_so else 'FAILED'} {what}: {detail}".rstrip(": "))
 
 
-def _tell(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

@@ -63,5 +63,5 @@ def in_words(user: ForeignUser) -> str:
 
 def hidden_bytes(device: DeviceReading) -> int:
     """Memory that is used and that no process accounts for."""
-    told = sum(process.memory_bytes or 0 for process in device.processes)
-    return max((device.sample.memory_used_bytes or 0) - told, 0)
+    known = sum(process.memory_bytes or 0 for process in device.processes)
+    return max((device.sample.memory_used_bytes or 0) - known, 0)

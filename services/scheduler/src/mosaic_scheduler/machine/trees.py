@@ -67,13 +67,13 @@ def _use(
             continue
         alive += 1
     gpus = gpus_of(tree, leased, gpu)
-    told = [one.memory_bytes for one in gpus if one.memory_bytes is not None]
+    known = [one.memory_bytes for one in gpus if one.memory_bytes is not None]
     return RunUse(
         run_id=run_id,
         cpu_percent=round(cpu_percent, 1),
         rss_bytes=rss_bytes,
         processes=alive,
-        gpu_memory_bytes=sum(told) if told else None,
+        gpu_memory_bytes=sum(known) if known else None,
         gpu_percent=mean_rate(gpus, gpu),
         gpus=gpus,
     )

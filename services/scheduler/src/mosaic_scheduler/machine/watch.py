@@ -29,17 +29,17 @@ class MachineWatch:
         self,
         sampler: MachineSampler,
         runners: Callable[[], Mapping[str, int]],
-        told: Callable[[], Sequence[RunUse]],
+        reported: Callable[[], Sequence[RunUse]],
         leases: Callable[[], Mapping[str, Sequence[str]]],
         newest: Callable[[], GpuReading],
         step_of: Callable[[str], int | None],
         database: Database,
         publish: Callable[[], None],
     ) -> None:
-        """`told`: use of runs whose processes are not below a runner that is seen from here."""
+        """`reported`: use of runs whose processes are not below a runner that is seen from here."""
         self._sampler = sampler
         self._runners = runners
-        self._reported_use = told
+        self._reported_use = reported
         self._leases = leases
         self._newest = newest
         self._step_of = step_of
@@ -48,7 +48,7 @@ class MachineWatch:
         self._samples: deque[MachineSample] = deque(maxlen=int(KEPT_S / INTERVAL_S))
         self._taken_at = 0.0
         """The newest of them (monotonic)."""
-        self._told: dict[str, float] = {}
+        self._recorded_at: dict[str, float] = {}
         """By run: when its use was last recorded, or the run was first seen (monotonic)."""
 
     def verbs(self) -> dict[str, Verb]:
@@ -59,11 +59,11 @@ class MachineWatch:
         """Look for ever."""
         while True:
             sample = await asyncio.to_thread(self._sampler.take, self._runners(), self._leases())
-            if told := self._reported_use():
-                sample = sample.model_copy(update={"runs": [*sample.runs, *told]})
+            if reported := self._reported_use():
+                sample = sample.model_copy(update={"runs": [*sample.runs, *reported]})
             self._samples.append(sample)
             self._taken_at = time.monotonic()
-            await self._tell(sample.runs)
+            await self._record_use(sample.runs)
             await asyncio.sleep(INTERVAL_S)
 
     async def machine(self, request: MachineRequest) -> MachineHistory:
@@ -85,15 +85,15 @@ class MachineWatch:
             gpu_note=gpu.note,
         )
 
-    async def _tell(self, runs: Sequence[RunUse]) -> None:
+    async def _record_use(self, runs: Sequence[RunUse]) -> None:
         now = time.monotonic()
-        self._told = {use.run_id: self._told.get(use.run_id, now) for use in runs}
-        due = [use for use in runs if now - self._told[use.run_id] >= EVENT_EVERY_S]
+        self._recorded_at = {use.run_id: self._recorded_at.get(use.run_id, now) for use in runs}
+        due = [use for use in runs if now - self._recorded_at[use.run_id] >= EVENT_EVERY_S]
         if not due:
             return
         events = [event for use in due for event in self._events(use)]
         await self._database.call(outbox.append_metrics, events)
-        self._told |= {use.run_id: now for use in due}
+        self._recorded_at |= {use.run_id: now for use in due}
         self._publish()
 
     def _events(self, use: RunUse) -> list[UsageMetric]:

@@ -89,8 +89,8 @@ def _kind(record: RunRecord) -> _Kind:
 
 
 def _total(record: RunRecord) -> int | None:
-    told = record.progress.total if record.progress else None
-    return told or record.spec.steps
+    known = record.progress.total if record.progress else None
+    return known or record.spec.steps
 
 
 def _newest(connection: sqlite3.Connection) -> list[RunRecord]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from mosaic_scheduler.gpus.offer import Devices, Share
 from mosaic_scheduler.queue.plan import QueueEntry, queue_places
 
-FORETOLD = 50
+MOST_FORECAST = 50
 """Runs from the front of the queue; what lies further ahead is guesswork, and this is done once a second."""
 
 
@@ -34,7 +34,7 @@ def expected_starts(
     `lasts_s`: by run, how long such a run takes. `overdue`: runs that have waited long enough for GPUs; after
     `reserve_after_s` all have.
     """
-    ahead = [claim for claim in waiting if not claim.held][:FORETOLD]
+    ahead = [claim for claim in waiting if not claim.held][:MOST_FORECAST]
     busy = list(running)
     # The simulation below determines how long devices stay taken; it gets no expected times.
     devices = replace(devices, free_in_s={})

@@ -24,7 +24,7 @@ from mosaic_servicekit.clock import present
 RESERVE_AFTER_S = 60.0
 """So long a run that waits for GPUs may be overtaken by others; then they are kept for it."""
 FORECAST_S = 5.0
-"""How often it is foretold when runs will start; it is rough anyway, and costs more than all the rest here."""
+"""How often the starts of runs are forecast: it is rough anyway, and costs more than all the rest here."""
 FORECAST_AGAIN_S = 1.0
 """The same when the queue has changed."""
 KILL_MARGIN_S = 15.0
@@ -74,7 +74,7 @@ class Dispatcher:
         """Runs that have had to wait for GPUs, since when (monotonic); until they start or are held."""
         self.load = Load()
         """As of the last plan."""
-        self._foretold: tuple[float, list[tuple[str, bool]]] = (0.0, [])
+        self._forecast_at: tuple[float, list[tuple[str, bool]]] = (0.0, [])
 
     async def plan(
         self, unfinished: Sequence[StoredRun], waiting: Sequence[StoredRun]
@@ -89,7 +89,7 @@ class Dispatcher:
         cores = sum(run.cpus for run in busy)
         places = queue_places(claims, cores, inventory.cpus, devices, self._overdue())
         self._note_lacking(places)
-        self._foretell(waiting, claims, places, busy, inventory.cpus, devices)
+        self._forecast(waiting, claims, places, busy, inventory.cpus, devices)
         starts = [
             PlannedStart(
                 run,
@@ -145,7 +145,7 @@ class Dispatcher:
             and (place.lacks_gpus or place.run_id in self._lacking_since)
         }
 
-    def _foretell(
+    def _forecast(
         self,
         waiting: Sequence[StoredRun],
         claims: Sequence[QueueEntry],
@@ -155,10 +155,10 @@ class Dispatcher:
         devices: Devices,
     ) -> None:
         key = [(place.run_id, place.starts) for place in places]
-        at, known = self._foretold
+        at, known = self._forecast_at
         if time.monotonic() - at < (FORECAST_S if known == key else FORECAST_AGAIN_S):
             return
-        self._foretold = (time.monotonic(), key)
+        self._forecast_at = (time.monotonic(), key)
         lasts_s = {
             run.record.run_id: lasts
             for run in waiting

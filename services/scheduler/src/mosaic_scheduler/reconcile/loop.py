@@ -1,12 +1,10 @@
 """The scheduler's loop: load, decide, apply. Woken by whatever may change a run, and by a slow tick as a net."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from mosaic_contracts.clock import ClockReading, seconds_between
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.states import EndCause, RunState
@@ -34,16 +32,17 @@ from mosaic_scheduler.queue.plan import QueuePlace
 from mosaic_scheduler.reconcile import decision
 from mosaic_scheduler.reconcile.decision import Action, Facts
 from mosaic_scheduler.reconcile.dispatch import Dispatcher, PlannedStart, places_without_engine
+from mosaic_scheduler.reconcile.facts import FactSource
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
 from mosaic_scheduler.reconcile.takeover import Takeover
 from mosaic_scheduler.runs import outcome
-from mosaic_scheduler.runs.end_time import LATE_S, EndTime, end_now, end_of_report, end_of_trace
+from mosaic_scheduler.runs.end_time import LATE_S, EndTime
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.store import RunStore
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.xmpp.accounts import RunAccounts
-from mosaic_servicekit.clock import Moment, age_s, present
+from mosaic_servicekit.clock import Moment, present
 from mosaic_servicekit.logging import get_log
 
 TICK_S = 1.0
@@ -55,19 +54,6 @@ _OUTLOOK = "; the run may hang or fail"
 _FROM_TRACES = (
     " No scheduler was there to see it: the time of its end is that of its last trace on disk."
 )
-
-
-@dataclass
-class _Watch:
-    """What this process remembers of a run, on its monotonic clock."""
-
-    attempt: int
-    started: float
-    stopping: float | None = None
-    alive: float | None = None
-    """When it was last seen alive."""
-    ended: float | None = None
-    events_denied: bool = False
 
 
 @dataclass
@@ -90,8 +76,10 @@ class Reconciler:
     accounts: RunAccounts
     wake: asyncio.Event
     """Set by whatever may change a run."""
-    _watches: dict[str, _Watch] = field(default_factory=dict)
-    _began: ClockReading = field(default_factory=lambda: present().clock)
+    _facts: FactSource = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._facts = FactSource(self.heartbeats)
 
     async def run(self) -> None:
         """Reconcile for ever."""
@@ -130,7 +118,7 @@ class Reconciler:
         self.views.set_draining(record.run_id, report)
         run = await self._note_losses(run)
         record = run.record
-        facts = self._facts(record, status)
+        facts = self._facts.gather(record, status)
         action = decision.decide(record, facts)
         await self._apply(run, action)
 
@@ -147,36 +135,6 @@ class Reconciler:
         get_log().warning("run.device_lost", run_id=record.run_id, notes=notes)
         noted = await self._write(record, notes=[*record.notes, *notes])
         return run if noted is None else StoredRun(noted, run.nonce)
-
-    def _facts(self, record: RunRecord, status: AttemptStatus) -> Facts:
-        now = time.monotonic()
-        watch = self._watch(record, now)
-        if record.state is RunState.STOPPING and watch.stopping is None:
-            watch.stopping = now
-        if status.phase is AttemptPhase.ALIVE:
-            watch.alive = now
-        if status.phase is AttemptPhase.ENDED and watch.ended is None:
-            watch.ended = now
-        if record.state is RunState.RUNNING:
-            self.heartbeats.expect(record.run_id, record.attempt)
-        return Facts(
-            status=status,
-            has_events=self.heartbeats.has_events(record.run_id, record.attempt),
-            events_denied=watch.events_denied,
-            start_age_s=now - watch.started,
-            stop_age_s=now - watch.stopping if watch.stopping is not None else 0.0,
-            end_age_s=now - watch.ended if watch.ended is not None else 0.0,
-            silence_s=self.heartbeats.silence_s(record.run_id, record.attempt),
-            rebooted=_was_booted(record.started_clock, self._began),
-            unwatched=watch.alive is None and _is_earlier(record.started_clock, self._began),
-        )
-
-    def _watch(self, record: RunRecord, now: float) -> _Watch:
-        watch = self._watches.get(record.run_id)
-        if watch is None or watch.attempt != record.attempt:
-            age = age_s(record, present()) or 0.0
-            watch = self._watches[record.run_id] = _Watch(record.attempt, now - age)
-        return watch
 
     async def _apply(self, run: StoredRun, action: Action) -> None:
         record = run.record
@@ -236,11 +194,10 @@ class Reconciler:
         """Nothing is known of a run until engine and files can be used again; one that starts has its deadline."""
         self.views.set_unseen(record.run_id, why)
         has_begun = self.heartbeats.has_events(record.run_id, record.attempt)
-        age_s = time.monotonic() - self._watch(record, time.monotonic()).started
         if (
             record.state is not RunState.STARTING
             or has_begun
-            or age_s < record.spec.start_deadline_s
+            or self._facts.start_age_s(record) < record.spec.start_deadline_s
         ):
             return
         state, end = outcome.outcome_from_failed_launch(record, why)
@@ -251,7 +208,7 @@ class Reconciler:
         if has_events:
             self.heartbeats.note_events(record.run_id, record.attempt)
         elif has_events is False:
-            self._watches[record.run_id].events_denied = True
+            self._facts.deny_events(record.run_id)
         if has_events is not None:
             self.wake.set()
 
@@ -300,9 +257,8 @@ class Reconciler:
         self.wake.set()
 
     def _forget(self, run_id: str) -> None:
-        for forget in (self.heartbeats.forget, self.views.forget):
+        for forget in (self.heartbeats.forget, self.views.forget, self._facts.forget):
             forget(run_id)
-        self._watches.pop(run_id, None)
 
     async def _end(self, record: RunRecord, action: decision.EndRun) -> None:
         ref = AttemptRef(record.run_id, record.attempt)
@@ -311,17 +267,17 @@ class Reconciler:
             get_log().info("run.swept", run_id=record.run_id, processes=swept)
         lines, image = await self._last_seen(record)
         await self._withdraw(ref)
-        told = action.end.message
+        message = action.end.message
         if action.state in (RunState.FAILED, RunState.CRASHED):
-            told += _losses_in_words(record)
+            message += _losses_in_words(record)
         now = present()
-        end_time = self._end_time(record, action.status, now)
+        end_time = self._facts.end_time(record, action.status, now)
         if _is_from_traces(action.status, end_time, now):
-            told += _FROM_TRACES
+            message += _FROM_TRACES
         ended = await self._write(
             record,
             state=action.state,
-            end=action.end.model_copy(update={"last_lines": lines, "message": told}),
+            end=action.end.model_copy(update={"last_lines": lines, "message": message}),
             ended_at=end_time.at,
             end_recorded_at=now.wall,
             elapsed_s=end_time.elapsed_s,
@@ -361,15 +317,6 @@ class Reconciler:
         except OSError as error:
             get_log().warning("run.files_unreadable", run_id=record.run_id, error=str(error))
             return [], record.image
-
-    def _end_time(self, record: RunRecord, status: AttemptStatus | None, now: Moment) -> EndTime:
-        if status is None:
-            return end_now(record, now)
-        if status.report is not None:
-            return end_of_report(record, status.report, now)
-        alive = self._watch(record, now.clock.monotonic_s).alive
-        unseen_s = None if alive is None else now.clock.monotonic_s - alive
-        return end_of_trace(record, status.trace_at, unseen_s, now)
 
     def _first_event_now(self, record: RunRecord) -> datetime | None:
         known = self.heartbeats.has_events(record.run_id, record.attempt)
@@ -459,15 +406,6 @@ def _goes_on(resumption: Resumption) -> str:
     if resumption.checkpoint is not None:
         where = f"from {resumption.checkpoint}, step {resumption.step:,} of the run"
     return f"attempt {resumption.attempt} begins {where}"
-
-
-def _was_booted(started: ClockReading | None, now: ClockReading) -> bool:
-    return started is not None and started.boot_id != now.boot_id
-
-
-def _is_earlier(started: ClockReading | None, began: ClockReading) -> bool:
-    """Whether a run was started before this scheduler was."""
-    return seconds_between(started, began) is not None
 
 
 def _is_from_traces(status: AttemptStatus | None, end: EndTime, now: Moment) -> bool:
