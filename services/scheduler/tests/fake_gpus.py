@@ -85,7 +85,7 @@ def _gpu(uuid: str, fields: dict[str, Any], folder: Path) -> FakeGpu:
 
 
 def _workers(uuid: str, folder: Path) -> list[int]:
-    """Workers below this folder that see the device, by their environment: other tests may run at the same time."""
+    """Workers that see the device, by their environment; but not runs of tests that run at the same time elsewhere."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -95,7 +95,8 @@ def _workers(uuid: str, folder: Path) -> list[int]:
             argv = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
         except OSError:
             continue
-        if not any(line.startswith(f"MOSAIC_RUN_DIR={folder}/".encode()) for line in environment):
+        runs = [line for line in environment if line.startswith(b"MOSAIC_RUN_DIR=")]
+        if runs and not runs[0].startswith(f"MOSAIC_RUN_DIR={folder}/".encode()):
             continue
         visible = [line for line in environment if line.startswith(b"CUDA_VISIBLE_DEVICES=")]
         if WORKER in argv and any(uuid.encode() in line for line in visible):
