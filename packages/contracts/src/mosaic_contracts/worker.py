@@ -110,6 +110,10 @@ class WorkerDescription(PeerModel):
     """Trackers outside the stack that its runs can write to, e.g. `wandb`; parameters say by `x-tracking` what they
     are to one (`mosaic_contracts.tracking`). Empty: none, whatever its parameters are called."""
 
+    def find_algorithm(self, name: str) -> Algorithm | None:
+        """The algorithm with this id; None when the worker has no such algorithm."""
+        return next((each for each in self.algorithms if each.id == name), None)
+
 
 class Finding(PeerModel):
     """One line of a check."""

@@ -24,7 +24,7 @@ def check_spec(spec: RunSpec, description: WorkerDescription, inventory: Invento
         *_check_levels(spec, description),
         *_check_environment(spec, description),
     ]
-    algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
+    algorithm = description.find_algorithm(spec.algorithm)
     if algorithm is None:
         known = [a.id for a in description.algorithms]
         findings.append(unknown("algorithm", spec.algorithm, known, ProblemCode.ALGORITHM_UNKNOWN))

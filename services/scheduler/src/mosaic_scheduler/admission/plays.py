@@ -56,7 +56,7 @@ class RunPlays:
 def _playing(record: RunRecord, description: WorkerDescription) -> Algorithm:
     """The run's algorithm. Raises ProblemError when it cannot play from a checkpoint."""
     name = record.spec.algorithm
-    algorithm = next((a for a in description.algorithms if a.id == name), None)
+    algorithm = description.find_algorithm(name)
     if algorithm is None or not algorithm.play or not checkpoint_parameters(algorithm):
         raise problem.refused(
             [

@@ -85,8 +85,8 @@ def _key_check(context: Context, names: dict[str, str]) -> list[Check]:
 
 def _tracking_parameters(spec: RunSpec, description: WorkerDescription) -> dict[str, str]:
     """The parameter of each role."""
-    found = [a for a in description.algorithms if a.id == spec.algorithm]
-    properties = found[0].parameters.get("properties", {}) if found else {}
+    algorithm = description.find_algorithm(spec.algorithm)
+    properties = algorithm.parameters.get("properties", {}) if algorithm else {}
     return {part[X_TRACKING]: name for name, part in properties.items() if X_TRACKING in part}
 
 
@@ -106,7 +106,7 @@ def check_xmpp(context: Context) -> list[Check]:
 
 def check_services(spec: RunSpec, description: WorkerDescription) -> list[Check]:
     """A run that needs a service which no stack of this version has."""
-    algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
+    algorithm = description.find_algorithm(spec.algorithm)
     names = [name for name in algorithm.services if name != SERVICE] if algorithm else []
     message = "{} needs the service {!r}, which this MOSAIC does not have; known is {}"
     return [

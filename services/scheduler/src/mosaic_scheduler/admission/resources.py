@@ -75,8 +75,8 @@ def _device_need(
     spec: RunSpec, manifest: WorkerManifest, description: WorkerDescription
 ) -> DeviceNeed:
     """What the algorithm says, else its worker."""
-    own = next((a.device for a in description.algorithms if a.id == spec.algorithm), None)
-    return own or manifest.device
+    algorithm = description.find_algorithm(spec.algorithm)
+    return (algorithm.device if algorithm else None) or manifest.device
 
 
 def _device_refusals(spec: RunSpec, need: DeviceNeed, stock: GpuStock) -> list[Check]:

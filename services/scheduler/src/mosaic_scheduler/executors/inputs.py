@@ -52,7 +52,7 @@ def checkpoint_parameters(algorithm: Algorithm) -> list[str]:
 
 def references(spec: RunSpec, description: WorkerDescription) -> dict[str, str]:
     """What these parameters say, where it is no path of the machine itself."""
-    algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
+    algorithm = description.find_algorithm(spec.algorithm)
     given: dict[str, str] = {}
     for name in checkpoint_parameters(algorithm) if algorithm is not None else []:
         value = spec.parameters.get(name)

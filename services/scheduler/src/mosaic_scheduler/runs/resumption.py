@@ -4,14 +4,14 @@ from pathlib import Path
 
 from mosaic_contracts.runs import Resumption, RunRecord
 from mosaic_contracts.spec import RunSpec
-from mosaic_contracts.worker import Algorithm, WorkerDescription
+from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler.executors.inputs import RunInput, checkpoint_parameters, inputs_of
 from mosaic_scheduler.executors.run_files import listed_checkpoints
 
 
 def start_parameter(spec: RunSpec, description: WorkerDescription) -> str | None:
     """The parameter by which a training of this algorithm begins with a checkpoint; None: it takes none."""
-    algorithm = next((a for a in description.algorithms if a.id == spec.algorithm), None)
+    algorithm = description.find_algorithm(spec.algorithm)
     if algorithm is None or spec.kind.plays:
         return None
     return next(iter(checkpoint_parameters(algorithm)), None)
@@ -69,7 +69,7 @@ def total_steps(spec: RunSpec, description: WorkerDescription) -> int | None:
     """Steps that the run is to make, as far as spec and schema tell; the trainer's own word replaces it."""
     if spec.steps is not None:
         return spec.steps
-    algorithm = _algorithm(spec, description)
+    algorithm = description.find_algorithm(spec.algorithm)
     if spec.kind.plays or algorithm is None or algorithm.steps_parameter is None:
         return None
     schema = algorithm.parameters.get("properties", {}).get(algorithm.steps_parameter, {})
@@ -79,12 +79,8 @@ def total_steps(spec: RunSpec, description: WorkerDescription) -> int | None:
 
 def with_steps(spec: RunSpec, description: WorkerDescription, steps: int) -> RunSpec:
     """The spec with other steps in all, named where this spec names them."""
-    algorithm = _algorithm(spec, description)
+    algorithm = description.find_algorithm(spec.algorithm)
     name = None if algorithm is None else algorithm.steps_parameter
     if name is not None and name in spec.parameters:
         return spec.model_copy(update={"parameters": {**spec.parameters, name: steps}})
     return spec.model_copy(update={"steps": steps})
-
-
-def _algorithm(spec: RunSpec, description: WorkerDescription) -> Algorithm | None:
-    return next((a for a in description.algorithms if a.id == spec.algorithm), None)

@@ -10,7 +10,7 @@ from pydantic import SecretStr, ValidationError
 from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
-from mosaic_contracts.worker import Algorithm, WorkerDescription
+from mosaic_contracts.worker import WorkerDescription
 from mosaic_contracts.xmpp import ACCESS_FILE, SERVICE, XmppAccess, XmppAccount
 from mosaic_scheduler.errors import XmppUnavailable
 from mosaic_scheduler.executors.access import XmppLogin, withdraw_login
@@ -133,7 +133,7 @@ def _claims_in_folders(runs: Path) -> list[AccountClaim]:
 
 def agents_of(spec: RunSpec, description: WorkerDescription) -> int:
     """How many agents of the run need an account; 0 when its algorithm does without XMPP."""
-    algorithm = _algorithm(spec, description)
+    algorithm = description.find_algorithm(spec.algorithm)
     if algorithm is None or SERVICE not in algorithm.services:
         return 0
     name = algorithm.agents_parameter
@@ -142,7 +142,3 @@ def agents_of(spec: RunSpec, description: WorkerDescription) -> int:
     schema = algorithm.parameters.get("properties", {}).get(name, {})
     count = spec.parameters.get(name, schema.get("default"))
     return count if isinstance(count, int) and count > 0 else 1
-
-
-def _algorithm(spec: RunSpec, description: WorkerDescription) -> Algorithm | None:
-    return next((a for a in description.algorithms if a.id == spec.algorithm), None)
