@@ -146,3 +146,23 @@ def test_what_the_worker_refuses_is_not_started(mosaic: Mosaic, answers: Answers
     assert (code, out) == (2, "")
     assert "steps: too few Did you mean 512?" in err
     assert answers.last("POST").path.endswith("/check")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("parameters: {script: .nan}", "parameters.script: must be a finite number"),
+        ("parameters: {script: -.inf}", "parameters.script: must be a finite number"),
+        ("seed: true", "seed: must be a number (given: True)"),
+        ('note: "a\\0b"', "note: must not contain a NUL character"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(
+    line: str, said: str, mosaic: Mosaic, answers: Answers, tmp_path: Path
+) -> None:
+    """It would be sent as something else, e.g. NaN as the text "NaN", and run so."""
+    file = tmp_path / "spec.yaml"
+    file.write_text(f"worker: cleanrl\nalgorithm: ppo\nenvironment: CartPole-v1\n{line}\n")
+    code, _, err = mosaic("run", "-f", str(file), "-d")
+    assert (code, said in err) == (2, True), err
+    assert not answers.asked

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from mosaic_contracts.changes import RunPatch
+from mosaic_contracts.changes import QueuePatch, RunPatch
 from mosaic_contracts.events import ExtraEvent, StepEvent, event_adapter
 from mosaic_contracts.fault import fault_text
 from mosaic_contracts.launch import ExitReport, RunnerInfo
 from mosaic_contracts.live import ClientFrame, Subscribe
-from mosaic_contracts.models import PeerModel
+from mosaic_contracts.models import PeerModel, UserModel
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.services import Heartbeat
 from mosaic_contracts.spec import RecordLevel, RunSpec
@@ -43,6 +43,34 @@ def test_spec_refuses(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError) as refused:
         RunSpec.model_validate(SPEC | wrong)
     assert refused.value.errors()[0]["loc"][0] == next(iter(wrong))
+
+
+@pytest.mark.parametrize("model", [RunSpec, QueuePatch])
+def test_a_truth_value_is_no_number(model: type[UserModel]) -> None:
+    """Every field of a number refuses true and false, which Python takes as 1 and 0."""
+    fields = model.model_json_schema()["properties"]
+    kinds = {
+        name: {part.get("type") for part in (schema, *schema.get("anyOf", ()))}
+        for name, schema in fields.items()
+    }
+    numbers = [name for name, found in kinds.items() if found & {"integer", "number"}]
+    assert numbers
+    for name in numbers:
+        for value in (True, False):
+            with pytest.raises(ValidationError) as refused:
+                model.model_validate(({} if model is QueuePatch else SPEC) | {name: value})
+            (fault,) = refused.value.errors()
+            assert (fault["loc"], fault_text(fault)) == ((name,), "must be a number")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_parameter_that_is_no_finite_number_is_refused(value: float) -> None:
+    """JSON would carry NaN as the text "NaN", and a parameter that takes texts would take it."""
+    with pytest.raises(ValidationError) as refused:
+        RunSpec.model_validate(SPEC | {"parameters": {"script": value}})
+    (fault,) = refused.value.errors()
+    assert fault["loc"] == ("parameters", "script")
+    assert "finite number" in fault_text(fault)
 
 
 NUL: list[tuple[str, Any]] = [

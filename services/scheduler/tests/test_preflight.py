@@ -31,6 +31,7 @@ DESCRIPTION = WorkerDescription(
                     "target_kl": {"anyOf": [{"type": "number"}, {"type": "null"}]},
                     "clip": {"type": ["number", "null"]},
                     "mode": {"enum": ["a", "b"]},
+                    "width": {"enum": [1, 2]},
                     "total_timesteps": {"type": "integer"},
                     "seed": {"type": "integer"},
                 }
@@ -130,6 +131,14 @@ def _findings(changes: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
             "one of 'a', 'b'",
             None,
         ),
+        (
+            {"parameters": {"width": True}},
+            "parameters.width",
+            ProblemCode.PARAMETER_INVALID,
+            "one of 1, 2, not True",
+            None,
+        ),
+        ({"seed": True}, "seed", ProblemCode.SPEC_INVALID, "must be a number", None),
         (
             {"steps": 10, "parameters": {"total_timesteps": 20}},
             "parameters.total_timesteps",

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from mosaic_contracts.compat import Self
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import UserModel
-from mosaic_contracts.spec import Name, Note, Priority, Tags, without_nul
+from mosaic_contracts.spec import Name, Note, Priority, Tags, not_a_bool, without_nul
 
 
 class RunPatch(UserModel):
@@ -35,6 +35,11 @@ class QueuePatch(UserModel):
     before: RunIdField | None = None
     """Put it right before this waiting run (and take over its priority)."""
     after: RunIdField | None = None
+
+    @field_validator("priority", mode="before")
+    @classmethod
+    def _refuse_bool(cls, value: object) -> object:
+        return not_a_bool(value)
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:

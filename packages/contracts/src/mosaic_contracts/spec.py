@@ -1,8 +1,10 @@
 """What a person asks for: one run."""
 
+import math
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
+from pydantic_core import PydanticKnownError
 
 from mosaic_contracts.choices import (
     SECRET_NAME_PATTERN,
@@ -28,6 +30,8 @@ __all__ = [
     "SecretName",
     "Tag",
     "Tags",
+    "not_a_bool",
+    "plain_parameter",
     "without_nul",
 ]
 
@@ -51,6 +55,40 @@ Priority = Annotated[int, Field(ge=-1000, le=1000)]
 SecretName = Annotated[str, StringConstraints(pattern=SECRET_NAME_PATTERN)]
 
 
+def not_a_bool(value: ValueT) -> ValueT:
+    """Refuse a truth value where a number is expected: Python takes True as 1.
+
+    Args:
+        value: what a number field was given.
+
+    Returns:
+        The same value.
+
+    Raises:
+        PydanticKnownError: it is True or False.
+    """
+    if isinstance(value, bool):
+        raise PydanticKnownError("float_type")
+    return value
+
+
+def plain_parameter(value: ValueT) -> ValueT:
+    """Refuse a parameter that no worker can be given.
+
+    Args:
+        value: the parameter's value.
+
+    Returns:
+        The same value.
+
+    Raises:
+        ValueError: it contains a NUL character, or is NaN or infinite; JSON would carry that as a text.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("must be a finite number, true, false, null or text")
+    return without_nul(value)
+
+
 def without_nul(value: ValueT) -> ValueT:
     """Refuse a text with a NUL character.
 
@@ -68,7 +106,12 @@ def without_nul(value: ValueT) -> ValueT:
     return value
 
 
-GivenParameter = Annotated[ParameterValue, AfterValidator(without_nul)]
+_NUMBERS = (
+    *("seed", "steps", "episodes", "pace", "replay_every", "checkpoint_every_steps"),
+    *("wall_time_s", "start_deadline_s", "grace_s", "cpus", "gpus", "gpu_memory_mb"),
+    *("memory_mb", "shm_mb", "outbox_bytes", "priority"),
+)
+GivenParameter = Annotated[ParameterValue, AfterValidator(plain_parameter)]
 
 
 class RunSpec(UserModel):
@@ -137,6 +180,11 @@ class RunSpec(UserModel):
     """Names of secrets that the run is given as files; their values are in no spec."""
     consent: Annotated[str, StringConstraints(max_length=100)] | None = None
     """Digest of the preview (`PreflightReport.digest`) whose needs the user agrees to."""
+
+    @field_validator(*_NUMBERS, mode="before")
+    @classmethod
+    def _refuse_bool(cls, value: object) -> object:
+        return not_a_bool(value)
 
     @field_validator("algorithm", "environment", "name", "note", "consent")
     @classmethod

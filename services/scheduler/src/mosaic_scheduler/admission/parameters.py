@@ -79,13 +79,18 @@ def _mismatch(schema: dict[str, Any], value: Any) -> str | None:
     types = [types] if isinstance(types, str) else types
     if types and not any(_TYPES.get(name, lambda _: True)(value) for name in types):
         return f"must be {' or '.join(types)}, not {value!r}"
-    if "enum" in schema and value not in schema["enum"]:
+    if "enum" in schema and not any(_is_same(value, choice) for choice in schema["enum"]):
         return f"must be one of {', '.join(map(repr, schema['enum']))}, not {value!r}"
     if _is_number(value):
         for keyword, (words, holds) in _LIMITS.items():
             if keyword in schema and not holds(value, schema[keyword]):
                 return f"must be {words} {schema[keyword]}, not {value!r}"
     return None
+
+
+def _is_same(value: Any, choice: Any) -> bool:
+    """Whether they are equal; True is not 1."""
+    return bool(value == choice) and isinstance(value, bool) == isinstance(choice, bool)
 
 
 def _is_number(value: Any) -> bool:
