@@ -34,13 +34,13 @@ from tests.xmpp_server import LocalXmppServer  # noqa: E402 - the server of the 
 from mosaic_contracts.runs import StoredSpec  # noqa: E402
 from mosaic_contracts.xmpp import ENV_XMPP_FILE  # noqa: E402
 from mosaic_worker_spade.deliberation.behaviour import AgentBehaviour  # noqa: E402
-from mosaic_worker_spade.deliberation.team import Team  # noqa: E402
 from mosaic_worker_spade.learning.learner import Learner  # noqa: E402
 from mosaic_worker_spade.learning.loop import Option  # noqa: E402
 from mosaic_worker_spade.learning.reference import run_reference  # noqa: E402
 from mosaic_worker_spade.learning.surprise import NoWatch  # noqa: E402
 from mosaic_worker_spade.request import make_draft  # noqa: E402
 from mosaic_worker_spade.session import LearningSession  # noqa: E402
+from mosaic_worker_spade.team import Team  # noqa: E402
 from mosaic_worker_spade.xmpp.access import read_access  # noqa: E402
 from mosaic_workerkit.artifacts import atomic_file  # noqa: E402
 from mosaic_workerkit.control import StopFlag  # noqa: E402

@@ -19,9 +19,13 @@ from mosaic_worker_cleanrl.algorithm import SCRIPTS
 from mosaic_worker_cleanrl.description import describe_worker
 from mosaic_worker_cleanrl.environment import extras as extras_module
 from mosaic_worker_cleanrl.environment.catalog import list_environments
-from mosaic_worker_cleanrl.environment.onehot import OneHotObservation
 from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe, probe_environment
-from mosaic_worker_cleanrl.environment.wrapping import vector_length, wrapped, wrappers_for
+from mosaic_worker_cleanrl.environment.wrapping import (
+    OneHotObservation,
+    vector_length,
+    wrapped,
+    wrappers_for,
+)
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_workerkit.spaces import space_of
 

@@ -15,12 +15,12 @@ from mosaic_worker_spade.deliberation.library import (
     PlanSource,
     built_in,
 )
-from mosaic_worker_spade.deliberation.reading import require_readable
 from mosaic_worker_spade.deliberation.reasoner import (
     Reasoner,
     belief_text,
     build_reasoner,
     plan_label,
+    require_readable,
 )
 
 

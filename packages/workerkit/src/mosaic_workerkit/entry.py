@@ -17,18 +17,21 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import ValidationError
 
 from mosaic_contracts.fault import fault_place, fault_text
+from mosaic_contracts.launch import LAST_WORDS_FILE
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
 from mosaic_workerkit.errors import OutboxError, PlayUnsupported, ReportedError
-from mosaic_workerkit.last_words import leave_last_words
+from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.spaces import Space
 from mosaic_workerkit.telemetry import Telemetry
-from mosaic_workerkit.way_out import take_proxies
 
 EXIT_STOP_FORCED = 130
+MAX_LAST_WORDS_BYTES = 2000
+"""It must fit the exit report together with everything else."""
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,3 +234,30 @@ def _say_end(telemetry: Telemetry, phase: str, message: str) -> None:
 def _print_traceback() -> None:
     with suppress(OSError):
         traceback.print_exc()
+
+
+def leave_last_words(run_dir: Path, text: str) -> None:
+    """Write why this worker fails where a full disk cannot stop it: in blocks that its runner took at the start."""
+    mask = SecretMask(read_secrets(os.environ))
+    data = " ".join(mask.in_text(text).split()).encode(errors="replace")[:MAX_LAST_WORDS_BYTES]
+    try:
+        fd = os.open(run_dir / LAST_WORDS_FILE, os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:
+        return  # started by hand, or the folder is gone: the log has it
+    try:
+        os.pwrite(fd, data, 0)
+    finally:
+        os.close(fd)
+
+
+def take_proxies() -> None:
+    """Put the stack's proxies that carry a name and password into this process's environment, in both spellings.
+
+    They are handed over as files.
+
+    Raises:
+        OSError: a file that the environment names cannot be read.
+    """
+    for name in _PROXIES:
+        if path := os.environ.get(f"MOSAIC_SECRET_{name}_FILE"):
+            os.environ[name] = os.environ[name.lower()] = Path(path).read_text(encoding="utf-8")

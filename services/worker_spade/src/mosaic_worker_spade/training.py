@@ -37,7 +37,7 @@ def _run(context: TrainContext, alone: Callable[[LearningSession], None]) -> Non
     session.record_config()
     if context.spec.algorithm == BDI:
         # spade takes two seconds to import: the config is sent before.
-        from mosaic_worker_spade.deliberation.team import run_team
+        from mosaic_worker_spade.team import run_team
 
         run_team(session)
     else:

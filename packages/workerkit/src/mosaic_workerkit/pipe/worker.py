@@ -3,10 +3,11 @@
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mosaic_contracts.launch import ENV_RUN_ID
+from mosaic_contracts.launch import ENV_RUN_DIR, ENV_RUN_ID
 from mosaic_contracts.spec import RecordLevel, RunSpec
 from mosaic_contracts.worker import (
     Algorithm,
@@ -18,7 +19,6 @@ from mosaic_contracts.worker import (
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.own_files import DELETED
 from mosaic_workerkit.pipe.child import STDOUT, Child, Ending
-from mosaic_workerkit.pipe.environment import program_environment
 from mosaic_workerkit.pipe.errors import ProgramNotStarted, ProgramRefused
 from mosaic_workerkit.pipe.lines import LineSplitter
 from mosaic_workerkit.pipe.program import (
@@ -35,6 +35,9 @@ from mosaic_workerkit.pipe.program import (
 from mosaic_workerkit.pipe.translation import Translator
 
 VERSION = "1"
+_LINE_BUFFERING = Path(__file__).parent / "line_buffering"
+_RUNNER = "MOSAIC_RUNNER_PID"
+"""There under a runner, which sets PYTHONUNBUFFERED for workers; by hand the variable is the user's."""
 _FILES_LOOK_S = 0.5
 """How soon it is seen that the program deleted the outbox with its output folder."""
 _FIELDS: dict[str, dict[str, Any]] = {
@@ -268,3 +271,17 @@ def _run_id() -> str:
 
 def _blocked(where: str, message: str) -> CheckReport:
     return CheckReport(ok=False, findings=[Finding(level="blocking", where=where, message=message)])
+
+
+def program_environment(around: Mapping[str, str], run_dir: Path) -> dict[str, str]:
+    """What the program gets of the environment `around` the pipe.
+
+    A Python program's stdout is line-buffered: a line comes at once and in one write, so that lines of several
+    processes stay whole.
+    """
+    environment = {**around, ENV_RUN_DIR: str(run_dir)}
+    if _RUNNER in environment:
+        environment.pop("PYTHONUNBUFFERED", None)
+    paths = [str(_LINE_BUFFERING), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = ":".join(path for path in paths if path)
+    return environment

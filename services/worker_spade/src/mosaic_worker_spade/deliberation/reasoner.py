@@ -13,6 +13,7 @@ import agentspeak
 from agentspeak import AggregatedError, AslError, GoalType, Literal, Trigger, lexer, parser
 from agentspeak.runtime import Agent, BuildTermVisitor, Environment, Intention, Plan
 
+from mosaic_worker_spade.deliberation.action import known_actions
 from mosaic_worker_spade.deliberation.library import PlanSource, collected_faults
 from mosaic_worker_spade.errors import PlanInvalid
 
@@ -372,3 +373,12 @@ def _is_ending(intention: Any) -> bool:
 def _place(instruction: Any) -> str:
     place = instruction.loc
     return f"line {place.lineno}, column {place.startcol + 1}: " if place else ""
+
+
+def require_readable(plan: PlanSource) -> None:
+    """Parse a plan and look its actions up, before a run begins.
+
+    Raises:
+        PlanInvalid: with file, line and column of each fault.
+    """
+    build_reasoner(plan, known_actions())

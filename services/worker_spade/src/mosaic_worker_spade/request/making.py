@@ -136,7 +136,7 @@ def _find_checkpoint(spec: RunSpec, draft: RunDraft) -> None:
 
 def _find_plan(spec: RunSpec, draft: RunDraft) -> None:
     # spade's log and agentspeak's parser are needed only where there is a plan
-    from mosaic_worker_spade.deliberation.reading import require_readable
+    from mosaic_worker_spade.deliberation.reasoner import require_readable
 
     given = draft.parameters
     if given.plan is not None and given.plan_file is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic_workerkit.way_out import take_proxies
+from mosaic_workerkit.entry import take_proxies
 
 
 def test_a_proxy_file_becomes_the_variables_that_programs_read(
