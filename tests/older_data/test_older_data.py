@@ -1,0 +1,65 @@
+"""Stores and run folders that an older MOSAIC made open in this one, and hold what they held."""
+
+import json
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stack_under_test import StackUnderTest
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module", params=sorted(HERE.glob("*.tar.xz")), ids=lambda path: path.name)
+def stack(request: pytest.FixtureRequest) -> Iterator[StackUnderTest]:
+    """This version's stack on the data root of an older one."""
+    with tempfile.TemporaryDirectory(prefix="mosaic-test-") as folder:
+        home = Path(folder)
+        with tarfile.open(request.param) as archive:
+            archive.extractall(home, filter="data")
+        under_test = StackUnderTest(home)
+        try:
+            under_test.start()
+            yield under_test
+        finally:
+            under_test.stop()
+
+
+def expected(stack: StackUnderTest, name: str) -> str:
+    """What the older version printed."""
+    return (stack.home / "expected" / name).read_text("utf-8")
+
+
+def test_runs_are_listed_as_before(stack: StackUnderTest) -> None:
+    """Each run has its name, state, end, tags, note and figures."""
+    now = json.loads(stack.cli("ps", "--json").stdout)
+    before = json.loads(expected(stack, "ps.json"))
+    assert [differences(was, run) for was, run in zip(before, now, strict=True)] == [[], []]
+
+
+def test_every_event_is_what_it_was(stack: StackUnderTest) -> None:
+    """The export has the same lines, and the episodes are the same."""
+    exported = stack.home / "events.jsonl"
+    done = stack.cli("export", "last", "-o", str(exported))
+    assert done.returncode == 0, done.stderr
+    assert exported.read_text("utf-8") == expected(stack, "events.jsonl")
+    assert json.loads(stack.cli("episodes", "last", "--json").stdout) == json.loads(
+        expected(stack, "episodes.json")
+    )
+
+
+def test_an_older_run_can_be_repeated(stack: StackUnderTest) -> None:
+    """`check` of its spec has nothing against it, and `retry` starts it again."""
+    done = stack.cli("retry", "last", "-d", "--json")
+    assert done.returncode == 0, done.stderr
+    run_id = json.loads(done.stdout)["run_id"]
+    view = stack.wait_final(run_id)
+    assert view.state == "succeeded", view.end
+
+
+def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Fields that an older version gave and that are gone or have another value; new ones may come."""
+    return [key for key, value in before.items() if now.get(key, "gone") != value]
