@@ -40,6 +40,9 @@ LINES = [
     *(b'{"type": "progress", "step": 9}', b'{"type": "log", "message": "hi"}', b'{"type": "a.b", "x": 1}'),
     *(b'{"a": 1}{"b": 2}', b'{"type": "metric"', b'{"type": "step", "reward": 1}{"step": 3, "x": 1}'),
     *(b'{"step": 1, "s": "\xff"}', b'{"step": 1, "s": "\\ud800"}',),
+    *(b'\xef\xbb\xbf{"step": 1, "x": 1}', b"\xef\xbb\xbfstep=1, a=2", b'\0{"step": 1, "x": 1}', b"\0step=1, a=2"),
+    *('{"step": 1, "x": 1}'.encode("utf-16"), '{"step": 1, "x": 1}'.encode("utf-16-be"), b"text \0 only"),
+    *(b'{"step": 1, "": 0.5, "x": 1}', b'{"": 0.5}', b'{"step": 1, "": "text"}', b"{\0 text"),
     *(b"text with a step in it", b"  {\"step\": 2, \"x\": 1}"),
 ]  # fmt: skip
 

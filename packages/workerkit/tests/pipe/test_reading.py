@@ -100,6 +100,7 @@ def test_a_line_has_the_same_meaning_however_fast_it_is_read(
         (b'{"observation": [1', b'2]], "step": 5, "type": "step"}\n', {"step": 5, "type": "step"}),
         (b'{"type": "step", "action": {"a": 1}, "reward": 2', b"", {"type": "step"}),
         (b'{"s": "a\\"}", "n": 1e400, "b": tru', b"", {"s": 'a"}', "n": "1e400"}),
+        (b'\xef\xbb\xbf{"type": "step", "a": [1', b"", {"type": "step"}),
         (b"yyyy", b"yy", {}),
     ],
 )  # fmt: skip

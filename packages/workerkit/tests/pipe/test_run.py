@@ -157,6 +157,23 @@ def test_a_space_that_explains_no_value_ends_no_program(
     assert made.metrics == [("loss", 7, 1.0)]
 
 
+def test_a_line_behind_marks_and_nul_bytes_is_taken_or_refused(tmp_path: Path) -> None:
+    """A byte order mark costs nothing; NUL bytes and an empty key are refused in words, and cost no more."""
+    lines = [
+        b'\xef\xbb\xbf{"step": 1, "a": 1}',
+        b"\xef\xbb\xbfstep=2, a=2",
+        b'\0\0{"step": 3, "a": 3}',
+        b"\0step=3, a=3",
+        '{"step": 3, "a": 3}'.encode("utf-16-le"),
+        b'{"step": 4, "a": 4, "": 5}',
+        b"just text \0",
+    ]
+    program = f"import sys\nfor line in {lines!r}:\n sys.stdout.buffer.write(line + b'\\n')\n"
+    made = run(tmp_path / "run", python(program))
+    assert made.metrics == [("a", 1, 1.0), ("a", 2, 2.0), ("a", 4, 4.0)]
+    assert Counter(made.refused) == {"nul_bytes": 3, "key_empty": 1}
+
+
 def test_many_refusals_are_counted_not_repeated(tmp_path: Path) -> None:
     """A program that prints a thousand broken lines gets a few words and a sum."""
     made = run(tmp_path / "run", python("for i in range(1000): print('{\"a\": ')"))

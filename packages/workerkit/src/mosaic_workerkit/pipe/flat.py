@@ -105,7 +105,7 @@ class FlatLines:
 
     def _learn(self, key: str) -> str | None:
         """The metric's name for a key; None where the line must be read the long way."""
-        if key == "type" or len(self._names) >= _MAX_NAMES:
+        if key in ("type", "") or len(self._names) >= _MAX_NAMES:
             return None
         name = "" if key in STEP_KEYS else storable(_AS_METRIC.get(key, key))
         self._names[key] = name
@@ -136,6 +136,8 @@ class FlatLines:
             return
         if number is None:
             kept[key] = value
+        elif not key:
+            self._refuse("key_empty", f"the number {number} has an empty key; give it a name")
         else:
             self._telemetry.metric(storable(key), step, number)
 

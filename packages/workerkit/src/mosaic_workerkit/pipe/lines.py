@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from mosaic_workerkit.pipe.reading import BYTE_ORDER_MARK
+
 MAX_LINE_BYTES = 2**20
 """Longer lines are no events: an event may not be larger than the wire's 2 MiB, and a line is text."""
 SHOWN_BYTES = 200
@@ -71,7 +73,7 @@ class LineSplitter:
         if size <= self._limit:
             return [data]
         ends = (data[:_END_BYTES], (data[-_END_BYTES:] + end)[-_END_BYTES:])
-        is_object = data.lstrip().startswith(b"{")
+        is_object = data.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{")
         return [OutputLine(data[:SHOWN_BYTES], size, ends if is_object else (b"", b""))]
 
     def _hold(self, part: bytes) -> None:

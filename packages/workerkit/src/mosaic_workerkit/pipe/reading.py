@@ -20,14 +20,16 @@ Fields = dict[str, Any]
 STEP_KEYS = ("global_step", "step", "time/total_timesteps")
 """Where a line says at which environment step it is; the last one is Stable-Baselines3's."""
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""What some programs write in front of UTF-8 text."""
 _STEP_PAIR = re.compile(rb"step\s*[=:]")
 _LONG_DIGITS = re.compile(rb"\d{19}")
 _INT64 = range(-(2**63), 2**63)
 
 
 def plain_text(raw: bytes) -> bytes:
-    """A line without colours and surrounding space."""
-    return strip_sequences(raw).strip()
+    """A line without colours, a byte order mark and surrounding space."""
+    return strip_sequences(raw).strip().removeprefix(BYTE_ORDER_MARK).lstrip()
 
 
 def read_line(raw: bytes) -> Fields | None:
@@ -55,8 +57,8 @@ def read_objects(raw: bytes) -> tuple[list[Fields], LineRefused | None]:
             fields = read_pairs(text.decode(errors="replace"), STEP_KEYS)
         except LineRefused as error:
             return [], error
-        return ([fields] if fields else []), None
-    return [], None
+        return ([fields] if fields else []), None if fields else _nul_refusal(text)
+    return [], _nul_refusal(text)
 
 
 def may_be_pairs(text: bytes) -> bool:
@@ -66,7 +68,7 @@ def may_be_pairs(text: bytes) -> bool:
 
 def outer_fields(beginning: bytes, end: bytes = b"") -> Fields:
     """The plain fields at both ends of an object that is not read, because it is too long or broken."""
-    text = beginning.decode(errors="replace").lstrip()
+    text = beginning.removeprefix(BYTE_ORDER_MARK).decode(errors="replace").lstrip()
     pairs = _pairs_from(text, 1) if text.startswith("{") else []
     rest = end.decode(errors="replace")
     cut = max(rest.rfind(bracket, 0, rest.rfind("}")) for bracket in "]}")
@@ -181,12 +183,22 @@ def scan_objects(text: bytes) -> tuple[list[Fields], LineRefused | None]:
 
 def _refusal(text: bytes, error: Exception) -> LineRefused | None:
     if not text.startswith((b'{"', b"{'", b"{}")):
-        return None  # text that happens to begin with a brace
+        return _nul_refusal(text)  # or text that happens to begin with a brace
     hint = " (Python's repr? use json.dumps)" if text.startswith(b"{'") else ""
     why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
     refused = LineRefused("json_invalid", f"not a JSON object{hint}: {why}")
     refused.__cause__ = error
     return refused
+
+
+def _nul_refusal(text: bytes) -> LineRefused | None:
+    """Why a line is not read that would be an object or pairs without its NUL bytes, as UTF-16 has them."""
+    if b"\0" not in text:
+        return None
+    meant = text.lstrip(b"\xff\xfe\0").replace(b"\0", b"")
+    if not meant.startswith((b'{"', b"{'", b"{}")) and not may_be_pairs(meant):
+        return None
+    return LineRefused("nul_bytes", "the line contains NUL bytes (UTF-16?); print UTF-8 text")
 
 
 def _short(value: Any) -> str:

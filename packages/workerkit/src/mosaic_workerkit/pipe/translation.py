@@ -16,6 +16,7 @@ from mosaic_workerkit.pipe.errors import LineRefused
 from mosaic_workerkit.pipe.flat import FlatLines
 from mosaic_workerkit.pipe.lines import OutputLine
 from mosaic_workerkit.pipe.reading import (
+    BYTE_ORDER_MARK,
     Fields,
     HugeNumber,
     has_long_number,
@@ -37,7 +38,7 @@ REPORTED_EACH = 5
 LATE_CONFIG = "program.config"
 CONFIG_WAIT_S = 5.0
 """So long a program may take from its first output to its own config line."""
-_READ = (b"{", b"|", b" ", b"\t", b"\x1b")
+_READ = (b"{", b"|", b" ", b"\t", b"\x1b", BYTE_ORDER_MARK)
 """How a line begins that may be an event, and no pairs."""
 
 
@@ -106,7 +107,7 @@ class Translator:
                     self.events_read += 1
                 else:
                     self.take(OutputLine(line, len(line)))
-            elif line.startswith(_READ):
+            elif line.startswith(_READ) or b"\0" in line:
                 self.take(OutputLine(line, len(line)))
         self._show_progress()
 
