@@ -18,7 +18,7 @@ from mosaic_environments.installer import Installer
 from mosaic_environments.stamp import BUILD_FILE
 from mosaic_environments.tree import Tree
 
-SDK = ("contracts", "client", "workerkit", "environments")
+SDK = ("base", "contracts", "client", "workerkit", "environments")
 """Packages that users import, or that the command line imports: each is a wheel of its own, as is the window."""
 TREE_FOLDER = "_tree"
 """In the package of the command line."""
@@ -29,6 +29,7 @@ _CARRIED = (
     "tools/bootstrap.lock",
     "deploy/**",
     "gui/**",
+    "packages/base/**",
     "packages/contracts/**",
     "packages/servicekit/**",
     "packages/store/**",

@@ -93,6 +93,7 @@ def test_every_wheel_fits_every_platform(wheels: Path) -> None:
     assert all(name.endswith("-py3-none-any.whl") for name in names)
     assert {name.partition("-")[0] for name in names} == {
         "mosaic_rl",
+        "mosaic_rl_base",
         "mosaic_rl_client",
         "mosaic_rl_contracts",
         "mosaic_rl_environments",

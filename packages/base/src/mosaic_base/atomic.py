@@ -1,0 +1,95 @@
+"""Replacing a file in one step: a reader sees the old content or the new, never a part."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_POSIX = os.name != "nt"
+
+
+def replace_file(
+    target: Path, data: bytes | str, *, mode: int = 0o666, durable: bool = False
+) -> os.stat_result:
+    """Write `data` next to `target` and move it there.
+
+    When the disk refuses, nothing is left and an older `target` stays as it was. A link at `target` is replaced, not
+    followed.
+
+    Args:
+        data: text is written as UTF-8, with line ends as they are.
+        mode: permissions of the new file, less the umask. They hold from its first byte.
+        durable: the new content also survives a loss of power.
+
+    Returns:
+        What the system says of the new file.
+
+    Raises:
+        OSError: the disk refused, or the folder is missing.
+    """
+    draft = _draft_of(target)
+    try:
+        # Exclusive: a link or a file that someone put there is never written to.
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+            written = os.fstat(file.fileno())
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_folder(target.parent)
+    return written
+
+
+@contextmanager
+def atomic_file(target: Path, *, durable: bool = False) -> Iterator[Path]:
+    """Give a path in the same folder; what the block writes there becomes `target` at its end.
+
+    When the block or the disk fails, nothing is left and an older `target` stays as it was.
+
+    Args:
+        durable: the new content also survives a loss of power.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    draft = _draft_of(target)
+    try:
+        yield draft
+        if durable:
+            _sync_file(draft)
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_folder(target.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a loss of power. Windows cannot, and does nothing here."""
+    if _POSIX:
+        _sync(folder, os.O_RDONLY)
+
+
+def _draft_of(target: Path) -> Path:
+    # Random, for two threads or two containers may replace the same file at once.
+    return target.with_name(f".{target.name}.{os.urandom(4).hex()}.draft")
+
+
+def _sync_file(path: Path) -> None:
+    # A FIFO would wait for a writer. Windows syncs only what may be written.
+    _sync(path, os.O_RDONLY | os.O_NONBLOCK if _POSIX else os.O_RDWR)
+
+
+def _sync(path: Path, flags: int) -> None:
+    fd = os.open(path, flags)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
