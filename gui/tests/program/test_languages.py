@@ -11,6 +11,7 @@ from PyQt6.QtWidgets import QApplication
 from tests.pseudo import CODE, write_pseudo
 
 from mosaic_gui.program import languages
+from mosaic_gui.program.languages import name_of_program
 from mosaic_gui.state import language, wording
 from mosaic_gui.state.language import tr, tr_as, tr_n
 from mosaic_gui.state.settings import entries
@@ -125,3 +126,24 @@ def test_languages_to_choose_from_have_their_own_names() -> None:
     """A user who cannot read the window finds a language that he can read."""
     known = {entry.name: entry for entry in entries({"de": "Deutsch"})}
     assert dict(known["language"].choices) == {"system": "as the system", "de": "Deutsch"}
+
+
+@pytest.mark.parametrize(
+    ("program", "root", "name"),
+    [
+        ("/checkout/mosaic", "/checkout", "./mosaic"),
+        ("/home/a/.local/bin/mosaic", "/tools/mosaic_cli/_tree", "mosaic"),
+        (None, None, "./mosaic"),
+    ],
+)
+def test_texts_name_the_command_line_as_the_user_calls_it(
+    monkeypatch: pytest.MonkeyPatch, program: str | None, root: str | None, name: str
+) -> None:
+    """An installed `mosaic` is not called `./mosaic`, which a user outside a checkout could not run."""
+    environ = {"MOSAIC_PROGRAM": program, "MOSAIC_ROOT": root}
+    assert name_of_program({k: v for k, v in environ.items() if v is not None}) == name
+    monkeypatch.setattr(language, "_program", name)
+    assert (
+        tr("`./mosaic doctor` says what the worker lacks.")
+        == f"`{name} doctor` says what the worker lacks."
+    )

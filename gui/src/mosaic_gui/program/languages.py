@@ -46,6 +46,14 @@ def choose(wanted: str, found: Mapping[str, Path], system: Sequence[str]) -> str
     return ENGLISH
 
 
+def name_of_program(environ: Mapping[str, str]) -> str:
+    """Return how the user calls the command line: `mosaic` where it was installed, else as in a checkout."""
+    program, root = environ.get("MOSAIC_PROGRAM"), environ.get("MOSAIC_ROOT")
+    if program is None or (root is not None and Path(program).parent == Path(root)):
+        return language.IN_CHECKOUT
+    return Path(program).stem
+
+
 def speak(app: QCoreApplication, wanted: str, found: Mapping[str, Path]) -> str:
     """Set the language of the program. Return why it is not the wanted one, or an empty text.
 

@@ -16,8 +16,9 @@ from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.errors import StackUnknown
 from mosaic_gui.net.location import data_root
 from mosaic_gui.program.arguments import Arguments
-from mosaic_gui.program.languages import find_languages, names, speak
+from mosaic_gui.program.languages import find_languages, name_of_program, names, speak
 from mosaic_gui.program.warm_up import WarmUp
+from mosaic_gui.state.language import use_program
 from mosaic_gui.state.settings import SYSTEM
 from mosaic_gui.theme.apply import apply_theme, load_fonts, tokens_for
 from mosaic_gui.theme.tokens import THEMES
@@ -36,6 +37,7 @@ def run_program(arguments: Arguments) -> int:
     app.setDesktopFileName("mosaic")
     app.setQuitOnLastWindowClosed(False)  # `closed` says when the user closed the window
     load_fonts()
+    use_program(name_of_program(os.environ))
     home = data_root()
     # pictures show the client with default settings
     kept = None if arguments.screenshot else home / KEPT_IN

@@ -12,13 +12,22 @@ Mark = NewType("Mark", str)
 
 NONE = gettext.NullTranslations()
 """English, as in the code."""
+IN_CHECKOUT = "./mosaic"
+"""The command line's name in texts as they are in the code."""
 _used = NONE
+_program = IN_CHECKOUT
 
 
 def use(translations: gettext.NullTranslations) -> None:
     """Set the language of all following texts."""
     global _used
     _used = translations
+
+
+def use_program(name: str) -> None:
+    """Set the name of the command line in all following texts: `mosaic` where it was installed."""
+    global _program
+    _program = name
 
 
 def tr(text: str, **values: object) -> str:
@@ -56,6 +65,7 @@ def tr_mark(text: Mark, **values: object) -> str:
 
 
 def _filled(said: str, english: str, values: dict[str, object]) -> str:
+    said = said.replace(IN_CHECKOUT, _program)
     if not values:
         return said
     try:
