@@ -56,7 +56,7 @@ def read_objects(raw: bytes) -> tuple[list[Fields], LineRefused | None]:
         try:
             fields = read_pairs(text.decode(errors="replace"), STEP_KEYS)
         except LineRefused as error:
-            return [], error
+            return [], _nul_refusal(text) or error
         return ([fields] if fields else []), None if fields else _nul_refusal(text)
     return [], _nul_refusal(text)
 
