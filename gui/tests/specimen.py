@@ -126,7 +126,7 @@ def report(level: str = "ok", **fields: Any) -> PreflightReport:
             "environment": {"OMP_NUM_THREADS": "1"},
             "mounts": ["runs/RUN: its own folder"],
             "devices": "none: it sees no GPU",
-            "network": "whatever this machine reaches",
+            "network": "everything that this machine reaches",
             "limits": ["1 core"],
         },
         "digest": "d1",

@@ -165,7 +165,7 @@ def test_what_is_wrong_is_told_apart(elsewhere: Elsewhere) -> None:
     elsewhere.says(f"https://127.0.0.2:{tls}", "other names than 127.0.0.2", "MOSAIC_ALLOWED_HOSTS")
     elsewhere.says(f"http://localhost:{tls}", "begins with https://")
     elsewhere.says(f"https://localhost:{plain}", "does not speak TLS", "http://")
-    elsewhere.says(f"http://localhost:{free_port()}", "Is the address right", "tunnel")
+    elsewhere.says(f"http://localhost:{free_port()}", "Check the address", "tunnel")
     elsewhere.says(f"localhost:{tls}", "is no address", "http://127.0.0.1:8080")
     wrong = elsewhere.folder / "wrong.token"
     wrong.write_text("not-the-token-of-this-stack")
@@ -256,7 +256,7 @@ def test_a_reverse_proxy(elsewhere: Elsewhere, programs: Programs, trusted: ssl.
     ):
         done = elsewhere.cli(f"https://localhost:{port}", "ps")
         assert done.returncode == 6, done
-        assert "proxy before the stack" in done.stderr
+        assert "proxy in front of the stack" in done.stderr
 
 
 def test_the_docs_name_what_is_tested() -> None:

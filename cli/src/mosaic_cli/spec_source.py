@@ -130,7 +130,7 @@ def read_spec_file(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise FileProblem(f"{path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
-        raise ValueRefused(f"{path} is no text in UTF-8.") from error
+        raise ValueRefused(f"{path} is not UTF-8 text.") from error
     try:
         spec = YAML(typ="safe", pure=True).load(text)
     except MarkedYAMLError as error:

@@ -21,7 +21,7 @@ def test_both_numbers_are_shown_of_a_sample() -> None:
         "Best recorded",
     ]
     sampled = run(0, summary=summary(episodes=810, episodes_played=3022))
-    assert sample_words(sampled).startswith("3,022 episodes were played and 810 of them recorded")
+    assert sample_words(sampled).startswith("3,022 episodes were played, and 810 of them recorded")
 
 
 def test_all_episodes_are_named_as_such() -> None:

@@ -26,6 +26,6 @@ def test_resource_use_is_shown_with_its_highest() -> None:
     curves = RunCurves()
     curves.take(metrics(1, "system/cpu_percent", [150.0, 97.4]))
     curves.take(metrics(3, "system/rss_bytes", [2.0**30]))
-    used = [("CPU used", "97 % last, 150 % at most"), ("RAM used", "1.0 GiB last, 1.0 GiB at most")]
+    used = [("CPU used", "last 97 %, peak 150 %"), ("RAM used", "last 1.0 GiB, peak 1.0 GiB")]
     assert use_rows(curves) == used
     assert dict(details(run(), {}, used))["CPU used"] == used[0][1]

@@ -36,7 +36,7 @@ def test_relatives_are_links(client: DesktopClient) -> None:
     """Where it comes from and what came of it, each one click away; a run alone has no line for it."""
     relatives = client.window.watch.details.relatives
     assert f'Comes from <a href="{run_id(0)}"' in relatives.text()
-    assert f'Went on in <a href="{run_id(2)}"' in relatives.text()
+    assert f'Continued in <a href="{run_id(2)}"' in relatives.text()
     assert "play: CartPole-v1" in relatives.text()
     relatives.linkActivated.emit(run_id(2))
     client.watch.watch(run_id(3))

@@ -58,7 +58,7 @@ def test_ways_that_lead_nowhere_are_grey_and_say_why(shown: Shown) -> None:
     """Neither is hidden: what is missing can be read."""
     for made, why in (
         (shown.links.tensorboard, "This stack offers no TensorBoard."),
-        (shown.links.tracker, "The run's W&B address is not known yet;"),
+        (shown.links.tracker, "The run's W&B address is not known yet."),
     ):
         assert made.isVisible()
         assert not made.isEnabled()

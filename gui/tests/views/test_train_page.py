@@ -359,7 +359,7 @@ def test_another_run_fills_the_form_by_its_name(qtbot: QtBot, shown: Shown) -> N
     strip = shown.page.findChild(OriginStrip)
     assert strip is not None
     assert strip.isVisible()
-    assert strip._words.text() == "Nothing differs yet: the same run again."
+    assert strip._words.text() == "No differences yet: this repeats the run."
     shown.model.set_text("parameters", "gamma", "0.8")
     assert strip._words.text() == "gamma 0.7 → 0.8"
     qtbot.mouseClick(shown.button("form.origin.forget"), LEFT)

@@ -267,7 +267,7 @@ def test_sample_is_named_above_the_episodes_and_hides_no_tab(shown: Shown) -> No
     shown.model.take_episodes([EpisodeRow(attempt=1, env=0, episode=7, length=3)])
     shown.page.tabs.setCurrentWidget(shown.page.episodes)
     assert shown.page.sample.isVisible()
-    assert shown.page.sample.text().startswith("3,022 episodes were played and 810 of them")
+    assert shown.page.sample.text().startswith("3,022 episodes were played, and 810 of them")
     assert "Episodes" in shown.tabs()
     shown.store.replace_runs([run(0, revision=2, summary=summary(0, episodes=3))])
     shown.page.refresh()

@@ -274,7 +274,7 @@ async def test_wait_has_the_end_that_was_asked_for(script: Script) -> None:
     """A run that goes on, or a stack that cannot now, ends the wait in time with an error that says what to do."""
     with gateway(*[script] * 20) as (location, _):
         began = time.monotonic()
-        with pytest.raises(WaitTimedOut, match="goes on"):
+        with pytest.raises(WaitTimedOut, match="continues"):
             Client(location).wait(RUN_ID, timeout_s=0.4)
         async with AsyncClient(location) as mosaic:
             with pytest.raises(WaitTimedOut):

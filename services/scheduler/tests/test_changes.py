@@ -226,7 +226,7 @@ async def test_a_deletion_outlasts_kills_and_outages(stack: Stack) -> None:
     await stack.recorder.close()
     await stack.ask("delete", DeleteRequest(run_id=run.run_id, now=True))
     restore = await refusal(stack, "restore", RunRequest(run_id=run.run_id))
-    assert "deleted for good" in str(restore)
+    assert "deleted permanently" in str(restore)
     await stack.kill_scheduler()
     await stack.recorder.open()
     await stack.start_scheduler()

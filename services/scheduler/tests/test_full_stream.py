@@ -12,7 +12,7 @@ from mosaic_servicekit.bus import Bus
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(120)]
 
-NOTE = "the broker takes no more"
+NOTE = "the broker accepts no more"
 
 
 async def limit_stream(stack: Stack, max_bytes: int) -> None:

@@ -112,7 +112,7 @@ def test_a_machine_without_a_driver_says_so() -> None:
     nvml.init_error = pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH
     assert eyes.look().state is GpuState.SILENT
     nvml.init_error = None
-    assert eyes.look().note == "The NVIDIA driver is there and knows no GPU."
+    assert eyes.look().note == "The NVIDIA driver is installed and lists no GPU."
     nvml.gpus = [FakeGpu("GPU-a")]
     assert eyes.look().state is GpuState.OK
 
@@ -196,7 +196,7 @@ async def test_a_helper_that_dies_or_raves_is_a_state() -> None:
         watch = GpuWatch([sys.executable, "-c", program])
         await watch.look()
         assert watch.reading.state is GpuState.SILENT
-        assert "something strange" in watch.reading.note
+        assert "invalid answer" in watch.reading.note
         await watch.look()
         assert watch.looks == 2
         await watch.close()
@@ -293,7 +293,7 @@ async def test_nonsense_is_quarantined_and_devices_stay_known(tmp_path: Path, sa
         await watch.look()
     quarantined = watch.reading
     assert quarantined.state is GpuState.SILENT
-    assert "something strange" in quarantined.note
+    assert "invalid answer" in quarantined.note
     assert len(quarantined.devices) == 1
     watch._argv = good
     await watch.look()

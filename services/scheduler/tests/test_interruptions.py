@@ -73,7 +73,7 @@ def _restarting(record: RunRecord) -> RunRecord:
             id="killed when the engine's patience was over",
         ),
         pytest.param(
-            RUNNING, Facts(ASKED), RunState.CANCELLED, "somebody outside", id="a signal by hand"
+            RUNNING, Facts(ASKED), RunState.CANCELLED, "from outside MOSAIC", id="a signal by hand"
         ),
         pytest.param(
             RUNNING,
@@ -250,7 +250,9 @@ async def test_the_next_attempt_waits_for_what_was_recorded(stack: Stack) -> Non
     waiting = await stack.wait_state(run.run_id, RunState.QUEUED)
     assert waiting.attempt == 2
     waiting = await stack.wait(run.run_id, lambda record: record.waiting_reason is not None)
-    assert waiting.waiting_reason == "goes on once what its interrupted attempt recorded is stored"
+    assert (
+        waiting.waiting_reason == "continues when the events of its interrupted attempt are stored"
+    )
     await stack.recorder.open()
     await stack.wait(
         run.run_id,

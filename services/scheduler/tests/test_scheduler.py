@@ -177,7 +177,7 @@ async def test_a_run_that_ends_without_a_scheduler_has_the_runners_times(stack: 
 
 @pytest.mark.pace({"runs.end_time.LATE_S": 1.5})
 async def test_a_runner_lost_without_a_scheduler_ended_at_its_last_trace(stack: Stack) -> None:
-    """Nobody saw a runner that was killed while no scheduler ran: its last trace on disk is its end."""
+    """Nobody saw a runner that was killed while no scheduler ran: its last change on disk is its end."""
     run = await running(stack)
     await stack.kill_scheduler()
     killed_at = time.time()
@@ -192,7 +192,7 @@ async def test_a_runner_lost_without_a_scheduler_ended_at_its_last_trace(stack: 
     assert ended.elapsed_s is not None
     assert ended.elapsed_s <= killed_at - ended.started_at.timestamp() + 1
     assert ended.end is not None
-    assert "last trace on disk" in ended.end.message
+    assert "last change on disk" in ended.end.message
 
 
 async def test_a_killed_scheduler_adopts_a_live_run(stack: Stack) -> None:

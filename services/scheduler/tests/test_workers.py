@@ -126,7 +126,7 @@ async def test_a_worker_that_fails_says_why(registry: WorkerRegistry, home: Path
 async def test_a_worker_that_chats_is_not_understood(registry: WorkerRegistry, home: Path) -> None:
     """Anything but JSON on stdout is refused."""
     _add(home, "chatty", 'command = ["echo", "hello"]')
-    with pytest.raises(WorkerUnready, match="something else than expected"):
+    with pytest.raises(WorkerUnready, match="an unexpected answer"):
         await WorkerProbe(home).describe(registry.find("chatty"))
 
 

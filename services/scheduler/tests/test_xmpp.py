@@ -194,7 +194,7 @@ async def test_another_program_on_the_port_is_no_server(
         port = other.sockets[0].getsockname()[1]
         found = await wrong(changed(xmpp_home, tmp_path, port=port))
     assert found.part == "port"
-    assert "no XMPP server" in found.message
+    assert "not an XMPP server" in found.message
 
 
 def test_a_stack_without_a_server_says_how_to_get_one(tmp_path: Path) -> None:

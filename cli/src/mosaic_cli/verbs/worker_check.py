@@ -29,7 +29,7 @@ def worker_check(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="Folder with worker.toml, or such a file.",
+            help="Folder with a worker.toml, or the file itself.",
         ),
     ],
     algorithm: Annotated[

@@ -133,9 +133,7 @@ class LayoutController(QObject):
         window.watch.area.set_movable(on)
         window.show_page(WATCH)
         if on:
-            self._say(
-                tr("Drag a panel by its title. The same entry of the menu takes the titles away.")
-            )
+            self._say(tr("Drag a panel by its title. The same menu entry hides the titles."))
 
     def _show_panel(self, name: str, shown: bool) -> None:
         area = self._require().watch.area

@@ -269,7 +269,7 @@ class EventStream(QObject):
     def _refuse(self, reason: str) -> None:
         self._drop_socket()
         words = tr(
-            "{url} refused the connection ({why}). Is the token that of this stack?",
+            "{url} refused the connection ({why}). Check that the token is that of this stack.",
             url=self._location.url,
             why=reason,
         )

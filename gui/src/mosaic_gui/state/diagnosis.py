@@ -66,8 +66,8 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
             tr("Start it; it reattaches to runs that are still alive.")
             if is_local
             else tr(
-                "Start the stack there (./mosaic up -d) and see that the port is its own (./mosaic status). Through a "
-                "tunnel: is the ssh that holds it still connected?"
+                "Start the stack there (./mosaic up -d) and check its port (./mosaic "
+                "status). If you use a tunnel, check that its ssh is still connected."
             ),
         ),
         Trouble.HOST_UNKNOWN: (
@@ -90,13 +90,15 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
         Trouble.SPEAKS_PLAIN: (
             tr("{host} speaks http, not https", host=host),
             tr(
-                "Write http:// in the address; only through a tunnel or on this machine, for nothing is encrypted then."
+                "Write http:// in the address. Do this only through a tunnel or on this "
+                "machine, because http is not encrypted."
             ),
         ),
         Trouble.SPEAKS_TLS: (
             tr("{host} closes http connections", host=host),
             tr(
-                "It may speak https: write https:// in the address, and name its secrets/gateway.crt as certificate."
+                "It may use https: write https:// in the address, and choose its "
+                "secrets/gateway.crt as certificate."
             ),
         ),
         Trouble.TOKEN_WRONG: (
@@ -108,9 +110,7 @@ def diagnose(trouble: Trouble, url: str, *, is_local: bool, detail: str = "") ->
         Trouble.HOST_REFUSED: (
             tr("The stack does not allow the host name in {host}", host=host),
             f"{detail} "
-            + tr(
-                "Use an address that it lists (MOSAIC_ALLOWED_HOSTS), or 127.0.0.1 through a tunnel."
-            ),
+            + tr("Use a host name from its MOSAIC_ALLOWED_HOSTS, or 127.0.0.1 through a tunnel."),
         ),
         Trouble.NOT_MOSAIC: (
             tr("The server at {host} is no MOSAIC gateway", host=host),
@@ -131,7 +131,7 @@ def version_words(stack: str, own: str) -> str:
     if stack.split(".")[:2] == own.split(".")[:2]:
         return ""
     words = tr(
-        "The stack is version {stack} and this client {own}: some of it may not be shown.",
+        "The stack has version {stack} and this client {own}: some data may not be shown.",
         stack=stack,
         own=own,
     )

@@ -37,7 +37,8 @@ def sample_words(run: RunView) -> str:
     if summary is None or not summary.is_sample:
         return ""
     return tr(
-        "{played} episodes were played and {recorded} of them recorded; returns are of those.",
+        "{played} episodes were played, and {recorded} of them recorded. Returns are of "
+        "recorded episodes.",
         played=wording.count(summary.episodes_played),
         recorded=wording.count(summary.episodes),
     )

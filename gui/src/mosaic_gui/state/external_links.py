@@ -36,8 +36,8 @@ def tensorboard(
         return ExternalLink(obstacle=tr("Choose runs."))
     if not has_files:
         words = tr_n(
-            "This run writes no TensorBoard files by its settings; its curves are here.",
-            "These runs write no TensorBoard files by their settings; their curves are here.",
+            "This run's settings write no TensorBoard files. Its curves are shown here.",
+            "These runs' settings write no TensorBoard files. Their curves are shown here.",
             len(run_ids),
         )
         return ExternalLink(obstacle=words)
@@ -51,7 +51,7 @@ def tensorboard(
     url = urljoin(gateway + "/", offered.replace(RUNS_MARK, quote("|".join(run_ids), safe="")))
     if urlsplit(url).scheme not in ("http", "https"):
         return ExternalLink(
-            obstacle=tr("The stack names an address of TensorBoard that no browser opens.")
+            obstacle=tr("The stack's TensorBoard address cannot be opened in a browser.")
         )
     return ExternalLink(url=url)
 
@@ -79,7 +79,9 @@ def tracker(
             obstacle=tr("The run ended before W&B had a page of it; its log may say why.")
         )
     return ExternalLink(
-        obstacle=tr("The run's W&B address is not known yet; it is once W&B answers the run.")
+        obstacle=tr(
+            "The run's W&B address is not known yet. It appears when W&B has answered the run."
+        )
     )
 
 

@@ -53,7 +53,7 @@ def fixes(run: RunView, end: RunEnd, arguments: Mapping[str, Any]) -> list[Fix]:
         found += _with_memory(run, end, arguments)
     if end.cause is EndCause.START_DEADLINE:
         longer = run.spec.start_deadline_s * 3
-        label = tr("Run again with {seconds} s to begin", seconds=f"{longer:.0f}")
+        label = tr("Run again with a start deadline of {seconds} s", seconds=f"{longer:.0f}")
         found.append(Fix(label, {"start_deadline_s": longer}))
     if end.cause is EndCause.WALL_TIME and run.spec.wall_time_s:
         found.append(

@@ -66,8 +66,8 @@ _PATTERNS = (
     _Pattern(
         NO_CUDA,
         mark(
-            "The script asked for CUDA, and there is none here. Train on the CPU: ask for 0 GPUs and switch its CUDA "
-            "argument off."
+            "The script asked for CUDA, which is not available here. To train on the CPU, "
+            "request 0 GPUs and switch its CUDA argument off."
         ),
     ),
     _Pattern(
@@ -113,17 +113,18 @@ _STOP_STEPS = {
 
 
 _NATIVE = mark(
-    "It crashed in compiled code, which prints no traceback: often a package that does not fit "
-    "another or the driver. Run it again; if that ends the same way, the last lines say how far it came."
+    "It crashed in compiled code, which prints no traceback. Often a package does not "
+    "match another one or the driver. Run it again; if it crashes again, the last lines "
+    "say how far it got."
 )
 _OTHER_SIGNAL = mark(
     "Something outside MOSAIC ended it. Everything up to its last step is kept; run it again."
 )
 _SIGNAL_ADVICE: dict[int, Mark] = {
     NUMBERS["SIGKILL"]: mark(
-        "Something outside MOSAIC ended it: `kill -9`, or the system when its memory ran out "
-        "(`journalctl -k` says so). Everything up to its last step is kept; run it again, in the second "
-        "case with fewer environments or a smaller buffer."
+        "Something outside MOSAIC killed it: `kill -9`, or the system when memory ran out "
+        "(`journalctl -k` says so). Everything up to its last step is kept. Run it again; "
+        "if memory ran out, with fewer environments or a smaller buffer."
     ),
     NUMBERS["SIGSEGV"]: _NATIVE,
     NUMBERS["SIGABRT"]: _NATIVE,

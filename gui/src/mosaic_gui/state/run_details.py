@@ -54,7 +54,7 @@ def use_rows(curves: RunCurves) -> list[Row]:
         known = [v for v in series.values.tolist() if math.isfinite(v)] if series else []
         if known:
             last, most = form(known[-1]), form(max(known))
-            rows.append((tr_mark(title), tr("{last} last, {most} at most", last=last, most=most)))
+            rows.append((tr_mark(title), tr("last {last}, peak {most}", last=last, most=most)))
     return rows
 
 

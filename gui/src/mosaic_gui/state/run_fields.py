@@ -67,7 +67,7 @@ _RESOURCES = (
         mark("cores"),
         FieldKind.INTEGER,
         default=1,
-        help=mark("Reserved for it, and the threads of its numeric libraries."),
+        help=mark("Cores reserved for the run, and the threads of its numeric libraries."),
         minimum=1,
         maximum=1024,
     ),
@@ -76,7 +76,8 @@ _RESOURCES = (
         mark("memory"),
         FieldKind.INTEGER,
         help=mark(
-            "All its processes together; beyond it the run is ended. A hard limit in containers only. Empty: none."
+            "Limit for all processes of the run; above it the run is ended. Enforced in "
+            "containers only. Empty: no limit."
         ),
         nullable=True,
         unit="MiB",
@@ -118,8 +119,8 @@ _RESOURCES = (
         default=RestartPolicy.NEVER.value,
         choices=tuple(policy.value for policy in RestartPolicy),
         help=mark(
-            "After a shutdown or a power cut. on_interrupt: it goes on as another attempt, from its newest checkpoint "
-            "where its algorithm takes one."
+            "What follows a shutdown or a power cut. on_interrupt: the run continues as "
+            "another attempt, from its newest checkpoint if its algorithm takes one."
         ),
     ),
     FormField(
@@ -127,7 +128,7 @@ _RESOURCES = (
         mark("priority"),
         FieldKind.INTEGER,
         default=0,
-        help=mark("In the queue: higher starts earlier."),
+        help=mark("A run with a higher priority starts earlier."),
         minimum=-1000,
         maximum=1000,
     ),
@@ -136,7 +137,7 @@ _RESOURCES = (
         mark("hold"),
         FieldKind.BOOLEAN,
         default=False,
-        help=mark("Queue it, and start it only when you release it."),
+        help=mark("Keep the run in the queue until you release it."),
     ),
     FormField(
         "internet",

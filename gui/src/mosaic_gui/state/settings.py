@@ -42,7 +42,10 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
     theme: Scheme = _setting(
-        "system", mark("Look"), mark("Theme"), mark("As the desktop has it, or one that stays.")
+        "system",
+        mark("Look"),
+        mark("Theme"),
+        mark("Follow the desktop's theme, or always use one."),
     )
     language: str = _setting(
         SYSTEM,

@@ -73,13 +73,13 @@ class DetailsPanel(QWidget):
             named = ", ".join(_link(child) for child in lineage.children)
             lines.append(
                 tr_n(
-                    "Went on in {runs} and {n} more",
-                    "Went on in {runs} and {n} more",
+                    "Continued in {runs} and {n} more",
+                    "Continued in {runs} and {n} more",
                     lineage.more,
                     runs=named,
                 )
                 if lineage.more
-                else tr("Went on in {runs}", runs=named)
+                else tr("Continued in {runs}", runs=named)
             )
         return "<br>".join(lines)
 

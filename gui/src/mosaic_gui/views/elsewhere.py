@@ -123,7 +123,7 @@ class Elsewhere(QFrame):
                 icon("folder", "muted"), QLineEdit.ActionPosition.TrailingPosition
             )
             if look is not None:
-                look.setToolTip(tr("Look for the file"))
+                look.setToolTip(tr("Browse for the file"))
                 look.triggered.connect(lambda: self._browse(made))
         return made
 

@@ -92,7 +92,10 @@ class FilesPanel(QWidget):
         _allow(
             self.play,
             play_obstacle(file, algorithm),
-            tr("A run that acts with it and learns nothing, as chosen last under Use trained"),
+            tr(
+                "Start a run that acts with this checkpoint and learns nothing, with the last "
+                "choices under Use trained"
+            ),
         )
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:

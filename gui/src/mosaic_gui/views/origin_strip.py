@@ -21,7 +21,7 @@ class OriginStrip(QWidget):
         self._words = label("", "small", wraps=True)
         self.forget = button(tr("Detach"), "quiet", "form.origin.forget")
         self.forget.setToolTip(
-            tr("Keep the values; the new run is not shown as a variation of that one")
+            tr("Keep the values, but do not show the new run as a variation of that one")
         )
         self.forget.clicked.connect(model.forget_origin)
         panel = frame("card_neutral")
@@ -53,7 +53,7 @@ class OriginStrip(QWidget):
         lines = [" · ".join(parts)] if parts else []
         if origin.lost:
             lines.append(tr("Not known here any more: {names}", names=", ".join(origin.lost)))
-        self._words.setText("\n".join(lines) or tr("Nothing differs yet: the same run again."))
+        self._words.setText("\n".join(lines) or tr("No differences yet: this repeats the run."))
 
     def _word(self, one: SpecDiff) -> str:
         empty = tr("none")

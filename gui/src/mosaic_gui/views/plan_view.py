@@ -78,7 +78,7 @@ class PlanView(QWidget):
             return tr("The plan is made when the form is valid.")
         if self._model.is_checking:
             return tr("Asking the worker for its plan …")
-        return tr("There is no plan: see what the preflight says.")
+        return tr("There is no plan. The checks say why.")
 
     def _copy(self) -> None:
         clipboard = QGuiApplication.clipboard()

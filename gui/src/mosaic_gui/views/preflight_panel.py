@@ -26,7 +26,7 @@ FADED = 0.45
 """Opacity of an outdated result."""
 LINES, PLAN, ABOUT = "lines", "plan", "about"
 _TONES = {"ok": "ok", "warning": "warn", "blocking": "bad"}
-_LEVELS = {"ok": mark("Fine"), "warning": mark("Warning"), "blocking": mark("In the way")}
+_LEVELS = {"ok": mark("Fine"), "warning": mark("Warning"), "blocking": mark("Blocking")}
 _ORDER = {"blocking": 0, "warning": 1, "ok": 2}
 
 

@@ -30,7 +30,7 @@ class TrackingKey(QWidget):
         )
         self.remember = QCheckBox(tr("Remember it in my keyring"))
         self.remember.setObjectName("tracking.remember")
-        self.remember.setToolTip(tr("A key that is pasted goes to the stack and into the keyring"))
+        self.remember.setToolTip(tr("A pasted key is sent to the stack and stored in the keyring"))
         self._state = label("", "small", wraps=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -49,11 +49,11 @@ class TrackingKey(QWidget):
         """Whether the stack keeps one, and what the keyring said."""
         model = self._model
         has = WANDB_SECRET in model.secrets
-        self.field.setPlaceholderText(tr("kept by the stack") if has else tr("none"))
+        self.field.setPlaceholderText(tr("stored by the stack") if has else tr("none"))
         kept = (
-            tr("The stack keeps it; runs get it as a file.")
+            tr("The stack stores it. Runs receive it as a file.")
             if has
-            else tr("Paste it: the stack keeps it, no run's spec does.")
+            else tr("Paste it. The stack stores it, and it is in no run's spec.")
         )
         self._state.setText(model.keyring_words or kept)
         self.keyring.setText(tr("Do not wait") if model.keyring_asked else tr("From my keyring"))

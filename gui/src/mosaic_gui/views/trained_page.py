@@ -183,7 +183,7 @@ class TrainedPage(QWidget):
         self.play.setEnabled(not why)
         for shortcut in self._play_keys:
             shortcut.setEnabled(not why)
-        self.play.setToolTip(why or tr("A run that acts and learns nothing (Ctrl+Return)"))
+        self.play.setToolTip(why or tr("Start a run that acts and learns nothing (Ctrl+Return)"))
 
     @property
     def _fault(self) -> str:

@@ -6,22 +6,22 @@ from typing import Any, NamedTuple
 
 
 class HttpAnswer(NamedTuple):
-    """Status, headers and body."""
+    """An HTTP answer: status, headers and body."""
 
     status_code: int
     headers: Mapping[str, str]
-    """By name in lower case."""
+    """Headers by name in lower case."""
     content: bytes
     url: str
 
     @property
     def is_error(self) -> bool:
-        """Whether the status is one of an error."""
+        """Whether the status is an error."""
         return self.status_code >= 400
 
     @property
     def redirect(self) -> str | None:
-        """Where it redirects to."""
+        """Target of a redirect."""
         return self.headers.get("location") if 300 <= self.status_code < 400 else None
 
     @property
@@ -30,5 +30,5 @@ class HttpAnswer(NamedTuple):
         return self.content.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """The body as JSON. Raises ValueError."""
+        """Return the body as JSON. Raises ValueError."""
         return json.loads(self.content)

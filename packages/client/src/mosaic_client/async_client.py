@@ -63,7 +63,8 @@ def sent(
 
 
 class AsyncClient:
-    """One stack. Every method may raise `MosaicProblem` (its code's class), `StackUnreachable` and `AnswerInvalid`.
+    """A client of one stack. Every method may raise `MosaicProblem` (its code's class), `StackUnreachable` and
+    `AnswerInvalid`.
 
     A stack that has answered once gets `patience_s` seconds to come back before `StackUnreachable` is raised; a
     request that may act twice is not repeated, and what the stack refused or cannot do now (503) is raised at once.
@@ -161,7 +162,8 @@ class AsyncClient:
         types: list[str] | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Write the recorded events of a run to `target`, in bounded memory, on a thread and a connection of its own.
+        """Write the recorded events of a run to `target`, in bounded memory, in a thread with a connection of its
+        own.
 
         Arguments, result and errors as of `Client.export`; `progress` is called on that thread.
         """

@@ -23,7 +23,8 @@ Query = Mapping[str, QueryValue]
 
 TIMEOUT_S = 15.0
 WORKER_TIMEOUT_S = 120.0
-"""What asks a worker's own environment: its first import of torch on a cold disk takes this long at worst."""
+"""Timeout of requests that start a worker's environment: its first import of torch from a cold disk can take this
+long."""
 _NO_QUERY: Query = MappingProxyType({})
 _BODY_HEADERS = {"Content-Type": "application/json"}
 _CODES = {
@@ -38,7 +39,7 @@ _CODES = {
 
 
 class Call(Generic[T]):
-    """One request and the reader of its answer."""
+    """A request and the reader of its answer."""
 
     # no dataclass: these import inspect, half of what a press of the Tab key may cost
     def __init__(
@@ -112,7 +113,7 @@ class Call(Generic[T]):
 
     @property
     def may_repeat(self) -> bool:
-        """Whether sending it twice is the same as once."""
+        """Whether sending the request twice has the same effect as once."""
         return self.method == "GET" or self._repeats or self.idempotency_key is not None
 
     @property
@@ -134,20 +135,21 @@ class Call(Generic[T]):
             raise problem_error(read_problem(answer))
         if answer.redirect is not None:
             raise AnswerInvalid(
-                f"{answer.url} sends on to {answer.redirect}. The token is not carried elsewhere: if "
-                "that is your stack, use its address (--url, MOSAIC_URL)."
+                f"{answer.url} redirects to {answer.redirect}. The token is not sent there. "
+                "If that is your stack, use its address (--url, MOSAIC_URL)."
             )
         try:
             return self.read(answer)
         except ValueError as error:  # that of pydantic and of msgspec is one
             raise AnswerInvalid(
                 f"{self.method} {answer.url} gave an answer that this version cannot read "
-                f"({type(error).__name__}). Is MOSAIC there, and of the same version? See `./mosaic doctor`."
+                f"({type(error).__name__}). Check that it is a MOSAIC stack of the same "
+                "version (`./mosaic doctor`)."
             ) from error
 
 
 def read_problem(answer: HttpAnswer) -> "Problem":
-    """The problem that an error carries, or one made from its status."""
+    """Return the problem in an error's answer, or one made from its status."""
     from pydantic import ValidationError
 
     from mosaic_contracts.problems import Problem
@@ -159,11 +161,12 @@ def read_problem(answer: HttpAnswer) -> "Problem":
     status = answer.status_code
     detail = "The answer names no reason; the gateway's log may."
     if status in (502, 503, 504):
-        detail = "It comes from a proxy before the stack, whose gateway does not answer it. Is the stack up there?"
-    elif status in (404, 405):
         detail = (
-            "That is not how a MOSAIC gateway says it. Is the address right (--url, MOSAIC_URL)?"
+            "It comes from a proxy in front of the stack, whose gateway does not answer. Check "
+            "that the stack is up there."
         )
+    elif status in (404, 405):
+        detail = "The answer is not from a MOSAIC gateway. Check the address (--url, MOSAIC_URL)."
     return Problem(
         code=_CODES.get(status, ProblemCode.INTERNAL),
         status=status,
@@ -173,7 +176,7 @@ def read_problem(answer: HttpAnswer) -> "Problem":
 
 
 def model(kind: type[M]) -> Callable[[HttpAnswer], M]:
-    """Reads an answer as one model."""
+    """Return a reader of an answer that is one model."""
     return lambda answer: kind.model_validate_json(answer.content)
 
 
@@ -200,10 +203,10 @@ def _reader(operation: Operation[T]) -> Callable[[HttpAnswer], T]:
 
 
 def query_of(**values: QueryValue | None) -> Query:
-    """A query of what was given."""
+    """Return a query of the arguments that were given."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def body_of(given: "BaseModel") -> bytes:
-    """A body of what was set; the stack fills in the defaults."""
+    """Return a body of the fields that were set. The stack fills in the defaults."""
     return given.model_dump_json(exclude_unset=True).encode()

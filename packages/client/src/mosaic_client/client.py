@@ -58,7 +58,8 @@ def sent(
 
 
 class Client(StackConnection):
-    """One stack. Every method may raise `MosaicProblem` (its code's class), `StackUnreachable` and `AnswerInvalid`.
+    """A client of one stack. Every method may raise `MosaicProblem` (its code's class), `StackUnreachable` and
+    `AnswerInvalid`.
 
     A stack that has answered once gets `patience_s` seconds to come back before `StackUnreachable` is raised; a
     request that may act twice is not repeated, and what the stack refused or cannot do now (503) is raised at once.

@@ -24,15 +24,15 @@ from mosaic_contracts.live import SUBPROTOCOL_JSON
 from mosaic_contracts.problems import Problem, ProblemCode
 
 SNAPSHOT_TIMEOUT_S = 20.0
-"""From subscribing to the first frame; the gateway reads the run's record meanwhile."""
+"""Timeout from subscribing to the first frame, while the gateway reads the run's record."""
 MAX_FRAME_BYTES = 64 * 2**20
 LIVE_ERRORS = (OSError, EOFError, WebSocketException)
-"""How a live connection fails; `refusal` says which of them are final."""
+"""Errors of a live connection. `refusal` says which of them are final."""
 _REFUSING_CLOSE_CODES = frozenset({1008, 4401, 4403})
 
 
 class LiveOptions(TypedDict):
-    """Settings of a WebSocket connection."""
+    """Options of a WebSocket connection."""
 
     ssl: ssl.SSLContext | None
     additional_headers: dict[str, str]
@@ -47,7 +47,7 @@ class LiveOptions(TypedDict):
 
 
 def live_options(location: Location) -> Any:
-    """Settings that both websockets clients take (`LiveOptions`)."""
+    """Return the options that both websockets clients take."""
     return LiveOptions(
         ssl=tls_context(location) if location.is_encrypted else None,
         additional_headers={"Authorization": f"Bearer {location.token}"},
@@ -64,7 +64,7 @@ def live_options(location: Location) -> Any:
 
 
 def refusal(location: Location, error: Exception) -> Exception | None:
-    """What a failed live connection means when trying again is of no use, else None."""
+    """Return the error for a failed live connection that should not be retried, else None."""
     if (fault := tls_fault(location, error)) is not None:
         return fault
     if isinstance(error, InvalidStatus) and error.response.status_code < 500:
@@ -92,8 +92,8 @@ def _refused_handshake(location: Location, response: Response) -> Exception:
     if status in (401, 403):
         return problem_error(_refused(location, f"status {status}"))
     return AnswerInvalid(
-        f"{location.live_url} answered {status} and opened no WebSocket. If a proxy stands before the stack, it must "
-        "pass on the upgrade of that path."
+        f"{location.live_url} answered {status} and opened no WebSocket. If there is a "
+        "proxy in front of the stack, it must pass on the upgrade of that path."
     )
 
 
@@ -101,5 +101,5 @@ def _refused(location: Location, reason: str) -> Problem:
     return Problem(
         code=ProblemCode.UNAUTHORIZED,
         title=f"{location.url} refused the live connection ({reason})",
-        detail="Is the token that of this stack? See MOSAIC_TOKEN_FILE and `./mosaic doctor`.",
+        detail="Check that the token is that of this stack (MOSAIC_TOKEN_FILE, `./mosaic doctor`).",
     )

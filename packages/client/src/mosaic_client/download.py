@@ -22,7 +22,7 @@ _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
 
 
 class ArtifactDownload:
-    """Writes to a file next to `target`; only a whole file gets the name `target`. Nothing half-written is left."""
+    """Writes a download to a file next to `target`, and renames it when it is complete."""
 
     def __init__(self, target: Path) -> None:
         self._target = target = output_file(target)
@@ -53,7 +53,7 @@ class ArtifactDownload:
         return plain | {"Range": f"bytes={self._file.tell()}-", "If-Range": self._tag}
 
     def begin(self, response: httpx.Response) -> None:
-        """Take the head of an answer that is no refusal.
+        """Read the head of a successful answer.
 
         Raises:
             AnswerInvalid: not what was asked for.
@@ -63,7 +63,9 @@ class ArtifactDownload:
             found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             start = int(found[1]) if found else -1
             if start != self._file.tell():
-                raise AnswerInvalid(f"{response.url} gave another part of the file than was asked")
+                raise AnswerInvalid(
+                    f"{response.url} sent a different part of the file than requested"
+                )
         elif response.status_code != 200:
             raise AnswerInvalid(f"{response.url} answered {response.status_code} and no file")
         self._file.seek(start)
@@ -72,12 +74,12 @@ class ArtifactDownload:
         self._tag = tag if tag.startswith('"') else None  # a weak one names no exact bytes
 
     def write(self, chunk: bytes) -> None:
-        """Keep the next bytes and restart the count of attempts."""
+        """Store the next bytes and restart the count of attempts."""
         self._file.write(chunk)
         self._persistence = None
 
     def finish(self) -> int:
-        """Give the file its name; its bytes."""
+        """Rename the complete file and return its size in bytes."""
         size = self._file.tell()
         self._file.close()
         self._part.replace(self._target)
@@ -94,5 +96,5 @@ class ArtifactDownload:
 
 
 def refused(response: httpx.Response) -> Exception:
-    """The error for an answer with an error status; its body was read."""
+    """Return the error for an answer with an error status, whose body was read."""
     return problem_error(read_problem(answer_of(response)))

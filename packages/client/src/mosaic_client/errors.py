@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 class ClientError(Exception):
-    """Root of everything that this package raises on purpose."""
+    """Base of all errors that this package raises on purpose."""
 
 
 class StackUnreachable(ClientError):
-    """No stack answers: none is up, it is elsewhere, or it does not come back."""
+    """No stack answers: none is up, it is at another address, or it does not come back."""
 
 
 class TokenUnreadable(StackUnreachable):
@@ -21,19 +21,19 @@ class TokenUnreadable(StackUnreachable):
 
 
 class CertificateRefused(StackUnreachable):
-    """The stack's certificate is not believed, or the file that is to tell whether it is cannot be used."""
+    """The stack's certificate is not trusted, or the CA file cannot be used."""
 
 
 class AnswerInvalid(ClientError):
-    """Something answered, but not as a gateway of this version would."""
+    """The answer is not one of a gateway of this version."""
 
 
 class WaitTimedOut(ClientError):
-    """The run had not ended within the time that was given; it goes on."""
+    """The run had not ended within the given time. It continues."""
 
 
 class NotebookMissing(ClientError):
-    """numpy or pandas is needed and not installed."""
+    """numpy or pandas is needed and is not installed."""
 
     def __init__(self, package: str) -> None:
         super().__init__(
@@ -47,7 +47,7 @@ class NotebookMissing(ClientError):
 
 
 class ParquetMissing(ClientError):
-    """pyarrow is needed and not installed."""
+    """pyarrow is needed and is not installed."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -57,7 +57,7 @@ class ParquetMissing(ClientError):
 
 
 class ExportRefused(ClientError):
-    """The export cannot be written where it should be."""
+    """The target of an export cannot be written."""
 
 
 class MosaicProblem(ClientError):
@@ -77,7 +77,7 @@ class MosaicProblem(ClientError):
 
 
 class SpecRefused(MosaicProblem):
-    """Worker, algorithm, environment, a parameter or the resources of a spec cannot be had; `.problem.fields`."""
+    """Worker, algorithm, environment, a parameter or a resource of a spec is not available; see `.problem.fields`."""
 
 
 class RequestRefused(MosaicProblem):
@@ -85,11 +85,11 @@ class RequestRefused(MosaicProblem):
 
 
 class ThingUnknown(MosaicProblem):
-    """There is nothing of that name or number."""
+    """Nothing has this name or number."""
 
 
 class RunUnknown(ThingUnknown):
-    """There is no such run, or it was deleted for good."""
+    """No run has this id, or it was deleted."""
 
 
 class EpisodeUnknown(ThingUnknown):
@@ -97,7 +97,7 @@ class EpisodeUnknown(ThingUnknown):
 
 
 class MetricUnknown(ThingUnknown):
-    """The run has no metric of that name."""
+    """The run has no metric of this name."""
 
 
 class ArtifactUnknown(ThingUnknown):
@@ -105,11 +105,11 @@ class ArtifactUnknown(ThingUnknown):
 
 
 class SecretUnknown(ThingUnknown):
-    """No secret of that name is kept."""
+    """No secret has this name."""
 
 
 class StateConflict(MosaicProblem):
-    """It cannot be done as things stand."""
+    """The request does not fit the current state."""
 
 
 class RunEnded(StateConflict):
@@ -125,15 +125,15 @@ class RunNotQueued(StateConflict):
 
 
 class WorkerNotReady(StateConflict):
-    """The worker's environment is not there or does not answer."""
+    """The worker's environment is missing or does not answer."""
 
 
 class IdempotencyConflict(StateConflict):
-    """The key was used for something else."""
+    """The idempotency key was used for another request."""
 
 
 class ConsentRequired(StateConflict):
-    """The run needs something from outside that its spec does not agree to; `preflight` shows what."""
+    """The run needs consent for something outside this machine; `preflight` shows what."""
 
 
 class AccessRefused(MosaicProblem):
@@ -141,15 +141,16 @@ class AccessRefused(MosaicProblem):
 
 
 class StackUnavailable(MosaicProblem):
-    """The stack cannot do it now: broker, scheduler or store is away. `.problem.retry_after_s` may say when."""
+    """The stack cannot serve the request now: broker, scheduler or store does not answer. `.problem.retry_after_s`
+    may say when to retry."""
 
 
 class DiskLow(StackUnavailable):
-    """There is too little room on the stack's disk."""
+    """The stack's disk has too little free space."""
 
 
 class GatewayFailed(MosaicProblem):
-    """The gateway met an error of its own; its log says more."""
+    """The gateway failed with an internal error; its log says more."""
 
 
 _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {

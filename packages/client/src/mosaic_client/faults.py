@@ -11,19 +11,19 @@ from mosaic_client.patience import BoundedBackoff
 
 
 class FaultStage(Enum):
-    """How far a request came."""
+    """Stage at which a request failed."""
 
     NOT_CONNECTED = auto()
-    """It was never sent."""
+    """The request was never sent."""
     HUNG_UP = auto()
-    """The connection broke while it was sent or answered."""
+    """The connection broke during the request or the answer."""
     TOO_SLOW = auto()
-    """The answer did not come in time."""
+    """The answer did not arrive in time."""
     OTHER = auto()
 
 
 class TransportFault(Exception):
-    """A request without an answer. Its cause is the error of the HTTP library or of the socket."""
+    """A request got no answer. Its cause is the error of the HTTP library or of the socket."""
 
     def __init__(self, stage: FaultStage, reason: str) -> None:
         super().__init__(reason)
@@ -31,7 +31,7 @@ class TransportFault(Exception):
 
 
 class Persistence:
-    """Decides, for one request, whether a failure is waited out."""
+    """Decides for one request whether a failure is retried."""
 
     def __init__(self, location: Location, call: Call[Any], patience_s: float) -> None:
         self._location = location
@@ -57,7 +57,7 @@ class Persistence:
 
 
 def tls_fault(location: Location, error: BaseException) -> StackUnreachable | None:
-    """The error for a connection that failed because of TLS or for want of it; trying again is of no use then."""
+    """Return the error for a connection that failed because of TLS, or because TLS was missing. It is not retried."""
     if not location.is_encrypted:
         return None
     from mosaic_client import trust  # imports ssl, which plain HTTP does not need
@@ -66,7 +66,7 @@ def tls_fault(location: Location, error: BaseException) -> StackUnreachable | No
 
 
 def unreachable(location: Location, error: Exception) -> StackUnreachable:
-    """The error for a stack that does not answer."""
+    """Return the error for a stack that does not answer."""
     if (fault := tls_fault(location, error)) is not None:
         return fault
     stage = error.stage if isinstance(error, TransportFault) else None
@@ -77,7 +77,10 @@ def unreachable(location: Location, error: Exception) -> StackUnreachable:
     reason = str(error) or type(error).__name__
     hint = START_HINT
     if location.is_named:
-        hint = "Is the address right (--url, MOSAIC_URL), is the stack up there, and a tunnel to it open?"
+        hint = (
+            "Check the address (--url, MOSAIC_URL), that the stack is up there, and that the "
+            "tunnel to it is open."
+        )
         if not location.is_encrypted and stage is FaultStage.HUNG_UP:
-            hint = f"If TLS is spoken there, the address begins with https://. {hint}"
+            hint = f"If the server uses TLS, the address begins with https://. {hint}"
     return StackUnreachable(f"No stack answers at {location.url} ({reason}). {hint}")

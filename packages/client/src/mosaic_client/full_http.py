@@ -19,7 +19,7 @@ _NOT_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout)
 
 
 class HttpOptions(TypedDict):
-    """Settings of an httpx client."""
+    """Options of an httpx client."""
 
     base_url: str
     headers: dict[str, str]
@@ -29,7 +29,7 @@ class HttpOptions(TypedDict):
 
 
 def http_options(location: Location, headers: dict[str, str]) -> HttpOptions:
-    """Settings that both httpx clients take. Raises CertificateRefused."""
+    """Return the options that both httpx clients take. Raises CertificateRefused."""
     return HttpOptions(
         base_url=location.url,
         headers=headers,
@@ -41,7 +41,7 @@ def http_options(location: Location, headers: dict[str, str]) -> HttpOptions:
 
 
 def request_options(call: Call[Any]) -> dict[str, Any]:
-    """Arguments of `request` for one call."""
+    """Return the arguments of `request` for one call."""
     return {
         "method": call.method,
         "url": call.path,
@@ -53,18 +53,18 @@ def request_options(call: Call[Any]) -> dict[str, Any]:
 
 
 def timeout(call: Call[Any]) -> httpx.Timeout:
-    """Bounds of one request."""
+    """Return the time limits of one request."""
     return httpx.Timeout(call.timeout_s, connect=CONNECT_TIMEOUT_S)
 
 
 def answer_of(response: httpx.Response) -> HttpAnswer:
-    """A response whose body was read."""
+    """Return the answer in a response whose body was read."""
     headers = {name.lower(): value for name, value in response.headers.items()}
     return HttpAnswer(response.status_code, headers, response.content, str(response.url))
 
 
 def fault_of(error: httpx.TransportError) -> TransportFault:
-    """What an error of httpx means."""
+    """Return the fault for an error of httpx."""
     reason = str(error) or type(error).__name__
     if isinstance(error, _NOT_CONNECTED):
         return TransportFault(FaultStage.NOT_CONNECTED, reason)

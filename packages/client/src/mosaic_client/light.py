@@ -19,11 +19,11 @@ from mosaic_contracts.states import EndCause, RunState
 
 
 class Light(msgspec.Struct, dict=True):
-    """A part of an answer. Fields that are not named here are not read."""
+    """A part of an answer, of which only the named fields are read."""
 
     @classmethod
     def read(cls, raw: bytes | msgspec.Raw) -> Self:
-        """The value in `raw`, JSON, which it keeps.
+        """Parse JSON and keep it in `raw`.
 
         Raises:
             ValueError: it is none.
@@ -34,11 +34,11 @@ class Light(msgspec.Struct, dict=True):
 
     @classmethod
     def read_answer(cls, answer: HttpAnswer) -> Self:
-        """The value in an answer."""
+        """Read the value in an answer."""
         return cls.read(answer.content)
 
     def plain(self) -> Any:
-        """The answer as it came, fields that are not read here included; of a part of one the fields that are read."""
+        """Return the complete answer; of a part, the fields that were read."""
         raw = vars(self).get("raw")
         return msgspec.to_builtins(self) if raw is None else json.loads(raw)
 
@@ -135,7 +135,7 @@ class RunFields(Light):
 
     @property
     def total_steps(self) -> int | None:
-        """How many there will be; None where nobody knows."""
+        """Environment steps in all; None if unknown."""
         return steps_in_all(self.progress, self.spec.steps)
 
 

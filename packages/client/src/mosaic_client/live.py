@@ -33,12 +33,12 @@ from mosaic_contracts.runs import EventPage, RunView
 
 FILL_PAGE = 1000
 FILL_PATIENCE_S = 30.0
-"""What was missed live is in the store a moment later; after this time it is reported as missed."""
+"""Time to wait until events that were missed live are in the store. After it they are reported as missed."""
 
 WAITED_TYPES = ["lifecycle"]
-"""What is followed by who waits for the end only: the fewest events."""
+"""Event types to follow when only the end matters: the fewest events."""
 BEHIND_S = 0.5
-"""For so long there was always a next frame: from then on states are read from a connection of their own."""
+"""Seconds of uninterrupted frames after which a second connection reads the states."""
 
 _frames: TypeAdapter[ServerFrame] = TypeAdapter(ServerFrame)
 _KNOWN_OPS = frozenset(
@@ -56,18 +56,18 @@ _PASSING = frozenset(
 
 @dataclass(frozen=True)
 class ConnectionLost:
-    """The live connection broke; it is tried again in `retry_in_s`."""
+    """The live connection broke. The next attempt is in `retry_in_s` seconds."""
 
     reason: str
     retry_in_s: float
 
 
 LiveItem = Snapshot | Events | RunChanged | Missed | Ended | ConnectionLost
-"""What following yields. `Missed` only when the store did not have the events in time."""
+"""An item that following a run yields. `Missed` only if the store did not have the events in time."""
 
 
 class ServiceAway(Exception):
-    """The gateway is there but cannot serve the subscription now; passes by itself."""
+    """The gateway cannot serve the subscription now. This passes by itself."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail or problem.title)
@@ -80,7 +80,7 @@ class FollowState:
 
     run_id: str
     cursor: str | None
-    """Where to begin: `""` the start, None from now."""
+    """Position to begin at: `""` the start, None from now."""
     types: list[str] | None
     ended: bool = field(default=False, init=False)
     _seen: Cursor = field(default_factory=dict, init=False)
@@ -91,24 +91,24 @@ class FollowState:
         self._seen = parse_cursor(self.cursor or "")
 
     def subscription(self) -> str:
-        """Text of the frame to send on a new connection."""
+        """Message to send on a new connection."""
         frame = Subscribe(run_id=self.run_id, cursor=self.cursor, types=self.types)
         return frame.model_dump_json()
 
     def states_subscription(self) -> str:
-        """Text of the frame to send on a connection for states alone."""
+        """Message to send on a connection for states alone."""
         frame = Subscribe(run_id=self.run_id, cursor=None, types=WAITED_TYPES)
         return frame.model_dump_json()
 
     @property
     def store_types(self) -> list[str] | None:
-        """The same choice of types for the store's pages; None is everything."""
+        """The same event types for pages of the store; None: all."""
         if self.types is None:
             return list(DEFAULT_TYPES)
         return None if "*" in self.types else self.types
 
     def take(self, raw: str | bytes) -> LiveItem | None:
-        """Read one frame; None when it has nothing for the reader.
+        """Read one frame; None if it has nothing for the reader.
 
         Raises:
             MosaicProblem: the subscription is refused.
@@ -137,17 +137,17 @@ class FollowState:
         return frame
 
     def take_state(self, raw: str | bytes) -> RunChanged | None:
-        """Read one frame of the connection for states; None when it has no newer state. Raises AnswerInvalid."""
+        """Read one frame of the connection for states; None if it has no newer state. Raises AnswerInvalid."""
         frame = _read_frame(raw)
         is_newer = isinstance(frame, RunChanged) and self._is_new_state(frame.run)
         return frame if isinstance(frame, RunChanged) and is_newer else None
 
     def take_page(self, page: EventPage) -> Events | None:
-        """Take a page of the store while filling what was missed."""
+        """Read a page of the store to fill in missed events."""
         return self._new_events(page.events, page.cursor)
 
     def is_behind(self, cursor: str) -> bool:
-        """Whether something up to `cursor` was not seen yet."""
+        """Whether events up to `cursor` are still missing."""
         return any(seq > self._seen.get(key, 0) for key, seq in parse_cursor(cursor).items())
 
     def _new_events(self, events: list[dict[str, Any]], cursor: str) -> Events | None:
@@ -172,8 +172,8 @@ class FollowState:
 
 
 def timed_out(run_id: str) -> WaitTimedOut:
-    """The error for a run that did not end in time."""
-    return WaitTimedOut(f"Run {run_id} has not ended yet and goes on. Wait again, or `stop` it.")
+    """Return the error for a run that did not end in time."""
+    return WaitTimedOut(f"Run {run_id} has not ended yet and continues. Wait again, or `stop` it.")
 
 
 def _read_frame(raw: str | bytes) -> ServerFrame | None:

@@ -35,7 +35,7 @@ ReadPage = Callable[[str, str, int, list[str] | None], Awaitable[EventPage]]
 async def follow(
     location: Location, follower: FollowState, read_page: ReadPage, patience_s: float
 ) -> AsyncIterator[LiveItem]:
-    """Yield what happens in a run until it is final and everything stored was seen.
+    """Yield what happens in a run until it is final and every stored event was yielded.
 
     Raises:
         MosaicProblem: refused.

@@ -39,7 +39,7 @@ def follow(
     patience_s: float,
     ends_at: float | None = None,
 ) -> Iterator[LiveItem]:
-    """Yield what happens in a run until it is final and everything stored was seen.
+    """Yield what happens in a run until it is final and every stored event was yielded.
 
     Raises:
         MosaicProblem: refused.

@@ -23,12 +23,12 @@ class Location(NamedTuple):
     """Address and token of one stack."""
 
     url: str
-    """`http://127.0.0.1:<port>`, no slash at the end."""
+    """Address such as `http://127.0.0.1:<port>`, without a slash at the end."""
     token: str
     ca_file: Path | None = None
-    """Certificates (PEM) of which the stack's must be one or be signed by one; None: those that this system knows."""
+    """File with trusted certificates (PEM); None: those that this system trusts."""
     is_named: bool = False
-    """Whether a person gave the address, and it is not that of this data root's own stack."""
+    """Whether the user gave the address, and it is not that of this data root's own stack."""
 
     def __repr__(self) -> str:
         """Without the token."""
@@ -41,12 +41,12 @@ class Location(NamedTuple):
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether TLS is spoken."""
+        """Whether the connection uses TLS."""
         return self.url.startswith("https:")
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the stack is on this machine; a proxy of the environment must not come between."""
+        """Whether the stack is on this machine, so that no proxy may be used."""
         return urlsplit(self.url).hostname in _LOOPBACK
 
 
@@ -99,7 +99,7 @@ def read_stack_file(home: Path) -> "StackFile | None":
 
 
 def stack_file_text(home: Path) -> bytes | None:
-    """The content of stack.json; None when there is none.
+    """Return the content of stack.json; None if there is none.
 
     Raises:
         StackUnreachable: the file cannot be read.
@@ -113,7 +113,7 @@ def stack_file_text(home: Path) -> bytes | None:
 
 
 def stack_file_problem(home: Path, error: Exception) -> StackUnreachable:
-    """The error for a stack.json that cannot be used."""
+    """Return the error for a stack.json that cannot be used."""
     if isinstance(error, PermissionError):
         return StackUnreachable(
             f"{home / STACK_FILE} cannot be read ({error.strerror}). {owner_hint(home / STACK_FILE)}".strip()
@@ -124,7 +124,7 @@ def stack_file_problem(home: Path, error: Exception) -> StackUnreachable:
 
 
 def owner_hint(path: Path) -> str:
-    """Say whose a part of a data root is and what to set, when it is another user's; else nothing."""
+    """Say who owns a part of a data root and what to set, if it is another user; otherwise return nothing."""
     if sys.platform == "win32":
         return ""  # files have no numeric owner there
     place = path
@@ -159,7 +159,7 @@ def _user_name(uid: int) -> str:
 
 
 def gateway_url(home: Path) -> str | None:
-    """The gateway's address in stack.json, the one field that is needed to find the stack.
+    """Return the gateway's address in stack.json.
 
     Raises:
         StackUnreachable: the file cannot be read or is damaged.

@@ -8,7 +8,7 @@ _CELL = 'style="text-align:left;vertical-align:top"'
 
 
 def table_html(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """A table of plain values."""
+    """Return plain values as an HTML table."""
     head = "".join(f"<th {_CELL}>{escape(name)}</th>" for name in header)
     body = "".join(
         "<tr>" + "".join(f"<td {_CELL}>{escape(words(cell))}</td>" for cell in row) + "</tr>"
@@ -19,7 +19,7 @@ def table_html(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: st
 
 
 def words(value: Any) -> str:
-    """A value in a few characters; nothing for None."""
+    """Return a value as short text; nothing for None."""
     if value is None:
         return ""
     if isinstance(value, float):

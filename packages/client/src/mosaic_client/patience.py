@@ -4,7 +4,7 @@ CONNECT_TIMEOUT_S = 5.0
 FIRST_DELAY_S = 0.2
 LONGEST_DELAY_S = 5.0
 REQUEST_PATIENCE_S = 10.0
-"""A stack that has answered before gets so long to come back: a crashed gateway is restarted within seconds."""
+"""Time that a stack which answered before gets to come back. A crashed gateway is restarted within seconds."""
 LIVE_PATIENCE_S = 60.0
 
 
@@ -17,7 +17,8 @@ class BoundedBackoff:
         self._began_s: float | None = None
 
     def delay(self, now_s: float, at_least_s: float = 0.0) -> float | None:
-        """Seconds to wait before the next try, or None when patience is at its end. `now_s` is monotonic."""
+        """Return the seconds to wait before the next attempt, or None when the time is used up. `now_s` is
+        monotonic."""
         if self._began_s is None:
             self._began_s = now_s
         left_s = self._began_s + self.patience_s - now_s
@@ -31,6 +32,6 @@ class BoundedBackoff:
         return min(delay_s, left_s)
 
     def reset(self) -> None:
-        """It worked: the next failure starts from the beginning."""
+        """Start again from the shortest delay, after a success."""
         self._next_s = FIRST_DELAY_S
         self._began_s = None

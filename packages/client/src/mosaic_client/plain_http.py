@@ -13,7 +13,8 @@ from mosaic_client.patience import CONNECT_TIMEOUT_S
 
 
 class PlainHttp:
-    """Connections to one stack. Threads may share it: each request takes a connection of its own."""
+    """Connections to one stack by the standard library. It is thread-safe: each request uses a connection of its
+    own."""
 
     def __init__(self, location: Location, headers: dict[str, str]) -> None:
         self._url = location.url
@@ -75,7 +76,7 @@ class PlainHttp:
 
 
 def query_text(query: Query) -> str:
-    """A query as part of an address; a list repeats its name."""
+    """Return a query as text. A list repeats its name."""
     pairs: list[tuple[str, str]] = []
     for name, value in query.items():
         values = value if isinstance(value, (list, tuple)) else [value]

@@ -22,7 +22,7 @@ EVENT_PAGE = 1000
 
 
 def run(stack: StackConnection, run_id: str) -> light.RunFields:
-    """One run."""
+    """Return one run."""
     return stack.send(Call.of(http_api.RUN, run_id, read=light.RunFields.read_answer))
 
 
@@ -40,7 +40,7 @@ def each_run(
 
 
 def queue(stack: StackConnection) -> list[light.RunFields]:
-    """Runs that wait, in the order in which they will start."""
+    """Return the runs that wait, in the order in which they will start."""
     return stack.send(Call.of(http_api.QUEUE, read=_run_page))[0]
 
 
@@ -73,12 +73,12 @@ def restore(stack: StackConnection, run_id: str) -> light.RunFields:
 
 
 def artifacts(stack: StackConnection, run_id: str) -> list[light.ArtifactFields]:
-    """Files that the run announced."""
+    """Return the files that the run announced."""
     return _read_list(stack, http_api.ARTIFACTS, run_id, light.ArtifactFields)
 
 
 def metrics(stack: StackConnection, run_id: str) -> list[light.MetricFields]:
-    """Names and newest points of a run's metrics."""
+    """Return names and newest points of a run's metrics."""
     return _read_list(stack, http_api.METRICS, run_id, light.MetricFields)
 
 
@@ -121,7 +121,7 @@ def each_event(
 def steps(
     stack: StackConnection, run_id: str, attempt: int, env: int, episode: int
 ) -> list[dict[str, Any]]:
-    """Start and steps of one episode."""
+    """Return start and steps of one episode."""
     call = Call.of(http_api.STEPS, run_id, attempt, env, episode, read=_event_page)
     return stack.send(call).events
 
@@ -142,7 +142,7 @@ def status(stack: StackConnection) -> light.StatusFields:
 
 
 def stack_file(home: Path) -> light.StackFileFields | None:
-    """What the supervisor of this data root last wrote; None when there never was one.
+    """Return what the supervisor of this data root last wrote; None if there is no file.
 
     Raises:
         StackUnreachable: the file cannot be read or is damaged.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_POINTS = 100_000
-"""So many points of a metric the stack gives at once."""
+"""Maximum number of points of a metric in one answer."""
 EVENT_PAGE = 10_000
 _EPISODE_COLUMNS = {
     "attempt": "attempt",

@@ -10,7 +10,7 @@ _HEADER = ("run", "name", "state", "step", "episodes", "last return", "best retu
 
 
 class Run(RunView):
-    """A run as a client sees it."""
+    """A run, which a notebook shows as a table."""
 
     def _repr_html_(self) -> str:
         spec = self.spec
@@ -38,7 +38,7 @@ class Run(RunView):
 
 
 class RunList(RunPage):
-    """One page of the run list."""
+    """One page of the run list, which a notebook shows as a table."""
 
     runs: list[Run]  # type: ignore[assignment]  # lists are invariant; this one is only read
 

@@ -11,7 +11,8 @@ _TRUSTED_S = 2.0
 
 
 class StackClock:
-    """Reads the date of each answer (RFC 9110, Date); until there is one, this machine's clock holds."""
+    """Estimates the stack's clock from the date of its answers (RFC 9110, Date). Until the first answer, this
+    machine's clock is used."""
 
     def __init__(self) -> None:
         self._date: str | None = None
@@ -23,7 +24,7 @@ class StackClock:
         self._noted_s = time.monotonic()
 
     def now(self) -> datetime:
-        """The time now."""
+        """Return the current time of the stack."""
         here = datetime.now(UTC)
         there = self._told()
         if there is None or abs((there - here).total_seconds()) < _TRUSTED_S:

@@ -27,7 +27,7 @@ USER_AGENT = f"mosaic-client/{VERSION}"
 
 
 class Http(Protocol):
-    """An HTTP library."""
+    """Interface of an HTTP library."""
 
     def exchange(self, call: Call[Any]) -> HttpAnswer:
         """Send a request and read its answer. Raises TransportFault."""
@@ -37,7 +37,7 @@ class Http(Protocol):
 
 
 class StackConnection:
-    """One stack. A stack that has answered once gets `patience_s` seconds to come back."""
+    """A connection to one stack. A stack that has answered once gets `patience_s` seconds to come back."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class StackConnection:
 
 
 def headers_of(location: Location) -> dict[str, str]:
-    """Headers of every request."""
+    """Return the headers of every request."""
     return {
         "Authorization": f"Bearer {location.token}",
         "User-Agent": USER_AGENT,

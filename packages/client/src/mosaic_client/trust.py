@@ -18,7 +18,7 @@ _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACK
 
 
 def tls_context(location: Location) -> ssl.SSLContext:
-    """What both the HTTP and the live connection check the stack's certificate with.
+    """Return the TLS context for HTTP and live connections. With a `ca_file`, only its certificates are trusted.
 
     With a `ca_file` nothing but what is in it is believed; else what this system and certifi believe.
 
@@ -48,7 +48,7 @@ def _nobody() -> ssl.SSLContext:
 
 
 def tls_fault(location: Location, error: BaseException) -> StackUnreachable | None:
-    """The error for a connection that failed because of TLS or for want of it; trying again is of no use then."""
+    """Return the error for a connection that failed because of TLS, or because TLS was missing. It is not retried."""
     for cause in _chain(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return CertificateRefused(_refused(location, cause))

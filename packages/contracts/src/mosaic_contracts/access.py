@@ -9,26 +9,26 @@ from mosaic_contracts.spec import SecretName
 
 
 class SecretValue(UserModel):
-    """`PUT /secrets/{name}`. Never logged, never given back."""
+    """Body of `PUT /secrets/{name}`. It is never logged and never returned."""
 
     value: Annotated[SecretStr, Field(min_length=1, max_length=65_536)]
 
 
 class SecretEntry(PeerModel):
-    """That a secret exists; not what it is."""
+    """Name and time of a secret, without its value."""
 
     name: SecretName
     updated_at: AwareDatetime
 
 
 class SecretEntries(PeerModel):
-    """`GET /secrets`."""
+    """Answer of `GET /secrets`."""
 
     secrets: list[SecretEntry]
 
 
 class TicketRequest(UserModel):
-    """`POST /tickets`: a link for what cannot send a bearer token (browser, video player)."""
+    """Body of `POST /tickets`: ask for a link for programs that cannot send a bearer token (browser, video player)."""
 
     path: Annotated[str, StringConstraints(min_length=1, max_length=4096)]
     """Path and query below `/api/v1` that the ticket opens with GET, e.g. `/runs/<id>/artifacts/videos/1.mp4`."""
@@ -36,8 +36,8 @@ class TicketRequest(UserModel):
 
 
 class Ticket(PeerModel):
-    """The link."""
+    """A link that opens one address until it expires."""
 
     url: str
-    """Relative to the gateway's address, with its signature."""
+    """Address relative to the gateway's, signature included."""
     expires_at: AwareDatetime

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 MAX_LEVELS = 128
-"""Levels of maps and lists in a value that is shown; readers of JSON stop at 200 and writers at 255."""
+"""Maximum depth of maps and lists in a value that is shown. JSON readers stop at 200 levels, writers at 255."""
 TOO_DEEP = "[nested too deeply]"
-"""Replaces what lies below `MAX_LEVELS`; the store keeps the value itself."""
+"""Text shown in place of what lies below `MAX_LEVELS`. The store keeps the value itself."""
 _FORMATS = {
     "b1": "?",
     "i1": "b",

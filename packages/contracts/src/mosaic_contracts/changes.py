@@ -11,11 +11,11 @@ from mosaic_contracts.spec import Name, Note, Priority, Tags, not_a_bool, withou
 
 
 class RunPatch(UserModel):
-    """`PATCH /runs/{id}`: what is absent stays as it is."""
+    """Body of `PATCH /runs/{id}`. Fields that are absent stay as they are."""
 
     name: Name | None = None
     tags: Tags | None = None
-    """The whole new list."""
+    """The complete new list of tags."""
     note: Note | None = None
     dry_run: Note | None = None
     """See `RunRecord.dry_run`."""
@@ -27,13 +27,13 @@ class RunPatch(UserModel):
 
 
 class QueuePatch(UserModel):
-    """`PATCH /runs/{id}/queue`: of a run that waits."""
+    """Body of `PATCH /runs/{id}/queue`, for a run that waits."""
 
     hold: bool | None = None
     """True: do not start it; False: release it."""
     priority: Priority | None = None
     before: RunIdField | None = None
-    """Put it right before this waiting run (and take over its priority)."""
+    """Place the run right before this waiting run, and take over its priority."""
     after: RunIdField | None = None
 
     @field_validator("priority", mode="before")
@@ -49,16 +49,17 @@ class QueuePatch(UserModel):
 
 
 class CloneRequest(UserModel):
-    """`POST /runs/{id}/clone`: a new run like this one, with the parent set, but for what is given."""
+    """Body of `POST /runs/{id}/clone`: a new run with changed fields, whose parent is this run."""
 
     overrides: dict[str, Any] = Field(default_factory=dict)
     """Fields of a RunSpec. `parameters` is merged name by name, where null takes one away; others are replaced."""
 
 
 class PlayRequest(UserModel):
-    """`POST /runs/{id}/play`: a run that shows what this one has learned, in the same world; this one is its parent."""
+    """Body of `POST /runs/{id}/play`: a run that shows what this run has learned, in the same world, with this run
+    as its parent."""
 
     checkpoint: str | None = None
-    """Path in the run's folder, e.g. `checkpoints/final.npz`; None: the newest."""
+    """Path in the run's folder, e.g. `checkpoints/final.npz`; None: the newest checkpoint."""
     overrides: dict[str, Any] = Field(default_factory=dict)
     """Fields of a RunSpec, as in a CloneRequest: `seed`, `episodes`, `pace`, `record`; `kind` may be `evaluate`."""

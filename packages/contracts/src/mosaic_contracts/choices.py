@@ -8,7 +8,7 @@ SECRET_NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 
 
 class RunKind(StrEnum):
-    """Everything that acts in an environment is a run; the kind says which."""
+    """What a run does: train, evaluate, play and so on."""
 
     TRAIN = "train"
     EVALUATE = "evaluate"
@@ -19,12 +19,13 @@ class RunKind(StrEnum):
 
     @property
     def plays(self) -> bool:
-        """Whether such a run shows what was learned before, and learns nothing: its worker gets the verb `play`."""
+        """Whether a run of this kind shows what was learned before and learns nothing. Its worker is called with
+        `play`."""
         return self in (RunKind.PLAY, RunKind.EVALUATE)
 
 
 class RecordLevel(StrEnum):
-    """How much of each step is kept; facts (config, episode, metric, artifact) always are."""
+    """How much of each step is recorded. Configuration, metrics, checkpoints and artifacts always are."""
 
     METRICS = "metrics"
     EPISODES = "episodes"
@@ -48,16 +49,17 @@ class RecordLevel(StrEnum):
 
 
 class FullOutboxPolicy(StrEnum):
-    """What a worker does when its outbox has reached its quota."""
+    """What a worker does when its outbox has reached its size limit."""
 
     WAIT = "wait"
     THIN = "thin"
 
 
 class RestartPolicy(StrEnum):
-    """What follows when something outside MOSAIC stops a run (state `interrupted`)."""
+    """What happens when something outside MOSAIC stops a run (state `interrupted`)."""
 
     NEVER = "never"
-    """It has ended; `resume` starts a new run from its newest checkpoint."""
+    """The run has ended. `resume` starts a new run from its newest checkpoint."""
     ON_INTERRUPT = "on_interrupt"
-    """It is queued again and goes on as another attempt, from its newest checkpoint where its algorithm takes one."""
+    """The run is queued again and continues as another attempt, from its newest checkpoint if its algorithm takes
+    one."""

@@ -4,7 +4,7 @@ from mosaic_contracts.models import PeerModel
 
 
 class ClockReading(PeerModel):
-    """CLOCK_MONOTONIC of one boot of a machine: no setting of the wall clock moves it.
+    """A reading of the monotonic clock of one boot of a machine.
 
     All processes and containers of the machine read the same one.
     """

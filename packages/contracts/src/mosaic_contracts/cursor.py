@@ -11,7 +11,7 @@ Cursor = dict[tuple[int, str], int]
 
 
 def parse_cursor(text: str) -> Cursor:
-    """Read a cursor.
+    """Parse the text of a cursor.
 
     Args:
         text: text made by `format_cursor`; empty: the beginning.

@@ -11,13 +11,13 @@ from mosaic_contracts.models import PeerModel
 
 EPISODE_RETURN = "episode/return"
 EPISODE_LENGTH = "episode/length"
-"""Names of the curves that are made of a run's episodes; they are asked for like a metric's."""
+"""Name of the curve of episode lengths. It is requested like a metric."""
 EPISODE_CURVES = (EPISODE_RETURN, EPISODE_LENGTH)
 
 MAX_CURVES = 16
-"""Names in one request."""
+"""Maximum number of names in one request."""
 WHOLE_POINTS = 10_000
-"""Up to so many points a curve comes as it is; a longer one comes in buckets."""
+"""Maximum number of points of a curve that is sent whole. A longer curve is reduced to buckets."""
 POINT_COLUMNS = ("step", "t", "value")
 """Columns of a whole curve, in the order in which the points were recorded. `step` is NaN where a point has none."""
 BUCKET_COLUMNS = ("step0", "step1", "t0", "t1", "n", "min", "max", "mean", "last", "odd")
@@ -31,25 +31,25 @@ class DrawnCurve(PeerModel):
 
     name: str
     points: int
-    """In the asked range, before reduction."""
+    """Number of points in the requested range, before reduction."""
     reduced: bool
     stepless: bool = False
-    """For a reduced curve: steps are positions, for its points have none."""
+    """Whether steps of a reduced curve are positions, because its points have no steps."""
     passes: list[int] = Field(default_factory=list)
     """For a reduced curve whose steps go back: the first row of each pass over the steps, for all passes of the whole
     curve. Rows are then by pass and step. A pass without a row in the asked range has the number of the next one.
     Empty: one pass, or more of them than 64 or than half of the buckets."""
     columns: dict[str, bytes]
-    """POINT_COLUMNS, or BUCKET_COLUMNS where it is reduced."""
+    """Columns named in POINT_COLUMNS, or in BUCKET_COLUMNS for a reduced curve."""
 
 
 class CurveSet(PeerModel):
-    """Curves and where they end."""
+    """Several curves of one moment, and the cursor of that moment."""
 
     run_id: str
     names: list[str]
-    """All curves that the run has."""
+    """Names of all curves that the run has."""
     cursor: str
-    """See `mosaic_contracts.cursor`: of the newest events in the store."""
+    """Position of the newest events in the store (see `mosaic_contracts.cursor`)."""
     curves: list[DrawnCurve]
-    """Those that were asked for, as far as there are any."""
+    """The requested curves, as far as they exist."""

@@ -19,7 +19,7 @@ from mosaic_contracts.grid import Grid
 TYPES = ["bdi.belief", "bdi.plan", "bdi.intention", "bdi.option", "policy.choices", "policy.values"]
 _outcome = struct.Struct("<qdB").pack
 MOST_STATES = 100_000
-"""For a world whose states are found by their hash."""
+"""Maximum number of states for a world whose states are found by their hash."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,18 @@ class DecisionStep:
     """State before the step; None if unknown."""
     cell: tuple[int, int] | None
     kind: str | None
-    """Text in the cell."""
+    """Kind of the cell that the state lies on, as the world names it."""
     action: Any
     action_name: str
     reward: float
     agent: str | None
     plan: str | None
     intentions: list[str]
-    """Goals of the agent, from the bottom up, one text a stack."""
+    """The agent's goals, one text for each stack, from the bottom up."""
     confidence: float | None
     explored: bool | None
     added: list[str]
-    """Beliefs that came since the step before; at the first step all that it held."""
+    """Beliefs that are new since the previous step. At the first step: all beliefs."""
     removed: list[str]
     beliefs: list[str]
     """All beliefs held at this step."""

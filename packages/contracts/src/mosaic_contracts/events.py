@@ -12,14 +12,14 @@ from mosaic_contracts.models import PeerModel
 
 
 class Envelope(PeerModel):
-    """What every event has."""
+    """Fields that every event has."""
 
     v: Literal[1] = 1
     run_id: RunIdField
     attempt: int = Field(ge=1)
     source: Literal["worker", "supervisor"]
     seq: int = Field(ge=1)
-    """Contiguous per attempt and source, from 1."""
+    """Number of the event within its attempt and source, contiguous, from 1."""
     t: float
     """The writer's wall clock, seconds since the epoch; for display only."""
 
@@ -34,16 +34,16 @@ class StepEvent(Envelope):
     action: Any
     reward: float
     flags: int
-    """1 terminated, 2 truncated."""
+    """Bit set: 1 terminated, 2 truncated."""
     hash: str
     """16 hex digits: blake2b over the raw observation, the reward and the flags."""
     actor: int = 0
-    """0 policy, 1 human, 2 script."""
+    """Source of the action: 0 policy, 1 human, 2 script."""
     observation: Any = None
 
 
 class EpisodeStartEvent(Envelope):
-    """A reset, with what is needed to rebuild it."""
+    """A reset of an environment, with the data that rebuilds it."""
 
     type: Literal["episode_start"] = "episode_start"
     env: int
@@ -54,7 +54,7 @@ class EpisodeStartEvent(Envelope):
 
 
 class EpisodeEvent(Envelope):
-    """An episode's end."""
+    """The end of an episode."""
 
     type: Literal["episode"] = "episode"
     env: int
@@ -67,7 +67,7 @@ class EpisodeEvent(Envelope):
 
 
 class MetricEvent(Envelope):
-    """One scalar."""
+    """One value of a metric."""
 
     type: Literal["metric"] = "metric"
     name: str
@@ -76,7 +76,7 @@ class MetricEvent(Envelope):
 
 
 class LogEvent(Envelope):
-    """A line worth keeping."""
+    """A log message that is worth an event of its own."""
 
     type: Literal["log"] = "log"
     level: str
@@ -85,14 +85,14 @@ class LogEvent(Envelope):
 
 
 class ConfigEvent(Envelope):
-    """First event of a worker."""
+    """The configuration of a run, and the first event of its worker."""
 
     type: Literal["config"] = "config"
     data: dict[str, Any]
 
 
 class LifecycleEvent(Envelope):
-    """From the worker a hint, from the supervisor the state."""
+    """A phase of the worker, or, from the supervisor, a state of the run."""
 
     type: Literal["lifecycle"] = "lifecycle"
     phase: str
@@ -100,7 +100,7 @@ class LifecycleEvent(Envelope):
 
 
 class CheckpointEvent(Envelope):
-    """A checkpoint that is complete on disk."""
+    """A line that announces a checkpoint which is complete on disk."""
 
     type: Literal["checkpoint"] = "checkpoint"
     path: str
@@ -112,7 +112,7 @@ class CheckpointEvent(Envelope):
 
 
 class ArtifactEvent(Envelope):
-    """Another file or folder of the run."""
+    """A file or folder of the run that is no checkpoint."""
 
     type: Literal["artifact"] = "artifact"
     path: str
@@ -123,7 +123,7 @@ class ArtifactEvent(Envelope):
 
 
 class ArtifactPrunedEvent(Envelope):
-    """A file that was announced is gone on purpose."""
+    """An announced file was deleted on purpose."""
 
     type: Literal["artifact_pruned"] = "artifact_pruned"
     path: str
@@ -131,7 +131,7 @@ class ArtifactPrunedEvent(Envelope):
 
 
 class ExtraEvent(Envelope):
-    """A namespaced event; unknown ones are kept as they are."""
+    """A namespaced event. Types that a reader does not know are kept unchanged."""
 
     type: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$")]
     data: dict[str, Any]
@@ -153,9 +153,9 @@ KnownEvent = Annotated[
 Event = KnownEvent | ExtraEvent
 
 event_adapter: TypeAdapter[Event] = TypeAdapter(Event)
-"""Validate or serialise any event."""
+"""Validates and serialises events of every type."""
 
 
 def event_schema() -> dict[str, Any]:
-    """JSON Schema of all events, as published."""
+    """Return the JSON Schema of all events."""
     return event_adapter.json_schema()

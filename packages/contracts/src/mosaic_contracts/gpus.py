@@ -10,34 +10,34 @@ from mosaic_contracts.models import PeerModel
 
 
 class GpuGrant(PeerModel):
-    """The devices of one attempt of a run, as its lease says and its processes carry it."""
+    """The devices leased to one attempt of a run."""
 
     token: str
-    """Names the lease; every change of it must show this token."""
+    """Identifies the lease. Every change of the lease must present it."""
     devices: list[str] = Field(min_length=1)
     """UUIDs of GPUs or MIG slices."""
     memory_mb: int | None = None
-    """Reserved on each of them; None: they are its own."""
+    """MiB reserved on each device; None: the devices are not shared."""
 
 
 class DeviceState(StrEnum):
-    """What a device is to the next run that asks for one."""
+    """Availability of a device for the next run that asks for one."""
 
     FREE = "free"
     LEASED = "leased"
-    """A run has it to itself."""
+    """One run has the whole device."""
     SHARED = "shared"
-    """Runs with `gpu_memory_mb` are on it."""
+    """Runs with `gpu_memory_mb` share the device."""
     ENDING = "ending"
-    """Its run has ended, and its memory is not free yet."""
+    """The run has ended, but its memory is not free yet."""
     FOREIGN = "foreign"
-    """Somebody outside MOSAIC uses it."""
+    """A process outside MOSAIC uses the device."""
     LOST = "lost"
-    """It cannot be read any more."""
+    """The driver cannot read the device any more."""
 
 
 class ForeignUser(PeerModel):
-    """Somebody who uses a device without a lease on it."""
+    """A user of a device who holds no lease on it."""
 
     kind: Literal["compute", "graphics", "memory"]
     """`memory`: the driver counts memory as used and names no process."""
@@ -46,19 +46,19 @@ class ForeignUser(PeerModel):
     user: str = ""
     memory_bytes: int | None = None
     run_id: str | None = None
-    """A run of this stack that uses a device which is not its own (any more)."""
+    """Id of a run of this stack that uses a device which is not leased to it (any more)."""
 
 
 class GpuLease(PeerModel):
-    """A run on a device."""
+    """The lease of one run on one device."""
 
     run_id: str
     attempt: int
     memory_mb: int | None = None
-    """None: the whole device."""
+    """MiB reserved on the device; None: the whole device."""
     taken_at: AwareDatetime
     ending: bool = False
-    """Its processes are gone; it ends when its memory is free, or a bounded wait is over."""
+    """The run's processes are gone. The lease ends when their memory is free, or after a bounded wait."""
 
 
 class GpuDevice(GpuSample):
@@ -74,13 +74,13 @@ class GpuDevice(GpuSample):
 
 
 class GpuReport(PeerModel):
-    """`GET /gpus`."""
+    """Answer of `GET /gpus`."""
 
     state: GpuState
     note: str = ""
-    """In words, where the state is not `ok`: why, and what to do."""
+    """Why the state is not `ok` and what to do, in words; empty otherwise."""
     age_s: float | None = None
-    """Since the driver last answered."""
+    """Seconds since the driver last answered."""
     share_limit: int
-    """Runs with `gpu_memory_mb` that one device takes at most."""
+    """Maximum number of runs with `gpu_memory_mb` on one device."""
     devices: list[GpuDevice] = Field(default_factory=list)

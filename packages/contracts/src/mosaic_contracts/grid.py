@@ -11,24 +11,25 @@ from mosaic_contracts.models import PeerModel
 
 
 class GridAction(PeerModel):
-    """One action, by its number's place."""
+    """One action of a grid world. Its place in the list is its number."""
 
     name: str
-    """In a word: `left`, `pickup`."""
+    """Name of the action, e.g. `left` or `pickup`."""
     move: list[int] | None = None
-    """Rows and columns that it means to move by, `[0, -1]`; None: it moves nothing. Walls and ice may say otherwise."""
+    """Intended move in rows and columns, e.g. `[0, -1]`; None: no move. Walls and slippery cells may prevent it."""
 
 
 class Grid(PeerModel):
-    """Rows from the top, columns from the left."""
+    """A world of cells, listed in rows from the top, each row from the left."""
 
     shape: list[int] = Field(min_length=2, max_length=2)
-    """Rows and columns."""
+    """Number of rows and columns."""
     cells: list[list[str]]
-    """The kind of each cell, in a word of the world's own: `start`, `goal`, `hole`, `cliff`, `frozen`, ..."""
+    """Kind of each cell, in the world's own word: `start`, `goal`, `hole`, `cliff`, `frozen`, ..."""
     actions: list[GridAction]
     states_per_cell: int = Field(default=1, ge=1)
-    """State s lies on cell s // states_per_cell, counted along the rows; above 1 a state says more than a place."""
+    """Number of states for each cell: state s lies on cell `s // states_per_cell`. Above 1, a state holds more than
+    a place."""
 
     @model_validator(mode="after")
     def _check_cells(self) -> Self:

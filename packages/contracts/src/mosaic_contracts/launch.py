@@ -10,47 +10,49 @@ from mosaic_contracts.compat import StrEnum
 from mosaic_contracts.models import PeerModel
 
 SPEC_FILE = "spec.json"
-"""`{"run_id", "attempt", "spec": RunSpec}`: what the worker's `train` reads."""
+"""File with `{"run_id", "attempt", "spec": RunSpec}`, which the worker's `train` reads."""
 LAUNCH_FILE = "control/launch.json"
 RUNNER_LOCK = "control/runner.lock"
-"""flock-ed by the runner for as long as it lives: free means dead, whatever any pid says."""
+"""File that the runner locks (flock) while it lives. If the lock is free, the runner is dead, whatever a pid
+suggests."""
 RUNNER_FILE = "control/runner.json"
 EXIT_FILE = "control/exit.json"
 PROGRESS_FILE = "control/progress"
 TRAINER_SOCKET = "control/trainer.sock"
 CREDS_FILE = "control/broker.creds"
 SHIPPER_STATE_FILE = "control/shipper_state.json"
-"""There only while the broker refuses the run's credentials: the shipper cannot say so over the broker."""
+"""File that exists while the broker refuses the run's credentials, because the shipper cannot report this over the
+broker."""
 LAST_WORDS_FILE = "control/last_words"
 """Made by the runner with its blocks, so that a worker that a full disk ends can say so: its text, then zeros."""
 NOTES_FILE = "control/notes.json"
-"""What the worker wants the user to know while it lasts, by a name of its own: `{"xmpp": "degraded: ..."}`."""
+"""The worker's current notes for the user, by name: `{"xmpp": "degraded: ..."}`."""
 KEPT_NOTES_FILE = "control/kept_notes.json"
-"""The same for notes that stay with the run after its end: the runner copies them into its exit report."""
+"""The worker's notes that stay with the run after its end. The runner copies them into its exit report."""
 RUNNER_NOTES_FILE = "control/runner_notes.json"
-"""The runner's own notes, in the form of the worker's; they stay with the run too."""
+"""The runner's own notes, in the same form. They stay with the run too."""
 OUTBOX_DIR = "outbox"
 INPUTS_DIR = "inputs"
-"""Read-only copies of what a run begins with, below a folder for each parameter that names one."""
+"""Folder with read-only copies of checkpoints that a run starts from, one folder for each parameter."""
 MANIFEST_FILE = "manifest.json"
 WORKER_LOG = "logs/worker.log"
 RUNNER_LOG = "logs/runner.log"
 SHIPPER_LOG = "logs/shipper.log"
 
 ENV_RUN_ID = "MOSAIC_RUN_ID"
-"""In the environment of every process of a run: the sweep finds strays by it."""
+"""Variable in the environment of every process of a run, by which stray processes are found."""
 ENV_RUN_DIR = "MOSAIC_RUN_DIR"
 ENV_ATTEMPT = "MOSAIC_ATTEMPT"
 ENV_GPU_GRANT = "MOSAIC_GPU_GRANT"
-"""In the environment of a runner whose run has GPUs: its GpuGrant as JSON, from which leases are rebuilt."""
+"""Variable of a runner whose run has GPUs: its GpuGrant as JSON, from which leases are rebuilt."""
 
 
 WallTime = Annotated[float, Field(ge=0, lt=2**36, allow_inf_nan=False)]
-"""Seconds since the epoch that a date can be made of."""
+"""Seconds since the epoch, within the range of dates."""
 
 
 class RunFile(PeerModel):
-    """`spec.json`."""
+    """Content of `spec.json`."""
 
     run_id: str
     attempt: int
@@ -58,13 +60,13 @@ class RunFile(PeerModel):
 
 
 DOORS_DIR = "doors"
-"""Below MOSAIC_HOME: sockets through which containers without a network reach the stack."""
+"""Folder below MOSAIC_HOME with the sockets through which containers without a network reach the stack."""
 BROKER_DOOR = "broker.sock"
 XMPP_DOOR = "xmpp.sock"
 
 
 class Door(PeerModel):
-    """A port on the run's own loopback, and the socket that it leads to."""
+    """A port on the run's own loopback, and the socket that it is connected to."""
 
     port: int
     socket: str
@@ -77,22 +79,22 @@ class Launch(PeerModel):
     run_id: str
     attempt: int
     nonce: str
-    """Unguessable; part of every Msg-Id, so that no other run can shadow a batch."""
+    """Unguessable text in every Msg-Id, so that no other run can shadow a batch."""
     worker_argv: list[str]
     shipper_argv: list[str]
     env: dict[str, str] = Field(default_factory=dict)
-    """Added to the environment of worker and shipper. Never secrets."""
+    """Variables added to the environment of worker and shipper; never secrets."""
     broker_url: str
     grace_s: float
     """Seconds between SIGTERM and SIGKILL for the worker's tree."""
     drain_s: float = 30.0
-    """Seconds the shipper may take after the worker's death; what is left is shipped later."""
+    """Seconds that the shipper may take after the worker's end. Remaining events are shipped later."""
     outbox_bytes: int
     when_outbox_full: str = "wait"
     image: str | None = None
     """Digest of the image that the attempt runs in; None: it runs in no container."""
     doors: list[Door] = Field(default_factory=list)
-    """Opened by the shipper, where the run has no network to reach broker and XMPP server on."""
+    """Ports that the shipper opens when the run has no network to reach broker and XMPP server."""
 
 
 class RunnerInfo(PeerModel):
@@ -101,20 +103,20 @@ class RunnerInfo(PeerModel):
     runner_pid: int
     worker_pid: int | None = None
     guard_pid: int | None = None
-    """Parent of the worker while that lives; None in a container, and from an older runner."""
+    """Pid of the worker's parent; None in a container, and from an older runner."""
     shipper_pid: int | None = None
     started_at: float
     """Wall clock, seconds since the epoch."""
     stop_asked: bool = False
-    """It was asked to stop (SIGTERM)."""
+    """Whether the runner received SIGTERM."""
 
 
 class ShipperState(PeerModel):
-    """`shipper_state.json`: why the shipper cannot speak over the broker."""
+    """Content of `shipper_state.json`: why the shipper cannot use the broker."""
 
     attempt: int
     refused: str = Field(max_length=300)
-    """What the broker answered to the run's credentials."""
+    """The broker's answer to the run's credentials."""
     since: float
     """Wall clock, seconds since the epoch."""
 
@@ -137,18 +139,18 @@ class ExitReport(PeerModel):
     """Exit code; None when a signal ended the worker or it could not be started."""
     signal: int | None = None
     oom: bool | None = None
-    """Whether the kernel ended something of the run for memory; None: not asked, or there is no cgroup to ask."""
+    """Whether the kernel killed a process of the run for lack of memory; None: unknown."""
     start_error: str | None = None
     """The worker could not be executed at all."""
     last_words: str | None = None
-    """Why the worker says that it ended, when it failed; its log may have found no room for it."""
+    """The worker's own reason for its failure; its log may have had no room for it."""
     stop_signal_sent: bool = False
     """The runner was asked to stop (SIGTERM) before the worker ended."""
     killed_after_grace: bool = False
     notes: list[str] = Field(default_factory=list, max_length=100)
     """What the user should know of the run after its end, from the worker and the runner."""
     strays: int = 0
-    """Processes of the run that outlived the worker and were ended."""
+    """Number of processes of the run that outlived the worker and were killed."""
     started_at: float
     """Wall clock, seconds since the epoch; for display, as `ended_at`."""
     ended_at: WallTime

@@ -28,7 +28,7 @@ TOKEN_SUBPROTOCOL_PREFIX = "mosaic.token."
 TICK_S = 0.05
 
 ALL_EXTRAS = "*.*"
-"""As an event type: every namespaced extra (`bdi.intention`, ...)."""
+"""Event type that matches every namespaced event (`bdi.intention`, ...)."""
 DEFAULT_TYPES = (
     "config",
     "episode",
@@ -43,7 +43,7 @@ DEFAULT_TYPES = (
 
 
 class Subscribe(UserModel):
-    """Follow one run."""
+    """Message of a client: follow one run."""
 
     op: Literal["subscribe"] = "subscribe"
     run_id: RunIdField
@@ -54,20 +54,20 @@ class Subscribe(UserModel):
 
 
 class Unsubscribe(UserModel):
-    """Stop following one run."""
+    """Message of a client: stop following one run."""
 
     op: Literal["unsubscribe"] = "unsubscribe"
     run_id: RunIdField
 
 
 class SubscribeRuns(UserModel):
-    """Follow the run list: a `run` frame at every change of any run."""
+    """Message of a client: follow the run list. Each change of a run then sends a `run` frame."""
 
     op: Literal["subscribe_runs"] = "subscribe_runs"
 
 
 class Ping(UserModel):
-    """Answered with `pong`."""
+    """Message of a client, answered with `pong`."""
 
     op: Literal["ping"] = "ping"
 
@@ -76,7 +76,7 @@ ClientFrame = Annotated[Subscribe | Unsubscribe | SubscribeRuns | Ping, Field(di
 
 
 class Hello(PeerModel):
-    """First frame of a connection."""
+    """First message of the gateway on a connection."""
 
     op: Literal["hello"] = "hello"
     version: str
@@ -84,7 +84,7 @@ class Hello(PeerModel):
 
 
 class Snapshot(PeerModel):
-    """State of the run at the joint."""
+    """State of the run when following began."""
 
     op: Literal["snapshot"] = "snapshot"
     run: RunView
@@ -92,15 +92,16 @@ class Snapshot(PeerModel):
 
 
 class Events(PeerModel):
-    """Events in order for each (attempt, source)."""
+    """Events of a run, in order for each attempt and source."""
 
     op: Literal["events"] = "events"
     run_id: str
     events: list[dict[str, Any]]
     columns: dict[str, dict[str, Any]] = {}
-    """Only in msgpack: `{"step": {"seq": [...], ...}, "metric": {...}}`, keys as in `mosaic_contracts.wire`."""
+    """Steps and metrics as columns (msgpack only): `{"step": {"seq": [...], ...}, "metric": {...}}`, keys as in
+    `mosaic_contracts.wire`."""
     cursor: str
-    """After these events."""
+    """Position after these events."""
 
 
 class RunChanged(PeerModel):
@@ -111,7 +112,7 @@ class RunChanged(PeerModel):
 
 
 class Missed(PeerModel):
-    """This client was too slow: so many events were not sent. Read them from the store by `from_cursor`."""
+    """The client was too slow, so this many events were not sent. Read them from the store from `from_cursor` on."""
 
     op: Literal["missed"] = "missed"
     run_id: str
@@ -121,7 +122,7 @@ class Missed(PeerModel):
 
 
 class Ended(PeerModel):
-    """The run is final and everything stored was sent."""
+    """The run is final, and every stored event was sent."""
 
     op: Literal["end"] = "end"
     run_id: str
@@ -129,13 +130,13 @@ class Ended(PeerModel):
 
 
 class Pong(PeerModel):
-    """Answer to ping."""
+    """Answer to `ping`."""
 
     op: Literal["pong"] = "pong"
 
 
 class ProblemFrame(PeerModel):
-    """Something asked for on this connection cannot be had; the connection stays."""
+    """A request on this connection was refused. The connection stays open."""
 
     op: Literal["problem"] = "problem"
     problem: Problem

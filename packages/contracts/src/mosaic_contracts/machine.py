@@ -11,21 +11,21 @@ RESOURCE_METRICS = "system/"
 
 
 class GpuState(StrEnum):
-    """Whether the GPUs can be seen. Each of them is a state of the machine, and none an error."""
+    """Whether the GPUs can be read. Every value is a normal state of a machine, none an error."""
 
     UNKNOWN = "unknown"
-    """Not looked at yet."""
+    """The GPUs were not read yet."""
     OK = "ok"
     PARTIAL = "partial"
     """Some devices cannot be read; `note` says which."""
     ABSENT = "absent"
     """No NVIDIA driver, or no device."""
     SILENT = "silent"
-    """The driver is there and does not answer, or only with errors: no lease is given, and none is taken away."""
+    """The driver does not answer, or answers only with errors. No lease is given or ended meanwhile."""
 
 
 class GpuSample(PeerModel):
-    """One GPU."""
+    """Use of one GPU at one moment."""
 
     uuid: str
     index: int
@@ -38,55 +38,55 @@ class GpuSample(PeerModel):
 
 
 class RunGpu(PeerModel):
-    """A run on one GPU or slice."""
+    """A run's use of one GPU or slice."""
 
     uuid: str
     memory_bytes: int | None = None
-    """What its own processes hold there; None: the driver does not tell."""
+    """Memory that the run's own processes hold there; None: the driver does not report it."""
 
 
 class RunUse(PeerModel):
-    """What a run's processes use together."""
+    """Resources used by all processes of a run."""
 
     run_id: str
     cpu_percent: float
-    """100 is one core."""
+    """CPU use in percent of one core."""
     rss_bytes: int
     processes: int
-    """How many were counted; of a run in a container it is the trainer's main process alone."""
+    """Number of processes counted; in a container only the trainer's main process."""
     gpu_memory_bytes: int | None = None
-    """Use by its own processes on all of `gpus`; None: on none of them, or the driver does not report it."""
+    """Memory used by the run's own processes on all of `gpus`; None: none, or the driver does not report it."""
     gpu_percent: float | None = None
-    """Mean over `gpus`: use of the whole GPU, by other processes too."""
+    """Mean use of `gpus`, by other processes too."""
     gpus: list[RunGpu] = Field(default_factory=list)
-    """Those that it has leased, and any other that its processes are on."""
+    """GPUs that the run has leased, and any other that its processes use."""
 
 
 class MachineSample(PeerModel):
-    """One look at the machine."""
+    """Use of the machine at one moment."""
 
     t: float
     """Wall clock, seconds since the epoch."""
     cpu_percent: float
-    """Use of all cores: 100 is all of them."""
+    """CPU use in percent of all cores."""
     cores: int
     load1: float
     memory_used_bytes: int
     memory_total_bytes: int
     disk_free_bytes: int
-    """On the file system of MOSAIC_HOME."""
+    """Free space on the file system of MOSAIC_HOME."""
     disk_total_bytes: int
     gpus: list[GpuSample] = Field(default_factory=list)
     runs: list[RunUse] = Field(default_factory=list)
 
 
 class MachineHistory(PeerModel):
-    """`GET /machine`: the newest sample last."""
+    """Answer of `GET /machine`, the newest sample last."""
 
     interval_s: float
     samples: list[MachineSample]
     age_s: float | None = None
-    """Since the newest sample was taken, by the clock of who took it; None: there is none."""
+    """Age of the newest sample in seconds, by the clock of the process that took it; None: no sample."""
     gpu_state: GpuState = GpuState.UNKNOWN
     gpu_note: str = ""
-    """Why there is no GPU in it, or not all of them, and what to do."""
+    """Why GPUs are missing from the samples, and what to do."""

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from mosaic_contracts.wire import Batch, Record
 
 SourceKey = tuple[int, str]
-"""Attempt and source."""
+"""Attempt and source of events."""
 
 
 class BatchSlice(NamedTuple):
-    """Consecutive records of one batch; never empty."""
+    """Consecutive records of one batch, at least one."""
 
     batch: Batch
     records: list[Record]

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class UserModel(BaseModel):
-    """What a person or their script sends: an unknown field is an error they want to hear about."""
+    """Base of models that users send: unknown fields are an error."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -20,7 +20,8 @@ class UserModel(BaseModel):
 
 
 class PeerModel(BaseModel):
-    """What a peer service, a worker or the disk sends: unknown fields are kept, for they may be newer."""
+    """Base of models that services, workers or files hold: unknown fields are kept, because the sender may be
+    newer."""
 
     model_config = ConfigDict(
         extra="allow",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from mosaic_contracts.terminal import split_unfinished, strip_controls
 
 Mark = Callable[[int], str]
-"""Text that takes the place of so many characters."""
+"""Makes the text that replaces a number of left-out characters."""
 
 _MOST_RAW = 65_536
 """Characters of an open line before its control sequences are removed; bounds the memory of a line without end."""

@@ -8,7 +8,7 @@ from mosaic_contracts.models import PeerModel
 
 
 class PreflightLine(PeerModel):
-    """One thing that a run needs."""
+    """One requirement of a run and whether it is met."""
 
     id: str
     """Stable: `spec`, `worker`, `image`, `packages`, `plan`, `cpus`, `memory`, `internet`, `device`, `disk`, `broker`,
@@ -17,7 +17,7 @@ class PreflightLine(PeerModel):
     level: Literal["ok", "warning", "blocking"]
     message: str = ""
     todo: str = ""
-    """What to do about it; empty when it is ok."""
+    """What to do; empty when the line is ok."""
     where: str = ""
     """Field of the spec, where there is one."""
     code: str = ""
@@ -26,35 +26,35 @@ class PreflightLine(PeerModel):
 
 
 class PlacementPlan(PeerModel):
-    """What the placement would start around the worker's plan. `RUN` is a placeholder for the id of the run."""
+    """What the placement would start for the worker's plan. `RUN` is a placeholder for the run's id."""
 
     placement: str
     """`process` or `docker`."""
     command: list[str]
-    """The worker's whole argv."""
+    """The worker's complete argv."""
     image: str = ""
-    """Name of the container image and its digest; empty: in no container."""
+    """Name and digest of the container image; empty without a container."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """What it is given in addition to what every process has; secrets as paths of files."""
+    """Variables in addition to those of every process; secrets are paths of files."""
     mounts: list[str] = Field(default_factory=list)
-    """In words: what of this machine it can read or write."""
+    """What the run can read or write of this machine, in words."""
     devices: str = ""
     network: str = ""
     limits: list[str] = Field(default_factory=list)
-    """In words, each that it is held to."""
+    """Limits that are enforced, in words."""
 
 
 class PreflightReport(PeerModel):
-    """All lines; nothing was started."""
+    """Result of a preflight. Nothing was started."""
 
     ok: bool
-    """No line is blocking."""
+    """Whether no line is blocking."""
     lines: list[PreflightLine]
     plan: dict[str, Any] = Field(default_factory=dict)
     """The worker's exact plan; empty when it could not be made."""
     launch: PlacementPlan | None = None
-    """How that would be started; None when there is no plan."""
+    """How the plan would be started; None without a plan."""
     needs: list[str] = Field(default_factory=list)
-    """What takes consent, in words: internet access, a script from outside."""
+    """What needs the user's consent, in words: internet access, a script from outside."""
     digest: str = ""
-    """Names the plan and its needs; a spec that needs consent carries it in `consent`."""
+    """Digest of the plan and its needs. A spec that needs consent carries it in `consent`."""

@@ -4,7 +4,7 @@ from mosaic_contracts.compat import StrEnum
 
 
 class ProblemCode(StrEnum):
-    """Stable codes a program may act on; the HTTP status belongs to the code."""
+    """Stable codes of problems, for programs. Each code has one HTTP status."""
 
     SPEC_INVALID = "spec_invalid"
     WORKER_UNKNOWN = "worker_unknown"
@@ -43,7 +43,7 @@ class ProblemCode(StrEnum):
 
     @property
     def http_status(self) -> int:
-        """HTTP status that goes with the code."""
+        """HTTP status of the code."""
         return _STATUS[self]
 
 

@@ -23,7 +23,7 @@ class Problem(PeerModel):
     retry_after_s: float | None = None
     """Seconds after which trying again makes sense; also sent as `Retry-After`."""
     fields: list[dict[str, Any]] = []
-    """Per-field findings: `{"where": "parameters.learning-rat", "message": "...", "nearest": [...]}`."""
+    """Findings for single fields: `{"where": "parameters.learning-rat", "message": "...", "nearest": [...]}`."""
 
     def model_post_init(self, _context: Any) -> None:
         if self.status == 0:
@@ -31,7 +31,7 @@ class Problem(PeerModel):
 
 
 class ProblemError(Exception):
-    """Carries a problem up to the boundary that turns it into a reply."""
+    """Raised to answer a request with a problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(f"{problem.title}. {problem.detail}".strip())

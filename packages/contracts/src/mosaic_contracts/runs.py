@@ -12,7 +12,7 @@ from mosaic_contracts.states import EndCause, RunState, StopStep
 
 
 class StoredSpec(RunSpec):
-    """A spec read back: a newer version's fields must not make an old run unreadable."""
+    """A spec read from a file. Unknown fields are kept, so that runs of a newer version stay readable."""
 
     model_config = {**RunSpec.model_config, "extra": "allow"}
 
@@ -26,42 +26,42 @@ class StoredSpec(RunSpec):
 
 
 class RunEnd(PeerModel):
-    """How a run ended. Written once."""
+    """How a run ended. It is written once."""
 
     cause: EndCause
     message: str
-    """In words, with what to do next where there is something to do."""
+    """Description in words, with what to do next if there is something to do."""
     exit_code: int | None = None
     signal: int | None = None
     oom: bool | None = None
-    """True where a cgroup says so; None: unknown here."""
+    """Whether the kernel killed the run for lack of memory; None: unknown."""
     stop_step: StopStep | None = None
-    """Which step of a stop ended the worker; None: it was not stopped, or had not been started yet."""
+    """Step of the stop that ended the worker; None: it was not stopped, or had not started."""
     last_lines: list[str] = Field(default_factory=list)
     """Last lines of the worker's output, progress bars collapsed."""
 
 
 class Progress(PeerModel):
-    """The trainer's own word of how far it is."""
+    """Progress as the trainer reports it."""
 
     step: int = 0
     total: int | None = None
     age_s: float | None = None
-    """Seconds since the trainer moved, on the receiver's clock."""
+    """Seconds since the trainer last reported progress, by the receiver's clock."""
 
 
 class Resumption(PeerModel):
-    """Where an attempt after an interruption goes on."""
+    """Where an attempt continues after an interruption."""
 
     attempt: int
     checkpoint: str | None = None
-    """Relative to the run folder; None: it begins from the start."""
+    """Path relative to the run folder; None: the attempt starts from the beginning."""
     step: int = 0
     """Environment steps of the whole run that were done at this checkpoint; the attempt counts its own from 0."""
 
 
 class RunRecord(PeerModel):
-    """A run as the scheduler knows it."""
+    """A run as the scheduler stores it."""
 
     run_id: str
     name: str
@@ -72,92 +72,92 @@ class RunRecord(PeerModel):
     reader takes what is equal or higher."""
     attempt: int = 1
     resumptions: list[Resumption] = Field(default_factory=list)
-    """One for each interruption that was followed by another attempt."""
+    """Interruptions that were followed by another attempt."""
     waiting_reason: str | None = None
     position: int | None = None
     """Place in the queue, 1 is next."""
     expected_start_at: AwareDatetime | None = None
-    """A rough guess from how far the runs before it are and how long such runs took; None: nothing to go by."""
+    """Rough estimate of the start, from the progress of earlier runs; None: no estimate."""
     unresponsive: bool = False
     stop_requested: EndCause | None = None
     created_at: AwareDatetime
     started_at: AwareDatetime | None = None
     first_event_at: AwareDatetime | None = None
     ended_at: AwareDatetime | None = None
-    """When its worker ended, by the wall clock of that moment."""
+    """Wall clock time at which the worker ended."""
     end_recorded_at: AwareDatetime | None = None
-    """When the scheduler wrote the end down: later than `ended_at` where no scheduler was there to see it."""
+    """Time at which the scheduler recorded the end; later than `ended_at` if no scheduler ran then."""
     started_clock: ClockReading | None = None
-    """The monotonic clock at the start; None: not started, or started by an older scheduler."""
+    """Monotonic clock at the start; None: not started, or started by an older scheduler."""
     elapsed_s: float | None = None
-    """Seconds since the start, of an ended run how long it took. By the monotonic clock: `ended_at - started_at`
-    is wrong where the wall clock was set meanwhile. None: not started, or ended under an older scheduler."""
+    """Seconds since the start; of an ended run its duration. Measured by the monotonic clock, because `ended_at -
+    started_at` is wrong if the wall clock was changed. None: not started, or ended under an older scheduler."""
     end: RunEnd | None = None
     progress: Progress | None = None
     run_dir: str
-    """Relative to MOSAIC_HOME."""
+    """Path of the run folder relative to MOSAIC_HOME."""
     telemetry_pending: bool = False
-    """True while events of an ended run, or of its interrupted attempt, still wait for broker or recorder."""
+    """Whether events of an ended run, or of an interrupted attempt, are still on their way to the store."""
     worker_version: str | None = None
     image: str | None = None
-    """Digest of the image that the attempt runs in, pinned at its start; None: in no container."""
+    """Digest of the image of the attempt, fixed at its start; None: no container."""
     notes: list[str] = Field(default_factory=list)
-    """What the user should know, e.g. `waiting for the outbox`."""
+    """Messages for the user, e.g. `waiting for the outbox`."""
     tags: list[str] = Field(default_factory=list)
     note: str = ""
     """The user's own words."""
     dry_run: str = ""
-    """The plan that the user looked at before the launch, as text. It is neither searched nor cloned."""
+    """Plan that the user saw before the launch, as text. It is not searched and not cloned."""
     priority: int = 0
     held: bool = False
-    """Waits in the queue until it is released."""
+    """Whether the run waits in the queue until it is released."""
     deleted_at: AwareDatetime | None = None
-    """Archived by the user: hidden from lists, and deleted when its time is over (see `restore`)."""
+    """Time at which the user archived the run. It is hidden, and deleted after a day (see `restore`)."""
 
 
 class SourceMark(PeerModel):
-    """How far one source of one attempt is in the store."""
+    """How many events of one source of an attempt are in the store."""
 
     attempt: int
     source: str
     last_seq: int
     """Highest seq in the store."""
     next_seq: int
-    """First seq that is not in the store; all below it are."""
+    """First seq that is not in the store. All lower ones are."""
     missing: int
     """Seqs below `last_seq` that are not in the store."""
 
 
 class RunSummary(PeerModel):
-    """A run as the recorder knows it."""
+    """Figures of a run, as the recorder stores them."""
 
     run_id: str
     events: int = 0
     steps: int = 0
-    """Step events in the store."""
+    """Number of step events in the store."""
     global_step: int = 0
-    """Highest environment step that any event names."""
+    """Highest environment step of any event."""
     episodes: int = 0
-    """Finished episodes in the store. The returns below are theirs."""
+    """Number of finished episodes in the store. The returns below are of these."""
     episodes_played: int = 0
-    """Finished episodes by their numbers: more than `episodes` where the worker reports a sample of them."""
+    """Number of episodes that were finished; more than `episodes` if the worker reports a sample of them."""
     last_return: float | None = None
     best_return: float | None = None
     mean_return: float | None = None
     """Mean over the last 20 episodes in the store."""
     gaps: int = 0
-    """Events known to be missing from the store (holes in seq)."""
+    """Number of events that are known to be missing from the store."""
     dropped: int = 0
-    """Step events that the worker counted and did not record: thinned at a full outbox, or refused by the pipe."""
+    """Number of step events that were not recorded: thinned at a full outbox, or refused by the pipe."""
     quarantined: int = 0
-    """Batches of this run that were set aside."""
+    """Number of batches of this run that did not validate."""
     checkpoints: int = 0
     artifacts: int = 0
     first_t: float | None = None
     """Wall clock of the first event, seconds since the epoch."""
     last_t: float | None = None
     span_s: float | None = None
-    """Seconds from the first to the last event of the worker, by the clock that its events share."""
+    """Seconds from the worker's first event to its last, by the clock of the events."""
     sources: list[SourceMark] = Field(default_factory=list)
 
     @property
@@ -167,23 +167,23 @@ class RunSummary(PeerModel):
 
 
 class RunView(RunRecord):
-    """A run as a client sees it."""
+    """A run as clients see it."""
 
     summary: RunSummary | None = None
     sps: float | None = None
-    """Environment steps per second, recent while the run lives, overall when it has ended."""
+    """Environment steps per second: recent ones of a live run, all of an ended one."""
     eta_s: float | None = None
     stale: bool = False
-    """The scheduler does not answer: this is what was last known, or what telemetry store and run folder tell."""
+    """Whether the scheduler does not answer, so that these are the last known values."""
 
     @property
     def step(self) -> int:
-        """Environment steps done: the trainer's word, or the store's where that has more."""
+        """Environment steps done, as the trainer reports, or as the store has if that is more."""
         return steps_done(self.progress, self.summary)
 
     @property
     def total_steps(self) -> int | None:
-        """How many there will be, as the trainer says or else as was asked for; None where nobody knows."""
+        """Environment steps in all, as the trainer reports, else as requested; None if unknown."""
         return steps_in_all(self.progress, self.spec.steps)
 
 
@@ -227,18 +227,18 @@ class EventPage(PeerModel):
 
     events: list[dict[str, Any]]
     cursor: str
-    """Pass it back to go on from here; never None, so that a follower can wait at the end."""
+    """Cursor of the next page. It is never None, so that a reader can wait at the end for more."""
     has_more: bool
 
 
 class CurveBucket(PeerModel):
-    """Points of one step range. NaN and infinities are counted, never averaged in or clamped."""
+    """Points of one range of steps. NaN and infinities are counted, but are not in the mean."""
 
     step0: int
     step1: int
     n: int
     min: float | None
-    """Over finite values; None when the bucket has none."""
+    """Lowest finite value; None if there is none."""
     max: float | None
     mean: float | None
     last: float
@@ -251,22 +251,22 @@ class CurveBucket(PeerModel):
 
 
 class Curve(PeerModel):
-    """A metric of a run, reduced to at most the asked number of buckets, or raw points."""
+    """A metric of a run, as raw points or reduced to buckets."""
 
     run_id: str
     name: str
     points: int
-    """Number of points in the asked range before reduction."""
+    """Number of points in the requested range, before reduction."""
     buckets: list[CurveBucket] = Field(default_factory=list)
-    """By pass, then by step."""
+    """Buckets, ordered by pass and then by step."""
     steps: list[int | None] | None = None
-    """Raw points, when asked for with `last`."""
+    """Steps of the raw points, if they were requested with `last`."""
     values: list[float] | None = None
     t: list[float] | None = None
 
 
 class MetricName(PeerModel):
-    """One metric of a run with its newest point."""
+    """A metric of a run with its newest point."""
 
     name: str
     points: int
@@ -275,7 +275,7 @@ class MetricName(PeerModel):
 
 
 class ArtifactRow(PeerModel):
-    """One file that a run announced."""
+    """A file that a run announced."""
 
     path: str
     """Relative to the run folder."""

@@ -15,7 +15,7 @@ from mosaic_contracts.worker import Finding, WorkerDescription, WorkerManifest
 
 
 class Reply(PeerModel):
-    """Either a result or a problem."""
+    """Answer of a service: a result or a problem."""
 
     result: Any = None
     problem: Problem | None = None
@@ -32,7 +32,7 @@ class SubmitRequest(PeerModel):
     dry_run: bool = False
     """True: the result is a CheckReport and nothing is started."""
     idempotency_key: str | None = None
-    """The same key and spec again within a day give the same run; another spec is `idempotency_conflict`."""
+    """The same key and spec within a day return the same run. Another spec is `idempotency_conflict`."""
 
 
 class RunRequest(PeerModel):
@@ -106,7 +106,7 @@ class MachineRequest(PeerModel):
 
 
 RunValue = Literal["name", "started_at", "ended_at"]
-"""What a record has that a list can be sorted by."""
+"""A sort key of the run list that the scheduler's record has."""
 BRIEF_PAGE = 10_000
 """Ids of one brief reply; with their names about a megabyte, and a message may have eight."""
 
@@ -115,7 +115,7 @@ class ListRequest(PeerModel):
     """Selects runs; the result is ordered newest first."""
 
     before: str | None = None
-    """Run id; only older runs."""
+    """Run id. Only older runs are listed."""
     limit: int = 100
     states: list[str] | None = None
     workers: list[str] | None = None
@@ -123,18 +123,18 @@ class ListRequest(PeerModel):
     environments: list[str] | None = None
     kinds: list[str] | None = None
     tags: list[str] | None = None
-    """Runs that carry all of them."""
+    """Tags that a run must all have."""
     text: str | None = None
-    """Part of name, id, note or tag, whatever its case."""
+    """Text to find in name, id, note or tag, in any case."""
     parent: str | None = None
     run_ids: list[str] | None = None
-    """Only these."""
+    """Ids of the runs to list."""
     deleted: bool = False
-    """True: archived runs instead of the others."""
+    """Whether to list archived runs instead of the others."""
     brief: bool = False
     """True: the result is RunIds, up to BRIEF_PAGE at once whatever `limit` says (for sorting)."""
     value: RunValue | None = None
-    """Sort key that a brief reply has with each id."""
+    """Sort key whose value a brief answer has with each id."""
 
 
 class RunRecords(PeerModel):
@@ -142,7 +142,7 @@ class RunRecords(PeerModel):
 
     runs: list[RunRecord]
     cut: bool = False
-    """Fewer than asked for, for more would not fit one message: ask on after the last one."""
+    """Whether there are more runs than fit one message. Ask again from the last one on."""
 
 
 class RunIds(PeerModel):
@@ -150,9 +150,9 @@ class RunIds(PeerModel):
 
     run_ids: list[str]
     values: list[str | None] | None = None
-    """The asked value of each, as its record has it."""
+    """Value of the requested sort key for each id."""
     cut: bool = False
-    """There are more: ask on after the last one."""
+    """Whether there are more runs. Ask again from the last one on."""
 
 
 class WorkerRequest(PeerModel):
@@ -162,7 +162,7 @@ class WorkerRequest(PeerModel):
 
 
 class WorkerEntry(PeerModel):
-    """One registered worker and whether it can be used now."""
+    """A registered worker and whether it can be used now."""
 
     manifest: WorkerManifest
     ready: bool
@@ -185,10 +185,10 @@ class SchedulerStatus(PeerModel):
     queued: int
     live: int
     unpublished: int = 0
-    """Supervisor events that are not in the store yet."""
+    """Number of supervisor events that are not in the store yet."""
     proxies: StackProxies = Field(default_factory=StackProxies)
     broker_ahead_s: float | None = None
-    """How far the broker's clock is ahead of the scheduler's, negative where it is behind; None: not measured yet."""
+    """Seconds that the broker's clock is ahead of the scheduler's; negative if behind; None: not measured yet."""
 
 
 class CommittedRequest(PeerModel):
@@ -201,7 +201,8 @@ class CommittedRequest(PeerModel):
 
 
 class Committed(PeerModel):
-    """Also published on `subjects.committed(run_id)` after commits, at most four times a second a run."""
+    """How far a run's sources are in the store. Also published on `subjects.committed(run_id)` after commits, at
+    most four times a second for each run."""
 
     run_id: str
     marks: list[SourceMark]
@@ -224,16 +225,17 @@ class RecorderStatus(PeerModel):
     lag: int
     """Messages in the stream that are not in the store yet."""
     accepting: bool
-    """False: disk low or store failing; see `reason`."""
+    """Whether the recorder stores messages. False: the disk is low or the store fails; see `reason`."""
     reason: str | None = None
     quarantined: int = 0
     disk_free_bytes: int = 0
     healed: int = 0
-    """How often a deleted or regressed stream was noticed and healed since start."""
+    """Number of times since the start that a deleted or older stream was noticed and repaired."""
 
 
 class Heartbeat(PeerModel):
-    """`subjects.heartbeat(run_id)`: how the trainer is. Sent each second while the run is watched, else every two."""
+    """State of a trainer, on `subjects.heartbeat(run_id)`. Sent every second for a watched run, else every two
+    seconds."""
 
     run_id: str
     attempt: int
@@ -249,15 +251,15 @@ class Heartbeat(PeerModel):
     committed_seq: int = 0
     outbox_bytes: int = 0
     waiting_for_outbox: bool = False
-    """The trainer stands still because its outbox is at its quota."""
+    """Whether the trainer waits because its outbox is full."""
     note: str = ""
-    """Why the broker takes no batch just now."""
+    """Why the broker accepts no batch now."""
     notes: list[str] = Field(default_factory=list)
-    """What the worker wants the user to know while it lasts (`Telemetry.note`)."""
+    """The worker's current notes for the user (`Telemetry.note`)."""
 
 
 class ControlRequest(PeerModel):
-    """`subjects.control(run_id)`, answered by the shipper, which asks the trainer where it must."""
+    """`subjects.control(run_id)`, answered by the shipper, which asks the trainer if necessary."""
 
     op: str
     """`watch` (ttl_s: publish every 20 ms instead of 100 ms), `stop`, `ping`."""

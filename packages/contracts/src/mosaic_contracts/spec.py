@@ -46,11 +46,11 @@ Tag = Annotated[
         strip_whitespace=True, min_length=1, max_length=64, pattern=r"^[^,\x00-\x1f]+$"
     ),
 ]
-"""A word to find runs by: any text without commas and control characters."""
+"""A word to find runs by: text without commas and control characters."""
 Tags = Annotated[list[Tag], Field(max_length=32)]
 Note = Annotated[str, StringConstraints(max_length=16_384)]
 Priority = Annotated[int, Field(ge=-1000, le=1000)]
-"""Higher starts earlier; equal ones in the order of the queue."""
+"""Priority in the queue. A higher one starts earlier; equal ones keep their order."""
 
 SecretName = Annotated[str, StringConstraints(pattern=SECRET_NAME_PATTERN)]
 
@@ -115,7 +115,7 @@ GivenParameter = Annotated[ParameterValue, AfterValidator(plain_parameter)]
 
 
 class RunSpec(UserModel):
-    """One run, as asked for. Stored as given, with every default filled in."""
+    """Request for a run. It is stored as given, with every default filled in."""
 
     worker: WorkerIdField
     """Id of a registered worker, e.g. `cleanrl`."""
@@ -127,59 +127,59 @@ class RunSpec(UserModel):
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 1
     """Seed of the run; 32 bits, for that is what numpy's legacy seeding accepts."""
     steps: Annotated[int, Field(gt=0, le=2**53)] | None = None
-    """Environment steps in all; None takes the algorithm's own default."""
+    """Environment steps in all; None: the algorithm's default."""
     episodes: Annotated[int, Field(gt=0, le=2**31)] | None = None
-    """Number of episodes of a run that plays or evaluates; None: as many as fit its steps."""
+    """Number of episodes of a run that plays or evaluates; None: as many as its steps permit."""
     pace: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None
-    """Limit of such a run in steps a second, for a viewer; None: no limit."""
+    """Maximum steps per second of a run that plays or evaluates; None: no limit."""
     parameters: dict[str, GivenParameter] = Field(default_factory=dict)
-    """The algorithm's arguments by name; checked against its schema before launch."""
+    """Parameters of the algorithm by name, checked against its schema before the launch."""
     record: RecordLevel = RecordLevel.REPLAY
     replay_every: Annotated[int, Field(ge=1)] = 1
     """Record the steps of every n-th episode only; 1 records all."""
     checkpoint_every_steps: Annotated[int, Field(ge=1)] | None = None
-    """Environment steps between periodic checkpoints; None: the worker's default, about 10 in a run."""
+    """Environment steps between checkpoints; None: the worker's default, about 10 checkpoints in a run."""
     wall_time_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """Seconds from start after which the run is stopped as `timed_out`."""
+    """Time limit in seconds from the start. At the limit the run is stopped and ends as `timed_out`."""
     start_deadline_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
-    """Seconds from start to the first event."""
+    """Maximum seconds from the start to the first event."""
     grace_s: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 20.0
-    """Seconds between a polite stop and SIGKILL."""
+    """Seconds between the request to stop and SIGKILL."""
     restart: RestartPolicy = RestartPolicy.NEVER
-    """`on_interrupt`: the machine's or the engine's shutdown, a power cut, or anybody's signal to its runner does not
-    end the run: it goes on as another attempt, from its newest checkpoint where its algorithm takes one."""
+    """What follows an interruption (shutdown, power cut, a signal to the runner). `on_interrupt`: the run continues
+    as another attempt, from its newest checkpoint if its algorithm takes one."""
     cpus: Annotated[int, Field(ge=1, le=1024)] = 1
     """Cores reserved in the queue; also the thread count of the worker's numeric libraries."""
     gpus: Annotated[int, Field(ge=0, le=64)] = 0
-    """GPUs (or MIG slices) leased to the run for its lifetime, all at once; 0: it sees none."""
+    """Number of GPUs (or MIG slices) leased to the run for its lifetime; 0: the run sees no GPU."""
     gpu_memory_mb: Annotated[int, Field(ge=64, le=2**24)] | None = None
-    """MiB that it takes on each of its GPUs, which it then shares with others that say so too. A reservation of the
-    queue and no wall: nothing holds a process to it. None: it has its GPUs to itself."""
+    """MiB that the run needs on each GPU, which it then shares with other runs that set this. It is a reservation;
+    no limit is enforced. None: the run has its GPUs to itself."""
     memory_mb: Annotated[int, Field(ge=64, le=2**24)] | None = None
-    """MiB that all its processes together may take, /dev/shm and its /tmp included; None: no limit. A hard limit in a
-    container, where no swap comes on top; processes of the embedded stack are not held to it."""
+    """Limit of memory for all processes of the run, in MiB, /dev/shm and /tmp included; None: no limit. It is
+    enforced in containers, without swap, and not for processes of the embedded stack."""
     shm_mb: Annotated[int, Field(ge=1, le=2**20)] = 1024
-    """MiB of /dev/shm in a container: data loaders hand their batches over through it."""
+    """MiB of /dev/shm in a container, which data loaders use to pass batches."""
     internet: bool = False
-    """It may reach beyond the broker; needs consent. Without it a container has no way out."""
+    """Whether the run may reach the internet, which needs consent. Without it, a container has no network."""
     outbox_bytes: Annotated[int, Field(ge=16 * 2**20)] = 2**30
-    """Bound of the outbox; at it, `when_outbox_full` applies."""
+    """Maximum size of the outbox. At the limit, `when_outbox_full` applies."""
     when_outbox_full: FullOutboxPolicy = FullOutboxPolicy.WAIT
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
-    """Display name; None makes `<env>__<algo>__<seed>__<time>`."""
+    """Display name; None: `<env>__<algo>__<seed>__<time>`."""
     parent: RunIdField | None = None
     """The run that this one continues, repeats or varies."""
     tags: Tags = Field(default_factory=list)
-    """Those it starts with; they may change later (`RunPatch`)."""
+    """Tags at the start. They can be changed later (`RunPatch`)."""
     note: Note = ""
-    """The user's own words on the run; may change later."""
+    """The user's note. It can be changed later."""
     priority: Priority = 0
     hold: bool = False
-    """Queue it, and start it only when it is released."""
+    """Whether the run stays in the queue until it is released."""
     secrets: Annotated[list[SecretName], Field(max_length=32)] = Field(default_factory=list)
-    """Names of secrets that the run is given as files; their values are in no spec."""
+    """Names of secrets that the run receives as files. Their values are in no spec."""
     consent: Annotated[str, StringConstraints(max_length=100)] | None = None
-    """Digest of the preview (`PreflightReport.digest`) whose needs the user agrees to."""
+    """Digest of the preflight (`PreflightReport.digest`) whose needs the user agrees to."""
 
     @field_validator(*_NUMBERS, mode="before")
     @classmethod

@@ -40,7 +40,7 @@ class ServiceEntry(PeerModel):
     restarts: int = 0
     last_exit: str | None = None
     log: str
-    """Relative to MOSAIC_HOME."""
+    """Path relative to MOSAIC_HOME."""
 
 
 class StackFile(PeerModel):
@@ -58,15 +58,15 @@ class StackFile(PeerModel):
 
 
 class StackProxies(PeerModel):
-    """By which proxies runs with internet go out when they name none themselves."""
+    """Proxies of runs with internet access that name none themselves."""
 
     http: str | None = None
-    """Its address without the name and password that the stack may know; None: there is none."""
+    """Address without name and password; None: no proxy."""
     https: str | None = None
 
 
 class StackStatus(PeerModel):
-    """`GET /api/v1/stack`: how the services are, as the gateway sees them."""
+    """Answer of `GET /api/v1/stack`: the state of the services."""
 
     version: str
     ready: bool
@@ -74,7 +74,7 @@ class StackStatus(PeerModel):
     scheduler: dict[str, object] | None = None
     recorder: dict[str, object] | None = None
     findings: list[str] = Field(default_factory=list)
-    """In words, what is wrong and what to do."""
+    """What is wrong and what to do, in words."""
     proxies: StackProxies = Field(default_factory=StackProxies)
     tensorboard_url: str | None = None
     """The stack's TensorBoard: absolute, or relative to the gateway's address. `{runs}` in it is a placeholder for the

@@ -16,11 +16,12 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
     INTERRUPTED = "interrupted"
-    """Something outside MOSAIC stopped it: the machine's or the engine's shutdown, a power cut, `docker stop`."""
+    """Something outside MOSAIC stopped the run: a shutdown of the machine or the engine, a power cut, `docker
+    stop`."""
 
     @property
     def is_final(self) -> bool:
-        """A final state is written once and never overwritten."""
+        """Whether this state is final. A final state is written once and never changes."""
         return self in _FINAL
 
     @property
@@ -41,7 +42,7 @@ class RunState(StrEnum):
 
 
 class EndCause(StrEnum):
-    """Why a run ended; the message next to it says it in words."""
+    """Why a run ended. The message next to it describes it in words."""
 
     COMPLETED = "completed"
     STOPPED_BY_USER = "stopped_by_user"
@@ -58,14 +59,14 @@ class EndCause(StrEnum):
 
 
 class StopStep(StrEnum):
-    """Which step of a stop ended the worker."""
+    """The step of a stop that ended the worker."""
 
     ASKED = "asked"
-    """It was asked (SIGTERM) and ended by itself, with a checkpoint where it makes some."""
+    """The worker received SIGTERM and ended by itself, with a checkpoint if it makes any."""
     TERMINATED = "terminated"
-    """The signal itself ended it: it was still starting, or has no handler."""
+    """SIGTERM itself ended the worker: it was still starting, or has no handler."""
     KILLED = "killed"
-    """SIGKILL, after its grace."""
+    """SIGKILL ended the worker after its grace time."""
 
 
 _FINAL = frozenset(

@@ -53,7 +53,7 @@ def strip_controls(text: str, *, keep_colours: bool = False) -> str:
 
 
 def strip_sequences(raw: bytes) -> bytes:
-    """Return `raw`, UTF-8 in the main, without control sequences; single control characters and broken bytes stay.
+    """Return `raw`, mostly UTF-8, without control sequences. Single control characters and broken bytes stay.
 
     For readers of data: a JSON string may hold control characters, but no program means a colour as data.
     """

@@ -16,34 +16,34 @@ from mosaic_contracts.models import PeerModel
 X_TRACKING = "x-tracking"
 WANDB = "wandb"
 WANDB_SECRET = "WANDB_API_KEY"
-"""Name under which the stack keeps the key; also the variable from which wandb itself takes one."""
+"""Name of the secret that holds the W&B key, and of the variable that wandb reads."""
 
 TRACKING_RUN = "tracking.run"
 """Namespaced event: a worker records it once its tracker has begun. Its data is a `TrackedRun`."""
 
 
 class TrackedRun(PeerModel):
-    """What a run is to a tracker outside the stack."""
+    """A run's identity at a tracker outside the stack."""
 
     tracker: str
-    """`wandb`, ..."""
+    """Name of the tracker: `wandb`, ..."""
     mode: Literal["online", "offline"]
     url: str | None = Field(default=None, pattern=r"^https?://")
-    """Its page there; None: none (yet), as always offline."""
+    """Address of the run's page at the tracker; None: none yet, or offline."""
     folder: str | None = None
-    """Offline: where it is written, relative to the run folder."""
+    """Folder of an offline run, relative to the run folder."""
 
 
 class TrackingRole(StrEnum):
-    """What a parameter is to a tracker."""
+    """Role of a parameter for a tracker."""
 
     TRACK = "track"
-    """Boolean: whether the run is tracked at all."""
+    """Boolean parameter: whether the run is tracked."""
     PROJECT = "project"
     ENTITY = "entity"
     GROUP = "group"
     OFFLINE = "offline"
-    """Boolean: written into the run's folder only, to be sent later."""
+    """Boolean parameter: write to the run's folder only, to send later."""
     HTTP_PROXY = "http_proxy"
     HTTPS_PROXY = "https_proxy"
 

@@ -17,10 +17,10 @@ from mosaic_contracts.ids import parse_run_id
 
 WIRE_VERSION = 1
 MAX_EVENT_BYTES = 2 * 2**20
-"""One encoded record; larger ones are refused where they are made."""
+"""Maximum size of one encoded record, in bytes. The writer refuses larger ones."""
 MAX_BATCH_EVENTS = 1000
 MAX_BATCH_BYTES = 4 * 2**20
-"""Raw bytes of a batch's records; the broker's max_payload is set above it."""
+"""Maximum size of a batch's records, in bytes. The broker's max_payload is above it."""
 INTEGER_LIMIT = 2**62
 """Steps, episodes, sub-environments, lengths and counts of an event lie below it: the store's columns hold no more."""
 
@@ -36,7 +36,7 @@ SOURCES = (SOURCE_WORKER, SOURCE_SUPERVISOR)
 
 
 class Kind(IntEnum):
-    """First element of every record."""
+    """Kind of a record: its first element."""
 
     STEP = 1
     EPISODE_START = 2
@@ -84,7 +84,7 @@ class Step(_Record, array_like=True, tag=int(Kind.STEP), gc=False):
     step: int
     """Number of the step within the episode, from 1."""
     action: Any
-    """int, float, list, or raw little-endian bytes as the config's action space says (dtype, shape)."""
+    """Action: int, float, list, or raw little-endian bytes of the dtype and shape of the config's action space."""
     reward: float
     flags: int
     hash: bytes
@@ -92,7 +92,7 @@ class Step(_Record, array_like=True, tag=int(Kind.STEP), gc=False):
     and one byte of flags (architecture, "Events")."""
     actor: int = 0
     observation: Any = None
-    """At level `full`: as `action`; otherwise nil."""
+    """Observation in the form of `action`, at recording level `full`; otherwise nil."""
 
 
 class EpisodeStart(_Record, array_like=True, tag=int(Kind.EPISODE_START)):
@@ -102,17 +102,17 @@ class EpisodeStart(_Record, array_like=True, tag=int(Kind.EPISODE_START)):
     episode: int
     reset: dict[str, Any]
     hash: bytes
-    """As a step's, with reward 0 and flags 0."""
+    """Hash of the observation, computed as a step's with reward 0 and flags 0."""
     observation: Any = None
 
 
 class Episode(_Record, array_like=True, tag=int(Kind.EPISODE)):
-    """An episode's end."""
+    """The end of an episode."""
 
     env: int
     episode: int
     length: int
-    """Steps."""
+    """Number of steps."""
     episode_return: float
     """Sum of raw rewards, undiscounted."""
     flags: int
@@ -122,7 +122,7 @@ class Episode(_Record, array_like=True, tag=int(Kind.EPISODE)):
 
 
 class Metric(_Record, array_like=True, tag=int(Kind.METRIC)):
-    """One scalar. NaN and infinities are plain values."""
+    """One value of a metric. NaN and infinities are permitted."""
 
     name: str
     step: int | None
@@ -130,7 +130,7 @@ class Metric(_Record, array_like=True, tag=int(Kind.METRIC)):
 
 
 class Log(_Record, array_like=True, tag=int(Kind.LOG)):
-    """A line worth keeping. `level` is debug, info, warning or error."""
+    """A log message. `level` is debug, info, warning or error."""
 
     level: str
     message: str
@@ -138,20 +138,20 @@ class Log(_Record, array_like=True, tag=int(Kind.LOG)):
 
 
 class Config(_Record, array_like=True, tag=int(Kind.CONFIG)):
-    """First event of a worker: what really runs (arguments, spaces, packages, files)."""
+    """Configuration of a run, and first event of its worker: arguments, spaces, packages, files."""
 
     data: dict[str, Any]
 
 
 class Lifecycle(_Record, array_like=True, tag=int(Kind.LIFECYCLE)):
-    """From the worker a hint (`training`, `done`, `stopped`, `error`); from the supervisor the state."""
+    """A phase of the worker (`training`, `done`, `stopped`, `error`), or, from the supervisor, a state of the run."""
 
     phase: str
     data: dict[str, Any] = {}
 
 
 class Checkpoint(_Record, array_like=True, tag=int(Kind.CHECKPOINT)):
-    """A checkpoint that is complete on disk."""
+    """A line that announces a checkpoint which is complete on disk."""
 
     path: str
     """Relative to the run folder."""
@@ -164,7 +164,7 @@ class Checkpoint(_Record, array_like=True, tag=int(Kind.CHECKPOINT)):
 
 
 class Artifact(_Record, array_like=True, tag=int(Kind.ARTIFACT)):
-    """Another file or folder of the run."""
+    """A file or folder of the run that is no checkpoint."""
 
     path: str
     kind: str
@@ -174,7 +174,7 @@ class Artifact(_Record, array_like=True, tag=int(Kind.ARTIFACT)):
 
 
 class ArtifactPruned(_Record, array_like=True, tag=int(Kind.ARTIFACT_PRUNED)):
-    """A file that was announced is gone on purpose."""
+    """An announced file was deleted on purpose."""
 
     path: str
     reason: str
@@ -207,7 +207,7 @@ THINNED = "mosaic.thinned"
 
 
 class Batch(msgspec.Struct, array_like=True):
-    """What a message carries and what a block of the store holds."""
+    """Content of one message, and of one block of the store."""
 
     v: int
     run_id: str
@@ -220,7 +220,7 @@ class Batch(msgspec.Struct, array_like=True):
 
 
 class BatchHead(NamedTuple):
-    """What is known of a batch without decoding it."""
+    """What the header of a batch says, without decoding the records."""
 
     run_id: str
     attempt: int
@@ -243,7 +243,7 @@ class BatchHead(NamedTuple):
 
 
 class BatchInvalid(ValueError):
-    """A message is not a batch that may enter the store."""
+    """A message is no batch that may be stored."""
 
 
 _encoder = msgspec.msgpack.Encoder()

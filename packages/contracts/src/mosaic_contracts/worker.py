@@ -10,9 +10,9 @@ from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import PeerModel, UserModel
 
 CHECKPOINT_MARK = "x-checkpoint"
-"""True in a property of an algorithm's schema: it takes a checkpoint, as `RUN/PATH` or as a path of the machine."""
+"""Key of a schema property that takes a checkpoint, as `RUN/PATH` or as a path of the machine."""
 WORLD_MARK = "x-world"
-"""True in a property: it belongs to the world, so that a play of the run takes it over."""
+"""Key of a schema property that belongs to the world, so that a play of the run takes it over."""
 
 
 class DeviceNeed(StrEnum):
@@ -24,7 +24,7 @@ class DeviceNeed(StrEnum):
 
 
 class WorkerManifest(UserModel):
-    """A `worker.toml`: how to reach a worker, without importing it."""
+    """Content of a `worker.toml`: how to start a worker without importing it."""
 
     id: WorkerIdField
     title: str
@@ -32,29 +32,29 @@ class WorkerManifest(UserModel):
     room: str | None = None
     """Name of the environment under `venvs/`; `{python}` in `command` is its interpreter."""
     command: list[str] = Field(min_length=1)
-    """Process placement: argv before `describe`, `check`, `train`, `play`. `{python}` is replaced."""
+    """Command line before `describe`, `check`, `train` and `play`. `{python}` is replaced."""
     image: str | None = None
     lane: Literal["telemetry", "analytics"] = "telemetry"
     device: DeviceNeed = DeviceNeed.NONE
     bundles: list[str] = Field(default_factory=list)
     """Optional dependency sets this worker knows of, e.g. `atari`."""
     hint: str = ""
-    """What to do when the environment of the worker is missing."""
+    """What to do when the worker's environment is missing."""
 
 
 class Algorithm(PeerModel):
-    """One algorithm and the JSON Schema of its arguments."""
+    """An algorithm and the JSON Schema of its parameters."""
 
     id: str
     title: str
     summary: str = ""
     documentation: str = ""
-    """Markdown for the user who chooses it: what it does, when to take it, what to tune first. Shown next to the form;
-    nothing that it names (pictures) is loaded."""
+    """Markdown for the user who chooses the algorithm: what it does, when to use it, what to tune first. Pictures
+    are not loaded."""
     parameters: dict[str, Any]
     """JSON Schema (object). Properties carry default, description, `x-group`, `x-unit`, `x-flag`, `x-tracking`."""
     action_spaces: list[str] = Field(default_factory=list)
-    """Kinds it can act in: `discrete`, `box`, `multi_discrete`."""
+    """Kinds of action spaces that it supports: `discrete`, `box`, `multi_discrete`."""
     observation_spaces: list[str] = Field(default_factory=list)
     default_environment: str | None = None
     steps_parameter: str | None = None
@@ -62,11 +62,11 @@ class Algorithm(PeerModel):
     seed_parameter: str | None = None
     environment_parameter: str | None = None
     services: list[str] = Field(default_factory=list)
-    """Services of the stack that its runs cannot do without: `xmpp` (`mosaic_contracts.xmpp`)."""
+    """Services of the stack that its runs need: `xmpp` (`mosaic_contracts.xmpp`)."""
     agents_parameter: str | None = None
-    """Parameter that says how many agents a run has: each gets an account of its own. None: one."""
+    """Parameter that sets the number of agents, each with an account of its own. None: one agent."""
     device: DeviceNeed | None = None
-    """Whether it uses a GPU; None: as its worker."""
+    """Whether it uses a GPU; None: as its worker says."""
     tells: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]] = Field(default_factory=list)
     """Families of namespaced events that each of its runs records, by the first word of their type: `bdi`, `policy`."""
     warm_start: bool = False
@@ -74,7 +74,7 @@ class Algorithm(PeerModel):
 
 
 class Environment(PeerModel):
-    """One environment that the worker can make here."""
+    """An environment that the worker can make."""
 
     id: str
     title: str = ""
@@ -83,9 +83,9 @@ class Environment(PeerModel):
     max_steps: int | None = None
     render: bool = False
     bundle: str | None = None
-    """Dependency bundle it needs; None: in the base environment."""
+    """Bundle of dependencies that it needs; None: the base environment."""
     algorithms: list[str] = Field(default_factory=list)
-    """Those of the worker that can act in it; empty: the spaces alone decide."""
+    """Algorithms of the worker that can act in it; empty: the spaces decide."""
     grid: Grid | None = None
     """For worlds whose states lie on a grid: its shape and the kinds of its cells."""
 
@@ -103,9 +103,10 @@ class WorkerDescription(PeerModel):
     algorithms: list[Algorithm]
     environments: list[Environment]
     packages: dict[str, str] = Field(default_factory=dict)
-    """Versions of the packages that decide results, e.g. torch, gymnasium."""
+    """Versions of packages that affect results, e.g. torch, gymnasium."""
     needs_consent: bool = False
-    """Some of its plans need what the user must agree to (`CheckReport.needs`): no submit without asking `check`."""
+    """Whether some plans need the user's consent (`CheckReport.needs`), so that `check` is called before each
+    submit."""
     tracking: list[str] = Field(default_factory=list)
     """Trackers outside the stack that its runs can write to, e.g. `wandb`; parameters say by `x-tracking` what they
     are to one (`mosaic_contracts.tracking`). Empty: none, whatever its parameters are called."""
@@ -116,7 +117,7 @@ class WorkerDescription(PeerModel):
 
 
 class Finding(PeerModel):
-    """One line of a check."""
+    """One result of a check."""
 
     level: Literal["ok", "warning", "blocking"]
     where: str
@@ -129,11 +130,11 @@ class Finding(PeerModel):
 
 
 class CheckReport(PeerModel):
-    """Answer of `check`: the exact plan and what is missing. Nothing was started."""
+    """Answer of `check`: the exact plan, and what is missing. Nothing was started."""
 
     ok: bool
     findings: list[Finding]
     plan: dict[str, Any] = Field(default_factory=dict)
-    """What would run: script, argv, all parameters with their values, packages, record level."""
+    """What would run: script, argv, all parameters with values, packages, recording level."""
     needs: list[str] = Field(default_factory=list)
-    """What the user must agree to first, in words: internet access and to whom, a script from outside."""
+    """What needs the user's consent, in words: internet access and to whom, a script from outside."""

@@ -17,39 +17,39 @@ __all__ = [
 ]
 
 SERVICE = "xmpp"
-"""In `Algorithm.services` of a worker whose runs need it."""
+"""Name in `Algorithm.services` of a worker whose runs need the server."""
 ENV_XMPP_FILE = "MOSAIC_XMPP_FILE"
-"""In the environment of a run's processes: path of a JSON file, 0600, that is an `XmppAccess`."""
+"""Variable in the environment of a run's processes: path of a JSON file (0600) with an `XmppAccess`."""
 ACCESS_FILE = "control/xmpp/access.json"
-"""Relative to the run's folder. Gone when the run has ended, as its accounts are."""
+"""Path of that file relative to the run's folder. The file and its accounts are removed when the run has ended."""
 CA_FILE = "control/xmpp/ca.pem"
-"""Copy of the server's certificate; a run in a container sees its own folder only."""
+"""Copy of the server's certificate, because a run in a container sees its own folder only."""
 
 
 class XmppServer(PeerModel):
-    """`xmpp/server.json`: what the scheduler must know to provision accounts. Paths are relative to its folder."""
+    """Content of `xmpp/server.json`: what the scheduler needs to make accounts. Paths are relative to its folder."""
 
     v: int = 1
     host: str
-    """As runs reach it."""
+    """Host name under which runs reach the server."""
     port: int
-    """Clients, STARTTLS required."""
+    """Port for clients. STARTTLS is required."""
     domain: str
-    """Right side of every address; the certificate names it."""
+    """Domain of every address, named by the certificate."""
     ca_file: str
-    """Certificate that the server's own is checked against."""
+    """Certificate that verifies the server's own."""
     api_url: str
-    """HTTP API, as the scheduler reaches it."""
+    """Address of the HTTP API for the scheduler."""
     user: str
-    """Whom the API allows `register` and `unregister`, and nothing else."""
+    """User whom the API permits `register` and `unregister` only."""
     password_file: str
 
 
 class XmppAccount(PeerModel):
-    """One agent's account."""
+    """Account of one agent."""
 
     name: str
-    """`agent-1`, `agent-2`, ...: which agent of the run it is for."""
+    """Agent of the run: `agent-1`, `agent-2`, ..."""
     jid: str
     password: SecretStr
 
@@ -59,13 +59,14 @@ class XmppAccount(PeerModel):
 
 
 class XmppAccess(PeerModel):
-    """`MOSAIC_XMPP_FILE`: how a run's agents log in. Nothing of it belongs into an event or a log but JIDs."""
+    """Content of the file in `MOSAIC_XMPP_FILE`: how a run's agents log in. Only JIDs may appear in events and
+    logs."""
 
     v: int = 1
     host: str
-    """Connect here, whatever the domain is."""
+    """Host to connect to, whatever the domain is."""
     port: int
     domain: str
     ca_file: str
-    """Absolute. Verify the server's certificate with it; the name in it is `domain`."""
+    """Absolute path of the certificate that verifies the server, whose name is `domain`."""
     accounts: list[XmppAccount] = Field(default_factory=list)

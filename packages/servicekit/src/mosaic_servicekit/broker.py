@@ -121,7 +121,7 @@ def _is_plain(byte: int) -> bool:
 
 
 def main() -> None:
-    """Entry point."""
+    """Run as a program."""
     parser = argparse.ArgumentParser(prog="python -m mosaic_servicekit.broker")
     verbs = parser.add_subparsers(dest="verb", required=True)
     init = verbs.add_parser("init", help="make keys, credentials and the server's configuration")

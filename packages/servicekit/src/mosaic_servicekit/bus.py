@@ -245,7 +245,8 @@ class Bus:
         except NoRespondersError as error:
             raise ServiceUnavailable(
                 whom,
-                "Nobody listens: it is starting, not running, or refused by the broker (`./mosaic doctor` finds out).",
+                "It is starting, not running, or refused by the broker (`./mosaic doctor` "
+                "finds out).",
             ) from error
         except NatsTimeout as error:
             if not self.connected.is_set():
@@ -447,7 +448,8 @@ def _too_large() -> Reply:
         problem=Problem(
             code=ProblemCode.REQUEST_INVALID,
             title="The answer is too large",
-            detail="It does not fit one message of the broker. Ask for less, for example with a smaller `limit`.",
+            detail="It does not fit one message of the broker. Request less, for example with a "
+            "smaller `limit`.",
         )
     )
 

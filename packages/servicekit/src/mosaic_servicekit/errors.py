@@ -27,7 +27,7 @@ class BrokerUnavailable(ProblemError):
 
     def __init__(self, url: str, refusal: str | None = None) -> None:
         title = "The broker cannot be reached"
-        detail = f"No connection to {url}; trying again every moment. See `./mosaic status`."
+        detail = f"No connection to {url}; connecting again all the time. See `./mosaic status`."
         if refusal is not None:
             title, detail = "The broker refuses this stack's credentials", refusal
         super().__init__(

@@ -36,7 +36,7 @@ async def ask_status(name: str, settings: ServiceSettings) -> str | None:
 
 
 def main() -> int:
-    """Entry point."""
+    """Run as a program."""
     parser = argparse.ArgumentParser(prog="python -m mosaic_servicekit.probe")
     parser.add_argument("name", choices=["scheduler", "recorder"])
     name = parser.parse_args().name

@@ -58,7 +58,7 @@ def _owner_words(home: Path, refused: str) -> str:
 
 
 def main() -> int:
-    """Entry point."""
+    """Run as a program."""
     parser = argparse.ArgumentParser(prog="python -m mosaic_servicekit.provision")
     parser.add_argument("--host", default="0.0.0.0", help="where the broker listens")  # noqa: S104
     host = parser.parse_args().host

@@ -37,7 +37,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 
 def inside_run(run_dir: Path, path: str | Path) -> str:
-    """The path relative to the run folder, in POSIX form, with links resolved.
+    """Return the path relative to the run folder, in POSIX form, with links resolved.
 
     Raises:
         ArtifactPathRefused: it leaves the run folder (also through a link), does not exist, or cannot be resolved.
@@ -64,7 +64,7 @@ def inside_run(run_dir: Path, path: str | Path) -> str:
 
 
 def measure(run_dir: Path, where: str) -> tuple[int, str | None]:
-    """Size and SHA-256 of a regular file below the run folder; a folder has a size and no digest.
+    """Return size and SHA-256 of a regular file below the run folder; a folder has a size and no digest.
 
     No link is followed, and a FIFO or a device is never read.
 
@@ -152,7 +152,7 @@ def add_to_manifest(run_dir: Path, entry: dict[str, Any]) -> None:
 
 
 def read_manifest(run_dir: Path) -> list[dict[str, Any]]:
-    """Entries of the run's manifest, in the order in which they were first announced."""
+    """Return the entries of the run's manifest, in the order in which they were first announced."""
     path = run_dir / MANIFEST_FILE
     if not path.exists():
         return []

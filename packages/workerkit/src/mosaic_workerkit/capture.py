@@ -18,7 +18,8 @@ from contextlib import suppress
 from mosaic_workerkit.masking import MaskedStream, SecretMask
 
 ENV_CAPTURE = "MOSAIC_CAPTURE_PIPE"
-"""Number of the pipe's inode, for a worker that copies another program's output: this reader must get all of it."""
+"""Inode number of the runner's pipe, for a worker that copies another program's output: all of it must reach the
+pipe."""
 _CHUNK_BYTES = 64 * 1024
 _PIPE_BYTES = 2**20
 _SIGINFO = struct.Struct("<I124x")
@@ -28,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class OutputCapture:
-    """One pipe from a worker into its log.
+    """Reads a worker's output from a pipe and writes it to the log.
 
     Args:
         log_fd: where the masked output is written; taken over.
@@ -47,11 +48,11 @@ class OutputCapture:
         self._is_open = True
 
     def close_write_end(self) -> None:
-        """The worker has its own: with this one open its end would not be seen."""
+        """Close this process's write end, because the end of output is not seen while it is open."""
         os.close(self.write_fd)
 
     def wait(self, signals: "SignalFile", timeout_s: float) -> int | None:
-        """Copy output until one of the signals comes; its number, or None after the timeout."""
+        """Copy output until one of the signals arrives and return its number; None after the timeout."""
         self._poll.register(signals.fd, select.POLLIN)
         deadline = time.monotonic() + timeout_s
         while True:
@@ -65,7 +66,7 @@ class OutputCapture:
                 return None
 
     def finish(self) -> None:
-        """Copy what is in the pipe: everybody who wrote into it has ended."""
+        """Copy the rest of the output, after all writers have ended."""
         while self._copy():
             continue
         self._stream.finish()
@@ -107,7 +108,7 @@ class SignalFile:
             raise OSError(ctypes.get_errno(), "signalfd failed")
 
     def read(self) -> int | None:
-        """The next signal that is pending."""
+        """Return the next pending signal."""
         try:
             return int(_SIGINFO.unpack(os.read(self.fd, _SIGINFO.size))[0])
         except BlockingIOError:

@@ -23,7 +23,8 @@ _PEER_TIMEOUT_S = 5.0
 
 
 class StopForced(BaseException):
-    """A second stop signal came: leave at once. No Exception, so that no broad handler of a script keeps it."""
+    """A second stop signal arrived: leave at once. It is no Exception, so that `except Exception` in a script does
+    not catch it."""
 
 
 class StopFlag:
@@ -42,12 +43,12 @@ class StopFlag:
         return self.reason is not None
 
     def request(self, reason: str) -> None:
-        """Ask for a stop; the first reason stays."""
+        """Request a stop. The first reason is kept."""
         if self.reason is None:
             self.reason = reason
 
     def install(self) -> Self:
-        """Take over SIGTERM and SIGINT. Main thread only."""
+        """Handle SIGTERM and SIGINT. Call it in the main thread only."""
         signal.signal(signal.SIGTERM, self._on_signal)
         signal.signal(signal.SIGINT, self._on_signal)
         return self
@@ -59,7 +60,7 @@ class StopFlag:
 
 
 class TrainerControl:
-    """Serves the control socket from a daemon thread that sleeps in accept().
+    """Serves the control socket in a daemon thread.
 
     Args:
         status: called in that thread, for `status`; returns plain values.

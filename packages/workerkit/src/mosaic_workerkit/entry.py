@@ -30,20 +30,20 @@ from mosaic_workerkit.telemetry import Telemetry
 
 EXIT_STOP_FORCED = 130
 MAX_LAST_WORDS_BYTES = 2000
-"""It must fit the exit report together with everything else."""
+"""Maximum size of the text, which must fit the exit report with everything else."""
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainContext:
-    """What `train` and `play` are given."""
+    """Everything that `train` and `play` receive."""
 
     run_dir: Path
-    """Also the current directory."""
+    """Folder of the run, which is also the current folder."""
     spec: StoredSpec
     telemetry: Telemetry
     stop: StopFlag
-    """Look at `stop.requested` at safe points; then save a checkpoint and return."""
+    """Check `stop.requested` at safe points; when it is set, save a checkpoint and return."""
 
     def record_config(
         self,
@@ -78,31 +78,31 @@ class TrainContext:
 
 
 class Worker(Protocol):
-    """What an author writes."""
+    """Interface that a worker author implements."""
 
     def describe(self) -> WorkerDescription:
-        """Everything a client needs to know of this worker."""
+        """Return everything that a client needs to know about this worker."""
 
     def check(self, spec: RunSpec) -> CheckReport:
-        """The exact plan for a spec and what is missing. Starts nothing."""
+        """Return the exact plan for a spec, and what is missing. Must not start anything."""
 
     def train(self, context: TrainContext) -> None:
-        """Run to the end, or to a stop. Raise to fail."""
+        """Train to the end, or to a stop. Raise an exception to fail."""
 
 
 @runtime_checkable
 class Player(Protocol):
-    """What a worker has in addition if its algorithms say `play` in `describe`."""
+    """Additional interface of a worker whose algorithms set `play` in `describe`."""
 
     def play(self, context: TrainContext) -> None:
-        """Show what a checkpoint has learned, and learn nothing: a run of kind play or evaluate.
+        """Act with a checkpoint and learn nothing, for a run of kind play or evaluate.
 
         Every step is recorded. `spec.episodes` is how many episodes, `spec.pace` how many steps a second at most.
         """
 
 
 def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
-    """Serve one command; returns the exit code."""
+    """Serve one command of the worker and return the exit code."""
     parser = argparse.ArgumentParser(description="A MOSAIC worker.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("describe", help="print a WorkerDescription as JSON")

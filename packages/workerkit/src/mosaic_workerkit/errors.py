@@ -41,11 +41,11 @@ class OutboxInUse(OutboxError):
 
 
 class OutboxWriteFailed(OutboxError):
-    """The disk refused an event; the run must end, for facts may not be dropped."""
+    """The disk refused an event. The run must end, because facts may not be dropped."""
 
 
 class OutboxCorrupted(OutboxError):
-    """A segment holds bytes that its writer cannot have left, not even by being killed."""
+    """A segment holds bytes that its writer cannot have written, even if it was killed."""
 
 
 class ArtifactPathRefused(ContractViolation):
@@ -57,12 +57,12 @@ class RunFolderInvalid(RuntimeError):
 
 
 class CredentialsRefused(RuntimeError):
-    """The broker does not take the run's credentials; the scheduler renews them."""
+    """The broker refuses the run's credentials. The scheduler renews them."""
 
 
 class TrainerUnreachable(RuntimeError):
-    """Nobody listens on the trainer's control socket."""
+    """No process listens on the trainer's control socket."""
 
 
 class PlayUnsupported(RuntimeError):
-    """A worker without a `play` method was started to play."""
+    """`play` was called for a worker that has no such method."""

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 MIN_CHARS = 4
-"""A shorter value occurs in too many other words to be masked."""
+"""Minimum length of a value that is masked. Shorter ones occur in too many other words."""
 _MIN_PART_CHARS = 8
 """Least length of a value's line, or of its Base64 inside other Base64: shorter ones would match by chance."""
 _START_BYTES = 3
@@ -25,7 +25,7 @@ _USER_INFO = re.compile(r"://([^/@\s]*):([^/@\s]*)@")
 
 
 class SecretMask:
-    """The values of a run's secrets, in the forms in which they may be written.
+    """Masks the values of a run's secrets, in all forms in which they may be written.
 
     Args:
         values: each secret's value by its name; empty ones are left out.
@@ -48,20 +48,20 @@ class SecretMask:
         return bool(self._names)
 
     def is_in(self, data: bytes) -> bool:
-        """Whether a value occurs in the data."""
+        """Return whether a value occurs in the data."""
         # Much faster than the pattern where nothing stands, which is the rule.
         return any(form in data for form in self._forms)
 
     def in_bytes(self, data: bytes) -> bytes:
-        """The data with `[secret NAME]` in place of each value."""
+        """Return the data with `[secret NAME]` in place of each value."""
         return self._pattern.sub(self._replace, data) if self.is_in(data) else data
 
     def in_text(self, text: str) -> str:
-        """The same for text."""
+        """Return the text with `[secret NAME]` in place of each value."""
         return self.in_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
     def in_value(self, value: Any) -> Any:
-        """The same for every text inside lists and maps, keys too."""
+        """Mask every text inside lists and maps, keys included."""
         if isinstance(value, str):
             return self.in_text(value)
         if isinstance(value, list):
@@ -71,7 +71,7 @@ class SecretMask:
         return value
 
     def begin_of_rest(self, data: bytes) -> int:
-        """Where that part of the data begins which can only be masked with what comes after it."""
+        """Return the offset of the part that can be masked only together with the data that follows."""
         at = max(0, len(data) - self._longest + 1)
         certain = max(at, len(data) - _START_BYTES + 1)
         starts = [match.start() for match in self._start.finditer(data, at, certain + 2)]
@@ -87,7 +87,7 @@ class SecretMask:
         return any(len(form) > len(end) and form.startswith(end) for form in self._forms)
 
     def notes(self) -> dict[str, str]:
-        """What the run says, once, of each secret that was masked; by the secret's name."""
+        """Return a note for each secret that was masked, by its name."""
         return {
             name: f"The value of the secret {name} was printed or recorded; it is masked as [secret {name}]."
             for name in sorted(self.found)
@@ -100,7 +100,7 @@ class SecretMask:
 
 
 class MaskedStream:
-    """Masks a stream that comes in chunks; a value may begin in one and end in another."""
+    """Masks a stream of chunks. A value may begin in one chunk and end in another."""
 
     def __init__(self, mask: SecretMask, write: Callable[[bytes], None]) -> None:
         self._mask = mask
@@ -108,7 +108,7 @@ class MaskedStream:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Take a chunk, and write what is certain."""
+        """Read a chunk, and write what is certain."""
         data = self._rest + chunk
         begin = self._mask.begin_of_rest(data)
         self._rest = data[begin:]
@@ -116,14 +116,14 @@ class MaskedStream:
             self._write(self._mask.in_bytes(data[:begin]))
 
     def finish(self) -> None:
-        """Write what was held back."""
+        """Write the data that was held back."""
         rest, self._rest = self._rest, b""
         if rest:
             self._write(self._mask.in_bytes(rest))
 
 
 def read_secrets(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """Values of the secrets that a run was given, by name; None for one that cannot be read.
+    """Return the values of a run's secrets by name; None for one that cannot be read.
 
     Passwords of its XMPP accounts are among them.
     """
@@ -137,7 +137,7 @@ def read_secrets(environment: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def unmasked_words(values: Mapping[str, str | None]) -> list[str]:
-    """What the run says of secrets that cannot be masked."""
+    """Return notes about secrets that cannot be masked."""
     words = [
         f"The secret {name} could not be read and is not masked."
         for name, value in values.items()

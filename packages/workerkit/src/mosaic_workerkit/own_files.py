@@ -15,16 +15,16 @@ _CREDENTIALS = "control/broker.creds"
 _KEPT = ("control/launch.json", "spec.json", _CREDENTIALS)
 _CHUNK_BYTES = 2**20
 SETTLE_S = 2.0
-"""What is missing is made again after this time only: a program that is still deleting a folder would fail over it."""
+"""Seconds before a missing file is made again, because a program that is still deleting its folder would fail."""
 DELETED = (
     "The program deleted files of the run folder that MOSAIC needs, as a script does that empties its output folder "
     "first. They were made again; give the program a folder of its own below the run folder."
 )
-"""What the run says of that."""
+"""Note of a run whose files were deleted."""
 
 
 class OwnFiles:
-    """The files that runner, shipper and scheduler need, and the logs.
+    """Files that runner, shipper and scheduler need, and the logs, which are restored when a program deletes them.
 
     Args:
         lock_fd: the runner's lock, which is held.
@@ -53,7 +53,7 @@ class OwnFiles:
         self._copied[name] = 0
 
     def look(self) -> bool:
-        """Make again what has been missing for a while; returns whether that was needed.
+        """Restore what has been missing for a while, and return whether that was needed.
 
         Raises:
             OSError: the disk refused, or the folder may not be written.
@@ -69,7 +69,7 @@ class OwnFiles:
         return now - self._missing_since >= SETTLE_S and self.restore()
 
     def restore(self) -> bool:
-        """The same at once: the program has ended."""
+        """Restore what is missing at once, after the program has ended."""
         if self._is_whole():
             self._follow_logs()
             return False

@@ -9,7 +9,7 @@ _SLICE_S = 0.05
 
 
 class Pace:
-    """At most so many steps a second.
+    """Limits the steps per second.
 
     Args:
         steps_per_s: None: as fast as it goes.
@@ -21,16 +21,16 @@ class Pace:
         self._due = time.monotonic()
 
     def stepped(self) -> None:
-        """A step was taken: the next one is due an interval later. What was late is not made up for."""
+        """Note a step. The next one is due an interval later; delays are not caught up."""
         self._due = time.monotonic() + self._interval_s
 
     def early_s(self) -> float:
-        """Seconds until the next step is due; 0 when it is, or when a stop was asked for."""
+        """Return the seconds until the next step is due; 0 if it is due or a stop was requested."""
         if not self._interval_s or self._stop.requested:
             return 0.0
         return max(0.0, self._due - time.monotonic())
 
     def wait(self) -> None:
-        """Return when the next step is due, or at a stop."""
+        """Wait until the next step is due, or a stop is requested."""
         while (early_s := self.early_s()) > 0:
             time.sleep(min(early_s, _SLICE_S))

@@ -8,14 +8,14 @@ import numpy as np
 
 
 def raw_bytes(array: "np.ndarray[Any, Any]") -> bytes:
-    """Bytes of an array: little-endian, C order."""
+    """Return the bytes of an array: little-endian, C order."""
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("<"))
     return array.tobytes()
 
 
 def plain_hook(value: Any) -> Any:
-    """For an encoder: what it does not know becomes a plain value.
+    """Convert a value that the encoder does not know to a plain one.
 
     Raises:
         TypeError: there is no plain form.
@@ -39,7 +39,7 @@ def plain_hook(value: Any) -> Any:
 
 
 def act_value(value: Any) -> Any:
-    """An action or observation for the wire: scalar, list, map by sorted key, or raw bytes."""
+    """Return an action or observation in its wire form: scalar, list, map by sorted key, or raw bytes."""
     if isinstance(value, np.ndarray):
         return raw_bytes(value) if value.ndim else value.item()
     if isinstance(value, np.generic):

@@ -41,7 +41,7 @@ class ProgressWriter:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether somebody deleted the file."""
+        """Whether the file was deleted."""
         return not self._path.exists()
 
     def restore(self) -> None:

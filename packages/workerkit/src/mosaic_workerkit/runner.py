@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from mosaic_workerkit.masking import SecretMask
 
 EXIT_LOCKED = 75
-"""Another runner holds this run."""
+"""Exit code: another runner holds this run."""
 EXIT_ALREADY_RAN = 76
-"""This attempt was started before; its outbox may have no second writer."""
+"""Exit code: this attempt was started before, and its outbox may have one writer only."""
 EXIT_UNREADABLE = 2
 
 _PR_SET_PDEATHSIG = 1
@@ -63,7 +63,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Runner:
-    """One attempt of one run."""
+    """Runs one attempt of one run."""
 
     def __init__(self, run_dir: Path, launch: dict[str, Any], lock_fd: int) -> None:
         self._run_dir = run_dir
@@ -92,7 +92,7 @@ class Runner:
         """Listening sockets by their ports."""
 
     def run(self) -> int:
-        """Do the whole of it; returns the exit code."""
+        """Run the attempt to its end and return the exit code."""
         for number in (1, 2):
             _reserve(self._reserve_path(number))
         _reserve(self._run_dir / "control/last_words")
@@ -605,7 +605,7 @@ def _ran_before(run_dir: Path, attempt: int) -> bool:
 
 
 def main() -> int:
-    """Entry point."""
+    """Run as a program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run-dir", type=Path, required=True)
     run_dir = parser.parse_args().run_dir.resolve()

@@ -23,7 +23,7 @@ def box(shape: Sequence[int], dtype: Any = "float32") -> Space:
 
 
 def space_of(space: Any) -> Space:
-    """The SPACE of a sub-environment's space: box, discrete, multi_discrete, dict, or other."""
+    """Describe a Gymnasium space as a SPACE: box, discrete, multi_discrete, dict, or other."""
     names = {kind.__name__ for kind in type(space).__mro__}
     if "Box" in names:
         return box(space.shape, space.dtype)
@@ -38,7 +38,7 @@ def space_of(space: Any) -> Space:
 
 
 def encode_value(space: Space, value: Any) -> Any:
-    """An action or observation of a space for the wire.
+    """Encode an action or observation of a space for the wire.
 
     box: raw bytes as dtype and shape say; discrete: int; multi_discrete: list of ints; dict: map by sorted key.
 

@@ -10,14 +10,14 @@ from mosaic_workerkit.plain import raw_bytes
 
 HASH_BYTES = 8
 pack_outcome = struct.Struct("<dB").pack
-"""Reward and flags as the hash has them."""
+"""Pack reward and flags in the form that the hash uses."""
 new_hasher = blake2b(digest_size=HASH_BYTES).copy
-"""Make a hasher: a copy of an empty one takes half the time of a new one."""
+"""Return a new hasher. Copying an empty one takes half the time of making one."""
 _int64 = struct.Struct("<q").pack
 
 
 def step_hash(observation: Any, reward: float = 0.0, flags: int = 0) -> bytes:
-    """blake2b, 8 bytes, over raw observation, float64 reward and one byte of flags.
+    """Return the 8-byte blake2b hash of raw observation, float64 reward and one byte of flags.
 
     Arrays count as their little-endian bytes in C order, integers (a discrete observation) as int64, floats as
     float64, text as UTF-8; dict observations by sorted key, tuples in order.

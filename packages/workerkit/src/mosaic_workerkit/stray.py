@@ -14,7 +14,7 @@ _ROUNDS = 20
 
 
 def end_strays(run_id: str, runner: int, worker: int | None, spared: set[int]) -> int:
-    """SIGKILL everything of the run but `spared`, until a look finds nothing; returns how many there were.
+    """Kill (SIGKILL) every process of the run except `spared`, until none is found; return how many there were.
 
     Of the run: the worker's process group, children the runner adopted, and processes that have `MOSAIC_RUN_ID` in
     its environment. The dead worker itself must not be reaped yet, or its group's number might be another's.
@@ -42,8 +42,8 @@ def end_strays(run_id: str, runner: int, worker: int | None, spared: set[int]) -
 
 
 def own_ancestors() -> list[int]:
-    """Pids above this process: a runner started from inside a run must not end its own parents, and in a container
-    process 1, which has the run's environment too, is one of them."""
+    """Return the pids above this process, which must not be killed: a runner may start inside a run, and process 1
+    of a container has the run's environment too."""
     pids: list[int] = []
     pid = os.getppid()
     while pid > 0 and pid not in pids:

@@ -66,9 +66,9 @@ LOG_LEVELS = frozenset({"debug", "info", "warning", "error"})
 MAX_LOG_CHARS = 16 * 1024
 MAX_NOTE_CHARS = 500
 PATIENCE_STEPS = 50_000
-"""More recorded steps without the end of one episode are worth a note."""
+"""Number of recorded steps without the end of an episode after which the run gets a note."""
 NO_EPISODE = "no-episode"
-"""Name of that note; a worker that knows the cause sets it itself."""
+"""Name of that note. A worker that knows the cause sets it itself."""
 _NEVER = 2**63
 _REDUCED = "event-too-large"
 """Name of the note on events that are kept without a part."""
@@ -89,7 +89,7 @@ _array = np.ndarray
 
 
 class Telemetry:
-    """A run's events, from the worker's side. Also a context manager."""
+    """Records the events of a run. It is also a context manager."""
 
     def __init__(self, run_dir: Path, run_id: str, attempt: int, spec: StoredSpec) -> None:
         self.run_dir = run_dir
@@ -134,7 +134,7 @@ class Telemetry:
 
     @classmethod
     def open(cls, run_dir: str | Path) -> Self:
-        """Begin to write a run's events, as its `spec.json` says.
+        """Open the telemetry of a run folder, as its `spec.json` says.
 
         Raises:
             RunFolderInvalid: no readable `spec.json`.
@@ -146,7 +146,7 @@ class Telemetry:
 
     @property
     def next_seq(self) -> int:
-        """Seq of the next event that is kept."""
+        """Seq of the next event."""
         return self._outbox.next_seq
 
     def step(
@@ -262,7 +262,7 @@ class Telemetry:
         )
 
     def plain_steps(self, steps: Sequence[PlainStep], *, has_observations: bool) -> None:
-        """Write what `step` writes, for the steps of a vector environment at once, whose values are plain already.
+        """Record the steps of a vector environment at once, from plain values.
 
         All are durable when it returns, in the order given, in half the time of as many calls.
 
@@ -301,7 +301,7 @@ class Telemetry:
             self._report_no_episode()
 
     def metric(self, name: str, step: int | None, value: float) -> None:
-        """One scalar; NaN and infinities are kept as they are."""
+        """Record one value of a metric. NaN and infinities are kept."""
         self._ready("metric")
         at = None if step is None else int(step)
         if at is not None:
@@ -309,7 +309,7 @@ class Telemetry:
         self._write(Metric(self.next_seq, self._dt(), str(name), at, float(value)))
 
     def metrics(self, step: int | None, values: Sequence[tuple[str, float]]) -> None:
-        """Several scalars of one step, each as `metric` writes it; names are str, values float."""
+        """Record several metrics of one step, each as `metric` does. Names are str, values float."""
         outbox = self._outbox
         if not self._may_step or outbox.thinned:
             self._ready("metrics")
@@ -411,7 +411,7 @@ class Telemetry:
         self._append(_encode(record))
 
     def config(self, data: Mapping[str, Any]) -> None:
-        """What really runs; the first event, once."""
+        """Record the configuration that really runs. It is the first event, recorded once."""
         if self._has_config or self.ended:
             raise ContractViolation("config is written once, as the first event")
         self._fact(Config(self.next_seq, self._dt(), dict(data)))
@@ -419,7 +419,7 @@ class Telemetry:
         self._learn_spaces(data.get("spaces"))
 
     def log(self, level: str, message: str, data: Mapping[str, Any] | None = None) -> None:
-        """A line worth keeping; longer than 16 KiB it is cut, with a mark."""
+        """Record a log message. One above 16 KiB is cut, with a mark."""
         self._ready("log")
         if level not in LOG_LEVELS:
             raise ContractViolation(f"log level {level!r} is none of {sorted(LOG_LEVELS)}")
@@ -429,7 +429,7 @@ class Telemetry:
         self._fact(Log(self.next_seq, self._dt(), level, text, dict(data or {})))
 
     def lifecycle(self, phase: str, data: Mapping[str, Any] | None = None) -> None:
-        """A hint of where the worker is; `done`, `stopped` and `error` are terminal.
+        """Record a phase of the worker. `done`, `stopped` and `error` are terminal.
 
         Only `error` may come before the config, for a worker that fails early.
         """
@@ -445,7 +445,7 @@ class Telemetry:
             self._may_step = False
 
     def note(self, name: str, words: str | None, *, kept: bool = False) -> None:
-        """Show something with the run that the user should know while it lasts; None takes it back.
+        """Show a message with the run while it lasts; None removes it. A note is no event.
 
         A note is no event.
 
@@ -466,7 +466,7 @@ class Telemetry:
             print(f"a note could not be written: {error}", file=sys.stderr)  # noqa: T201 - the worker's log
 
     def extra(self, type: str, data: Mapping[str, Any]) -> None:
-        """A namespaced event of your own, e.g. `bdi.intention`."""
+        """Record a namespaced event of your own, e.g. `bdi.intention`."""
         self._ready("extra")
         if _EXTRA_TYPE.fullmatch(type) is None:
             raise ContractViolation(f"{type!r} is not of the form namespace.name in lower case")
@@ -538,7 +538,7 @@ class Telemetry:
         self._fact(Artifact(self.next_seq, self._dt(), where, kind, size, digest, dict(data or {})))
 
     def artifact_pruned(self, path: str, reason: str) -> None:
-        """Say that an announced file is gone on purpose."""
+        """Record that an announced file was deleted on purpose."""
         self._ready("artifact_pruned")
         self._fact(ArtifactPruned(self.next_seq, self._dt(), path, reason))
 

@@ -37,7 +37,7 @@ def cursor_invalid(detail: str) -> ProblemError:
         Problem(
             code=ProblemCode.CURSOR_INVALID,
             title="The cursor cannot be read",
-            detail=f"{detail}. Pass back what a page gave, unchanged.",
+            detail=f"{detail}. Send back the cursor of a page unchanged.",
         )
     )
 

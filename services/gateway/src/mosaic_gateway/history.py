@@ -44,7 +44,7 @@ class History:
                 return await loop.run_in_executor(self._pool, work, self._reader)
         except (TimeoutError, ReadTooSlow):
             raise store_unavailable(
-                f"A read took longer than {self._timeout_s:g} s; ask for less at once."
+                f"A read took longer than {self._timeout_s:g} s. Request less data at once."
             ) from None
         except StoreMissing:
             return absent

@@ -80,7 +80,7 @@ def _http_problem(request: Request, error: HTTPException) -> Problem:
         return Problem(
             code=ProblemCode.METHOD_REFUSED,
             title=f"{request.method} is not possible here",
-            detail=f"{path} takes {allowed or 'another method'}.",
+            detail=f"{path} accepts {allowed or 'another method'}.",
         )
     return Problem(
         code=ProblemCode.REQUEST_INVALID,

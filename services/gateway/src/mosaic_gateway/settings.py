@@ -41,7 +41,7 @@ class GatewaySettings(ServiceSettings):
     @model_validator(mode="after")
     def _not_in_the_open(self) -> Self:
         if (self.tls_cert is None) != (self.tls_key is None):
-            raise ValueError("MOSAIC_TLS_CERT and MOSAIC_TLS_KEY go together: give both or none")
+            raise ValueError("MOSAIC_TLS_CERT and MOSAIC_TLS_KEY belong together: set both or none")
         if self.tls and self.tls_cert:
             raise ValueError(
                 "MOSAIC_TLS=self makes a certificate and MOSAIC_TLS_CERT gives one: set one of the two"

@@ -66,7 +66,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise JsonInvalid(f"the key {key[:80]!r} stands twice in one object")
+            raise JsonInvalid(f"the key {key[:80]!r} occurs twice in one object")
         result[key] = value
     return result
 

@@ -83,7 +83,7 @@ def _unavailable(error: StoreError) -> ProblemError:
     return ProblemError(
         Problem(
             code=ProblemCode.STORE_UNAVAILABLE,
-            title="The telemetry store cannot be used now",
+            title="The telemetry store is not available now",
             detail=str(error),
             retry_after_s=1.0,
         )

@@ -13,7 +13,8 @@ class DatabaseUnavailable(ProblemError):
             Problem(
                 code=ProblemCode.STORE_UNAVAILABLE,
                 title="The scheduler's database cannot be used just now",
-                detail=f"SQLite says: {why}. Close other programs that have it open; see the free disk space.",
+                detail=f"SQLite reports: {why}. Close other programs that have it open, and check "
+                "the free disk space.",
                 retry_after_s=1.0,
             )
         )
@@ -30,7 +31,7 @@ class IdempotencyKeyReused(ProblemError):
         super().__init__(
             Problem(
                 code=ProblemCode.IDEMPOTENCY_CONFLICT,
-                title="The idempotency key was used for something else",
+                title="The idempotency key was used for another request",
                 detail=f"Under {key!r} run {run_id} was made from another spec within the last day. "
                 "Send a new key with a new request.",
             )
@@ -59,7 +60,7 @@ class SecretNameInvalid(ProblemError):
             Problem(
                 code=ProblemCode.REQUEST_INVALID,
                 title="A secret cannot have this name",
-                detail=f"{name!r} will not do. {why}",
+                detail=f"{name!r} is not a valid name. {why}",
             )
         )
 

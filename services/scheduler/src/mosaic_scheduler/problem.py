@@ -49,8 +49,8 @@ def run_going(run_id: str) -> ProblemError:
     return ProblemError(
         Problem(
             code=ProblemCode.RUN_UNKNOWN,
-            title="The run is being deleted for good",
-            detail=f"The time to restore run {run_id} is over. `./mosaic ps` lists the runs there are.",
+            title="The run is being deleted permanently",
+            detail=f"Run {run_id} can no longer be restored. `./mosaic ps` lists the runs.",
         )
     )
 

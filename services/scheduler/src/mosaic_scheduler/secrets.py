@@ -42,13 +42,13 @@ class SecretVault:
             SecretNameInvalid: no name, or one that differs from another in its capitals only.
         """
         if not _NAME.fullmatch(name):
-            raise SecretNameInvalid(name, "It takes letters, digits and _, a letter first.")
+            raise SecretNameInvalid(
+                name, "A name has letters, digits and _, and begins with a letter."
+            )
         # A run finds its file by a variable, and those are written in capitals.
         twins = [known for known in self.names() if known.upper() == name.upper() and known != name]
         if twins:
-            raise SecretNameInvalid(
-                name, f"There is {twins[0]!r}, which a run could not tell apart."
-            )
+            raise SecretNameInvalid(name, f"A run could not distinguish it from {twins[0]!r}.")
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(self._folder / name, value)
         return self._entry(name)

@@ -41,11 +41,11 @@ class RunFilter(TypedDict, total=False):
     kind: OneOrMore
     tag: OneOrMore
     text: str
-    """Part of name, id, note or tag, whatever its case."""
+    """Text to find in name, id, note or tag, in any case."""
     parent: str
-    """Run id."""
+    """Id of the parent run."""
     deleted: bool
-    """List deleted runs instead of the others."""
+    """Whether to list archived runs instead of the others."""
     sort: SortKey
     """Runs without a value, or with NaN, come last in both orders."""
     order: Literal["asc", "desc"]

@@ -14,11 +14,11 @@ _objects = TypeAdapter(list[dict[str, Any]])
 
 
 class LogPart(NamedTuple):
-    """A piece of a run's output."""
+    """A part of a run's output."""
 
     text: str
     next_offset: int
-    """Byte offset to go on from."""
+    """Byte offset of the next part."""
 
 
 def metrics(run_id: str) -> Call[list[MetricName]]:

@@ -12,7 +12,7 @@ from mosaic_contracts.wire import MAX_EVENT_BYTES
 
 
 class ValueMisfit(Exception):
-    """A value does not fit the type that the run's space gives its column.
+    """A value does not fit the type of its column, which the run's space gives.
 
     Attributes:
         column: name of the column.
@@ -24,7 +24,7 @@ class ValueMisfit(Exception):
 
 
 class SpaceColumn:
-    """Column of actions or observations.
+    """Column of actions or observations, whose type follows the run's space.
 
     The space gives the type: `discrete` int64, `multi_discrete` a list of int64, `box` a fixed-size list of the box's
     dtype, flattened in C order, with the shape in the field's metadata. Everything else is JSON text.
@@ -39,7 +39,7 @@ class SpaceColumn:
         self.field = pa.field(name, self._type, metadata=metadata)
 
     def array(self, values: Sequence[Any], space: Space | None) -> pa.Array:
-        """Column of these values, which `space` explains.
+        """Return a column of these values, which `space` explains.
 
         Raises:
             ValueMisfit: a value is not of the column's type, or the space is not the column's.

@@ -22,7 +22,7 @@ class StoredPart(NamedTuple):
 
     part: BatchSlice
     records: list[Record]
-    """Those of the wanted types."""
+    """Records of the wanted types."""
     spaces: Spaces | None
 
 
@@ -57,8 +57,8 @@ def _read(pages: Iterable[BatchPage], spaces: dict[int, Spaces]) -> Iterator[Bat
                 batch = decode_batch(unpack(frame, max_output_size=_MAX_RAW_BYTES))
             except (zstandard.ZstdError, BatchInvalid) as error:
                 raise AnswerInvalid(
-                    f"The stack sent a batch of events that this version cannot read ({error})."
-                    " Is it of the same version? See `./mosaic doctor`."
+                    "The stack sent a batch of events that this version cannot read "
+                    f"({error}). Check that it has the same version (`./mosaic doctor`)."
                 ) from error
             key = (batch.attempt, batch.source)
             first = max(0, position.get(key, 0) + 1 - batch.seq0)

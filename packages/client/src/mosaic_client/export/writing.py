@@ -13,7 +13,7 @@ from mosaic_client.output_file import output_file
 from mosaic_contracts.stored import BatchPage
 
 ReadPage = Callable[[str], BatchPage]
-"""Reads the page behind a cursor."""
+"""Reads the page after a cursor."""
 Format = Literal["jsonl", "parquet"]
 Progress = Callable[[int], None]
 

@@ -19,9 +19,9 @@ from mosaic_workerkit.check_worker.trial_run import TrialOutcome, TrialRun
 from mosaic_workerkit.check_worker.worker_under_test import WorkerAnswer, WorkerUnderTest, ask
 
 LONG_STEPS = 10_000_000
-"""Steps of the training that is stopped: more than it can do before."""
+"""Number of steps for the training that is stopped: more than it can do before the stop."""
 PARTS = ("check", "train", "stop")
-"""What may be checked by itself; `describe` always is."""
+"""Parts that may be checked alone. `describe` is always checked."""
 _OF_CHECK = [name for name in RULES if name.startswith("check.")]
 _OF_TRAIN = ["train.ends", "train.events", *OF_EVENTS, "train.nothing_left"]
 _OF_PLAY = ["play.ends", "play.told"]
@@ -30,15 +30,15 @@ _OF_STOP = ["stop.in_time", "stop.told"]
 
 @dataclass(frozen=True, kw_only=True)
 class CheckLimits:
-    """How long and how much."""
+    """Time limits of a check, and which algorithms it covers."""
 
     steps: int = 4096
     answer_s: float = 90.0
-    """For `describe` and `check`, as the scheduler waits."""
+    """Time limit for `describe` and `check`, the same as the scheduler's."""
     train_s: float = 300.0
     grace_s: float = 20.0
     algorithms: tuple[str, ...] = ()
-    """Only these; empty: all."""
+    """Algorithms to check; empty: all."""
     parts: tuple[str, ...] = PARTS
 
 
@@ -58,7 +58,7 @@ def check_worker(
     answer = ask(worker, "describe", b"", limits.answer_s)
     description = check_description(worker, answer, report)
     if description is None or not description.algorithms:
-        _skip_rest(report, "there is no description to go by")
+        _skip_rest(report, "there is no description")
         return report
     checks = _AlgorithmChecks(worker, limits, report, say)
     for algorithm in description.algorithms:
@@ -204,7 +204,7 @@ def _stop_fault(outcome: TrialOutcome) -> str | None:
         return f"its terminal events are: {reported}"
     # A piped program without a handler dies of the signal, and the pipe has reported that.
     if end is None or (end.code != 0 and end.signal != 15):
-        return f"it said {reported} and ended with exit code {end.code if end else None}"
+        return f"it reported {reported} and ended with exit code {end.code if end else None}"
     return None
 
 

@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             worker, limits, lambda what: _say(f"{worker.manifest.id}: {what} ...")
         )
     except KeyboardInterrupt:
-        _say("not checked to the end; nothing of it is left running")
+        _say("not checked to the end; no process is left running")
         return EXIT_INTERRUPTED
     if options.json:
         print(json.dumps(report.to_json(), indent=2, allow_nan=False))  # noqa: T201 - the answer

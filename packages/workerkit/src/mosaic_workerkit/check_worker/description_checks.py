@@ -24,7 +24,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def check_description(
     worker: WorkerUnderTest, answer: WorkerAnswer, report: Report
 ) -> WorkerDescription | None:
-    """Check it; returns the description when there is one."""
+    """Check the answer of `describe`, and return it if it is valid."""
     if not report.rule("describe.answers", answer.fault):
         return None
     try:
@@ -57,7 +57,7 @@ def checkpoint_parameter(algorithm: Algorithm) -> str | None:
 
 
 def parameters_fault(schema: dict[str, Any]) -> str | None:
-    """What is wrong with an algorithm's schema, in words."""
+    """Return what is wrong with an algorithm's schema, in words."""
     properties = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(properties, dict):
         return 'it is not {"type": "object", "properties": {...}}'
@@ -106,7 +106,10 @@ def _levels_fault(description: WorkerDescription) -> str | None:
         return f"modes are {description.modes}, without train"
     plays = [algorithm.id for algorithm in description.algorithms if algorithm.play]
     if bool(plays) != ("play" in description.modes):
-        return f"modes are {description.modes}, and algorithms with play are {plays}: say both or neither"
+        return (
+            f"modes are {description.modes}, and algorithms with play are {plays}: declare both "
+            "or neither"
+        )
     ids = Counter(algorithm.id for algorithm in description.algorithms)
     if not ids:
         return "there is no algorithm"
@@ -121,7 +124,10 @@ def _fields_fault(algorithm: Algorithm, description: WorkerDescription) -> str |
         if name is not None and name not in properties:
             return f"{field} is {name!r}, which is no property of its schema"
     if algorithm.play and checkpoint_parameter(algorithm) is None:
-        return f"it says that it plays, and no property has {CHECKPOINT_MARK!r}: what does it play?"
+        return (
+            f"it declares play, but no property has {CHECKPOINT_MARK!r}, so there is nothing to "
+            "play"
+        )
     known = [environment.id for environment in description.environments]
     default = algorithm.default_environment
     if default is not None and known and default not in known:

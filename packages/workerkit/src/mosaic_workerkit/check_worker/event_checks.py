@@ -53,7 +53,7 @@ def check_events(
 
 
 def config_fault(records: list[Record]) -> str | None:
-    """What is wrong with the place of the config."""
+    """Return what is wrong with the position of the config event."""
     count = sum(isinstance(record, Config) for record in records)
     if count != 1:
         return f"there are {count} config events"
@@ -63,7 +63,7 @@ def config_fault(records: list[Record]) -> str | None:
 
 
 def seq_fault(records: list[Record]) -> str | None:
-    """Where counting goes wrong."""
+    """Return where the seqs are not contiguous."""
     for place, record in enumerate(records, 1):
         if record.seq != place:
             return f"event number {place} has seq {record.seq}"
@@ -71,7 +71,7 @@ def seq_fault(records: list[Record]) -> str | None:
 
 
 def terminal_fault(outcome: TrialOutcome) -> str | None:
-    """What is wrong with the end."""
+    """Return what is wrong with the terminal lifecycle event."""
     if len(outcome.terminals) != 1:
         reported = ", ".join(outcome.terminals) or "none"
         return f"there are {len(outcome.terminals)} terminal events: {reported}"
@@ -82,7 +82,7 @@ def terminal_fault(outcome: TrialOutcome) -> str | None:
 
 
 def truth_fault(outcome: TrialOutcome) -> str | None:
-    """Whether word and exit differ."""
+    """Return how the reported end differs from the exit code."""
     end = outcome.exit
     if end is None or not outcome.terminals:
         return "one of the two is missing"
@@ -94,7 +94,7 @@ def truth_fault(outcome: TrialOutcome) -> str | None:
 
 
 def steps_fault(records: list[Record]) -> str | None:
-    """Where steps and episodes do not fit together."""
+    """Return where steps and episodes contradict each other."""
     at: dict[int, tuple[int, int]] = {}
     for record in records:
         if isinstance(record, EpisodeStart):
@@ -114,7 +114,7 @@ def steps_fault(records: list[Record]) -> str | None:
 
 
 def missing_family_fault(records: list[Record], families: Sequence[str]) -> str | None:
-    """Which promised family of namespaced events never came."""
+    """Return a promised family of namespaced events that was never recorded."""
     reported = {record.type.partition(".")[0] for record in records if isinstance(record, Extra)}
     missing = [family for family in families if family not in reported]
     return (

@@ -38,7 +38,7 @@ def play(
 
 
 def play_fault(records: list[Record], *, has_steps: bool) -> str | None:
-    """What is missing, or too much, in what a play recorded."""
+    """Return what is missing or unexpected in the events of a play."""
     if not any(isinstance(record, Config) for record in records):
         return "there is no config"
     ends = [record for record in records if isinstance(record, Episode)]

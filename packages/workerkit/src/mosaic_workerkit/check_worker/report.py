@@ -6,30 +6,30 @@ from typing import Any, Literal
 from mosaic_workerkit.check_worker.rules import RULES
 
 NOT_ASKED = "not asked for"
-"""Why a rule was skipped that belongs to a part nobody asked for."""
+"""Reason for skipping a rule of a part that was not requested."""
 
 Result = Literal["ok", "failed", "skipped"]
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One rule, checked once: of the worker, or of one algorithm."""
+    """The result of one rule for the worker or for one algorithm."""
 
     rule: str
     subject: str
-    """The algorithm, or empty."""
+    """Name of the algorithm; empty for the worker."""
     result: Result
     message: str = ""
-    """What was seen, when it was not ok."""
+    """What was observed, if the rule failed."""
 
     @property
     def claim(self) -> str:
-        """What must hold."""
+        """What the rule requires."""
         return RULES[self.rule].claim
 
     @property
     def remedy(self) -> str:
-        """What to do, when it does not."""
+        """What to do if the rule failed."""
         return RULES[self.rule].remedy
 
 
@@ -46,21 +46,21 @@ class Report:
         return all(v.result != "failed" for v in self.results) and bool(self.results)
 
     def count(self, result: Result) -> int:
-        """How many results of one kind."""
+        """Return the number of results of one kind."""
         return sum(known.result == result for known in self.results)
 
     def rule(self, name: str, fault: str | None, subject: str = "") -> bool:
-        """Note whether a rule holds; `fault` is what speaks against it. Returns whether it holds."""
+        """Record the result of a rule. `fault` is the evidence against it."""
         result: Result = "ok" if fault is None else "failed"
         self.results.append(CheckResult(name, subject, result, fault or ""))
         return fault is None
 
     def skip(self, names: list[str], why: str, subject: str = "") -> None:
-        """Note what could not be checked."""
+        """Record a rule that could not be checked."""
         self.results += [CheckResult(name, subject, "skipped", why) for name in names]
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the report as `--json` prints it."""
         return {
             "worker": self.worker,
             "ok": self.is_ok,

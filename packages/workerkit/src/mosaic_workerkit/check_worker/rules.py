@@ -4,13 +4,16 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """What must hold, and what an author does when it does not."""
+    """A requirement for workers, and what an author does when it fails."""
 
     claim: str
     remedy: str
 
 
-_ENTRY = "End the worker's module with sys.exit(mosaic_workerkit.entry.main(MyWorker())), which sees to it."
+_ENTRY = (
+    "End the worker's module with sys.exit(mosaic_workerkit.entry.main(MyWorker())), which "
+    "does this."
+)
 
 RULES: dict[str, Rule] = {
     "manifest.command": Rule(
@@ -47,7 +50,7 @@ RULES: dict[str, Rule] = {
     ),
     "check.ok": Rule(
         "a run with all defaults can be started",
-        "The findings say what is missing: install it, or take better defaults.",
+        "The findings say what is missing: install it, or choose other defaults.",
     ),
     "check.unknown_parameter": Rule(
         "an unknown parameter is refused",
@@ -66,7 +69,7 @@ RULES: dict[str, Rule] = {
         "it records events", "Open Telemetry (entry.main does) and record the config first."
     ),
     "train.readable": Rule(
-        "each event can be read by everybody",
+        "each event is valid",
         "Write events with mosaic_workerkit.telemetry.Telemetry only.",
     ),
     "train.config_first": Rule(
@@ -115,14 +118,14 @@ RULES: dict[str, Rule] = {
     ),
     "play.told": Rule(
         "it records a config, exactly these episodes with every step of them, and saves no checkpoint",
-        "Look at spec.episodes; record each step as in `train`, and learn nothing.",
+        "Play spec.episodes episodes; record each step as in `train`, and learn nothing.",
     ),
     "stop.in_time": Rule(
         "after SIGTERM it ends within the grace time",
-        "Look at context.stop.requested between updates, at least once a second.",
+        "Check context.stop.requested between updates, at least once a second.",
     ),
     "stop.told": Rule(
-        "a stopped training says so: terminal stopped (or done), exit code 0",
+        "a stopped training reports it: terminal stopped (or done), exit code 0",
         "Leave the loop, save a checkpoint with reason stop, and return.",
     ),
 }

@@ -13,11 +13,11 @@ from mosaic_workerkit.check_worker.worker_under_test import WorkerAnswer
 UNKNOWN = "no_such_name_of_worker_check"
 
 Ask = Callable[[bytes], WorkerAnswer]
-"""One call of `check` with this on stdin."""
+"""Calls `check` with a spec on stdin."""
 
 
 def check_answer(ask: Ask, spec: dict[str, Any], algorithm: Algorithm, report: Report) -> bool:
-    """Check it for one algorithm; returns whether a default run may be tried."""
+    """Check the plan of one algorithm, and return whether a default run may be tried."""
     answer_report, fault = _read_answer(ask(json.dumps(spec).encode()))
     report.rule("check.answers", fault, algorithm.id)
     if answer_report is None:
@@ -26,7 +26,7 @@ def check_answer(ask: Ask, spec: dict[str, Any], algorithm: Algorithm, report: R
 
 
 def check_refusals(ask: Ask, spec: dict[str, Any], report: Report) -> None:
-    """Check that what is wrong is refused."""
+    """Check that wrong specs are refused."""
     cases: dict[str, bytes] = {
         "check.unknown_parameter": json.dumps(
             {**spec, "parameters": {**spec.get("parameters", {}), UNKNOWN: 1}}

@@ -42,11 +42,11 @@ _TAIL_BYTES = 2000
 
 @dataclass(frozen=True)
 class TrialOutcome:
-    """What a training left."""
+    """Result of a trial run."""
 
     run_dir: Path
     exit: ExitReport | None
-    """None: even the runner did not end."""
+    """Exit report of the runner; None: the runner did not end."""
     stop_sent: bool
     timed_out: bool
     seconds_after_stop: float
@@ -56,14 +56,14 @@ class TrialOutcome:
 
     @property
     def log_tail(self) -> str:
-        """The end of its log."""
+        """Last lines of the log."""
         path = self.run_dir / WORKER_LOG
         data = path.read_bytes() if path.exists() else b""
         return data[-_TAIL_BYTES:].decode(errors="replace").strip() or "(it printed nothing)"
 
     @property
     def terminals(self) -> list[str]:
-        """Phases of the terminal lifecycles."""
+        """Phases of the terminal lifecycle events."""
         return [
             r.phase
             for r in self.records
@@ -72,7 +72,7 @@ class TrialOutcome:
 
 
 class TrialRun:
-    """One training.
+    """Runs a worker once, without a stack.
 
     Args:
         stop: send the polite stop as soon as it trains.
@@ -100,7 +100,7 @@ class TrialRun:
         self._stopped_at: float | None = None
 
     def run(self) -> TrialOutcome:
-        """Do it, to its end or to a forced one."""
+        """Run to the end, or stop at the time limit."""
         self._write_folder()
         timed_out = False
         with self._runner() as runner:
@@ -194,7 +194,7 @@ class TrialRun:
 
 
 def read_records(run_dir: Path, at_most: int | None = None) -> tuple[list[Record], str | None]:
-    """Events of an outbox that was not shipped, and why reading ended early when it did."""
+    """Return the events of an outbox that was not shipped, and why reading stopped early, if it did."""
     reader = OutboxReader(outbox_dir(run_dir, 1))
     records: list[Record] = []
     try:

@@ -23,20 +23,20 @@ _SHOWN = 600
 
 
 class ManifestUnusable(ValueError):
-    """There is no worker at this path."""
+    """The path holds no usable worker."""
 
 
 @dataclass(frozen=True)
 class WorkerUnderTest:
-    """A worker and how it is started."""
+    """A worker to check, and how it is started."""
 
     manifest: WorkerManifest
     command: list[str]
-    """argv before `describe`, `check`, `train`."""
+    """Command line before `describe`, `check` and `train`."""
 
     @property
     def fault(self) -> str | None:
-        """Why it cannot be started at all, in words."""
+        """Why the worker cannot be started, in words."""
         if shutil.which(self.command[0]) is not None:
             return None
         return f"{self.command[0]} is not there or cannot be executed. {self.manifest.hint}".strip()
@@ -44,25 +44,23 @@ class WorkerUnderTest:
 
 @dataclass(frozen=True)
 class WorkerAnswer:
-    """What one call gave."""
+    """Result of one call of the worker."""
 
     argv: list[str]
     code: int | None
-    """Negative for a signal; None when it did not end in time."""
+    """Exit code, negative for a signal; None if the worker did not end in time."""
     stdout: bytes
     stderr: bytes
     timeout_s: float
     is_left_open: bool
-    """It ended, and a process that it left behind held its output until the time limit."""
+    """Whether a process that the worker left behind kept its output open until the time limit."""
 
     @property
     def fault(self) -> str | None:
-        """Why this is no answer, in words."""
+        """Why the answer is not valid, in words."""
         how = f"`{' '.join(self.argv)}`"
         if self.is_left_open:
-            return (
-                f"{how} left a process behind that holds its stdout open: the caller waits for that"
-            )
+            return f"{how} left a process behind that holds its stdout open, so the caller waits"
         if self.code is None:
             return f"{how} had not ended after {self.timeout_s:g} s{self._tail()}"
         if self.code:
@@ -71,7 +69,7 @@ class WorkerAnswer:
         return None
 
     def json(self) -> Any:
-        """The one document on stdout.
+        """Parse the single document on stdout.
 
         Raises:
             ValueError: something else is there.
@@ -88,7 +86,7 @@ class WorkerAnswer:
 
 
 def read_worker(path: Path, venvs: Path) -> WorkerUnderTest:
-    """The worker at a folder with `worker.toml`, or at a manifest itself.
+    """Return the worker in a folder with `worker.toml`, or of a manifest file.
 
     Args:
         venvs: environments of the packages and services, by name.
@@ -114,7 +112,7 @@ def read_worker(path: Path, venvs: Path) -> WorkerUnderTest:
 
 
 def ask(worker: WorkerUnderTest, verb: str, given: bytes, timeout_s: float) -> WorkerAnswer:
-    """Call the worker as the scheduler does; whatever it starts does not outlive the question."""
+    """Call the worker as the scheduler does, and end every process that it leaves behind."""
     argv = [*worker.command, verb]
     mark = new_run_id()
     process = subprocess.Popen(
@@ -140,7 +138,8 @@ def ask(worker: WorkerUnderTest, verb: str, given: bytes, timeout_s: float) -> W
 
 
 def clean_environment(device: DeviceNeed) -> dict[str, str]:
-    """Ours without what a run or a stack around us has set; a device is seen by who cannot do without."""
+    """Return this environment without the variables of a run or a stack. Devices stay visible only if the worker
+    requires one."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("MOSAIC_")}
     return kept if device is DeviceNeed.REQUIRED else {**kept, "CUDA_VISIBLE_DEVICES": ""}
 

@@ -16,7 +16,7 @@ _DIGITS = 20
 
 
 class CommittedMark:
-    """Reads and moves the mark, and deletes sealed segments below it. For the shipper alone."""
+    """Reads and moves the committed mark, and deletes segments below it. Only the shipper uses it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,7 +47,7 @@ class CommittedMark:
         return freed
 
     def go_back(self) -> int:
-        """The store lost what it had: begin again with the oldest segment that is kept. Return its first seq."""
+        """Go back to the oldest segment that is kept, after the store lost data, and return its first seq."""
         firsts = segment_seqs(self._folder)
         floor = min(firsts[0], self.seq + 1) if firsts else self.seq + 1
         self.seq = floor - 1

@@ -33,17 +33,17 @@ _raws = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
 
 class Region(NamedTuple):
-    """Records back to back, ready for `wire.join_batch`."""
+    """Consecutive records, ready for `wire.join_batch`."""
 
     seq0: int
     n: int
     t0_us: int
     records: bytes
     is_full: bool = False
-    """It ends at a cut of the writer's: more may be waiting."""
+    """Whether the region ends at a cut of the writer, so that more may be waiting."""
 
     def split(self) -> list[bytes]:
-        """The records one by one.
+        """Return the records one by one.
 
         Raises:
             OutboxCorrupted: these are not `n` msgpack values.
@@ -66,7 +66,7 @@ class _Position(NamedTuple):
 
 
 class OutboxReader:
-    """Tails one outbox. A region ends at a cut of the writer's, or at what was published last."""
+    """Reads an outbox while it is written. A region ends at a cut of the writer, or at the last published record."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -84,7 +84,7 @@ class OutboxReader:
         self._seen: _Position | None = None
 
     def seek(self, seq: int) -> None:
-        """Go to `seq`, or to the oldest one kept when that is later."""
+        """Go to `seq`, or to the oldest kept seq if that is higher."""
         self.close()
         firsts = segment_seqs(self.folder)
         below = [first for first in firsts if first <= seq]
@@ -100,7 +100,7 @@ class OutboxReader:
         self.next_seq = seq
 
     def last_seq(self) -> int:
-        """Last seq that the writer published, 0 when there is none. Without regard to where this reader is."""
+        """Return the last seq that the writer published; 0 if there is none."""
         firsts = segment_seqs(self.folder)
         if not firsts:
             return self._published().seq - 1 if self._fd >= 0 else 0
@@ -112,7 +112,7 @@ class OutboxReader:
             return firsts[-1] - 1  # freed meanwhile
 
     def read(self) -> Region | None:
-        """The next records, or None when there is none yet.
+        """Return the next records, or None if there are none yet.
 
         Raises:
             OutboxCorrupted: the segment is damaged.
@@ -152,7 +152,7 @@ class OutboxReader:
         return True
 
     def is_waited_for(self) -> bool:
-        """Whether the trainer stands still at its quota."""
+        """Whether the trainer waits because the outbox is full."""
         # One that was killed while it waited leaves the file.
         return (self.folder / WAITING_FILE).exists() and not self.writer_is_dead()
 
@@ -170,7 +170,7 @@ class OutboxReader:
         return total
 
     def close(self) -> None:
-        """Let go of the segment; the place is kept."""
+        """Close the segment. The position is kept."""
         if self._fd >= 0:
             os.close(self._fd)
         self._fd, self._header, self._seen = -1, None, None

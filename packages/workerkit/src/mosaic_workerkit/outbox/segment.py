@@ -23,7 +23,7 @@ WRITER_LOCK = "writer.lock"
 SHIPPER_LOCK = "shipper.lock"
 COMMITTED_FILE = "committed"
 WAITING_FILE = "waiting"
-"""Exists while the trainer stands still at its quota."""
+"""File that exists while the trainer waits because the outbox is full."""
 FREED_PIPE = "freed"
 """A FIFO: the shipper writes a byte when it has freed a segment and somebody waits."""
 
@@ -31,7 +31,7 @@ HEAD_BYTES = 64 * 1024
 WORD_AT = 128
 TABLE_AT = 192
 CUT = struct.Struct("<QQ")
-"""Word of a cut, CRC32 of the bytes since the cut before."""
+"""A cut: its position, and the CRC32 of the bytes since the cut before."""
 CUTS = (HEAD_BYTES - TABLE_AT) // CUT.size
 CUT_EVENTS = 1000
 """A batch's most (`wire.MAX_BATCH_EVENTS`)."""
@@ -46,7 +46,7 @@ _CRC = struct.Struct("<I")
 
 
 class SegmentHeader(NamedTuple):
-    """What the first bytes of a segment say."""
+    """Content of the first bytes of a segment."""
 
     run_id: str
     attempt: int
@@ -104,7 +104,7 @@ def segment_name(seq0: int) -> str:
 
 
 def segment_seqs(folder: Path) -> list[int]:
-    """First seqs of the segments there are, ascending."""
+    """Return the first seq of each segment, ascending."""
     try:
         names = [entry.name for entry in folder.iterdir()]
     except FileNotFoundError:

@@ -55,7 +55,7 @@ _UNIT = 1 << SHIFT
 
 
 class OutboxWriter:
-    """Appends encoded records. One writer an attempt, ever; one thread.
+    """Appends encoded records to an outbox. One writer and one thread for each attempt.
 
     Args:
         folder: see `outbox_dir`; made when absent.
@@ -154,7 +154,7 @@ class OutboxWriter:
         return True
 
     def has_room(self) -> bool:
-        """While steps are thinned: whether a segment was freed since. Cheap to ask at every step."""
+        """Return whether a segment was freed since steps are thinned. It is cheap enough for every step."""
         now = time.monotonic()
         if now < self._next_room_check:
             return False
@@ -162,7 +162,7 @@ class OutboxWriter:
         return self._limit > 0 or self._is_below_quota()
 
     def close(self) -> None:
-        """Cut the last segment to what was written and let go of the folder."""
+        """Cut the last segment to its content and release the folder."""
         if self._lock_fd >= 0:
             self._seal()
             os.close(self._lock_fd)
@@ -171,7 +171,7 @@ class OutboxWriter:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the file of the segment was deleted under it."""
+        """Whether the file of the current segment was deleted."""
         return self._map is not None and not os.fstat(self._fd).st_nlink
 
     def restore(self) -> bool:

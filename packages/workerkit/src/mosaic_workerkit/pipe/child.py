@@ -43,25 +43,25 @@ _libc = ctypes.CDLL(None)
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """How the program ended: an exit code, or the signal that ended it."""
+    """How a program ended: by an exit code or a signal."""
 
     code: int | None
     signal: int | None
     is_left_open: bool
-    """A process that it left behind still holds its output."""
+    """Whether a process that the program left behind still holds its output."""
     lost_bytes: int
-    """Bytes of its output that its reader did not get."""
+    """Bytes of output that the reader did not receive."""
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Return the end in words."""
         if self.signal is not None:
             return f"ended by signal {signal.Signals(self.signal).name}"
         return f"ended with exit code {self.code}"
 
 
 class Child:
-    """One program from start to end. Main thread only, for it takes over signals.
+    """Runs one program from start to end. Main thread only, because it handles signals.
 
     Args:
         on_chunk: called with the stream (`STDOUT`, `STDERR`) and what comes from it, as it comes.
@@ -89,7 +89,7 @@ class Child:
         self._copies: dict[int, OutputCopy] = {}
 
     def run(self) -> Ending:
-        """Start it and stay with it to its end.
+        """Start the program and wait for its end.
 
         Raises:
             ProgramNotStarted: it cannot be executed.

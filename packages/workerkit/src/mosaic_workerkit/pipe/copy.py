@@ -15,13 +15,13 @@ from mosaic_workerkit.capture import is_captured
 
 REDRAW_S = 1.0
 QUEUE_BYTES = 4 * 2**20
-"""What a slow reader may be behind before it misses something; a file is never behind."""
+"""Bytes that a slow reader may be behind before output is dropped. A file is never behind."""
 _CLOSE_S = 2.0
 _HELD_BYTES = 64 * 1024
 
 
 class OutputCopy:
-    """Where one stream goes: a log file, a terminal, or another program's pipe."""
+    """Copies one stream to a log file, a terminal, or another program's pipe."""
 
     def __init__(self, fd: int) -> None:
         self._bar = b""
@@ -32,16 +32,16 @@ class OutputCopy:
 
     @property
     def lost_bytes(self) -> int:
-        """What could not be written, because the disk was full or the reader was slow or gone."""
+        """Bytes that could not be written, because the disk was full or the reader was slow or gone."""
         return self._sink.lost_bytes
 
     @property
     def due(self) -> float | None:
-        """When `tick` has something to do, on the monotonic clock."""
+        """Time at which `tick` has something to do, on the monotonic clock."""
         return self._bar_due if self._bar else None
 
     def write(self, chunk: bytes) -> None:
-        """Take a chunk as it came."""
+        """Copy a chunk."""
         data = self._bar + chunk
         self._bar = b""
         end = data.rfind(b"\n") + 1
@@ -58,19 +58,19 @@ class OutputCopy:
         self.tick()
 
     def tick(self) -> None:
-        """Copy the state of a bar that has waited long enough."""
+        """Copy the current state of a progress bar that has waited long enough."""
         if self._bar and time.monotonic() >= self._bar_due:
             self.flush()
 
     def flush(self) -> None:
-        """Copy what is held back."""
+        """Copy the output that is held back."""
         if self._bar:
             self._sink.write(self._bar)
             self._bar = b""
             self._bar_due = time.monotonic() + REDRAW_S
 
     def close(self) -> None:
-        """Copy the rest; a reader that does not take it in a moment is left."""
+        """Copy the rest. A reader that does not read it soon gets no more."""
         self.flush()
         self._sink.close()
 

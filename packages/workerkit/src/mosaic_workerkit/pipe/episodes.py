@@ -8,7 +8,7 @@ from mosaic_workerkit.telemetry import Telemetry
 
 
 class Episodes:
-    """Where each sub-environment is, and how far the whole run is."""
+    """Tracks the current episode of each sub-environment, and the run's environment steps."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry

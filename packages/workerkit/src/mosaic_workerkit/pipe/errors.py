@@ -19,7 +19,7 @@ class ProgramNotStarted(RuntimeError):
 
 
 class LineRefused(ValueError):
-    """A line was meant as an event and is none; counted, and reported by a log event.
+    """A line looks like an event and is not valid. It is counted, and reported by a log event.
 
     Args:
         reason: one word with underscores; refusals are counted by it.

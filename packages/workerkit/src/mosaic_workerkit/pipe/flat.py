@@ -12,7 +12,7 @@ from mosaic_workerkit.pipe.reading import STEP_KEYS, Fields, number_of, step_of,
 from mosaic_workerkit.telemetry import Telemetry
 
 FIELDS = "program.fields"
-"""Type of the event that keeps what no other event has a place for."""
+"""Type of the event that keeps fields which no other event can hold."""
 
 _RETURN, _LENGTH = "episodic_return", "episodic_length"
 _AS_METRIC = {_RETURN: f"charts/{_RETURN}", _LENGTH: f"charts/{_LENGTH}"}
@@ -31,7 +31,7 @@ _match_pairs = re.compile(_PAIR + 3 * (rb"(?:, ?| |$)(?:" + _PAIR + rb")?")).ful
 
 
 class FlatLines:
-    """Writes the events of such lines.
+    """Records lines without a `type`: numbers become metrics and ends of episodes.
 
     Args:
         refuse: called with reason and message for a value that is not kept.
@@ -49,7 +49,7 @@ class FlatLines:
         """Text of each key that came in pairs."""
 
     def take_pairs(self, line: bytes) -> bool:
-        """Record `key=NUMBER` pairs at a step. Returns False, with nothing done, for any other line."""
+        """Record `key=NUMBER` pairs at a step. Return False, and record nothing, for any other line."""
         ended = _match_return(line)
         if ended is not None:
             step, total = int(ended[1]), float(ended[2])
@@ -69,7 +69,7 @@ class FlatLines:
         return self.take_numbers(fields)
 
     def take_numbers(self, fields: Fields) -> bool:
-        """Record plain numbers at a step. Returns False, with nothing done, for any other fields."""
+        """Record a line of plain numbers at a step. Return False, and record nothing, if the line has other fields."""
         step = fields.get("global_step")
         if step is None:
             step = fields.get("step")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mosaic_workerkit.pipe.reading import BYTE_ORDER_MARK
 
 MAX_LINE_BYTES = 2**20
-"""Longer lines are no events: an event may not be larger than the wire's 2 MiB, and a line is text."""
+"""Maximum size in bytes of a line that can be an event, below the 2 MiB that the wire permits."""
 SHOWN_BYTES = 200
 _END_BYTES = 4096
 
@@ -14,21 +14,21 @@ _ENDS = re.compile(rb"[\r\n]")
 
 
 class OutputLine(NamedTuple):
-    """One line without its end. If it is above the limit, only its beginning."""
+    """One line without its line end; only the beginning if it is above the limit."""
 
     data: bytes
     size: int
     ends: tuple[bytes, bytes] = (b"", b"")
-    """More of the beginning and the end of a line above the limit, when it begins like a JSON object."""
+    """Longer beginning and end of a line above the limit, if it begins like a JSON object."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether `data` is all of it."""
+        """Whether `data` is the complete line."""
         return len(self.data) == self.size
 
 
 class LineSplitter:
-    """Lines end with LF, CR LF or CR alone: a bar that redraws itself must not grow into one endless line."""
+    """Splits output into lines that end with LF, CR LF or CR alone, so that a progress bar is no endless line."""
 
     def __init__(self, limit_bytes: int = MAX_LINE_BYTES) -> None:
         self._limit = limit_bytes
@@ -38,14 +38,14 @@ class LineSplitter:
         self._end = b""
 
     def feed(self, chunk: bytes) -> list[OutputLine]:
-        """Whole lines that end in this chunk; empty ones are left out."""
+        """Return the complete lines that end in this chunk, without empty ones."""
         return [
             OutputLine(line, len(line)) if isinstance(line, bytes) else line
             for line in self.cut(chunk)
         ]
 
     def cut(self, chunk: bytes) -> list[bytes | OutputLine]:
-        """As `feed`, with plain bytes for a line that is whole: most are, and they need no more."""
+        """Return lines as `feed` does, with plain bytes for complete lines, which is faster."""
         parts = _ENDS.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         rest = parts.pop()
         lines: list[bytes | OutputLine] = []
@@ -59,7 +59,7 @@ class LineSplitter:
         return lines
 
     def finish(self) -> list[OutputLine]:
-        """What stands there without an end: one line, or none."""
+        """Return the last line if it has no line end."""
         return [
             OutputLine(line, len(line)) if isinstance(line, bytes) else line
             for line in self._take_held()

@@ -21,13 +21,13 @@ _MAX_DIGITS = 400
 
 
 class HugeNumber(str):
-    """A number as it was written, because no 64-bit float holds it: 1e400 is not infinity."""
+    """A number kept as text, because no 64-bit float can hold it: 1e400 is not infinity."""
 
     __slots__ = ()
 
 
 def numbers_of(text: str) -> list[Number | HugeNumber] | None:
-    """The numbers of a printed value: one, or those of an array or list; None when it is something else."""
+    """Return the numbers of a printed value, an array or a list; None for anything else."""
     for _ in range(_MAX_WRAPPERS):
         wrapped = _WRAPPED.fullmatch(text)
         if wrapped is None:
@@ -39,7 +39,7 @@ def numbers_of(text: str) -> list[Number | HugeNumber] | None:
 
 
 def number_of_word(word: str) -> Number | HugeNumber | None:
-    """The number that a word is, or None."""
+    """Return the number that a word is, or None."""
     if _NUMBER.fullmatch(word) is None:
         value = _NON_FINITE.get(word.lstrip("+-").lower())
         return value if value is None or not word.startswith("-") else -value
@@ -52,7 +52,7 @@ def number_of_word(word: str) -> Number | HugeNumber | None:
 
 
 def integer(text: str) -> int | HugeNumber:
-    """An integer; one that no float holds stays as it was written."""
+    """Return an integer; one that no float can hold stays as it was written."""
     if len(text) > _MAX_DIGITS:
         return HugeNumber(text)
     value = int(text)
@@ -64,6 +64,6 @@ def integer(text: str) -> int | HugeNumber:
 
 
 def finite(text: str) -> float | HugeNumber:
-    """A float; one beyond the largest stays as it was written."""
+    """Return a float; one beyond the largest stays as it was written."""
     value = float(text)
     return value if math.isfinite(value) else HugeNumber(text)

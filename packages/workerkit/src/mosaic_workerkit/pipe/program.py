@@ -23,7 +23,7 @@ HERE, RUN_DIR, RUN_ID = "here", "run_dir", "run_id"
 WHEN_TRUE, WHEN_FALSE = "x-when-true", "x-when-false"
 """Keys in the schema of a boolean parameter: the words that the program gets in place of `{name}`."""
 OF_THE_RUN = frozenset({SEED, STEPS, ENVIRONMENT, HERE, RUN_DIR, RUN_ID})
-"""Placeholders that are no parameters: fields of the run's spec, and where things lie."""
+"""Placeholders that are no parameters: fields of the run's spec, and paths."""
 
 
 class Program(UserModel):
@@ -35,13 +35,13 @@ class Program(UserModel):
     title: str = ""
     summary: str = ""
     directory: str = "{run_dir}"
-    """Where it is started; `{here}` is the folder of program.toml."""
+    """Folder in which the program is started; `{here}` is the folder of program.toml."""
     steps: int | None = Field(default=None, gt=0)
-    """`{steps}` of a run that names none."""
+    """Value of `{steps}` if the run sets none."""
     tells: list[str] = Field(default_factory=list)
-    """Families of namespaced events that it prints, `bdi` of `bdi.intention`."""
+    """Families of namespaced events that the program prints, e.g. `bdi` for `bdi.intention`."""
     parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    """JSON Schema of each; `{name}` in the command is its value."""
+    """JSON Schema of each parameter; `{name}` in the command is its value."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> "Program":
@@ -87,11 +87,11 @@ class Program(UserModel):
 
     @property
     def placeholders(self) -> set[str]:
-        """Names that the command asks for."""
+        """Return the names that the command uses."""
         return {name for word in self.command for name in _PLACEHOLDER.findall(word)}
 
     def values(self, spec: RunSpec) -> dict[str, Any]:
-        """Value of each parameter in this run.
+        """Return the value of each parameter in this run.
 
         Raises:
             ProgramRefused: an unknown one, one without a default that was not given, or a boolean one that is not
@@ -113,11 +113,11 @@ class Program(UserModel):
         return values
 
     def total_steps(self, spec: RunSpec) -> int | None:
-        """Environment steps that the run asks for, as far as that is known."""
+        """Return the environment steps of the run, if known."""
         return spec.steps or self.steps
 
     def argv(self, spec: RunSpec, places: Mapping[str, str]) -> list[str]:
-        """What is executed, for `places` of `here`, `run_dir` and `run_id`.
+        """Return the command line, for `places` of `here`, `run_dir` and `run_id`.
 
         Raises:
             ProgramRefused: as `values`; or the number of steps is asked for and not known.
@@ -168,14 +168,14 @@ class Program(UserModel):
 
 
 class ProgramFile(UserModel):
-    """The file."""
+    """Content of a program.toml."""
 
     id: WorkerIdField
-    """As in the worker.toml whose command names this file."""
+    """Id of the worker, as in the worker.toml whose command names this file."""
     title: str
     summary: str = ""
     environments: list[str] = Field(default_factory=list)
-    """Known ones; an empty list takes any name."""
+    """Known environments; an empty list permits any name."""
     algorithms: dict[str, Program] = Field(min_length=1)
 
 
@@ -198,7 +198,7 @@ def read_program_file(path: Path) -> ProgramFile:
 
 
 def find_executable(argv: list[str], directory: str) -> str | None:
-    """Where the program lies, or None: on PATH, or relative to where it is started."""
+    """Return the path of the program, from PATH or relative to its start folder; None if there is none."""
     if "/" in argv[0]:
         return shutil.which(str(Path(directory) / argv[0]))
     return shutil.which(argv[0])

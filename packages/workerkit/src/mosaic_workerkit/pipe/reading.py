@@ -18,7 +18,7 @@ from mosaic_workerkit.pipe.pairs import read_pairs
 Fields = dict[str, Any]
 
 STEP_KEYS = ("global_step", "step", "time/total_timesteps")
-"""Where a line says at which environment step it is; the last one is Stable-Baselines3's."""
+"""Keys that give the environment step of a line. The last one is Stable-Baselines3's."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs write in front of UTF-8 text."""
@@ -33,7 +33,7 @@ def plain_text(raw: bytes) -> bytes:
 
 
 def read_line(raw: bytes) -> Fields | None:
-    """The fields of a line, or None for text that is meant for people.
+    """Return the fields of a line, or None for text that is meant for people.
 
     Raises:
         LineRefused: it looks like a JSON object or like pairs with a step, and is none.
@@ -45,7 +45,7 @@ def read_line(raw: bytes) -> Fields | None:
 
 
 def read_objects(raw: bytes) -> tuple[list[Fields], LineRefused | None]:
-    """The fields of each whole object on a line, and why the rest of it was refused.
+    """Return the fields of each complete object on a line, and why the rest was refused.
 
     Several processes that write to one pipe leave lines with more than one object.
     """
@@ -62,12 +62,12 @@ def read_objects(raw: bytes) -> tuple[list[Fields], LineRefused | None]:
 
 
 def may_be_pairs(text: bytes) -> bool:
-    """Whether the line names a step in front of a value."""
+    """Return whether the line names a step in front of a value."""
     return b"step" in text and _STEP_PAIR.search(text) is not None
 
 
 def outer_fields(beginning: bytes, end: bytes = b"") -> Fields:
-    """The plain fields at both ends of an object that is not read, because it is too long or broken."""
+    """Return the plain fields at both ends of an object that is too long or broken to be read."""
     text = beginning.removeprefix(BYTE_ORDER_MARK).decode(errors="replace").lstrip()
     pairs = _pairs_from(text, 1) if text.startswith("{") else []
     rest = end.decode(errors="replace")
@@ -90,7 +90,7 @@ def _pairs_from(text: str, at: int) -> list[str]:
 
 
 def number_of(value: Any) -> float | None:
-    """A metric's value, or None when this is no number.
+    """Return a metric's value, or None if this is no number.
 
     Raises:
         LineRefused: a number that a 64-bit float cannot hold.
@@ -107,7 +107,7 @@ def number_of(value: Any) -> float | None:
 
 
 def step_of(fields: Fields) -> int | None:
-    """The environment step that a line names; None when it names none.
+    """Return the environment step of a line, or None if it names none.
 
     Raises:
         LineRefused: it is no whole number from 0 to 2**62 - 1.
@@ -131,7 +131,7 @@ def step_of(fields: Fields) -> int | None:
 
 
 def storable(value: Any) -> Any:
-    """A value as an event can hold it: integers beyond 64 bits and lone surrogates become text."""
+    """Return a value that an event can hold: integers beyond 64 bits and lone surrogates become text."""
     if type(value) is float or value is None:
         return value
     if isinstance(value, str):
@@ -146,12 +146,12 @@ def storable(value: Any) -> Any:
 
 
 def has_long_number(text: bytes) -> bool:
-    """Whether a number may need more than 64 bits."""
+    """Return whether a number may need more than 64 bits."""
     return _LONG_DIGITS.search(text) is not None
 
 
 def read_plain_object(text: bytes) -> Fields | None:
-    """The fields of a line that is one object without NaN; None for any other. A long number needs a second look."""
+    """Return the fields of a line that is one object without NaN; None for any other line."""
     try:
         return _decode_fast(text)
     except (msgspec.DecodeError, ValueError, RecursionError):

@@ -18,17 +18,17 @@ class _LineModel(BaseModel):
 
 
 class MetricLine(_LineModel):
-    """One scalar."""
+    """A line with one value of a metric."""
 
     type: Literal["metric"]
     name: Annotated[str, Field(min_length=1, max_length=500)]
     value: float
-    """NaN and infinities too, bare or as "NaN", "Infinity", "-Infinity"."""
+    """Value; NaN and infinities are permitted, bare or as "NaN", "Infinity", "-Infinity"."""
     step: _Count | None = None
 
 
 class EpisodeStartLine(_LineModel):
-    """A reset; `reset` says how to rebuild it."""
+    """A line for a reset; `reset` says how to rebuild it."""
 
     type: Literal["episode_start"]
     env: _Count = 0
@@ -40,24 +40,24 @@ class EpisodeStartLine(_LineModel):
 
 
 class StepLine(_LineModel):
-    """One environment step; kept at levels `replay` and `full`."""
+    """A line for one environment step, recorded at levels `replay` and `full`."""
 
     type: Literal["step"]
     env: _Count = 0
     episode: _Count | None = None
     step: Annotated[int, Field(ge=1, lt=INTEGER_LIMIT)] | None = None
-    """Within the episode, from 1; None counts on."""
+    """Number within the episode, from 1; None: the next number."""
     action: Any = None
     reward: float
     terminated: bool = False
     truncated: bool = False
     hash: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] | None = None
-    """16 hex digits; None: made of `observation`."""
+    """16 hexadecimal digits; None: computed from `observation`."""
     observation: Any = None
 
 
 class EpisodeLine(_LineModel):
-    """An episode's end."""
+    """A line for the end of an episode."""
 
     type: Literal["episode"]
     env: _Count = 0
@@ -66,7 +66,7 @@ class EpisodeLine(_LineModel):
     length: Annotated[
         int, Field(ge=0, lt=INTEGER_LIMIT, validation_alias=AliasChoices(*LENGTH_KEYS))
     ] = 0
-    """Steps; 0: unknown."""
+    """Number of steps; 0: unknown."""
     terminated: bool = False
     truncated: bool = False
     duration_s: Annotated[float, Field(ge=0)] | None = None
@@ -74,7 +74,7 @@ class EpisodeLine(_LineModel):
 
 
 class LogLine(_LineModel):
-    """A line worth keeping as an event; all lines are in the run's log anyway."""
+    """A line that becomes a log event. All lines are in the run's log anyway."""
 
     type: Literal["log"]
     message: str
@@ -82,7 +82,7 @@ class LogLine(_LineModel):
 
 
 class CheckpointLine(_LineModel):
-    """A checkpoint that is complete on disk."""
+    """A line that announces a checkpoint which is complete on disk."""
 
     type: Literal["checkpoint"]
     path: str
@@ -92,7 +92,7 @@ class CheckpointLine(_LineModel):
 
 
 class ArtifactLine(_LineModel):
-    """Another file or folder of the run."""
+    """A line that announces another file or folder of the run."""
 
     type: Literal["artifact"]
     path: str
@@ -100,7 +100,7 @@ class ArtifactLine(_LineModel):
 
 
 class ProgressLine(_LineModel):
-    """How far the program is, for the bar; kept nowhere."""
+    """A line that reports progress. It is not stored."""
 
     type: Literal["progress"]
     step: _Count
@@ -108,7 +108,7 @@ class ProgressLine(_LineModel):
 
 
 class ConfigLine(_LineModel):
-    """What really runs; to be printed before every other event. Other keys are kept in the run's config."""
+    """A line with the run's configuration, before every other event. Other keys are kept in the run's config."""
 
     type: Literal["config"]
     spaces: dict[str, Any] | None = None
@@ -128,7 +128,7 @@ TypedLine = (
 )
 
 typed_line: TypeAdapter[TypedLine] = TypeAdapter(Annotated[TypedLine, Field(discriminator="type")])
-"""Validate one."""
+"""Validate a line with a `type`."""
 TYPES = frozenset(
     {
         *("metric", "episode_start", "step", "episode", "log"),
@@ -148,7 +148,7 @@ _PlainHash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 
 
 class PlainMetric(_Plain, tag="metric"):
-    """`MetricLine`."""
+    """A metric in its usual form, as `MetricLine`."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
     value: float
@@ -156,7 +156,7 @@ class PlainMetric(_Plain, tag="metric"):
 
 
 class PlainStep(_Plain, tag="step"):
-    """`StepLine`."""
+    """A step in its usual form, as `StepLine`."""
 
     reward: float
     env: _PlainCount = 0
@@ -170,7 +170,7 @@ class PlainStep(_Plain, tag="step"):
 
 
 class PlainEpisode(_Plain, tag="episode"):
-    """`EpisodeLine`."""
+    """An episode in its usual form, as `EpisodeLine`."""
 
     episode_return: float = msgspec.field(name="return")
     env: _PlainCount = 0
@@ -187,7 +187,7 @@ _decode_plain: msgspec.json.Decoder[PlainLine] = msgspec.json.Decoder(PlainLine)
 
 
 def plain_line(line: bytes) -> PlainLine | None:
-    """A metric, step or episode in its usual form; None for any other line."""
+    """Return a metric, step or episode in its usual form; None for any other line."""
     try:
         return _decode_plain.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -195,5 +195,5 @@ def plain_line(line: bytes) -> PlainLine | None:
 
 
 def line_schema() -> dict[str, Any]:
-    """JSON Schema of the lines with a `type`."""
+    """Return the JSON Schema of lines with a `type`."""
     return typed_line.json_schema()

@@ -9,7 +9,7 @@ STEP_KEYS = (
     *("time/total_timesteps", "total_timesteps", "global_step", "step"),
     *("TotalEnvInteracts", "total_env_steps"),
 )
-"""Rows that say at which environment step a block is. A block without one is text."""
+"""Names of rows that give the environment step of a table. A table without one is text."""
 MAX_ROWS = 1000
 
 _ROW = re.compile(r"\|( *)([^|]*?) *\| *([^|]*?) *\|")
@@ -18,7 +18,7 @@ _SUB_INDENT = 4
 
 
 class PrintedTable:
-    """The block whose rows come in at the moment."""
+    """A table that a program prints row by row."""
 
     def __init__(self) -> None:
         self._rows: dict[str, Any] = {}
@@ -26,11 +26,11 @@ class PrintedTable:
 
     @property
     def is_open(self) -> bool:
-        """Whether rows wait for the end of their block."""
+        """Whether rows wait for the end of their table."""
         return bool(self._rows) or bool(self._section)
 
     def take(self, text: str) -> bool:
-        """Add a row. Returns False for a line that is none, which ends the block."""
+        """Add a row. Return False for a line that is no row, which ends the table."""
         row = _ROW.fullmatch(text)
         if row is None or len(self._rows) >= MAX_ROWS:
             return False
@@ -42,7 +42,7 @@ class PrintedTable:
         return True
 
     def close(self) -> dict[str, Any] | None:
-        """End the block; its fields, with the step as `global_step`, or None when it names no step."""
+        """End the table and return its fields with the step as `global_step`, or None if it names no step."""
         rows, self._rows, self._section = self._rows, {}, ""
         key = next((key for key in STEP_KEYS if key in rows), None)
         return None if key is None else {"global_step": rows.pop(key), **rows}

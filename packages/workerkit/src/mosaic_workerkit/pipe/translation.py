@@ -34,16 +34,16 @@ from mosaic_workerkit.pipe.typed import TypedLines
 from mosaic_workerkit.telemetry import Telemetry
 
 REPORTED_EACH = 5
-"""Refusals of one kind that are reported by an event of their own; the rest is counted."""
+"""Number of refusals of one kind that are reported by an event each. The rest is counted."""
 LATE_CONFIG = "program.config"
 CONFIG_WAIT_S = 5.0
-"""So long a program may take from its first output to its own config line."""
+"""Seconds that a program has from its first output to its own config line."""
 _READ = (b"{", b"|", b" ", b"\t", b"\x1b", BYTE_ORDER_MARK)
 """How a line begins that may be an event, and no pairs."""
 
 
 class Translator:
-    """One program's lines, in order.
+    """Records one program's output lines as events, in order.
 
     Args:
         config: what is known of the run before the program says anything.
@@ -83,7 +83,7 @@ class Translator:
             self.begin()
 
     def begin(self) -> None:
-        """Write the config unless it is written: the program had its chance to say more."""
+        """Write the config event, if it is not written yet."""
         if not self._has_begun:
             self._has_begun = True
             self._telemetry.config(self._config)
@@ -91,7 +91,7 @@ class Translator:
             self._telemetry.progress(0, self._config.get("total_steps"))
 
     def take_all(self, lines: Iterable[bytes | OutputLine]) -> None:
-        """Read the lines of one chunk; bytes are a whole line."""
+        """Read the lines of one chunk. Bytes are a complete line."""
         for line in lines:
             if not isinstance(line, bytes):
                 self.take(line)
@@ -178,7 +178,7 @@ class Translator:
             self.refuse("event_invalid", str(error), line)
 
     def refuse(self, reason: str, message: str, line: OutputLine | bytes | None = None) -> None:
-        """Count something that is not kept; the first few of a kind are reported one by one."""
+        """Count a line that is not recorded. The first few of a kind are reported one by one."""
         self.begin()
         self.refused[reason] += 1
         if self.refused[reason] > REPORTED_EACH:
@@ -191,7 +191,7 @@ class Translator:
         self._telemetry.log("warning", f"Not kept: {storable(message)}", data)
 
     def finish(self) -> None:
-        """Report what was counted."""
+        """Report the counts."""
         self._end_table()
         self.begin()
         self._show_progress()

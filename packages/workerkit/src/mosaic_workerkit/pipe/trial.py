@@ -43,7 +43,7 @@ def try_program(train: Callable[[Path], int], spec: RunSpec, events: Path | None
 
 
 def read_events(run_dir: Path, run_id: str, attempt: int = 1) -> Iterator[tuple[Batch, Record]]:
-    """All events of a run folder whose outbox was not shipped."""
+    """Return all events of a run folder whose outbox was not shipped."""
     reader = OutboxReader(outbox_dir(run_dir, attempt))
     try:
         while region := reader.read():

@@ -18,7 +18,7 @@ _TERMINATED, _TRUNCATED = int(StepFlag.TERMINATED), int(StepFlag.TRUNCATED)
 
 
 class TypedLines:
-    """Writes the events of such lines.
+    """Records lines with a `type`.
 
     Args:
         spaces: the program's spaces, by `observation` and `action`, once it has named them.
@@ -53,11 +53,11 @@ class TypedLines:
         }
 
     def take(self, line: schema.TypedLine | schema.PlainLine) -> None:
-        """Record one line; a config line is not among them."""
+        """Record one line that is no config line."""
         self._handlers[type(line)](line)
 
     def lose_step(self, fields: Fields) -> None:
-        """Count a step whose line cannot be read: it happened, so the steps after it keep their numbers."""
+        """Count a step whose line cannot be read, so that later steps keep their numbers."""
         env = _count(fields.get("env")) or 0
         self._episodes.enter(env, _count(fields.get("episode")))
         self._episodes.next_step(env, _count(fields.get("step")))
@@ -161,7 +161,7 @@ class TypedLines:
 
 
 def extra_fields(line: Any) -> Fields:
-    """The keys of a line that its type does not know."""
+    """Return the keys of a line that its type does not know."""
     return dict(storable(line.model_extra)) if line.model_extra else {}
 
 

@@ -48,7 +48,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
 
 
 class PipeWorker:
-    """Runs the programs of one file.
+    """A worker that runs the programs of one program.toml.
 
     Args:
         here: folder of that file.
@@ -61,7 +61,7 @@ class PipeWorker:
         """How the program ended, once it has."""
 
     def describe(self) -> WorkerDescription:
-        """Answer from the file alone."""
+        """Return the description, from the file alone."""
         return WorkerDescription(
             worker=self._file.id,
             version=VERSION,
@@ -75,7 +75,7 @@ class PipeWorker:
         )
 
     def check(self, spec: RunSpec) -> CheckReport:
-        """Answer what would be executed."""
+        """Return the command that would be executed."""
         try:
             program = self._program(spec)
             argv, directory = self._launch(program, spec, Path("<run>"), "<run id>")
@@ -159,7 +159,7 @@ class PipeWorker:
 
 
 class BareProgram:
-    """A command line that no file describes, for the run around it. It is executed as it stands."""
+    """A worker for a command line that no file describes. It is executed unchanged."""
 
     def __init__(self, argv: list[str], directory: Path) -> None:
         self._argv = argv
@@ -167,11 +167,11 @@ class BareProgram:
         self.ending: Ending | None = None
 
     def describe(self) -> WorkerDescription:
-        """Nothing is known of it."""
+        """Return an empty description."""
         raise ProgramRefused("only a worker with a program.toml can be described")
 
     def check(self, spec: RunSpec) -> CheckReport:
-        """Nothing is known of it."""
+        """Accept every spec."""
         raise ProgramRefused("only a worker with a program.toml can be checked")
 
     def train(self, context: TrainContext) -> None:
@@ -185,7 +185,7 @@ class BareProgram:
 def run_program(
     context: TrainContext, argv: list[str], directory: Path, config: dict[str, Any]
 ) -> Ending:
-    """Run a program as this run: its lines become events, and its end the run's terminal event.
+    """Run a program as this run: its lines become events, and its end becomes the run's terminal event.
 
     Raises:
         SystemExit: it could not be started; exit code 127 or 126.
@@ -274,7 +274,7 @@ def _blocked(where: str, message: str) -> CheckReport:
 
 
 def program_environment(around: Mapping[str, str], run_dir: Path) -> dict[str, str]:
-    """What the program gets of the environment `around` the pipe.
+    """Return the environment of the program, made from the pipe's own.
 
     A Python program's stdout is line-buffered: a line comes at once and in one write, so that lines of several
     processes stay whole.

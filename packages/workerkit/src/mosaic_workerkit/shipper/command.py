@@ -17,7 +17,7 @@ _LONGEST_WATCH_S = 300.0
 
 
 async def answer(delivery: DeliveryState, data: bytes) -> Reply:
-    """Do what is asked: `watch`, `stop` or `ping`."""
+    """Answer a control request: `watch`, `stop` or `ping`."""
     try:
         request = ControlRequest.model_validate_json(data)
     except ValidationError as error:

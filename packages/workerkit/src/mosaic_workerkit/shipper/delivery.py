@@ -17,7 +17,7 @@ _LONGEST_SILENCE_S = 600.0
 
 
 class DeliveryState:
-    """One outbox with its marks: read, acknowledged by the broker, committed by the recorder."""
+    """An outbox with its marks: read, acknowledged by the broker, committed by the recorder."""
 
     def __init__(self, run_dir: Path, launch: Launch) -> None:
         self.run_dir = run_dir
@@ -41,23 +41,23 @@ class DeliveryState:
 
     @property
     def is_draining(self) -> bool:
-        """The worker is over: ship what is left and end."""
+        """Whether the worker has ended, so that the shipper sends the rest and ends."""
         return self.draining.is_set()
 
     def begin_drain(self) -> None:
-        """The worker is over."""
+        """Send the rest and end, because the worker has ended."""
         if not self.is_draining:
             log_event("shipper.draining", **self.marks())
         self.draining.set()
         self.wake.set()
 
     def marks(self) -> dict[str, int]:
-        """The marks, for the log."""
+        """Return the marks for the log."""
         read = self.reader.next_seq - 1
         return {"read": read, "acked": self.acked_seq, "committed": self.mark.seq}
 
     def is_all_committed(self) -> bool:
-        """Whether nothing is left, and nobody can add to it."""
+        """Whether every event is committed and no process can add one."""
         return self.reader.writer_is_dead() and self.reader.last_seq() <= self.mark.seq
 
     def take_committed(self, committed: Committed) -> bool:
@@ -101,7 +101,7 @@ class DeliveryState:
         self.wake.set()
 
     def log_error(self, event: str, error: Exception) -> None:
-        """Log it, a new cause at once and the same one less and less often."""
+        """Log an error: a new cause at once, the same cause less and less often."""
         text, now = f"{type(error).__name__}: {error}", time.monotonic()
         due, wait_s = self._error_times.get(f"{event} {text}", (now, _LOG_AGAIN_S))
         if now >= due:
@@ -110,11 +110,11 @@ class DeliveryState:
             log_event(event, error=text, **self.marks())
 
     def forget_errors(self) -> None:
-        """All is well again: the next error is logged at once."""
+        """Forget earlier errors, so that the next one is logged at once."""
         self._error_times.clear()
 
     async def pause(self, seconds: float) -> None:
-        """Wait so long, or until there is a reason not to."""
+        """Wait for some time, or until there is a reason to continue."""
         await wait_for_event(self.wake, seconds)
 
 

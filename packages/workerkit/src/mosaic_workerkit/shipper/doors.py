@@ -23,7 +23,7 @@ _CLOSE_S = 5.0
 
 @asynccontextmanager
 async def opened(doors: Sequence[Door]) -> AsyncIterator[None]:
-    """Listen on every door, and end what passes at the end. Raises OSError: a port is taken."""
+    """Listen on every door, and close all connections at the end. Raises OSError: a port is taken."""
     async with AsyncExitStack() as stack:
         for door in doors:
             passage = _Passage(door.socket)

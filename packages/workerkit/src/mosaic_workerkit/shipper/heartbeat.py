@@ -22,7 +22,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class ProcessState(NamedTuple):
-    """One line of /proc/<pid>/stat, in units."""
+    """Fields of /proc/<pid>/stat, in units."""
 
     state: str
     parent: int
@@ -31,7 +31,7 @@ class ProcessState(NamedTuple):
 
 
 def heartbeat(delivery: DeliveryState) -> Heartbeat:
-    """The heartbeat of this moment."""
+    """Return the heartbeat of this moment."""
     pid, process = _worker(delivery.run_dir)
     word = read_progress(delivery.run_dir)
     progress = Progress()
@@ -55,7 +55,7 @@ def heartbeat(delivery: DeliveryState) -> Heartbeat:
 
 
 def process_state(pid: int) -> ProcessState | None:
-    """State of a process, or None when there is none."""
+    """Return the state of a process, or None if there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
@@ -66,7 +66,7 @@ def process_state(pid: int) -> ProcessState | None:
 
 
 def worker_notes(run_dir: Path) -> list[str]:
-    """What worker and runner say that the user should know."""
+    """Return the notes of worker and runner for the user."""
     notes: list[str] = []
     for name in (NOTES_FILE, KEPT_NOTES_FILE, RUNNER_NOTES_FILE):
         try:

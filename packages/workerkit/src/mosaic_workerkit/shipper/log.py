@@ -6,7 +6,7 @@ import time
 
 
 def log_event(event: str, **fields: object) -> None:
-    """One line. A full disk must not stop the shipping that frees it, so a refused line is gone."""
+    """Write one log line. A line that the disk refuses is lost, so that a full disk does not stop the shipper."""
     line = json.dumps({"event": event, "t": time.time(), **fields}, default=str)
     try:
         print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the log

@@ -44,7 +44,7 @@ class OutboxPublisher:
         """When the broker took the credentials of this connection (monotonic)."""
 
     async def run(self, drain_s: float, follow_parent: bool) -> bool:
-        """Ship for as long as the run lives, and then at most `drain_s`; whether all is committed."""
+        """Publish events while the run lives, and for at most `drain_s` after it; return whether all are committed."""
         publishing = asyncio.create_task(self._publish_until_committed())
         over = asyncio.create_task(self._delivery.draining.wait())
         parent = asyncio.create_task(self._watch_parent()) if follow_parent else None

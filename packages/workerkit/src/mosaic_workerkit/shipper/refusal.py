@@ -13,7 +13,8 @@ _MAX_CHARS = 300
 
 
 def refusal_of(error: object) -> str | None:
-    """What the broker said, when that is a refusal of the credentials; without subjects, for those differ each time."""
+    """Return the broker's words if it refused the credentials. Subjects are left out, because they differ each
+    time."""
     text = str(error).removeprefix("nats: ").strip("'").lower()
     if _ANSWER in text or not any(word in text for word in _REFUSALS):
         return None
@@ -21,7 +22,7 @@ def refusal_of(error: object) -> str | None:
 
 
 class RefusalFile:
-    """`control/shipper_state.json`: what cannot be sent over the broker that refuses us."""
+    """Writes `control/shipper_state.json`, because a refused shipper cannot report over the broker."""
 
     def __init__(self, run_dir: Path, attempt: int) -> None:
         self._path = run_dir / SHIPPER_STATE_FILE
@@ -42,7 +43,7 @@ class RefusalFile:
             log_event("refusal.not_written", error=str(error))
 
     def remove(self) -> None:
-        """The credentials are good: also when an earlier shipper said otherwise."""
+        """Remove the file, because the credentials are accepted."""
         try:
             self._path.unlink(missing_ok=True)
             self._written = None

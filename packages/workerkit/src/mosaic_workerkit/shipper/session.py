@@ -36,7 +36,7 @@ WATCHED_TICK_S = 0.02
 LONGEST_TICK_S = 2.0
 """Bound on the time in which events gather: the cost follows messages, and a hundred runs may share the machine."""
 ENOUGH_EVENTS = 250
-"""Events that should gather before a batch of a run that nobody watches is sent."""
+"""Number of events to gather before a batch of an unwatched run is sent."""
 _NO_RESPONDERS = "503"
 _WINDOW_MESSAGES = 64
 _WINDOW_BYTES = 16 * 2**20
@@ -57,11 +57,11 @@ _LONGEST_STALL_S = 60.0
 
 
 class BatchRefused(RuntimeError):
-    """The broker answered that it does not take a batch now."""
+    """The broker does not accept a batch now."""
 
 
 class PublishRefused(RuntimeError):
-    """The connection ended, or the broker did not take a batch."""
+    """The connection ended, or the broker did not accept a batch."""
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class PublishSession:
         self._nonce = delivery.launch.nonce
 
     async def run(self) -> None:
-        """Until everything is committed in a drain.
+        """Publish until the connection ends or, in a drain, until everything is committed.
 
         Raises:
             PublishRefused: the connection ended.
@@ -358,7 +358,7 @@ class PublishSession:
 
 
 def next_tick(tick_s: float, sent: int) -> float:
-    """Seconds to let events gather, after `sent` events had gathered in `tick_s`.
+    """Return the seconds to gather events, after `sent` events had gathered in `tick_s`.
 
     At the same rate ENOUGH_EVENTS will gather; at most twice the time before, within TICK_S to LONGEST_TICK_S.
     """

@@ -28,9 +28,9 @@ from mosaic_workerkit.entry import TrainContext, main
 from mosaic_workerkit.telemetry import Telemetry
 
 EPISODE_EVENTS = 100
-"""One start, then steps and metrics, one end."""
+"""Number of events in an episode: one start, then steps and metrics, one end."""
 FIRST_SEQ = 3
-"""Seq 1 is the config, 2 the lifecycle `training`."""
+"""First seq of the first episode: seq 1 is the config, 2 the lifecycle `training`."""
 _BURST_S = 0.005
 
 PARAMETERS: dict[str, Any] = {
@@ -77,7 +77,7 @@ def config_data(spec: StoredSpec) -> dict[str, Any]:
 
 
 class Formula:
-    """Every event of one spec. Cheap, for a benchmark or a chaos run measures what comes after it."""
+    """Computes every event of one spec from its seq."""
 
     def __init__(self, spec: StoredSpec) -> None:
         self._spec = spec
@@ -108,7 +108,7 @@ class Formula:
         return Metric(seq, 0, f"losses/m{seq % 3}", seq, value)
 
     def write(self, telemetry: Telemetry, last: int) -> None:
-        """Write the next event and the rest of its episode, up to `last`, through the public door."""
+        """Record the next event and the rest of its episode, up to `last`, by `Telemetry`."""
         seq = telemetry.next_seq
         episode, place = divmod(seq - FIRST_SEQ, EPISODE_EVENTS)
         steps, write, values = self._steps, telemetry.hashed_step, self._step
@@ -131,7 +131,7 @@ def _hash(seq: int) -> bytes:
 
 
 def write_record(telemetry: Telemetry, record: Record) -> None:
-    """Say through the public door what a record holds."""
+    """Record by `Telemetry` what a record holds."""
     match record:
         case Step():
             telemetry.hashed_step(
@@ -159,10 +159,10 @@ def write_record(telemetry: Telemetry, record: Record) -> None:
 
 
 class SyntheticWorker:
-    """The worker."""
+    """A worker for tests, whose events follow from their seqs."""
 
     def describe(self) -> WorkerDescription:
-        """One algorithm, one environment."""
+        """Describe one algorithm and one environment."""
         schema = {"type": "object", "properties": PARAMETERS, "additionalProperties": False}
         return WorkerDescription(
             worker="synthetic",
@@ -182,11 +182,11 @@ class SyntheticWorker:
         )
 
     def check(self, spec: RunSpec) -> CheckReport:
-        """Always possible."""
+        """Accept every spec."""
         return CheckReport(ok=True, findings=[], plan={"parameters": dict(spec.parameters)})
 
     def train(self, context: TrainContext) -> None:
-        """Write events at the asked rate, then end in the asked way."""
+        """Record events at the requested rate, then end in the requested way."""
         asked = {name: schema["default"] for name, schema in PARAMETERS.items()}
         asked |= context.spec.parameters
         if context.spec.steps is not None:

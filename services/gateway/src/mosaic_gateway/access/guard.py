@@ -42,7 +42,7 @@ WRONG_TOKEN = Problem(
 TOO_MANY = Problem(
     code=ProblemCode.SERVICE_UNAVAILABLE,
     title="Too many connections are open",
-    detail="Close some of your own, or try again in a moment.",
+    detail="Close some of your connections, or try again in a moment.",
     retry_after_s=1.0,
 )
 
@@ -109,7 +109,7 @@ class Guard:
         if any(origin_name(o) not in self._hosts for o in headers.getlist("origin")):
             return Problem(
                 code=ProblemCode.ORIGIN_REFUSED,
-                title="Pages of other sites may not use this gateway",
+                title="Web pages of other sites may not use this gateway",
                 detail="Add the page's host to MOSAIC_ALLOWED_HOSTS if it is yours.",
             )
         if scope["path"] in OPEN_PATHS or self._has_token(headers, scope):
@@ -121,8 +121,9 @@ class Guard:
             return None
         return Problem(
             code=ProblemCode.TICKET_INVALID,
-            title="This link is not good any more, or not for this",
-            detail="A ticket opens one address to GET until it expires; ask for a new one (POST /api/v1/tickets).",
+            title="This link has expired, or is for another address",
+            detail="A ticket permits GET of one address until it expires. Request a new one (POST "
+            "/api/v1/tickets).",
         )
 
     def _is_probe(self, scope: Scope) -> bool:

@@ -79,6 +79,7 @@ def artifact_unknown(path: str, why: str = "") -> ProblemError:
         Problem(
             code=ProblemCode.ARTIFACT_UNKNOWN,
             title="There is no such file in this run",
-            detail=f"{shown!r} cannot be had.{why} The list of artifacts has paths that can.",
+            detail=f"{shown!r} is not available.{why} The list of artifacts has the available "
+            "paths.",
         )
     )

@@ -191,7 +191,9 @@ class LiveClient:
     async def _say_goodbye(self) -> None:
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                await self._socket.close(GOING_AWAY, "the gateway ends; come back with your cursor")
+                await self._socket.close(
+                    GOING_AWAY, "the gateway is stopping; connect again with your cursor"
+                )
         except (TimeoutError, RuntimeError, OSError, WebSocketDisconnect):
             # It does not read, or has gone: the server ends the connection.
             return

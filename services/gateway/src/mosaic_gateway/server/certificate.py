@@ -128,7 +128,8 @@ def _alternative_name(host: str) -> str:
     # What could be read as a further line or entry of the configuration does not get into it.
     if not host or not all(c.isascii() and (c.isalnum() or c in "-._") for c in host):
         raise CertificateUnusable(
-            f"{host!r} is no host name or address that a certificate can have; correct MOSAIC_ALLOWED_HOSTS"
+            f"{host!r} is not a valid host name or address for a certificate; correct "
+            "MOSAIC_ALLOWED_HOSTS"
         )
     return f"DNS:{host.lower()}"
 

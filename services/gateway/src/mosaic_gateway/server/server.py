@@ -88,8 +88,9 @@ def bind(port: int, host: IPv4Address | IPv6Address = LOOPBACK) -> ListeningSock
     except OSError as error:
         listener.close()
         raise AddressTaken(
-            f"port {port} on {host} cannot be had ({error.strerror}); stop what listens there, "
-            "or set MOSAIC_GATEWAY_PORT, MOSAIC_TLS_PORT or MOSAIC_BIND to another"
+            f"port {port} on {host} is not available ({error.strerror}); stop the program "
+            "that listens there, or change MOSAIC_GATEWAY_PORT, MOSAIC_TLS_PORT or "
+            "MOSAIC_BIND"
         ) from error
     return listener
 

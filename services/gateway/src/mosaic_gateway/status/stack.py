@@ -89,7 +89,7 @@ class Health:
         if status.accepting:
             return status, []
         why = status.reason or "it does not say why"
-        return status, [f"The recorder takes nothing now: {why}. Runs wait; nothing is lost."]
+        return status, [f"The recorder stores nothing now: {why}. Runs wait; nothing is lost."]
 
     async def _store_findings(self) -> list[str]:
         try:

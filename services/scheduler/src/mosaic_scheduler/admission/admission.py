@@ -182,7 +182,7 @@ class Admission:
         """A worker that is known and cannot be asked lacks its image where it lives in one."""
         is_known = error.problem.code == ProblemCode.WORKER_NOT_READY
         if is_known and self._source.uses_images:
-            return from_problem("image", error, "Do that, and ask again.")
+            return from_problem("image", error, "Do that, and check again.")
         return from_problem("worker", error, "See `./mosaic workers`.")
 
     async def _require_consent(self, context: Context) -> None:

@@ -47,15 +47,15 @@ _TOPIC_OF_FIELD = {
 }
 """Topic of a field of the spec; that of all others is `spec`, or `plan` where the worker names them."""
 _TODO_OF_TOPIC = {
-    "spec": "Correct the field that is named.",
+    "spec": "Correct the named field.",
     "plan": "Correct what the worker names.",
     "cpus": "Ask for fewer cores (`cpus`).",
     "memory": "Ask for less (`memory_mb`).",
-    "internet": "Leave `internet` off, or start the stack with such a network.",
-    "device": "Ask for what this machine has (`./mosaic gpus`), or for a worker that needs no GPU.",
-    "packages": "Install what is named, and ask again.",
+    "internet": "Switch `internet` off, or start the stack with such a network.",
+    "device": "Request what this machine has (`./mosaic gpus`), or use a worker that needs no GPU.",
+    "packages": "Install the named packages, and check again.",
     "secrets": "Set it with `./mosaic secret set NAME`.",
-    "xmpp": "Do that, and ask again; `./mosaic xmpp status` shows more.",
+    "xmpp": "Do that, and check again; `./mosaic xmpp status` shows more.",
 }
 AS_IT_IS = "Change it, or start the run as it is."
 

@@ -14,7 +14,7 @@ def check_fields(context: Context) -> list[Check]:
     found = check_spec(context.spec, context.description, context.inventory)
     if context.answer is not None:
         found = _with_reason(found, context.answer, context.spec)
-    return [*found, passed("spec", "Every field is understood.")]
+    return [*found, passed("spec", "Every field is valid.")]
 
 
 def check_spec(spec: RunSpec, description: WorkerDescription, inventory: Inventory) -> list[Check]:

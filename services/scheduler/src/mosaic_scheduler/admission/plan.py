@@ -51,14 +51,14 @@ def check_plan(report: CheckReport) -> list[Check]:
         for finding in report.findings
         if finding.code != ProblemCode.WORKER_NOT_READY and finding.level != "ok"
     ]
-    return [*lacks, *rest] or [passed("plan", "The worker knows what it would do.")]
+    return [*lacks, *rest] or [passed("plan", "The worker made a plan.")]
 
 
 def check_image(launch: PlacementPlan) -> Check:
     """The image of a run that could be started."""
     if launch.image:
         return passed("image", f"{launch.image}.")
-    return passed("image", "It takes none: it runs as processes of this machine.")
+    return passed("image", "Not needed: the run uses processes of this machine.")
 
 
 def check_services(recorder: RecorderStatus | None) -> list[Check]:
@@ -69,14 +69,12 @@ def check_services(recorder: RecorderStatus | None) -> list[Check]:
 
 def _check_recorder(status: RecorderStatus | None) -> Check:
     if status is None:
-        message = (
-            "It does not answer. The run would start, and what it records waits in its folder."
-        )
+        message = "It does not answer. The run would start, and its events wait in its folder."
         return warned("recorder", message, "See `./mosaic status`; `./mosaic up` starts it.")
     if not status.accepting:
-        message = f"It takes nothing just now: {status.reason}. What the run records would wait."
-        return warned("recorder", message, "Do what the reason says; it goes on by itself.")
-    return passed("recorder", "It stores what comes.")
+        message = f"The recorder stores nothing now: {status.reason}. The run's events would wait."
+        return warned("recorder", message, "Follow the reason; recording continues by itself.")
+    return passed("recorder", "It stores events.")
 
 
 def check_consent(spec: RunSpec, report: CheckReport) -> Check:

@@ -76,11 +76,11 @@ def _key_check(context: Context, names: dict[str, str]) -> list[Check]:
         return [passed("tracking", "Offline: it stays in the run's folder, and can be sent later.")]
     if WANDB_SECRET not in context.spec.secrets:
         todo = f"{_KEY_TODO} and name it in `secrets`; or track offline."
-        return [warned("tracking", f"The run is given no key ({WANDB_SECRET}).", todo)]
+        return [warned("tracking", f"The run receives no key ({WANDB_SECRET}).", todo)]
     if WANDB_SECRET not in context.secrets:
-        message = f"The stack keeps no key ({WANDB_SECRET})."
+        message = f"The stack has no key ({WANDB_SECRET})."
         return [blocked("tracking", message, f"{_KEY_TODO}; or track offline.")]
-    return [passed("tracking", f"The run is given {WANDB_SECRET}, which the stack keeps.")]
+    return [passed("tracking", f"The run receives {WANDB_SECRET} from the stack.")]
 
 
 def _tracking_parameters(spec: RunSpec, description: WorkerDescription) -> dict[str, str]:
@@ -134,10 +134,11 @@ def check_restart(context: Context) -> list[Check]:
         return []
     if start_parameter(spec, context.description) is None:
         message = (
-            f"It would begin from the start: {spec.worker} {spec.algorithm} takes no checkpoint."
+            f"It would start again from the beginning: {spec.worker} {spec.algorithm} takes "
+            "no checkpoint."
         )
         return [warned("restart", message, AS_IT_IS)]
-    return [passed("restart", "It goes on from its newest checkpoint, as another attempt.")]
+    return [passed("restart", "It would continue from its newest checkpoint, as another attempt.")]
 
 
 def check_parent(context: Context) -> list[Check]:

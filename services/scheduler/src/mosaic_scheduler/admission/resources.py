@@ -106,14 +106,14 @@ def device_line(spec: RunSpec, need: DeviceNeed, stock: GpuStock, devices: Devic
         if place.starts:
             lost = "".join(f" {offer.occupants()}." for offer in devices.offers if offer.lost)
             return passed("device", f"{spec.gpus} of {stock.count} GPUs, free now.{lost}")
-        message = f"It would wait: {place.reason}."
+        message = f"The run would wait: {place.reason}."
         return warned("device", message, "Wait, or see who holds them (`./mosaic gpus`).")
     if need is DeviceNeed.NONE:
         return passed("device", "CPU; it uses no GPU.")
     if stock.count:
         message = f"CPU; it could use a GPU (`gpus` 1), of which this machine has {stock.count}."
         return passed("device", message)
-    message = f"It could use a GPU, and there is none to give. {stock.note}".strip()
+    message = f"It could use a GPU, but none is available. {stock.note}".strip()
     cores = "1 core" if spec.cpus == 1 else f"{spec.cpus} cores"
     return warned("device", message, _ON_CPU.format(cores=cores))
 
@@ -125,7 +125,7 @@ def check_disk(disk: DiskSpace, outbox_bytes: int) -> Check:
         error = problem.disk_low(disk.home, free, reserve)
         return from_problem("disk", error, "Free some space, e.g. with `./mosaic rm`.")
     if disk.fault is not None:
-        return from_problem("disk", problem.folder_refused(disk.fault), "Do that, and ask again.")
+        return from_problem("disk", problem.folder_refused(disk.fault), "Do that, and check again.")
     if free - reserve >= outbox_bytes:
         return passed("disk", f"{free // 2**20:,} MiB free.")
     message = (

@@ -386,7 +386,7 @@ class DockerExecutor:
                 self._remove(ref)  # the report has all there is to know
             return folder.ended(report)
         if container is None and folder.has_lock_file():
-            return folder.lost("Its container was removed by somebody else.")
+            return folder.lost("Its container was removed from outside MOSAIC.")
         if container is None or container.status == "created":
             return ABSENT  # to be started by a submit
         return _died(container, folder)

@@ -90,8 +90,8 @@ def deliver(run_dir: Path, inputs: Sequence[RunInput]) -> None:
             source = open_inside(run_dir.parent / each.run_id, each.path)
         except InputUnusable as error:
             raise LaunchFailed(
-                f"{each.parameter}: {each.reference} cannot be had any more ({error}). Was run {each.run_id} deleted? "
-                "Name another checkpoint."
+                f"{each.parameter}: {each.reference} is no longer available ({error}). Run "
+                f"{each.run_id} may have been deleted. Name another checkpoint."
             ) from error
         target = run_dir / each.place
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -77,8 +77,8 @@ def _devices(spec: RunSpec) -> str:
 
 def _limits(spec: RunSpec) -> list[str]:
     noun = "core" if spec.cpus == 1 else "cores"
-    limits = [f"{spec.cpus} {noun}", f"{spec.grace_s:g} s between a polite stop and the end"]
+    limits = [f"{spec.cpus} {noun}", f"{spec.grace_s:g} s between the request to stop and SIGKILL"]
     if spec.wall_time_s is not None:
         limits.append(f"stopped after {spec.wall_time_s:g} s")
-    limits.append(f"{spec.outbox_bytes // 2**20:,} MiB for what is not stored yet")
+    limits.append(f"{spec.outbox_bytes // 2**20:,} MiB for events that are not stored yet")
     return limits

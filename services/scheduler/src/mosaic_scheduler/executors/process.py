@@ -92,7 +92,11 @@ class ProcessExecutor:
             "whatever else this user's programs can read and write",
         ]
         return plan_of(
-            _without_image(launch_spec), folder, self.name, mounts, "whatever this machine reaches"
+            _without_image(launch_spec),
+            folder,
+            self.name,
+            mounts,
+            "everything that this machine reaches",
         )
 
     async def submit(self, launch_spec: LaunchSpec) -> None:

@@ -117,7 +117,7 @@ class LeaseLedger:
         if state is GpuState.SILENT:
             return "the GPU driver does not answer (`./mosaic gpus` says more)"
         if state is GpuState.UNKNOWN:
-            return "the GPUs have not been looked at yet"
+            return "the GPUs were not read yet"
         return (
             "no GPU is seen here now (`./mosaic gpus` says more)"
             if state is GpuState.ABSENT

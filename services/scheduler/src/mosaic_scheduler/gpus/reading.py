@@ -38,7 +38,7 @@ class GpuReading:
     """One look at all."""
 
     state: GpuState = GpuState.UNKNOWN
-    note: str = "The GPUs have not been looked at yet."
+    note: str = "The GPUs were not read yet."
     devices: tuple[DeviceReading, ...] = ()
     lost: dict[int, str] = field(default_factory=dict)
     """By index: why it cannot be read."""
@@ -95,7 +95,7 @@ def parse(line: bytes) -> GpuReading:
         note = f"{words} See `dmesg`; a reset or restart of the machine may bring it back."
         return GpuReading(GpuState.PARTIAL, note, devices, lost)
     if not devices:
-        return GpuReading(GpuState.ABSENT, "The NVIDIA driver is there and knows no GPU.")
+        return GpuReading(GpuState.ABSENT, "The NVIDIA driver is installed and lists no GPU.")
     return GpuReading(GpuState.OK, "", devices)
 
 

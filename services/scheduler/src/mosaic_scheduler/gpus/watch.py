@@ -92,8 +92,9 @@ class GpuWatch:
                 return _read(await self._line())
         except TimeoutError:
             note = (
-                f"The NVIDIA driver has not answered within {self._answer_s:g} s. Runs go on, none gets a GPU. "
-                "See `nvidia-smi` and `dmesg`; a restart of the machine may be needed."
+                f"The NVIDIA driver has not answered within {self._answer_s:g} s. Runs "
+                "continue, and no run gets a GPU. See `nvidia-smi` and `dmesg`; a restart "
+                "of the machine may be needed."
             )
         except (OSError, ValueError) as error:
             get_log().warning("gpus.helper_failed", error=str(error))
@@ -112,7 +113,7 @@ class GpuWatch:
         if stdin is None or stdout is None:
             raise OSError("it has no pipes")
         if await _has_line(stdout):
-            raise ValueError("it said more than it was asked for")
+            raise ValueError("it answered more than was requested")
         stdin.write(b"\n")
         await stdin.drain()
         return await stdout.readline()
@@ -143,6 +144,6 @@ def _read(line: bytes) -> GpuReading:
 
 def _strange(why: str) -> str:
     return (
-        f"What reads the GPUs ended or said something strange: {why}. Runs go on, none gets a GPU. "
-        "The scheduler's log has more."
+        f"The program that reads the GPUs ended, or gave an invalid answer: {why}. Runs "
+        "continue, and no run gets a GPU. The scheduler's log has more."
     )

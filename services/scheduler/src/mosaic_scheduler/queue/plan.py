@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from mosaic_scheduler.gpus.offer import Devices, Offer, Share
 
 HELD = "held until it is released"
-SENDING = "goes on once what its interrupted attempt recorded is stored"
+SENDING = "continues when the events of its interrupted attempt are stored"
 _SHOWN_OCCUPANTS = 3
 
 

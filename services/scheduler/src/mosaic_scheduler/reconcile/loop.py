@@ -52,7 +52,7 @@ _LOST = "the driver lost its "
 _OUTLOOK = "; the run may hang or fail"
 
 _FROM_TRACES = (
-    " No scheduler was there to see it: the time of its end is that of its last trace on disk."
+    " No scheduler was running, so the time of its end is that of its last change on disk."
 )
 
 

@@ -63,7 +63,7 @@ def _how_it_stopped(record: RunRecord, report: ExitReport | None) -> str:
     if report is None:
         return ""
     if report.oom:
-        return " It was ended for memory before it had stopped."
+        return " It was killed for lack of memory before it had stopped."
     match _stop_step(report):
         case StopStep.KILLED:
             return f" It did not end within {record.spec.grace_s:g} s and was killed."
@@ -128,9 +128,7 @@ def outcome_from_exit(
         return RunState.FAILED, _end(EndCause.NO_EVENTS, message, report)
     message = "Completed."
     if has_events is None:
-        message += (
-            " The recorder did not answer, so that nobody checked whether anything was recorded."
-        )
+        message += " The recorder did not answer, so it is unknown whether anything was recorded."
     return RunState.SUCCEEDED, _end(EndCause.COMPLETED, message, report)
 
 
@@ -142,7 +140,7 @@ def _outcome_from_outside_stop(
         message = "Stopped on request, while no stack was up."
         return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message + how, report)
     if outside is StopOrigin.SOMEBODY:
-        message = "Its runner was asked to stop (SIGTERM) by somebody outside MOSAIC."
+        message = "Its runner was asked to stop (SIGTERM) from outside MOSAIC."
         return RunState.CANCELLED, _end(EndCause.STOPPED_BY_USER, message + how, report)
     message = f"Interrupted: {_INTERRUPTIONS[outside]}{how or _UNSAVED}{_next_step(record)}"
     return RunState.INTERRUPTED, _end(EndCause.INTERRUPTED, message, report)
@@ -195,7 +193,7 @@ def _outcome_from_signal(record: RunRecord, report: ExitReport, number: int) -> 
         return _end(EndCause.OUT_OF_MEMORY, message, report)
     message = f"The worker was ended by {_signal_name(number)}."
     if number == signal.SIGKILL and report.oom is None:
-        message += " Nobody here asked for that; lack of memory is the usual reason."
+        message += " MOSAIC did not ask for that; lack of memory is the usual reason."
     if number == signal.SIGBUS and record.image is not None:
         message += f" A full /dev/shm is the usual reason: it has {record.spec.shm_mb} MiB here (`shm_mb`)."
     return _end(EndCause.SIGNAL, message, report)

@@ -95,7 +95,7 @@ class RunViews:
     def _notes(self, record: RunRecord) -> list[str]:
         notes: list[str] = []
         if record.run_id in self._unseen:
-            notes.append(f"Nothing can be told of it just now: {self._unseen[record.run_id]}")
+            notes.append(f"Its state is unknown now: {self._unseen[record.run_id]}")
         if record.run_id in self._draining:
             notes.append("the worker has ended; what it recorded is being sent")
         if record.run_id in self._refusals:
@@ -103,13 +103,13 @@ class RunViews:
         beat = self._heartbeats.beat(record.run_id, record.attempt)
         if beat is not None and beat.waiting_for_outbox:
             notes.append(
-                "waiting for the outbox: it is full, and recorder or broker do not take more"
+                "waiting for the outbox: it is full, and recorder or broker accept no more events"
             )
         if beat is not None and beat.worker_state in SUSPENDED:
-            notes.append("the worker is suspended (SIGSTOP); SIGCONT lets it go on")
+            notes.append("the worker is suspended (SIGSTOP); SIGCONT resumes it")
         if beat is not None and beat.note:
             notes.append(
-                f"the broker takes no more ({beat.note}); what it records waits in its outbox"
+                f"the broker accepts no more events ({beat.note}); they wait in the run's outbox"
             )
         if beat is not None:
             notes += beat.notes

@@ -60,7 +60,9 @@ class ProcessAsker:
         except WorkerUnready as error:
             if not worker.is_half_made:
                 raise
-            message = f"Its environment is still being made, or was left half-made. {worker.manifest.hint}"
+            message = (
+                f"Its environment is still being made, or is incomplete. {worker.manifest.hint}"
+            )
             raise WorkerUnready(f"{message.strip()} ({error})") from error
 
 
@@ -171,6 +173,4 @@ def _parse(model: type[ModelT], answer: bytes, verb: str) -> ModelT:
     try:
         return model.model_validate(json.loads(answer))
     except ValueError as error:
-        raise WorkerUnready(
-            f"Its `{verb}` printed something else than expected: {error}"
-        ) from error
+        raise WorkerUnready(f"Its `{verb}` printed an unexpected answer: {error}") from error

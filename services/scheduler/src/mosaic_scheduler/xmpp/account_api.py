@@ -58,7 +58,7 @@ class AccountApi:
             f"Its API for accounts at {facts.api_url} refused to {verb} with {answer.status_code}: "
             f"{answer.text.strip()[:200]}."
         )
-        todo = f"Start the {SERVICE} service again: that gives us its password anew."
+        todo = f"Start the {SERVICE} service again: it then writes a new password."
         raise XmppUnavailable("account", message, todo)
 
 

@@ -43,7 +43,7 @@ async def _resolve(facts: XmppServer) -> str:
         async with asyncio.timeout(TIMEOUT_S):
             found = await asyncio.get_running_loop().getaddrinfo(facts.host, facts.port)
     except (OSError, TimeoutError) as error:
-        message = f"The name {facts.host!r} of the server stands for no address ({_words(error)})."
+        message = f"The server's name {facts.host!r} has no address ({_words(error)})."
         raise XmppUnavailable("name", message, START) from error
     return str(found[0][4][0])
 
@@ -56,7 +56,7 @@ async def _connect(
             return await asyncio.open_connection(address, facts.port)
     except (OSError, TimeoutError) as error:
         message = (
-            f"Nobody answers on port {facts.port} of {facts.host} ({address}): {_words(error)}."
+            f"No program answers on port {facts.port} of {facts.host} ({address}): {_words(error)}."
         )
         raise XmppUnavailable("port", message, START) from error
 
@@ -69,7 +69,7 @@ async def _exchange(
         async with asyncio.timeout(TIMEOUT_S):
             await reader.readuntil(end)
     except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-        message = f"Who answers at {where} is no XMPP server for this domain ({_words(error)})."
+        message = f"The program at {where} is not an XMPP server for this domain ({_words(error)})."
         todo = "Find out who listens there (`ss -ltnp`), then `./mosaic xmpp down` and `up`."
         raise XmppUnavailable("port", message, todo) from error
 
@@ -84,7 +84,7 @@ async def _encrypt(writer: asyncio.StreamWriter, server: KnownServer, where: str
             f"TLS with {where} fails: {_words(error)}. The certificate that this stack knows is for "
             f"{server.facts.domain!r}."
         )
-        todo = "Start the server again; it writes down the certificate that it uses."
+        todo = "Start the server again; it then saves the certificate that it uses."
         raise XmppUnavailable("tls", message, todo) from error
 
 

@@ -36,5 +36,5 @@ def read_server(home: Path) -> KnownServer:
         raise XmppUnavailable("setup", "This stack has no XMPP server.", START) from error
     except (OSError, ValidationError, UnicodeDecodeError) as error:
         message = f"{path} or what it names cannot be read: {error}."
-        raise XmppUnavailable("setup", message, f"{START} It writes them anew.") from error
+        raise XmppUnavailable("setup", message, f"{START} It writes them again.") from error
     return KnownServer(facts, certificate, SecretStr(password))
