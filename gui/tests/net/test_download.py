@@ -1,3 +1,4 @@
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,28 @@ def test_a_file_comes_whole(qtbot: QtBot, stub: HttpStub, api: ApiClient, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["a.pt"]
     assert stub.asked[0].path == f"/api/v1/runs/{run_id(0)}/artifacts/checkpoints/a%20%231.pt"
     assert stub.asked[0].headers["authorization"] == "Bearer secret"
+
+
+def test_a_link_stays_and_a_pipe_is_not_replaced(
+    qtbot: QtBot, stub: HttpStub, api: ApiClient, tmp_path: Path
+) -> None:
+    """The file that a link names gets the bytes; what is no file is refused before anything is asked."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.pt").symlink_to(tmp_path / "real" / "a.pt")
+    stub.answers.append(Answer(body=b"12345678"))
+    with qtbot.waitSignal(
+        api.download(run_id(0), PATH, tmp_path / "link.pt").done, timeout=WAIT_MS
+    ) as got:
+        pass
+    assert got.args == [tmp_path / "link.pt"]
+    assert (tmp_path / "link.pt").is_symlink()
+    assert (tmp_path / "real" / "a.pt").read_bytes() == b"12345678"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no regular file"):
+        api.download(run_id(0), PATH, tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+    assert len(stub.asked) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"link.pt", "pipe", "real"}
 
 
 def test_it_goes_on_where_the_line_broke(

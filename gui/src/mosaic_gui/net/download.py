@@ -9,6 +9,7 @@ from pathlib import Path
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 from PyQt6.QtNetwork import QNetworkReply, QNetworkRequest
 
+from mosaic_base.output_file import output_file
 from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.reply import ApiProblem, read_problem
 from mosaic_gui.state.language import tr
@@ -26,6 +27,8 @@ Send = Callable[[QNetworkRequest], QNetworkReply | None]
 class Download(QObject):
     """Writes to a file next to `target`; only a complete file gets its name, and nothing half-written is left.
 
+    A link is followed and stays a link; a device, a pipe or a socket is not replaced.
+
     It resumes where a connection broke while the file has the same `ETag`, and starts again otherwise.
     Exactly one of `done` and `failed` comes, or neither after `cancel`.
     """
@@ -40,13 +43,13 @@ class Download(QObject):
     def __init__(
         self, request: QNetworkRequest, send: Send, target: Path, parent: QObject | None = None
     ) -> None:
-        """Begin. Raises OSError: nothing can be written next to the target."""
+        """Begin. Raises OSError: nothing can be written next to the target, or it is no regular file."""
         super().__init__()
-        self.target = target
+        self.target, self._final = target, output_file(target)
         self._plain, self._send = request, send
         # a range is one of the bytes that are counted here, so they must not be compressed on the way
         self._plain.setRawHeader(b"Accept-Encoding", b"identity")
-        self._part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        self._part = self._final.with_name(f".{self._final.name}.{os.getpid()}.part")
         self._file = self._part.open("wb")
         self.setParent(parent)  # one that could not begin is nobody's child
         self._tag = b""
@@ -152,7 +155,7 @@ class Download(QObject):
     def _finish(self) -> None:
         try:
             self._file.close()
-            self._part.replace(self.target)
+            self._part.replace(self._final)
         except OSError as error:
             self._fail(unwritable(self.target, error))
             return

@@ -11,11 +11,11 @@ from types import TracebackType
 
 import httpx
 
+from mosaic_base.output_file import output_file
 from mosaic_client.call import read_problem
 from mosaic_client.errors import AnswerInvalid, problem_error
 from mosaic_client.faults import Persistence
 from mosaic_client.full_http import answer_of, fault_of
-from mosaic_client.output_file import output_file
 from mosaic_contracts.compat import Self
 
 _RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")

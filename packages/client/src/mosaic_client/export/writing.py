@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from mosaic_base.output_file import output_file
 from mosaic_client.errors import ExportRefused, ParquetMissing
 from mosaic_client.export.json_lines import write_json_lines
 from mosaic_client.export.stored import stored_parts
-from mosaic_client.output_file import output_file
 from mosaic_contracts.stored import BatchPage
 
 ReadPage = Callable[[str], BatchPage]
