@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from nats.aio.client import Client
 from nats.aio.msg import Msg
 from pydantic import BaseModel
 
 from mosaic_contracts import subjects
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
 from mosaic_contracts.services import ListRequest, RunRecords, RunRequest
-from mosaic_servicekit.bus import Bus
+from mosaic_servicekit.bus import Bus, Subscription
 from mosaic_servicekit.errors import BrokerUnavailable, ServiceUnavailable
 from mosaic_servicekit.testing import TestBroker
 
@@ -160,6 +161,39 @@ async def test_a_client_whose_reconnect_ended_without_a_word_is_replaced(
         await client.connected.wait()
     assert server.client is not lame
     assert await client.request("echo", "say", Echo(text="hi"), Echo) == Echo(text="hi")
+
+
+async def test_a_connection_lost_while_it_is_set_up_is_not_taken_for_one(
+    make_bus: MakeBus, broker: TestBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker goes between connect and subscribe, and nats-py's reconnect ends: the bus connects all the same."""
+    monkeypatch.setattr("mosaic_servicekit.bus.RENEW_S", 0.5)
+    client = await make_bus("client")
+    attach, lame = Subscription.attach, list[Client]()
+
+    async def attach_too_late(self: Subscription, to: Client) -> None:
+        if not lame:
+            lame.append(to)
+            broker.kill()
+            while to._reconnection_task is None:  # noqa: ASYNC110 - nats-py has no event for it
+                await asyncio.sleep(0.01)
+            to._reconnection_task.cancel()
+            broker.start()
+            await client.connected.wait()
+        await attach(self, to)
+
+    server = Bus(broker.url, "server")
+    await server.serve("echo", {"say": (Echo, _echo)})
+    monkeypatch.setattr(Subscription, "attach", attach_too_late)
+    await server.start()
+    try:
+        async with asyncio.timeout(20):
+            await server.connected.wait()
+            asked = client.request("echo", "say", Echo(text="hi"), Echo)
+            assert await asked == Echo(text="hi")
+        assert server.client is not lame[0]
+    finally:
+        await server.close()
 
 
 async def test_a_message_that_breaks_its_handler_does_not_end_the_subscription(

@@ -13,8 +13,8 @@ import pydantic
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription as NatsSubscription
+from nats.errors import ConnectionClosedError, MaxPayloadError, NoRespondersError
 from nats.errors import Error as NatsError
-from nats.errors import MaxPayloadError, NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from pydantic import BaseModel, ValidationError
@@ -130,8 +130,6 @@ class Bus:
         self._last_error = ""
         self._refused = ""
         self._stopping = False
-        self._lost_at = 0.0
-        """On the event loop's clock."""
 
     @property
     def refusal(self) -> str | None:
@@ -284,12 +282,17 @@ class Bus:
                     if not subscription.cancelled:
                         await subscription.attach(client)
                 await _flush(client)
-            except NatsError as error:
+                if not client.is_connected:
+                    # nats-py's `flush` returns without a word when the connection went meanwhile
+                    raise ConnectionClosedError
+            except (NatsError, OSError) as error:
                 await self._on_error(error)
-                await client.close()
+                self._client = None
+                await _discard(client)
+                await asyncio.sleep(RETRY_S)
                 continue
             self._mark_connected()
-            await self._until_useless(closed)
+            await self._until_useless(client, closed)
             self._mark_lost()
             self._note_refusal(client.last_error)
             if closed.is_set():
@@ -300,28 +303,39 @@ class Bus:
             # The server refused us; it may do so again at once.
             await asyncio.sleep(RETRY_S)
 
-    async def _until_useless(self, closed: asyncio.Event) -> None:
-        """Return when the client is closed, or has had no connection for `RENEW_S`."""
+    async def _until_useless(self, client: Client, closed: asyncio.Event) -> None:
+        """Return when the client is closed, or has had no connection for `RENEW_S`.
+
+        The client itself is asked: its callbacks may not come when its reconnect ends unexpectedly.
+        """
+        loop = asyncio.get_running_loop()
+        seen_at = loop.time()
         while not closed.is_set():
             try:
-                async with asyncio.timeout(RENEW_S):
+                async with asyncio.timeout(RENEW_S / 2):
                     await closed.wait()
             except TimeoutError:
-                lost_s = asyncio.get_running_loop().time() - self._lost_at
-                if self.lost.is_set() and lost_s >= RENEW_S:
+                if client.is_connected:
+                    seen_at = loop.time()
+                elif loop.time() - seen_at >= RENEW_S:
                     return
+                else:
+                    self._mark_lost()
 
     async def _connect(self, client: Client, closed: asyncio.Event) -> None:
         async def on_closed() -> None:
             closed.set()
 
+        # A client that was replaced may still have something to report, which is not true of the bus any more.
         async def on_disconnected() -> None:
-            if self.connected.is_set():
-                get_log().warning("broker.disconnected", url=self.url)
-            self._mark_lost()
+            if self._client is client:
+                if self.connected.is_set():
+                    get_log().warning("broker.disconnected", url=self.url)
+                self._mark_lost()
 
         async def on_reconnected() -> None:
-            self._mark_connected()
+            if self._client is client:
+                self._mark_connected()
 
         options: dict[str, Any] = {}
         if self._creds is not None:
@@ -353,8 +367,6 @@ class Bus:
             callback()
 
     def _mark_lost(self) -> None:
-        if not self.lost.is_set():
-            self._lost_at = asyncio.get_running_loop().time()
         self.connected.clear()
         self.lost.set()
 
