@@ -84,7 +84,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.6])
+@pytest.mark.parametrize("pause", [0.0, 0.3])
 @pytest.mark.parametrize(("way", "code"), [(way, 0) for way in WAYS] + [("all", 3)])
 def test_a_program_that_deletes_its_folder(
     tmp_path: Path, way: str, code: int, pause: float
