@@ -81,3 +81,21 @@ def test_a_real_locale_shows_what_it_has(other_letters: Answers, tmp_path: Path)
     done = call("show", "last", LOCPATH=str(tmp_path), LC_ALL="en_US")
     assert without_faults(done), done.stderr.decode(errors="replace")
     assert "?? café ? ???".encode("iso8859-1") in done.stdout
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("verb", ["ps", "show last --json", "completion bash", "show nothing"])
+def test_a_closed_stream_is_like_the_null_device(
+    other_letters: Answers, verb: str, closed: str
+) -> None:
+    """A verb whose stdout, stderr or stdin was closed ends as if it were /dev/null."""
+    ends = [
+        subprocess.run(
+            ["bash", "-c", f'exec "$0" -m mosaic_cli {verb} {streams}', sys.executable],
+            capture_output=True,
+            check=False,
+        )
+        for streams in (closed, closed.replace("2>&-", "2>/dev/null").replace(">&-", ">/dev/null"))
+    ]
+    assert b"Traceback" not in ends[0].stderr, ends[0].stderr.decode()
+    assert (ends[0].returncode, ends[0].stdout) == (ends[1].returncode, ends[1].stdout)

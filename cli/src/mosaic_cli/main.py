@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from mosaic_cli import completing
-from mosaic_cli.streams import replace_what_cannot_be_shown
+from mosaic_cli.streams import open_closed_streams, replace_what_cannot_be_shown
 
 if TYPE_CHECKING:
     import typer
@@ -23,6 +23,7 @@ _DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 def main() -> None:
     """Run one verb. Expected faults end with a message and their exit code, never with a traceback."""
+    open_closed_streams()
     replace_what_cannot_be_shown()
     if completing.is_asked():
         completing.main()
