@@ -1,6 +1,7 @@
 """A spec from a file, from the command line, and from both."""
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,20 @@ def test_a_value_of_another_kind_is_refused(
     code, _, err = mosaic("run", "-f", str(file), "-d")
     assert (code, said in err) == (2, True), err
     assert not answers.asked
+
+
+def test_a_named_pipe_is_refused_and_an_open_one_is_read(
+    mosaic: Mosaic, answers: Answers, tmp_path: Path
+) -> None:
+    """A pipe that nobody writes to would be waited for without end; `-f <(program)` names one that ends."""
+    os.mkfifo(tmp_path / "pipe")
+    code, _, err = mosaic("run", "-f", str(tmp_path / "pipe"), "-d")
+    assert (code, "no regular file" in err) == (2, True)
+    assert "no regular file" in mosaic("check", "-f", "/dev/zero")[2]
+    assert not answers.asked
+    answers["/api/v1/runs"] = RUN
+    reader, writer = os.pipe()
+    os.write(writer, b"worker: cleanrl\nalgorithm: ppo\nenvironment: CartPole-v1\n")
+    os.close(writer)
+    assert mosaic("run", "-f", f"/dev/fd/{reader}", "-d")[0] == 0
+    os.close(reader)

@@ -18,6 +18,9 @@ from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.problem_codes import ProblemCode
 from mosaic_contracts.spec import RunSpec
 
+_OPEN_FILES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Files that the caller has opened, as `-f <(program)` names them: their reading ends."""
+
 
 def spec_fields(
     file: Path | None,
@@ -122,11 +125,11 @@ def read_spec_file(path: Path) -> dict[str, Any]:
     """The mapping in a YAML 1.2 file (JSON is YAML); `-` is stdin.
 
     Raises:
-        FileProblem: it cannot be read.
+        FileProblem: it cannot be read, or is a named pipe or a device.
         ValueRefused: it is no mapping, or no YAML.
     """
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+        text = sys.stdin.read() if str(path) == "-" else _file_text(path)
     except OSError as error:
         raise FileProblem(f"{path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
@@ -144,3 +147,9 @@ def read_spec_file(path: Path) -> dict[str, Any]:
     if not isinstance(spec, dict):
         raise ValueRefused(f"{path} holds no fields of a spec. Write lines like `worker: cleanrl`.")
     return {str(key): value for key, value in spec.items()}
+
+
+def _file_text(path: Path) -> str:
+    if path.exists() and not (path.is_file() or path.is_dir() or str(path).startswith(_OPEN_FILES)):
+        raise FileProblem(f"{path} is no regular file. Write `-f -` to read a spec from stdin.")
+    return path.read_text("utf-8")
