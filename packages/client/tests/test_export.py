@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
 from mosaic_client import AnswerInvalid, AsyncClient, Client, ExportRefused, Location
+from mosaic_client.export.columns import _packed
 from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.stored import BatchPage, encode_page
 from mosaic_contracts.wire import (
@@ -244,3 +246,19 @@ async def test_the_async_client_exports_too(
     monkeypatch.setattr(Client, "batches", lambda *_: PAGES[0] if not _[2] else PAGES[1])
     async with AsyncClient(Location("http://127.0.0.1:9", "secret")) as client:
         assert await client.export(RUN_ID, tmp_path / "run.jsonl") == 9
+
+
+def test_a_column_of_absent_values_takes_no_memory() -> None:
+    """Images that were not recorded are nulls over zeros that nobody writes, however many there are."""
+    kind, rows = pa.list_(pa.uint8(), 84 * 84 * 4), 4000
+    before = _resident_bytes()
+    column = _packed([None] * rows, kind)
+    taken = _resident_bytes() - before
+    assert column is not None
+    assert (len(column), column.null_count, column.type) == (rows, rows, kind)
+    assert taken < rows * 84 * 84
+
+
+def _resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

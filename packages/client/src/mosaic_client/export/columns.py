@@ -116,8 +116,11 @@ def _packed(values: Sequence[Any], kind: pa.FixedSizeListType) -> pa.Array | Non
     width = kind.list_size * kind.value_type.bit_width // 8
     if any(value is not None and len(value) != width for value in values):
         return None
-    empty = bytes(width)
-    body = b"".join(empty if value is None else value for value in values)
+    if all(value is None for value in values):
+        body = bytes(width * len(values))  # untouched pages of zeros cost nothing
+    else:
+        empty = bytes(width)
+        body = b"".join(empty if value is None else value for value in values)
     flat = pa.Array.from_buffers(
         kind.value_type, len(values) * kind.list_size, [None, pa.py_buffer(body)]
     )
