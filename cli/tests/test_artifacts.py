@@ -48,6 +48,18 @@ def test_a_file_that_is_not_there_names_the_nearest(mosaic: Mosaic, answers: Ans
     assert (code, "Did you mean checkpoints/final.pt?" in err) == (4, True)
 
 
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "checkpoints/../../x", "."])
+@pytest.mark.parametrize("verb", ["download", "link"])
+def test_a_path_out_of_the_folder_names_no_file(
+    verb: str, path: str, mosaic: Mosaic, answers: Answers
+) -> None:
+    """It is said like that of any other file that is not there; no address is made of it."""
+    code, out, err = mosaic(verb, RUN_ID, path)
+    assert (code, out) == (4, "")
+    assert f"mosaic artifacts {RUN_ID}" in err
+    assert {asked.path for asked in answers.asked} <= {OF_RUN, f"{OF_RUN}/artifacts"}
+
+
 def test_a_link_is_whole(mosaic: Mosaic, answers: Answers) -> None:
     """The address of the stack that is spoken to, with the ticket; its time is asked for in seconds."""
     ticket = f"{OF_RUN}/artifacts/videos/1%20a.mp4?ticket=1.ab"

@@ -70,6 +70,7 @@ def download(
         target /= path.rpartition("/")[2]
     with open_client() as client:
         run_id = find_run(client, run).run_id
+        _require_plain(client, run_id, path)
         try:
             written = client.download(run_id, path, target)
         except ArtifactUnknown as error:
@@ -97,8 +98,15 @@ def link(
     ttl_s = parse_duration(last)
     with open_client() as client:
         run_id = find_run(client, run).run_id
+        _require_plain(client, run_id, path)
         url = client.artifact_link(run_id, path, ttl_s)
     emit({"url": url}) if json else out.print(url, soft_wrap=True)
+
+
+def _require_plain(stack: StackConnection, run_id: str, path: str) -> None:
+    """Refuse a path out of the run's folder: as part of an address it would name something else."""
+    if not {"", ".", ".."}.isdisjoint(path.split("/")):
+        raise _unknown(stack, run_id, path)
 
 
 def _unknown(stack: StackConnection, run_id: str, path: str) -> Exception:
