@@ -448,3 +448,14 @@ def test_stopping_a_run_that_has_just_ended_is_no_fault(answers: Answers) -> Non
     answers[f"{OF_RUN}/stop"] = {"status": 409, "code": "run_final", "title": "It ended"}
     with connect() as client:
         assert stop_all(client, [light.RunFields.read(json.dumps(RUN).encode())]) == []
+
+
+@pytest.mark.parametrize(
+    ("types", "says"), [("episde", "Did you mean 'episode'?"), ("metric,zz", "There are step, ")]
+)
+@pytest.mark.parametrize("verb", ["export last", "events last"])
+def test_an_unknown_event_type_is_refused(mosaic: Mosaic, verb: str, types: str, says: str) -> None:
+    """A misspelt type would select nothing, and nothing is what a run without such events gives."""
+    code, out, err = mosaic(*verb.split(), "--types", types)
+    assert (code, out) == (ExitCode.USAGE, "")
+    assert says in err

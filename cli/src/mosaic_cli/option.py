@@ -27,3 +27,29 @@ Types = Annotated[
     str | None,
     typer.Option("--types", "-t", help="Event types, comma separated, e.g. episode,metric."),
 ]
+
+
+def event_types(text: str | None) -> list[str] | None:
+    """The types that `--types` names; None where it was not given.
+
+    Raises:
+        ValueRefused: a type is none of MOSAIC's, and no worker can define it.
+    """
+    if not text:
+        return None
+    import re
+
+    from mosaic_base.nearest import nearest_names
+    from mosaic_cli.errors import ValueRefused
+    from mosaic_contracts.choices import EVENT_TYPES, EXTRA_TYPE_PATTERN
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in EVENT_TYPES and re.fullmatch(EXTRA_TYPE_PATTERN, name) is None:
+            near = nearest_names(name, EVENT_TYPES)
+            hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(EVENT_TYPES)}."
+            raise ValueRefused(
+                f"--types: there is no event type {name!r}. {hint} "
+                "Types that a worker defines have a dot, for example bdi.plan."
+            )
+    return names

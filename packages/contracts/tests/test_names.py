@@ -1,13 +1,16 @@
 """Names that cross a boundary: run ids, subjects, cursors."""
 
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mosaic_contracts import subjects
+from mosaic_contracts.choices import EVENT_TYPES
 from mosaic_contracts.cursor import Cursor, format_cursor, parse_cursor
+from mosaic_contracts.events import KnownEvent
 from mosaic_contracts.ids import parse_run_id
 
 RUN = "01K5ZZZZZZZZZZZZZZZZZZZZZZ"
@@ -92,3 +95,9 @@ def test_bad_cursor(text: str) -> None:
     """A text that no cursor has is refused, not read as the beginning."""
     with pytest.raises(ValueError, match="part of a cursor"):
         parse_cursor(text)
+
+
+def test_the_event_types_are_those_of_the_models() -> None:
+    """Programs that list types need no model, and know the same ones."""
+    members = get_args(get_args(KnownEvent)[0])
+    assert [model.model_fields["type"].default for model in members] == list(EVENT_TYPES)

@@ -45,7 +45,7 @@ def export(
         raise ValueRefused(
             "Parquet is a folder of files: name a new one with --output, e.g. -o run-events."
         )
-    chosen = types.replace(" ", "").split(",") if types else None
+    chosen = option.event_types(types)
     with open_client() as client:
         view = find_run(client, run)
         total = view.summary.events if view.summary and not chosen else None

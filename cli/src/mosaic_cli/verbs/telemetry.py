@@ -42,7 +42,7 @@ def events(
     json: option.JsonLines = False,
 ) -> None:
     """Print stored events in order; with -f also new ones as they happen."""
-    chosen = types.replace(" ", "").split(",") if types else None
+    chosen = option.event_types(types)
     with open_stack() as stack:
         run_id = find_run(stack, run).run_id
         stream = _followed(run_id, chosen) if follow else reading.each_event(stack, run_id, chosen)

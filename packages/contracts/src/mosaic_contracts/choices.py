@@ -4,6 +4,21 @@ from mosaic_contracts.compat import StrEnum
 
 RUN_ID_PATTERN = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 WORKER_ID_PATTERN = r"^[a-z][a-z0-9_]{0,39}$"
+EXTRA_TYPE_PATTERN = r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$"
+"""Type of an event that a worker defines itself: a name with a dot, for example `bdi.plan`."""
+EVENT_TYPES = (
+    "step",
+    "episode_start",
+    "episode",
+    "metric",
+    "log",
+    "config",
+    "lifecycle",
+    "checkpoint",
+    "artifact",
+    "artifact_pruned",
+)
+"""Types of events that MOSAIC itself defines."""
 SECRET_NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 
 

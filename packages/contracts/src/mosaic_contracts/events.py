@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from mosaic_contracts.choices import EXTRA_TYPE_PATTERN
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import PeerModel
 
@@ -133,7 +134,7 @@ class ArtifactPrunedEvent(Envelope):
 class ExtraEvent(Envelope):
     """A namespaced event. Types that a reader does not know are kept unchanged."""
 
-    type: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$")]
+    type: Annotated[str, Field(pattern=EXTRA_TYPE_PATTERN)]
     data: dict[str, Any]
 
 
