@@ -1,5 +1,7 @@
 """How long and how often to try again. One policy for requests and for the live connection."""
 
+from mosaic_base.backoff import JITTER, Backoff
+
 CONNECT_TIMEOUT_S = 5.0
 FIRST_DELAY_S = 0.2
 LONGEST_DELAY_S = 5.0
@@ -13,7 +15,7 @@ class BoundedBackoff:
 
     def __init__(self, patience_s: float) -> None:
         self.patience_s = patience_s
-        self._next_s = FIRST_DELAY_S
+        self._backoff = Backoff(FIRST_DELAY_S, LONGEST_DELAY_S, jitter=JITTER)
         self._began_s: float | None = None
 
     def delay(self, now_s: float, at_least_s: float = 0.0) -> float | None:
@@ -24,14 +26,9 @@ class BoundedBackoff:
         left_s = self._began_s + self.patience_s - now_s
         if left_s <= 0:
             return None
-        import random  # slow to import, and needed after a failure only
-
-        # jitter, so that clients of one restarted gateway do not come all at once
-        delay_s = max(self._next_s * random.uniform(0.75, 1.25), at_least_s)
-        self._next_s = min(self._next_s * 2, LONGEST_DELAY_S)
-        return min(delay_s, left_s)
+        return min(max(self._backoff.next_s(), at_least_s), left_s)
 
     def reset(self) -> None:
         """Start again from the shortest delay, after a success."""
-        self._next_s = FIRST_DELAY_S
+        self._backoff.reset()
         self._began_s = None

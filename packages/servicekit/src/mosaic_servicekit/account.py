@@ -4,14 +4,13 @@ The broker reads them at its start (`accounts.conf`, included by its configurati
 changes while it runs (`revocation`).
 """
 
-import fcntl
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from mosaic_base.locks import held_lock
 from mosaic_contracts import subjects
 from mosaic_contracts.stack_files import BROKER_SECRETS
 from mosaic_servicekit import jwt
@@ -105,12 +104,8 @@ resolver_preload: {{
         """A start of the stack and a scheduler may write at once."""
         path = self._home / BROKER_SECRETS / ".accounts.lock"
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with held_lock(path):
             yield
-        finally:
-            os.close(handle)
 
 
 def update_subject(account: str) -> str:

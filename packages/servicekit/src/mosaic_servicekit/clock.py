@@ -3,11 +3,13 @@
 import time
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
+from mosaic_base.procfs import boot_id
 from mosaic_contracts.clock import ClockReading, seconds_between
 from mosaic_contracts.runs import RunRecord
+
+_boot_id = cache(boot_id)
 
 
 class Moment(NamedTuple):
@@ -34,8 +36,3 @@ def age_s(record: RunRecord, now: Moment) -> float | None:
     if seconds is not None:
         return seconds
     return max(0.0, (now.wall - record.started_at).total_seconds())
-
-
-@cache
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

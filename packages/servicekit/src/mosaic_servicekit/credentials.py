@@ -6,10 +6,10 @@ the run they are named after (architecture, "Trust").
 
 import hmac
 import json
-import os
 from pathlib import Path
 from typing import Any
 
+from mosaic_base.atomic import replace_file
 from mosaic_contracts import subjects
 from mosaic_contracts.ids import parse_run_id
 from mosaic_contracts.stack_files import BROKER_SECRETS
@@ -112,11 +112,7 @@ def write_secret(path: Path, text: str) -> None:
     """Replace `path` atomically, mode 0600, in a folder of mode 0700."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.parent.chmod(0o700)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    temporary.replace(path)
+    replace_file(path, text, mode=0o600)
 
 
 def _named(patterns: list[str], name: str) -> list[str]:

@@ -1,10 +1,10 @@
 """Opening the one file: permissions, write-ahead log, the writer's lock."""
 
-import fcntl
 import os
 import sqlite3
 from pathlib import Path
 
+from mosaic_base.locks import open_lock
 from mosaic_store.errors import (
     StoreForeign,
     StoreLocked,
@@ -25,15 +25,11 @@ def lock_store(path: Path) -> int:
     Raises:
         StoreLocked: another process has it.
     """
-    lock = path.with_name(path.name + ".writer-lock")
-    descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
+    descriptor = open_lock(path.with_name(path.name + ".writer-lock"))
+    if descriptor is None:
         raise StoreLocked(
             f"another recorder writes {path}; stop it, or give this one its own MOSAIC_HOME"
-        ) from error
+        )
     return descriptor
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from mosaic_base.atomic import atomic_file
 from mosaic_base.output_file import output_file
 from mosaic_client.errors import ExportRefused, ParquetMissing
 from mosaic_client.export.json_lines import write_json_lines
@@ -29,15 +30,8 @@ def export_to(
     if format_ == "parquet":
         return _write_parquet(read_page, target, types, progress)
     target = output_file(target)
-    part = _unfinished(target)
-    try:
-        with part.open("wb") as file:
-            count = stream_json_lines(read_page, file, types, progress)
-            os.fsync(file.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-    return count
+    with atomic_file(target, durable=True) as part, part.open("wb") as file:
+        return stream_json_lines(read_page, file, types, progress)
 
 
 def stream_json_lines(
