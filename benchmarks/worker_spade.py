@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT / "services/worker_spade"))
 from tests.run_folder import has, start, wait_for  # noqa: E402 - as the room's tests start runs
 from tests.xmpp_server import LocalXmppServer  # noqa: E402 - the server of the room's tests
 
+from mosaic_base.atomic import atomic_file  # noqa: E402
 from mosaic_contracts.runs import StoredSpec  # noqa: E402
 from mosaic_contracts.xmpp import ENV_XMPP_FILE  # noqa: E402
 from mosaic_worker_spade.deliberation.behaviour import AgentBehaviour  # noqa: E402
@@ -42,7 +43,6 @@ from mosaic_worker_spade.request import make_draft  # noqa: E402
 from mosaic_worker_spade.session import LearningSession  # noqa: E402
 from mosaic_worker_spade.team import Team  # noqa: E402
 from mosaic_worker_spade.xmpp.access import read_access  # noqa: E402
-from mosaic_workerkit.artifacts import atomic_file  # noqa: E402
 from mosaic_workerkit.control import StopFlag  # noqa: E402
 from mosaic_workerkit.entry import TrainContext  # noqa: E402
 from mosaic_workerkit.telemetry import Telemetry  # noqa: E402
@@ -67,7 +67,9 @@ class NoRecords:
 
     def write_checkpoint(self, path: str, write: Callable[[Path], None], *_: object) -> None:
         """Write it, durably, and tell nobody."""
-        with atomic_file(self._folder / path) as draft:
+        target = self._folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(target, durable=True) as draft:
             write(draft)
 
     def __getattr__(self, _name: str) -> Callable[..., None]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.run_folder import make_run_folder
 
+from mosaic_base import procfs
 from mosaic_contracts.launch import ExitReport, Launch, RunnerInfo
 from mosaic_workerkit import runner as runner_module
 
@@ -470,14 +471,14 @@ def test_a_step_of_the_wall_clock_changes_no_duration(tmp_path: Path, step_s: fl
 
 
 def test_imports_only_the_standard_library() -> None:
-    """The runner starts where nothing is installed."""
+    """The runner starts where nothing but its own package and `mosaic_base` is installed."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import mosaic_workerkit.runner;"
+        "import sys; sys.path[:0] = sys.argv[1:]; import mosaic_workerkit.runner;"
         "print([m for m in sys.modules if m.split('.')[0] in ('pydantic', 'msgspec', 'numpy', 'mosaic_contracts')])"
     )
-    source = Path(runner_module.__file__).parent.parent
+    own = [Path(str(module.__file__)).parent.parent for module in (runner_module, procfs)]
     made = subprocess.run(
-        [sys.executable, "-S", "-I", "-c", code, str(source)],
+        [sys.executable, "-S", "-I", "-c", code, *map(str, own)],
         capture_output=True,
         text=True,
         check=True,

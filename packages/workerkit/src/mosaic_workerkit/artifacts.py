@@ -4,36 +4,14 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
+from mosaic_base.atomic import replace_file
 from mosaic_contracts.launch import MANIFEST_FILE
 from mosaic_workerkit.errors import ArtifactPathRefused
 
 _CHUNK_BYTES = 2**20
-
-
-@contextmanager
-def atomic_file(path: Path) -> Iterator[Path]:
-    """Give a temporary path in the same folder; what was written there becomes `path`, durably, at the end.
-
-    When the block or the disk fails nothing is left and an older `path` stays as it was.
-
-    Raises:
-        OSError: the disk refused, e.g. ENOSPC.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        yield draft
-        _sync(draft)
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    _sync(path.parent)
 
 
 def inside_run(run_dir: Path, path: str | Path) -> str:
@@ -147,8 +125,9 @@ def add_to_manifest(run_dir: Path, entry: dict[str, Any]) -> None:
     path = run_dir / MANIFEST_FILE
     entries = {known["path"]: known for known in read_manifest(run_dir)}
     entries[entry["path"]] = entry
-    with atomic_file(path) as draft:
-        draft.write_text(json.dumps({"v": 1, "artifacts": list(entries.values())}, indent=1) + "\n")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"v": 1, "artifacts": list(entries.values())}, indent=1)
+    replace_file(path, text + "\n", durable=True)
 
 
 def read_manifest(run_dir: Path) -> list[dict[str, Any]]:
@@ -158,11 +137,3 @@ def read_manifest(run_dir: Path) -> list[dict[str, Any]]:
         return []
     listed: list[dict[str, Any]] = json.loads(path.read_text())["artifacts"]
     return listed
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO would wait for a writer
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

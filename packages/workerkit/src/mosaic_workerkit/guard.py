@@ -14,7 +14,8 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
+
+from mosaic_base.procfs import children, stat_fields
 
 NAME = b"mosaic-run-guard"
 _PR_SET_PDEATHSIG = 1
@@ -92,7 +93,7 @@ def _watch(runner: int, worker: int) -> None:
     while os.getppid() == runner:
         if os.waitid(os.P_PID, worker, how) is not None:
             return
-        for pid in _children():
+        for pid in children(os.getpid()):
             if pid != worker:
                 os.waitpid(pid, os.WNOHANG)
         signal.sigwait(_WATCHED)
@@ -101,10 +102,10 @@ def _watch(runner: int, worker: int) -> None:
 
 def _end_all() -> None:
     deadline = time.monotonic() + _ENDING_S
-    while (children := _children()) and time.monotonic() < deadline:
-        for pid in children:
+    while (victims := children(os.getpid())) and time.monotonic() < deadline:
+        for pid in victims:
             os.kill(pid, signal.SIGKILL)  # unreaped, so the number is still its own
-        _reap(children, min(deadline, time.monotonic() + _ROUND_S))
+        _reap(victims, min(deadline, time.monotonic() + _ROUND_S))
 
 
 def _reap(children: list[int], deadline: float) -> None:
@@ -116,17 +117,12 @@ def _reap(children: list[int], deadline: float) -> None:
         signal.sigtimedwait(_WATCHED, max(0.0, deadline - time.monotonic()))
 
 
-def _children() -> list[int]:
-    pid = os.getpid()
-    return [int(part) for part in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def _hide() -> None:
     """Take the runner's command line and environment from the memory where `ps` and a sweep look for them.
 
     The guard must outlive a sweep for the run's processes, and must not be taken for the runner.
     """
-    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    fields = stat_fields("self")
     arg_start, arg_end, env_start, env_end = map(int, fields[45:49])
     ctypes.memset(env_start, 0, env_end - env_start)
     ctypes.memset(arg_start, 0, arg_end - arg_start)

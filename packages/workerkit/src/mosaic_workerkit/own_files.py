@@ -9,6 +9,8 @@ import stat
 import time
 from pathlib import Path
 
+from mosaic_base.atomic import replace_file
+
 _LOCK = "control/runner.lock"
 _CREDENTIALS = "control/broker.creds"
 """Written again by the scheduler while the run lives."""
@@ -77,7 +79,7 @@ class OwnFiles:
         self._restore_control()
         for name, data in self._contents.items():
             if not (self._run_dir / name).exists():
-                self._write(self._run_dir / name, data)
+                replace_file(self._run_dir / name, data, mode=0o600)
         self._follow_logs()
         return True
 
@@ -122,13 +124,6 @@ class OwnFiles:
                     self._written[name] = written
             except OSError:
                 continue  # there is none, or it is being replaced
-
-    def _write(self, path: Path, data: bytes) -> None:
-        draft = path.with_name(f".{path.name}.again")
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        draft.replace(path)
 
 
 def _exists(path: Path) -> bool:

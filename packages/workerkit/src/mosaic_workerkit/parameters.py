@@ -5,7 +5,6 @@ does without a library for all of JSON Schema, which would take as long to impor
 """
 
 import ast
-import difflib
 import inspect
 import math
 import re
@@ -17,6 +16,7 @@ from itertools import pairwise
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import ParameterValue
 from mosaic_workerkit.findings import Findings
@@ -26,8 +26,6 @@ Schema = Mapping[str, Any]
 _HELP, _SCHEMA = "help", "schema"
 _TYPE_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 _INT64 = range(-(2**63), 2**63)
-_CUTOFF = 0.5
-"""How alike a known name must be to be suggested."""
 
 
 class ParameterInvalid(ValueError):
@@ -134,11 +132,6 @@ def check_parameters(
             except ParameterInvalid as error:
                 findings.block(where, f"{name} {error}.", invalid)
     return values
-
-
-def nearest_names(name: str, known: Mapping[str, Any] | list[str]) -> list[str]:
-    """Return known names that are like `name`, best first."""
-    return difflib.get_close_matches(name, list(known), n=3, cutoff=_CUTOFF)
 
 
 def accepted_value(value: ParameterValue, schema: Schema) -> ParameterValue:

@@ -1,7 +1,7 @@
 """Parent of one run's worker and shipper: starts them, ends the whole tree, and writes the truth of the exit.
 
-Standard library only and small, for it is started with the worker's interpreter, whatever that has installed, and
-outlives everything. `docs/interfaces.md` ("Processes of a run") is its specification.
+Standard library and `mosaic_base` only, and small, for it is started with the worker's interpreter, whatever that has
+installed, and outlives everything. `docs/interfaces.md` ("Processes of a run") is its specification.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import errno
-import fcntl
 import json
 import os
 import signal
@@ -21,6 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from mosaic_base.locks import try_lock
+from mosaic_base.procfs import boot_id, children
 from mosaic_workerkit.guard import start_guarded
 from mosaic_workerkit.own_files import DELETED, OwnFiles
 from mosaic_workerkit.stray import end_strays, own_ancestors
@@ -321,7 +322,7 @@ class Runner:
 
     def _reap_others(self) -> None:
         """Reap every dead child but the worker: shipper, and orphans that this subreaper was given."""
-        for pid in _children(self._pid):
+        for pid in children(self._pid):
             if pid == self._worker:
                 continue
             try:
@@ -509,6 +510,7 @@ def _last_words(path: Path) -> str | None:
 
 def _replace(path: Path, value: dict[str, Any], draft: Path) -> None:
     """Put JSON at `path`, durably and whole, by way of `draft` whose blocks are used when it exists."""
+    # Not `mosaic_base.atomic`: the reserved blocks make this work on a full disk.
     data = json.dumps(value).encode() + b"\n"
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -528,15 +530,10 @@ def _replace(path: Path, value: dict[str, Any], draft: Path) -> None:
 def _clock_reading(monotonic_s: float) -> dict[str, Any] | None:
     """A reading that another process of this machine can compare with its own; None where the boot has no name."""
     try:
-        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = boot_id()
     except OSError:
         return None
-    return {"boot_id": boot_id, "monotonic_s": monotonic_s}
-
-
-def _children(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(part) for part in text.split()]
+    return {"boot_id": boot, "monotonic_s": monotonic_s}
 
 
 def _oom_kills() -> int | None:
@@ -582,15 +579,12 @@ def _take_lock(run_dir: Path) -> int | None:
     fd = os.open(run_dir / "control/runner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + _LOOK_S
     while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                os.close(fd)
-                return None
-            time.sleep(0.01)
-        else:
+        if try_lock(fd):
             return fd
+        if time.monotonic() > deadline:
+            os.close(fd)
+            return None
+        time.sleep(0.01)
 
 
 def _ran_before(run_dir: Path, attempt: int) -> bool:

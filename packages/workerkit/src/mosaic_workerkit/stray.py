@@ -5,7 +5,8 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
+
+from mosaic_base.procfs import environment, pids, process_stat
 
 _ROUND_S = 2.0
 """For one round's victims to die; what sits in the kernel longer is left to it."""
@@ -22,16 +23,15 @@ def end_strays(run_id: str, runner: int, worker: int | None, spared: set[int]) -
     mark = f"MOSAIC_RUN_ID={run_id}".encode()
 
     def is_stray(pid: int) -> bool:
-        stat = _stat(pid)
-        if pid in spared or pid == worker or stat is None or stat[0] in "ZX":
+        stat = process_stat(pid)
+        if pid in spared or pid == worker or stat is None or stat.is_dead:
             return False
-        return (
-            stat[1] == runner or (worker is not None and stat[2] == worker) or _has_mark(pid, mark)
-        )
+        is_in_group = worker is not None and stat.group == worker
+        return stat.parent == runner or is_in_group or _has_mark(pid, mark)
 
     ended: set[int] = set()
     for _ in range(_ROUNDS):
-        killed = {pid: _kill(pid, is_stray) for pid in _pids() if is_stray(pid)}
+        killed = {pid: _kill(pid, is_stray) for pid in pids() if is_stray(pid)}
         if not killed:
             break
         ended.update(pid for pid, fd in killed.items() if fd is not None)
@@ -44,35 +44,20 @@ def end_strays(run_id: str, runner: int, worker: int | None, spared: set[int]) -
 def own_ancestors() -> list[int]:
     """Return the pids above this process, which must not be killed: a runner may start inside a run, and process 1
     of a container has the run's environment too."""
-    pids: list[int] = []
+    above: list[int] = []
     pid = os.getppid()
-    while pid > 0 and pid not in pids:
-        pids.append(pid)
-        stat = _stat(pid)
+    while pid > 0 and pid not in above:
+        above.append(pid)
+        stat = process_stat(pid)
         if stat is None:
             break
-        pid = stat[1]
-    return pids
-
-
-def _pids() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-
-
-def _stat(pid: int) -> tuple[str, int, int] | None:
-    """State, parent and process group; None when there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return None
-    # The name in parentheses may hold anything, spaces and parentheses too.
-    state, parent, group = text.rpartition(")")[2].split()[:3]
-    return state, int(parent), int(group)
+        pid = stat.parent
+    return above
 
 
 def _has_mark(pid: int, mark: bytes) -> bool:
     try:
-        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return mark in environment(pid)
     except OSError:
         return False  # gone, or another user's
 

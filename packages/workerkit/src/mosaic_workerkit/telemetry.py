@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from mosaic_base.atomic import atomic_file, replace_file
 from mosaic_contracts.compat import Self
 from mosaic_contracts.launch import KEPT_NOTES_FILE, NOTES_FILE, SPEC_FILE, RunFile
 from mosaic_contracts.runs import StoredSpec
@@ -43,7 +44,6 @@ from mosaic_contracts.wire import (
 )
 from mosaic_workerkit.artifacts import (
     add_to_manifest,
-    atomic_file,
     inside_run,
     measure,
 )
@@ -459,8 +459,8 @@ class Telemetry:
             words = words if self._mask is None else self._mask.in_text(words)
             notes[name] = words[:MAX_NOTE_CHARS]
         try:
-            with atomic_file(self.run_dir / file) as draft:
-                draft.write_text(json.dumps(notes))
+            (self.run_dir / file).parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self.run_dir / file, json.dumps(notes), durable=True)
         except OSError as error:
             # On a full disk, or in a folder that the program deleted, the run is worth more than the note.
             print(f"a note could not be written: {error}", file=sys.stderr)  # noqa: T201 - the worker's log
@@ -516,7 +516,9 @@ class Telemetry:
             OSError: the disk refused; no half file is left.
         """
         self._ready("checkpoint")
-        with atomic_file(self.run_dir / path) as draft:
+        target = self.run_dir / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(target, durable=True) as draft:
             if isinstance(write, bytes):
                 draft.write_bytes(write)
             elif isinstance(write, str):

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
 from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
 from mosaic_workerkit.findings import Findings
-from mosaic_workerkit.parameters import check_parameters, nearest_names
+from mosaic_workerkit.parameters import check_parameters
 
 P = TypeVar("P")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mosaic_base.logs import read_end
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import (
     EXIT_FILE,
@@ -58,8 +59,8 @@ class TrialOutcome:
     def log_tail(self) -> str:
         """Last lines of the log."""
         path = self.run_dir / WORKER_LOG
-        data = path.read_bytes() if path.exists() else b""
-        return data[-_TAIL_BYTES:].decode(errors="replace").strip() or "(it printed nothing)"
+        text = read_end(path, _TAIL_BYTES)[0] if path.exists() else ""
+        return text.strip() or "(it printed nothing)"
 
     @property
     def terminals(self) -> list[str]:

@@ -1,6 +1,5 @@
 """The shipper's side of the outbox: whole records from any seq on, undecoded."""
 
-import fcntl
 import os
 import platform
 from pathlib import Path
@@ -9,6 +8,7 @@ from zlib import crc32
 
 import msgspec
 
+from mosaic_base.locks import is_locked
 from mosaic_workerkit.errors import OutboxCorrupted
 from mosaic_workerkit.outbox.segment import (
     CUT,
@@ -140,16 +140,9 @@ class OutboxReader:
     def writer_is_dead(self) -> bool:
         """Whether no process can append any more."""
         try:
-            fd = os.open(self.folder / WRITER_LOCK, os.O_RDONLY | os.O_CLOEXEC)
+            return not is_locked(self.folder / WRITER_LOCK)
         except FileNotFoundError:
             return True
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        finally:
-            os.close(fd)
-        return True
 
     def is_waited_for(self) -> bool:
         """Whether the trainer waits because the outbox is full."""

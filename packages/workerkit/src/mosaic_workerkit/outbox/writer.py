@@ -6,7 +6,6 @@ cache and outlives a SIGKILL at any instant.
 """
 
 import errno
-import fcntl
 import mmap
 import os
 import select
@@ -16,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from zlib import crc32
 
+from mosaic_base.locks import open_lock
 from mosaic_contracts.spec import FullOutboxPolicy
 from mosaic_contracts.wire import MAX_EVENT_BYTES
 from mosaic_workerkit.errors import (
@@ -358,14 +358,9 @@ class OutboxWriter:
 
 
 def _lock(folder: Path) -> int:
-    fd = os.open(folder / WRITER_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(fd)
-        raise OutboxInUse(
-            f"{folder} has a living writer; one process writes a run's events"
-        ) from error
+    fd = open_lock(folder / WRITER_LOCK)
+    if fd is None:
+        raise OutboxInUse(f"{folder} has a living writer; one process writes a run's events")
     if os.fstat(fd).st_size:
         os.close(fd)
         raise OutboxInUse(f"{folder} was written by an earlier process; start a new attempt")

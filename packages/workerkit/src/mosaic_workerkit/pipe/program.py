@@ -1,6 +1,5 @@
 """`program.toml`: which programs a worker has, with what arguments they are started."""
 
-import difflib
 import re
 import shutil
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.ids import WorkerIdField
 from mosaic_contracts.models import UserModel
@@ -99,7 +99,7 @@ class Program(UserModel):
         """
         for name in spec.parameters:
             if name not in self.parameters:
-                near = difflib.get_close_matches(name, self.parameters, n=1, cutoff=0.5)
+                near = nearest_names(name, self.parameters)
                 hint = f"did you mean {near[0]!r}?" if near else f"it has {_list(self.parameters)}"
                 raise ProgramRefused(f"{spec.algorithm} has no parameter {name!r}; {hint}")
         values = {name: s["default"] for name, s in self.parameters.items() if "default" in s}

@@ -2,15 +2,14 @@
 
 import argparse
 import asyncio
-import fcntl
 import gc
-import os
 import signal
 import sys
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from mosaic_base.locks import open_lock
 from mosaic_contracts.launch import LAUNCH_FILE, Launch
 from mosaic_workerkit.outbox import outbox_dir
 from mosaic_workerkit.outbox.segment import SHIPPER_LOCK
@@ -39,10 +38,7 @@ def main() -> int:
         return EXIT_UNREADABLE
     folder = outbox_dir(run_dir, launch.attempt)
     folder.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder / SHIPPER_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if open_lock(folder / SHIPPER_LOCK) is None:
         log_event("shipper.refused", error="another shipper holds this outbox")
         return EXIT_LOCKED
     # What was imported stays for good: later collections need not look at it again.

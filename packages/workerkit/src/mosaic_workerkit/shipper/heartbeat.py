@@ -3,8 +3,8 @@
 import json
 import os
 from pathlib import Path
-from typing import NamedTuple
 
+from mosaic_base.procfs import ProcessStat, process_stat
 from mosaic_contracts.launch import (
     EXIT_FILE,
     KEPT_NOTES_FILE,
@@ -21,15 +21,6 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-class ProcessState(NamedTuple):
-    """Fields of /proc/<pid>/stat, in units."""
-
-    state: str
-    parent: int
-    cpu_s: float
-    rss_bytes: int
-
-
 def heartbeat(delivery: DeliveryState) -> Heartbeat:
     """Return the heartbeat of this moment."""
     pid, process = _worker(delivery.run_dir)
@@ -43,8 +34,8 @@ def heartbeat(delivery: DeliveryState) -> Heartbeat:
         progress=progress,
         worker_pid=pid,
         worker_state=process.state if process else None,
-        cpu_s=process.cpu_s if process else None,
-        rss_bytes=process.rss_bytes if process else None,
+        cpu_s=process.cpu_ticks / _TICKS if process else None,
+        rss_bytes=process.rss_pages * _PAGE_BYTES if process else None,
         last_seq=max(delivery.reader.next_seq - 1, delivery.mark.seq),
         acked_seq=delivery.acked_seq,
         committed_seq=delivery.mark.seq,
@@ -52,17 +43,6 @@ def heartbeat(delivery: DeliveryState) -> Heartbeat:
         waiting_for_outbox=delivery.reader.is_waited_for(),
         notes=worker_notes(delivery.run_dir),
     )
-
-
-def process_state(pid: int) -> ProcessState | None:
-    """Return the state of a process, or None if there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
-    cpu_s = (int(fields[11]) + int(fields[12])) / _TICKS
-    return ProcessState(fields[0], int(fields[1]), cpu_s, int(fields[21]) * _PAGE_BYTES)
 
 
 def worker_notes(run_dir: Path) -> list[str]:
@@ -79,7 +59,7 @@ def worker_notes(run_dir: Path) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _worker(run_dir: Path) -> tuple[int | None, ProcessState | None]:
+def _worker(run_dir: Path) -> tuple[int | None, ProcessStat | None]:
     try:
         info = json.loads((run_dir / RUNNER_FILE).read_text())
     except (OSError, ValueError):
@@ -87,7 +67,7 @@ def _worker(run_dir: Path) -> tuple[int | None, ProcessState | None]:
     pid = info.get("worker_pid")
     if pid is None or (run_dir / EXIT_FILE).exists():
         return pid, None
-    process = process_state(pid)
+    process = process_stat(pid)
     # Another parent: the number was given to somebody else.
     parents = (info["runner_pid"], info.get("guard_pid"))
     return pid, process if process and process.parent in parents else None

@@ -9,6 +9,7 @@ import nats.errors
 import nkeys  # type: ignore[import-untyped]  # ships no types
 from nats.aio.client import Client, RawCredentials
 
+from mosaic_base.backoff import Backoff
 from mosaic_contracts import subjects
 from mosaic_contracts.launch import CREDS_FILE
 from mosaic_workerkit.errors import CredentialsRefused, OutboxCorrupted
@@ -57,7 +58,7 @@ class OutboxPublisher:
         return not publishing.cancelled() and publishing.result()
 
     async def _publish_until_committed(self) -> bool:
-        wait_s = _FIRST_WAIT_S
+        backoff = Backoff(_FIRST_WAIT_S, _LONGEST_WAIT_S)
         while True:
             self._accepted_at = None
             try:
@@ -80,12 +81,11 @@ class OutboxPublisher:
                 await self._wait_for_credentials()
             except (OSError, nats.errors.Error, asyncio.TimeoutError, PublishRefused) as error:
                 if self._was_up_for(_CONNECT_S):
-                    wait_s = _FIRST_WAIT_S
+                    backoff.reset()
                     self._delivery.forget_errors()
                 self._delivery.log_error("broker.away", error)
                 self._delivery.wake.clear()
-                await self._delivery.pause(wait_s)
-                wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+                await self._delivery.pause(backoff.next_s())
 
     def _was_up_for(self, seconds: float) -> bool:
         return self._accepted_at is not None and time.monotonic() - self._accepted_at > seconds

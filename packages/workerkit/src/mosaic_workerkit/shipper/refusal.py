@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from mosaic_base.atomic import replace_file
 from mosaic_contracts.launch import SHIPPER_STATE_FILE, ShipperState
 from mosaic_workerkit.shipper.log import log_event
 
@@ -34,10 +35,8 @@ class RefusalFile:
         if refused == self._written:
             return
         state = ShipperState(attempt=self._attempt, refused=refused, since=time.time())
-        draft = self._path.with_name(f".{self._path.name}")
         try:
-            draft.write_text(state.model_dump_json())
-            draft.replace(self._path)
+            replace_file(self._path, state.model_dump_json())
             self._written = refused
         except OSError as error:
             log_event("refusal.not_written", error=str(error))
