@@ -26,7 +26,7 @@ from mosaic_client.location import owner_hint
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.worker import Finding
 
-ROOMS = {
+PROGRAMS = {
     "broker": "nats-server",
     "recorder": "python",
     "scheduler": "python",
@@ -104,23 +104,25 @@ def _home(layout: Layout) -> list[Finding]:
 
 def _environments(layout: Layout) -> list[Finding]:
     findings = []
-    for room, program in ROOMS.items():
-        folder = layout.venvs / room
+    for component, program in PROGRAMS.items():
+        folder = layout.venvs / component
         if not os.access(folder / "bin" / program, os.X_OK):
             # a worker that is missing stops its runs only, and `run` makes it
-            make = _warning if room.startswith("worker_") else _blocking
-            findings.append(make(f"environment {room}", f"missing: run `./mosaic sync {room}`"))
+            make = _warning if component.startswith("worker_") else _blocking
+            findings.append(
+                make(f"environment {component}", f"missing: run `./mosaic sync {component}`")
+            )
         elif not (folder / "mosaic-run.stamp").is_file():
             findings.append(
-                _warning(f"environment {room}", f"unfinished: run `./mosaic sync {room}`")
+                _warning(f"environment {component}", f"unfinished: run `./mosaic sync {component}`")
             )
         else:
-            findings.append(_ok(f"environment {room}", "there, with its stamp"))
+            findings.append(_ok(f"environment {component}", "there, with its stamp"))
     return findings
 
 
 def _broker_version(layout: Layout) -> list[Finding]:
-    server = layout.venvs / "broker" / "bin" / ROOMS["broker"]
+    server = layout.venvs / "broker" / "bin" / PROGRAMS["broker"]
     if not os.access(server, os.X_OK):
         return []  # said above
     try:
