@@ -1,6 +1,5 @@
 """What a person types for a run or a parameter, and what it means."""
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -8,6 +7,7 @@ from enum import Enum, auto
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
+from mosaic_base.nearest import nearest_names
 from mosaic_cli.errors import NothingFound, RunNotFound, ValueRefused
 from mosaic_cli.target import elsewhere_url
 from mosaic_client import light, reading
@@ -88,7 +88,7 @@ def _find_by_name(candidates: Iterator[light.RunFields], text: str) -> light.Run
     if named:
         ids = ", ".join(run.run_id for run in named[:_MAX_CANDIDATES])
         raise ValueRefused(f"{len(named)} runs have this name: {ids}. Give an id.")
-    nearest = nearest_names(text, [run.name for run in recent])
+    nearest = alike_names(text, [run.name for run in recent])
     by_name = {run.name: run for run in recent}
     hint = "".join(f"\n  {by_name[name].run_id}  {name}" for name in nearest)
     raise RunNotFound(
@@ -150,18 +150,17 @@ def parse_duration(text: str) -> float:
     return total_s
 
 
-def nearest_names(text: str, known: Iterable[str]) -> list[str]:
+def alike_names(text: str, known: Iterable[str]) -> list[str]:
     """Up to three known names that look like the text, whatever the case; a part of one counts too."""
-    wanted = text.lower()
-    by_lower: dict[str, str] = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(wanted, by_lower, n=3, cutoff=0.5)
-    parts = [name for name in by_lower if wanted and wanted in name and name not in close]
-    return [by_lower[name] for name in [*close, *parts][:3]]
+    names = list(known)
+    close = nearest_names(text, names, any_case=True)
+    parts = [name for name in names if text and text.lower() in name.lower() and name not in close]
+    return [*close, *parts][:3]
 
 
 def did_you_mean(text: str, known: Iterable[str]) -> str:
     """A sentence with the nearest names, or an empty text."""
-    nearest = nearest_names(text, known)
+    nearest = alike_names(text, known)
     return f"Did you mean {' or '.join(nearest)}?" if nearest else ""
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.records import NOW, make_record, make_report
 from tests.stack import SPEC, Stack, until
 
+from mosaic_base import procfs
 from mosaic_contracts.launch import RUNNER_FILE, SPEC_FILE, ExitPhase
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import Resumption, RunRecord, StoredSpec
@@ -173,7 +174,7 @@ async def _shut_down(stack: Stack, run_id: str, number: signal.Signals = signal.
     proc.send_signal(runner, number)
 
     async def gone() -> bool:
-        return proc.start_ticks(runner.pid) != runner.start_ticks
+        return procfs.start_ticks(runner.pid) != runner.start_ticks
 
     await until(gone)
 

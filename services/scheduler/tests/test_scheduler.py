@@ -17,6 +17,7 @@ from tests.script_worker import SPEC as SCRIPT_SPEC
 from tests.script_worker import script_worker
 from tests.stack import SPEC, Stack, file_exists, until
 
+from mosaic_base import procfs
 from mosaic_contracts.problems import ProblemCode, ProblemError
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import ListRequest, RunRecords, SubmitRequest, WorkerEntries
@@ -361,7 +362,7 @@ async def test_strays_do_not_outlive_their_run(stack: Stack) -> None:
     ended = await stack.wait_end(run.run_id)
     assert ended.state is RunState.SUCCEEDED
     pid = int(stack.worker_file(run.run_id, "stray.pid").read_text())
-    assert proc.start_ticks(pid) is None
+    assert procfs.start_ticks(pid) is None
 
 
 async def test_a_killed_runners_stray_is_swept(stack: Stack) -> None:
@@ -473,7 +474,7 @@ async def test_a_worker_suspended_by_hand_is_told(stack: Stack) -> None:
 
 async def _gone(pid: int) -> None:
     async def is_gone() -> bool:
-        return proc.start_ticks(pid) is None
+        return procfs.start_ticks(pid) is None
 
     await until(is_gone)
 

@@ -1,10 +1,10 @@
 """Names by digest for the images that are not built here: bases of the builds, and the broker."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mosaic_base.atomic import replace_file
 from mosaic_cli.errors import ImagePullFailed
 from mosaic_cli.images.engine import inspect_images, pull_image
 
@@ -74,7 +74,5 @@ def write_pins(root: Path, pins: list[Pin]) -> Path:
         ours = re.compile(rf"\s*(export\s+)?{pin.variable}\s*=")
         lines = [line for line in lines if not ours.match(line)]
         lines.append(f"{pin.variable}={pin.name}")
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text("\n".join(lines) + "\n")
-    draft.replace(path)
+    replace_file(path, "\n".join(lines) + "\n")
     return path

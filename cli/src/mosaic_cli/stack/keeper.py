@@ -10,11 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mosaic_base.backoff import Backoff
+from mosaic_base.procfs import start_ticks
 from mosaic_cli.stack import tether
 from mosaic_cli.stack.plan import ServicePlan
 from mosaic_cli.stack.ports import clash, is_free
 from mosaic_cli.stack.private import open_log
-from mosaic_cli.stack.process import start_ticks, utf8_text
+from mosaic_cli.stack.process import utf8_text
 from mosaic_cli.stack.service_log import last_message, rotate
 from mosaic_cli.stack.service_states import BACKING_OFF, STARTING, STOPPED, UP
 from mosaic_cli.stack.state import KeptService
@@ -45,7 +47,7 @@ class Keeper:
         self._on_change = on_change
         self._stopping = asyncio.Event()
         self._process: Process | None = None
-        self._delay_s = FIRST_DELAY_S
+        self._backoff = Backoff(FIRST_DELAY_S, LONGEST_DELAY_S)
 
     async def keep(self) -> None:
         """Run the service until `stop`; returns when it is gone."""
@@ -56,12 +58,11 @@ class Keeper:
             if self._stopping.is_set():
                 break
             if _now() - began_s > STEADY_S:
-                self._delay_s = FIRST_DELAY_S
+                self._backoff.reset()
             self.entry.restarts += 1
             self._change(BACKING_OFF)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), self._delay_s)
-            self._delay_s = min(self._delay_s * 2, LONGEST_DELAY_S)
+                await asyncio.wait_for(self._stopping.wait(), self._backoff.next_s())
         self._change(STOPPED)
 
     def stop(self) -> None:

@@ -1,14 +1,15 @@
 """The lock that one supervisor holds for as long as it lives; free means that there is none, whatever files say."""
 
-import fcntl
 import json
 import os
 import time
 from pathlib import Path
 from typing import Self
 
+from mosaic_base.locks import try_lock
+from mosaic_base.procfs import pids, start_ticks
 from mosaic_cli.errors import HomeUnusable, StackAlreadyUp
-from mosaic_cli.stack.process import Process, current, start_ticks
+from mosaic_cli.stack.process import Process, current
 from mosaic_client.location import owner_hint
 
 LOOKER_S = 1.0
@@ -64,14 +65,11 @@ def _take_or_find_holder(fd: int) -> bool:
     """
     deadline_s = time.monotonic() + LOOKER_S
     while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if _written_holder(fd) is not None or time.monotonic() > deadline_s:
-                return False
-            time.sleep(LOOK_EVERY_S)  # a lock that is let go of announces nothing
-        else:
+        if try_lock(fd):
             return True
+        if _written_holder(fd) is not None or time.monotonic() > deadline_s:
+            return False
+        time.sleep(LOOK_EVERY_S)  # a lock that is let go of announces nothing
 
 
 def _open_to_look(path: Path) -> int | None:
@@ -95,12 +93,9 @@ def is_held(path: Path) -> bool:
     if fd is None:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not try_lock(fd, shared=True)
     finally:
         os.close(fd)
-    return False
 
 
 def lock_holder(path: Path) -> Process | None:
@@ -113,10 +108,7 @@ def lock_holder(path: Path) -> Process | None:
     if fd is None:
         return None
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return None
-    except BlockingIOError:
-        return _written_holder(fd)
+        return None if try_lock(fd, shared=True) else _written_holder(fd)
     finally:
         os.close(fd)
 
@@ -133,7 +125,7 @@ def _lock_holding_pids() -> set[int]:
     try:
         lines = Path("/proc/locks").read_text().splitlines()
     except FileNotFoundError:  # not every kernel lists them; then any process may hold one
-        return {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
+        return set(pids())
     rows = (line.split() for line in lines)
     # "1: FLOCK ADVISORY WRITE pid device:inode start end"; "->" marks one that waits, pid 0 another namespace
     return {int(row[4]) for row in rows if row[1] == "FLOCK" and int(row[4]) > 0}

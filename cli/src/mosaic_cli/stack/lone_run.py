@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from mosaic_base.procfs import pids
 from mosaic_cli.stack.process import Process, ask_to_end, current
 from mosaic_cli.target import is_elsewhere
 from mosaic_cli.wording import plural
@@ -33,8 +34,8 @@ def lone_runs(home: Path) -> list[LoneRun]:
     """The runs of this data root whose runner lives, oldest first."""
     runs = (home / RUNS_DIR).resolve()
     found = []
-    for entry in Path("/proc").iterdir():
-        process = current(int(entry.name)) if entry.name.isdecimal() else None
+    for pid in pids():
+        process = current(pid)
         folder = _run_folder(process) if process is not None else None
         if process is not None and folder is not None and folder.parent == runs:
             found.append(LoneRun(folder.name, process, folder))

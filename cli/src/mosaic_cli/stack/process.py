@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from mosaic_base import procfs
+
 _PROC = Path("/proc")
 
 
@@ -22,15 +24,14 @@ class Process:
     @property
     def is_alive(self) -> bool:
         """Whether it still runs (a zombie does not)."""
-        return start_ticks(self.pid) == self.start_ticks
+        return procfs.start_ticks(self.pid) == self.start_ticks
 
     def command(self) -> list[str]:
         """Its argv; empty when it is gone."""
         try:
-            raw = (_PROC / str(self.pid) / "cmdline").read_bytes()
+            return [os.fsdecode(word) for word in procfs.command(self.pid) if word]
         except OSError:
             return []
-        return [os.fsdecode(part) for part in raw.split(b"\0") if part]
 
     def open_files(self) -> list[str]:
         """What its descriptors point to, as /proc names it; empty when it is gone or another user's."""
@@ -95,19 +96,8 @@ def wait_for(pidfd: int, timeout_s: float) -> bool:
 
 def current(pid: int) -> Process | None:
     """The process that has this pid now."""
-    ticks = start_ticks(pid)
+    ticks = procfs.start_ticks(pid)
     return None if ticks is None else Process(pid, ticks)
-
-
-def start_ticks(pid: int) -> int | None:
-    """When the process with this pid began; None when there is none or it is a zombie."""
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
-    except OSError:
-        return None
-    # the command name may hold spaces and brackets, so count from its last bracket
-    fields = stat[stat.rindex(")") + 2 :].split()
-    return None if fields[0] in "ZX" else int(fields[19])
 
 
 def port_owner(port: int) -> tuple[int, str] | None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from mosaic_base.logs import read_end
 from mosaic_cli.stack.private import make_private
 from mosaic_contracts.stack_files import REFUSED_EVENT
 
@@ -23,9 +24,7 @@ def rotate(log: Path) -> None:
 def log_tail(path: Path, lines: int = 8) -> list[str]:
     """Last lines of a log, read from its end."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-            return file.read().decode(errors="replace").splitlines()[-lines:]
+        return read_end(path, _TAIL_BYTES)[0].splitlines()[-lines:]
     except OSError:
         return []
 

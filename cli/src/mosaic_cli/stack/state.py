@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from mosaic_base.atomic import replace_file
 from mosaic_cli.stack.lock import is_held, lock_holder
 from mosaic_cli.stack.ports import Ports
 from mosaic_cli.stack.process import Process, utf8_text
@@ -37,19 +38,8 @@ def write_stack_file(path: Path, stack: KeptStack) -> os.stat_result:
 
     A reader sees the old or the new file, and so does the next start after a loss of power.
     """
-    part = path.with_suffix(f".{os.getpid()}.part")
-    with part.open("wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(stack), indent=1))
-        file.flush()
-        os.fsync(file.fileno())
-        written = os.fstat(file.fileno())
-    part.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-    return written
+    data = msgspec.json.format(msgspec.json.encode(stack), indent=1)
+    return replace_file(path, data, durable=True)
 
 
 def is_same_file(path: Path, written: os.stat_result) -> bool:

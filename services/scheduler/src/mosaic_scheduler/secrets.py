@@ -1,13 +1,13 @@
 """A user's secrets: one file each, readable for nobody else. Values go to runs that name them, and nowhere else."""
 
 import asyncio
-import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import SecretStr
 
+from mosaic_base.atomic import replace_file
 from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.services import SecretRequest, SetSecretRequest
 from mosaic_contracts.spec import SECRET_NAME_PATTERN
@@ -72,12 +72,7 @@ class SecretVault:
 
 def write_private(path: Path, value: SecretStr) -> None:
     """Write a file that is never readable for others, not even while it is made."""
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.unlink(missing_ok=True)
-    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-        file.write(value.get_secret_value())
-    temporary.replace(path)
+    replace_file(path, value.get_secret_value(), mode=0o600)
 
 
 class SecretService:

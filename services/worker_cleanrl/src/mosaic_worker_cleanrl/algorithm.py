@@ -1,12 +1,12 @@
 """The algorithms this worker offers: one line each. All else is read from the script itself."""
 
 import ast
-import difflib
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mosaic_base.nearest import nearest_names
 from mosaic_worker_cleanrl.errors import ScriptMissing
 
 
@@ -194,5 +194,5 @@ def nearest_algorithms(algorithm: str) -> list[str]:
     """Return known ids close to `algorithm`, best first."""
     wanted = algorithm.lower()
     begun = [name for name in SCRIPTS if wanted and name.startswith(wanted)]
-    close = difflib.get_close_matches(wanted, SCRIPTS, n=3, cutoff=0.4)
+    close = nearest_names(wanted, SCRIPTS)
     return (begun + [name for name in close if name not in begun])[:3]

@@ -1,10 +1,10 @@
 """What came of one check of a run, and how it is shown: as a finding, or as a line of a preflight report."""
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.preflight import PreflightLine
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.worker import Finding
@@ -130,7 +130,7 @@ def wrong(where: str, message: str, code: str, nearest: Iterable[str] = ()) -> C
 
 def unknown(where: str, name: str, known: list[str], code: str) -> Check:
     """A field of the spec names something that is not there."""
-    nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    nearest = nearest_names(name, known)
     hint = f"did you mean {nearest[0]!r}?" if nearest else f"known are {_named(known)}"
     return wrong(where, f"there is no {where} {name!r} here; {hint}", code, nearest)
 

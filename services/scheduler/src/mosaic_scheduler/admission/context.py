@@ -1,7 +1,6 @@
 """All that the checks of a spec look at, gathered once: from here on they ask nobody."""
 
 import asyncio
-import difflib
 import os
 import shutil
 import tempfile
@@ -11,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.preflight import PlacementPlan
 from mosaic_contracts.problems import ProblemCode, ProblemError
@@ -240,7 +240,7 @@ def _wrong_field(entry: Any) -> Check:
     where, message = fault_place(entry), fault_text(entry)
     nearest: list[str] = []
     if entry["type"] == "extra_forbidden":
-        nearest = difflib.get_close_matches(where, list(RunSpec.model_fields), n=3, cutoff=0.5)
+        nearest = nearest_names(where, RunSpec.model_fields)
         if nearest:
             message += f"; did you mean {nearest[0]!r}?"
     return wrong(where or "spec", message, ProblemCode.SPEC_INVALID, nearest)

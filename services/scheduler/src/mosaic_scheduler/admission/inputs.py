@@ -1,11 +1,11 @@
 """At submit: which file of which run a parameter means, and whether it is there."""
 
 import asyncio
-import difflib
 import os
 import re
 from pathlib import Path
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
@@ -94,7 +94,7 @@ def _require(folder: Path, run_id: str, path: str) -> None:
         open_file = open_inside(folder, path)
     except InputUnusable as error:
         known = [each.path for each in listed_checkpoints(folder)]
-        nearest = difflib.get_close_matches(path, known, n=3, cutoff=0.5)
+        nearest = nearest_names(path, known)
         has = f"Its checkpoints: {', '.join(known[-_SHOWN:])}." if known else "It has none."
         raise InputUnusable(f"Run {run_id}: {error}. {has}", nearest) from error
     os.close(open_file)

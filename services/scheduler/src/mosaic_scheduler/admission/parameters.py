@@ -4,10 +4,10 @@ Only what a person gets wrong is judged here (name, type, range, choice); the wo
 So a keyword that is not known here is left to the worker.
 """
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.worker import Algorithm
 from mosaic_scheduler.admission.check import MAX_FINDINGS, Check, wrong
@@ -49,7 +49,7 @@ def check_parameters(
 
 
 def _unknown(algorithm: Algorithm, name: str, known: list[str]) -> Check:
-    nearest = difflib.get_close_matches(name.replace("-", "_"), known, n=3, cutoff=0.5)
+    nearest = nearest_names(name.replace("-", "_"), known)
     hint = f"did you mean {nearest[0]!r}?" if nearest else "`./mosaic describe` lists them."
     message = f"{algorithm.id} has no parameter {name!r}; {hint}"
     return wrong(f"parameters.{name}", message, ProblemCode.PARAMETER_UNKNOWN, nearest)

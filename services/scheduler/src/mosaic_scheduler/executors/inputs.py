@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from mosaic_base.atomic import atomic_file
 from mosaic_contracts.ids import RUN_ID_PATTERN
 from mosaic_contracts.launch import INPUTS_DIR
 from mosaic_contracts.spec import RunSpec
@@ -95,9 +96,7 @@ def deliver(run_dir: Path, inputs: Sequence[RunInput]) -> None:
             ) from error
         target = run_dir / each.place
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}.draft")
-        draft.unlink(missing_ok=True)
-        with os.fdopen(source, "rb") as file, draft.open("xb") as copy:
-            shutil.copyfileobj(file, copy, 2**20)
-        draft.chmod(0o444)
-        draft.replace(target)
+        with atomic_file(target) as draft:
+            with os.fdopen(source, "rb") as file, draft.open("xb") as copy:
+                shutil.copyfileobj(file, copy, 2**20)
+            draft.chmod(0o444)

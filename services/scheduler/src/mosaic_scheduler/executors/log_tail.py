@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mosaic_base.logs import read_end
 from mosaic_contracts.output_lines import shorten
 from mosaic_contracts.terminal import strip_controls
 from mosaic_servicekit.logging import redactor
@@ -15,18 +16,11 @@ _LINE_CHARACTERS = 500
 def last_lines(path: Path, count: int = LINES) -> list[str]:
     """Up to `count` last lines: progress bars collapsed, colours stripped, secrets hidden; [] without a log."""
     try:
-        with path.open("rb") as file:
-            file.seek(0, 2)
-            size = file.tell()
-            start = max(0, size - _BYTES)
-            file.seek(start)
-            data = file.read(_BYTES)
+        text, is_cut = read_end(path, _BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    # Broken UTF-8, also a character that the cut went through, must not cost the whole tail.
-    text = data.decode("utf-8", errors="replace")
     first, *others = text.split("\n")
-    cut = start > 0 and "\r" not in first.rstrip("\r")
+    cut = is_cut and "\r" not in first.rstrip("\r")
     lines = [_ending(first) if cut else _clean(first), *map(_clean, others)]
     return [line for line in lines if line.strip()][-count:]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from mosaic_base.procfs import start_ticks
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
@@ -108,7 +109,7 @@ class ProcessExecutor:
         child = await asyncio.to_thread(_start_runner, folder, _without_image(launch_spec))
         process = RunProcess(
             child.pid,
-            proc.start_ticks(child.pid) or 0,
+            start_ticks(child.pid) or 0,
             launch_spec.ref.run_id,
             folder.path,
             launch_spec.ref.attempt,
@@ -329,7 +330,7 @@ def _base_environment() -> dict[str, str]:
 def _is_alive(tracked: _Tracked) -> bool:
     if tracked.child is not None:
         return tracked.child.poll() is None
-    return proc.start_ticks(tracked.process.pid) == tracked.process.start_ticks
+    return start_ticks(tracked.process.pid) == tracked.process.start_ticks
 
 
 def _is_runner(process: RunProcess) -> bool:

@@ -1,7 +1,6 @@
 """The files of one run, as the process executor writes and reads them."""
 
 import errno
-import fcntl
 import json
 import os
 import shutil
@@ -10,6 +9,8 @@ from typing import BinaryIO
 
 from pydantic import ValidationError
 
+from mosaic_base.atomic import replace_file
+from mosaic_base.locks import is_locked
 from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
@@ -195,12 +196,7 @@ class RunFolder:
 
     def is_locked(self) -> bool:
         """Whether a runner holds its lock. Never asked while one may be about to take it."""
-        with (self.path / launch.RUNNER_LOCK).open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-        return False
+        return is_locked(self.path / launch.RUNNER_LOCK)
 
     def ended(self, report: ExitReport) -> AttemptStatus:
         """An attempt whose runner left its report."""
@@ -271,9 +267,7 @@ def _visible_devices(launch_spec: LaunchSpec) -> dict[str, str]:
 def _write(path: Path, text: str) -> None:
     """Atomically, and valid JSON by construction (checked here, for the runner trusts it)."""
     json.loads(text)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(text)
-    temporary.replace(path)
+    replace_file(path, text)
 
 
 def fault_words(path: Path, error: OSError) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import psutil
 
+from mosaic_base.procfs import start_ticks
 from mosaic_scheduler.executors import proc
 
 _MAX_DEPTH = 64
@@ -30,7 +31,7 @@ class OwnerFinder:
 
     def owner(self, pid: int) -> Owner:
         """The owner of a process; one that has gone meanwhile is nobody's."""
-        ticks = proc.start_ticks(pid)
+        ticks = start_ticks(pid)
         if ticks is None:
             return Owner(None, "", "")
         key = (pid, ticks)

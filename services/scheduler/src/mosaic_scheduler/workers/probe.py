@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from mosaic_base.atomic import replace_file
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_scheduler.errors import WorkerUnready
@@ -133,9 +134,7 @@ class WorkerProbe:
 
     def _write(self, name: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        temporary = self._folder / f".{name}.json"
-        temporary.write_text(self._known[name].model_dump_json())
-        temporary.replace(self._folder / f"{name}.json")
+        replace_file(self._folder / f"{name}.json", self._known[name].model_dump_json())
 
 
 async def _ask(argv: list[str], payload: bytes, timeout_s: float) -> bytes:

@@ -1,6 +1,5 @@
 """Which workers there are: `worker.toml` of the checkout, and a user's own below MOSAIC_HOME."""
 
-import difflib
 import itertools
 import re
 import shutil
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.fault import fault_place, fault_text
 from mosaic_contracts.interpreter import worker_command
 from mosaic_contracts.worker import WorkerManifest
@@ -191,7 +191,7 @@ class WorkerRegistry:
             if name in worker.manifest.aliases:
                 return worker
         names = [n for w in workers for n in (w.manifest.id, *w.manifest.aliases)]
-        raise WorkerUnknown(name, difflib.get_close_matches(name, names, n=3, cutoff=0.5))
+        raise WorkerUnknown(name, nearest_names(name, names))
 
     def _complain(self, path: Path, reason: str) -> None:
         complaint = f"{path}: {reason}"

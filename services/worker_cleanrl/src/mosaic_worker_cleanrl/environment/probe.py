@@ -1,6 +1,5 @@
 """What one environment is, learned by making it once; or why it cannot be made here."""
 
-import difflib
 import re
 import warnings
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from typing import Any
 
 import gymnasium
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.terminal import strip_controls
 from mosaic_worker_cleanrl.environment import atari
 from mosaic_worker_cleanrl.environment.extras import extra_of, is_offered, known_environments
@@ -122,8 +122,7 @@ def _unregistered(name: str) -> EnvironmentUnusable:
     if (game := atari.game_of(name)) is not None:
         close = [atari.plain_name(game)]
         return EnvironmentUnusable(f"There is no environment {name!r}. Take {close[0]}.", close)
-    known = {other.lower(): other for other in _usable()}
-    close = [known[o] for o in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)]
+    close = nearest_names(name, _usable(), any_case=True)
     hint = f"Did you mean {close[0]}?" if close else _LISTED
     return EnvironmentUnusable(f"There is no environment {name!r} here. {hint}", close)
 

@@ -1,12 +1,12 @@
 """Which worlds are offered by name, and making the one that a spec asks for."""
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.worker import Environment
 from mosaic_worker_spade.environment.lake_map import NAMED, read_map
 from mosaic_worker_spade.environment.world import TableWorld, make_world
@@ -63,7 +63,7 @@ def resolve(name: str) -> str:
     if found:
         return found
     known = [e for e in (_registered(base) for base in OFFERED) if e]
-    nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    nearest = nearest_names(name, known)
     hint = f"Did you mean {nearest[0]}?" if nearest else f"Known: {', '.join(known)}."
     raise EnvironmentUnusable(f"There is no environment {name!r} here. {hint}", nearest)
 

@@ -1,10 +1,10 @@
 """Work out a run from a spec, and report what it would do."""
 
-import difflib
 import os
 from pathlib import Path
 from typing import Any
 
+from mosaic_base.nearest import nearest_names
 from mosaic_contracts.launch import ENV_RUN_DIR
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunSpec
@@ -66,7 +66,7 @@ def make_draft(spec: RunSpec) -> RunDraft:
     """Work out what a run would do; what is wrong with it is in the findings."""
     draft = RunDraft()
     if spec.algorithm not in ALGORITHMS:
-        nearest = difflib.get_close_matches(spec.algorithm, ALGORITHMS, n=2, cutoff=0.4)
+        nearest = nearest_names(spec.algorithm, ALGORITHMS)
         known = ", ".join(ALGORITHMS)
         draft.block(
             "algorithm",
