@@ -81,7 +81,7 @@ def test_a_first_run_by_clicks(qtbot: QtBot, client: DesktopClient, tmp_path: Pa
     qtbot.waitUntil(lambda: bool(client.store.runs[run_id].dry_run), timeout=WAIT_MS)
     plan = client.store.runs[run_id].dry_run
     assert "mosaic_worker_cleanrl train" in plan.replace("\\\n  ", "")
-    assert "# Network\nwhatever this machine reaches" in plan
+    assert "# Network\neverything that this machine reaches" in plan
     assert client.store.runs[run_id].note == ""
     followed = client.store.followed[run_id]
 
