@@ -277,7 +277,7 @@ async def test_what_can_never_be_is_refused_with_the_figure(gpus: Stack) -> None
     await running(gpus, gpus=2)
     found = await line(gpus, worker="able", gpus=1)
     assert found.level == "warning"
-    assert "It would wait: needs 1 GPU; 0 of 2 free" in found.message
+    assert "The run would wait: needs 1 GPU; 0 of 2 free" in found.message
 
 
 async def test_without_a_gpu_who_needs_one_is_told(gpus: Stack, machine: FakeMachine) -> None:

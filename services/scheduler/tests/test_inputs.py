@@ -104,7 +104,7 @@ async def test_a_checkpoint_that_went_meanwhile_is_told(stack: Stack) -> None:
     ended = await stack.wait_end(run.run_id)
     assert ended.state is RunState.FAILED
     assert ended.end is not None
-    assert f"{first}/checkpoints/final.bin cannot be had any more" in ended.end.message
+    assert f"{first}/checkpoints/final.bin is no longer available" in ended.end.message
 
 
 @pytest.mark.broker
