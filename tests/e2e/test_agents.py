@@ -124,7 +124,7 @@ def test_without_a_server_a_bdi_run_is_refused(stack: StackUnderTest) -> None:
     """No server, no fall-back: the refusal says so, and what to do; plain Q-learning does not need one."""
     refused = stack.cli("run", "spade", "bdi_q", "FrozenLake-v1", "--steps", "100")
     assert refused.returncode != 0
-    assert "xmpp: port: Nobody answers" in refused.stderr
+    assert "xmpp: port: No program answers" in refused.stderr
     assert "./mosaic xmpp up" in refused.stderr
     plain = stack.cli("run", "spade", "q_learning", "FrozenLake-v1", "--steps", "100")
     assert plain.returncode == 0, plain.stderr
