@@ -27,13 +27,17 @@ LANES = 3
 """Suites run at once: more than half of a test is waiting, but more lanes would starve those with deadlines."""
 LONGEST_FIRST = (
     "tests-containers",
-    "gui",
     "scheduler",
-    "tests-hardship",
-    "tests-kills",
-    "tests-e2e",
-    "tests-install",
+    "gui",
     "workerkit",
+    "tests-kills",
+    "tests-hardship",
+    "worker_cleanrl",
+    "tests-e2e",
+    "cli",
+    "gateway",
+    "tests-remote",
+    "tests-install",
 )
 """What begins first, so that no long suite runs alone at the end."""
 SLOWEST = 30

@@ -227,13 +227,6 @@ def test_fewer_steps_than_a_batch_are_refused(
             None,
         ),
         (
-            {"parameters": {"learning_rate": float("inf")}},
-            "parameters.learning_rate",
-            "parameter_invalid",
-            "finite",
-            None,
-        ),
-        (
             {"parameters": {"learning_rate": 10**400}},
             "parameters.learning_rate",
             "parameter_invalid",
