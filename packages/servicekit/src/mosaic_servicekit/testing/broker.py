@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -30,8 +31,7 @@ class TestBroker:
     def __init__(self, home: Path, secure: bool = False) -> None:
         self.home = home
         self.secure = secure
-        self.port = free_port()
-        self.monitor_port = free_port()
+        self.port, self.monitor_port = free_ports(2)
         self.url = f"nats://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -166,7 +166,17 @@ def find_nats_server() -> str:
 
 def free_port() -> int:
     """A port on 127.0.0.1 that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    (port,) = free_ports(1)
+    return port
+
+
+def free_ports(number: int) -> list[int]:
+    """So many different ports on 127.0.0.1 that nobody listens on at this moment.
+
+    Two calls for one port each may give the same one.
+    """
+    with ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(number)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
