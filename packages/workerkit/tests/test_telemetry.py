@@ -514,13 +514,17 @@ def test_plain_steps_thin_and_resume(tmp_path: Path) -> None:
         kept = telemetry.next_seq - 2
         assert 0 < kept < 240
         CommittedMark(outbox_dir(folder, 1)).move(telemetry.next_seq - 1)
+        offered = 240
         while telemetry.next_seq == kept + 2:
             telemetry.plain_steps(steps, has_observations=True)
+            offered += 4
         later = written(folder, kept + 2)
         (thinned,) = [record for record in later if isinstance(record, Extra)]
         assert thinned.type == THINNED
-        assert thinned.data["steps"] >= 240 - kept
-        assert [type(record) for record in later].count(Step) == 4
+        # the room may be noticed in the middle of a call
+        resumed = [type(record) for record in later].count(Step)
+        assert 1 <= resumed <= 4
+        assert kept + thinned.data["steps"] + resumed == offered
 
 
 @pytest.mark.parametrize(
