@@ -1,6 +1,6 @@
 """`./mosaic`: runs the verbs of a checkout, and hands every other verb to the command line in its environment.
 
-Runs on a bare Python 3.11, before any environment exists.
+Runs on a bare Python 3.11, before any environment exists; `__main__.py` imports it, so that its byte code is kept.
 """
 
 import os
@@ -241,7 +241,9 @@ VERBS: dict[str, Callable[[Tree, list[str]], None]] = {
     "sync": command.sync_verb,
 }
 
-if __name__ == "__main__":
+
+def run() -> None:
+    """Run the verb of this process's command line."""
     try:
         main(sys.argv[1:])
     except EnvironmentProblem as problem:

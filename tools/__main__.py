@@ -1,0 +1,5 @@
+"""What `./mosaic` starts: `python tools VERB ...`."""
+
+from command import run
+
+run()
