@@ -36,7 +36,10 @@ _CARRIED = (
     "packages/workerkit/**",
     "services/**",
 )
-_NOT_CARRIED = re.compile(r"/tests/|/requirements\.dev\.lock$|/README\.md$")
+_NOT_CARRIED = re.compile(
+    r"/tests/|/requirements\.dev\.lock$|/README\.md$"
+    r"|^services/xmpp/(pyproject\.toml|requirements\.lock)$"  # an environment for its tests alone
+)
 
 
 def build_verb(tree: Tree, words: list[str]) -> None:

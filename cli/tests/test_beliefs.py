@@ -30,7 +30,7 @@ def event(seq: int, kind: str, **fields: Any) -> dict[str, Any]:
     return {"v": 1, "attempt": 1, "source": "worker", "seq": seq, "t": 0.0, "type": kind, **fields}
 
 
-def told(seq: int, kind: str, **data: Any) -> dict[str, Any]:
+def decision(seq: int, kind: str, **data: Any) -> dict[str, Any]:
     """An extra of the agent in environment 0."""
     return event(seq, kind, data={"agent": "ann", "env": 0, **data})
 
@@ -51,15 +51,15 @@ STEPS = [
     ),
 ]
 EXTRAS = [
-    told(2, "bdi.belief", added=["budget(5)", "state(9)"], removed=[]),
-    told(3, "policy.values", q=[[0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]),
+    decision(2, "bdi.belief", added=["budget(5)", "state(9)"], removed=[]),
+    decision(3, "policy.values", q=[[0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]),
     event(4, "bdi.belief", data={"agent": "bob", "env": 1, "added": ["other"], "removed": []}),
-    told(6, "bdi.belief", added=["state(0)"], removed=["state(9)"]),
-    told(7, "bdi.plan", trigger="+!go", plan="sure", confidence=0.75),
-    told(8, "bdi.intention", change="adopted", stacks=[["+!start", "+!go @sure"]]),
-    told(10, "bdi.belief", added=["state(1)"], removed=["state(0)"]),
-    told(11, "bdi.plan", trigger="+!go", plan="unsure", confidence=0.4),
-    told(13, "policy.choices", episode=3, explored=[0, 1], confidence=[0.9, 0.1]),
+    decision(6, "bdi.belief", added=["state(0)"], removed=["state(9)"]),
+    decision(7, "bdi.plan", trigger="+!go", plan="sure", confidence=0.75),
+    decision(8, "bdi.intention", change="adopted", stacks=[["+!start", "+!go @sure"]]),
+    decision(10, "bdi.belief", added=["state(1)"], removed=["state(0)"]),
+    decision(11, "bdi.plan", trigger="+!go", plan="unsure", confidence=0.4),
+    decision(13, "policy.choices", episode=3, explored=[0, 1], confidence=[0.9, 0.1]),
 ]
 
 
@@ -122,10 +122,10 @@ def test_events_of_another_form_are_shown_as_far_as_they_go(
     for odd in forms:
         for kind in ("belief", "plan", "intention", "option"):
             keys = ("added", "removed", "plan", "confidence", "stacks", "agent")
-            events.append(told(2, f"bdi.{kind}", **dict.fromkeys(keys, odd)))
-        events.append(told(3, "policy.values", q=odd))
-        events.append(told(13, "policy.choices", episode=3, explored=odd, confidence=odd))
-    events.append(told(4, "bdi.belief", added=["kept"]))
+            events.append(decision(2, f"bdi.{kind}", **dict.fromkeys(keys, odd)))
+        events.append(decision(3, "policy.values", q=odd))
+        events.append(decision(13, "policy.choices", episode=3, explored=odd, confidence=odd))
+    events.append(decision(4, "bdi.belief", added=["kept"]))
     events.sort(key=lambda one: int(one["seq"]))
     recorded[f"{OF_RUN}/events"] = {"events": events, "cursor": "x", "has_more": False}
     odd_steps = [*STEPS, {**STEPS[-1], "seq": 14, "step": 3, "action": -9, "observation": -7}]

@@ -32,9 +32,9 @@ def test_the_judges_word_is_the_verbs(
     _judge(layout, code)
     asked = ["some path", "--algorithm", "a", "--only", "stop", "--steps", "9", "--json"]
     assert _call(monkeypatch, *asked) == code
-    told = [*ISOLATED, "-m", "mosaic_workerkit.check_worker", "some path", "--algorithm", "a"]
-    told += ["--only", "stop", "--venvs", str(layout.venvs), "--steps", "9", "--json"]
-    assert capfd.readouterr().out == f"{told}\n"
+    passed_on = [*ISOLATED, "-m", "mosaic_workerkit.check_worker", "some path", "--algorithm", "a"]
+    passed_on += ["--only", "stop", "--venvs", str(layout.venvs), "--steps", "9", "--json"]
+    assert capfd.readouterr().out == f"{passed_on}\n"
 
 
 def test_a_missing_judge_says_what_to_do(

@@ -22,7 +22,7 @@ from mosaic_gui.state.connection import ConnectionStatus
 from mosaic_gui.state.store import Changes
 
 
-def tell(**said: Any) -> None:
+def emit(**said: Any) -> None:
     """One line; NaN and infinities as Python writes them."""
     sys.stdout.write(json.dumps(said) + "\n")
     sys.stdout.flush()
@@ -42,22 +42,22 @@ class ObservedClient(DesktopClient):
         self._orders.activated.connect(self._obey)
 
     def _tell_link(self, connection: ConnectionStatus) -> None:
-        tell(what="link", link=connection.link, reason=connection.reason)
+        emit(what="link", link=connection.link, reason=connection.reason)
 
     def _tell_connection(self) -> None:
         pill = (self.connection.word, self.connection.detail)
         if pill != self._pill:
             self._pill = pill
-            tell(what="pill", word=pill[0], detail=pill[1])
+            emit(what="pill", word=pill[0], detail=pill[1])
 
     def _show_changes(self, changes: Changes) -> None:
         for problem in changes.problems:
-            tell(what="notice", text=f"{problem.title}. {problem.detail}")
+            emit(what="notice", text=f"{problem.title}. {problem.detail}")
         for run_id in changes.curves & set(self.store.followed):
             curves = self.store.followed[run_id].curves.series
-            tell(what="points", run=run_id, points=sum(len(one) for one in curves.values()))
+            emit(what="points", run=run_id, points=sum(len(one) for one in curves.values()))
         for run_id in changes.ended:
-            tell(what="ended", run=run_id)
+            emit(what="ended", run=run_id)
 
     def _obey(self) -> None:
         lines = os.read(sys.stdin.fileno(), 4096).decode().splitlines()
@@ -74,7 +74,7 @@ class ObservedClient(DesktopClient):
         values = {name: one.values.tolist() for name, one in followed.curves.series.items()}
         phases = [event["phase"] for event in followed.log_events if event["type"] == "lifecycle"]
         reported = {"phases": phases, "config": followed.config, "joint": followed.joint}
-        tell(what="values", values=values, has_gaps=bool(followed.gaps), **reported)
+        emit(what="values", values=values, has_gaps=bool(followed.gaps), **reported)
 
 
 if __name__ == "__main__":

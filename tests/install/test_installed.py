@@ -27,7 +27,8 @@ class Installed:
         self.folder = home / "work"
         self.folder.mkdir()
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("MOSAIC_", "XDG_"))}
-        cache = os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache" / "uv")
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        cache = os.environ.get("UV_CACHE_DIR") or f"{base}/uv"
         self.environ = {
             **kept,
             "HOME": str(home),

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from mosaic_base.data_root import HOME_FOLDER
 from mosaic_cli import command_name, completing
 from mosaic_cli import main as verbs
 from mosaic_environments import command
@@ -27,9 +28,11 @@ Also:
 def main() -> None:
     """Run one verb as `mosaic VERB`."""
     command_name.use("mosaic")
-    if TREE.is_dir() and not completing.is_asked():
+    if TREE.is_dir():
         try:
-            _prepare(sys.argv[1:])
+            tree = _use_tree()
+            if not completing.is_asked():
+                _prepare(tree, sys.argv[1:])
         except EnvironmentProblem as problem:
             print(f"mosaic: {problem}", file=sys.stderr)
             sys.exit(2)
@@ -38,8 +41,8 @@ def main() -> None:
     verbs.main()
 
 
-def _prepare(words: list[str]) -> None:
-    """Make the environments that the verb needs; run a verb that is not the command line's."""
+def _use_tree() -> Tree:
+    """Name tree, environments and data root to this process and to those that it starts."""
     from platformdirs import user_data_path
 
     data = user_data_path("mosaic")
@@ -49,9 +52,13 @@ def _prepare(words: list[str]) -> None:
     venvs = os.environ.get("MOSAIC_VENVS") or str(data / "environments")
     tree = Tree(str(TREE), str(Path(venvs).absolute()), is_checkout=False)
     program = str(Path(sys.argv[0]).absolute())
-    os.environ.update(
-        command.stack_environment(tree, dict(os.environ), home=str(data / "home"), program=program)
-    )
+    home = str(data / HOME_FOLDER)
+    os.environ.update(command.stack_environment(tree, dict(os.environ), home=home, program=program))
+    return tree
+
+
+def _prepare(tree: Tree, words: list[str]) -> None:
+    """Make the environments that the verb needs; run a verb that is not the command line's."""
     verb = words[0] if words else ""
     if verb == "sync":
         _sync(tree, words[1:])

@@ -46,7 +46,7 @@ def stop_all(stack: StackConnection, live: list[light.RunFields]) -> list[light.
     return live
 
 
-def told(stopped: list[str], going_on: list[str]) -> str:
+def stop_message(stopped: list[str], going_on: list[str]) -> str:
     """What is said of runs that were stopped."""
     if not stopped and not going_on:
         return "No run was live."

@@ -71,9 +71,9 @@ class Spoken:
             EMITTED,
             STEPS,
         ]
-        self.tell(client.languages, "OMP_NUM_THREADS=1", '"total_steps": 500', list(RestartPolicy))
+        self.given(client.languages, "OMP_NUM_THREADS=1", '"total_steps": 500', list(RestartPolicy))
 
-    def tell(self, *data: Any) -> Any:
+    def given(self, *data: Any) -> Any:
         """Data that may be shown as it is; the first of it."""
         self.reported += data
         return data[0]
@@ -101,15 +101,15 @@ def spoken(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iter
     client.window.show()
     made = Spoken(client)
     client.connection.take(ConnectionStatus(LinkState.LIVE, URL))
-    client.hardware.take(made.tell(machine()))
+    client.hardware.take(made.given(machine()))
     client.launch.preflight_wanted.connect(lambda spec: client.launch.take_report(spec, REPORT))
-    made.tell(REPORT)
-    made.tell(
+    made.given(REPORT)
+    made.given(
         [policy.value for policy in RestartPolicy]
     )  # words of a spec, the same on the command line
-    client.launch.take_catalogue(WorkerEntries(workers=made.tell(workers())))
+    client.launch.take_catalogue(WorkerEntries(workers=made.given(workers())))
     client.agents.set_mode(Mode.AGENT)
-    client.table.consume(client.store.replace_runs(made.tell(runs())))
+    client.table.consume(client.store.replace_runs(made.given(runs())))
     yield made
     client.launch._settle.stop()
     client.window.close()
@@ -183,7 +183,7 @@ def read_history(spoken: Spoken) -> None:
     ]
     ends = [EpisodeRow(attempt=1, env=0, episode=4), rows[0].model_copy(update={"truncated": True})]
     client.watch.take_episodes([*rows, *ends])
-    client.watch.take_files(spoken.tell(FILES))
+    client.watch.take_files(spoken.given(FILES))
     client.beliefs.take_events(run_of, EMITTED, "1.worker.13")
     client.beliefs.take_episodes(run_of, [rows[1].model_copy(update={"env": 0}), rows[0]])
     client.beliefs.choose_episode(EpisodeKey(1, 0, 3))
@@ -208,7 +208,7 @@ def show_trash(spoken: Spoken) -> None:
     window.show_page(RUNS)
     deleted = [run(n, RunState.FAILED, deleted_at=run(0).created_at) for n in range(3)]
     window.runs.show_trash(True)
-    spoken.client.trash_runs.take(spoken.tell(deleted))
+    spoken.client.trash_runs.take(spoken.given(deleted))
 
 
 def show_empty_trash(spoken: Spoken) -> None:
@@ -316,7 +316,7 @@ def show_starting(spoken: Spoken) -> None:
 def show_lost(spoken: Spoken) -> None:
     """The connection is gone, and the page for another one is open."""
     spoken.client.window.start.elsewhere.show_stacks([KnownStack(url=URL, token_file="/a/token")])
-    spoken.tell("/a/token", "gone")
+    spoken.given("/a/token", "gone")
     spoken.client.connection.take(ConnectionStatus(LinkState.STALE, URL, "gone", retry_in_s=5.0))
     spoken.client.window.show_connection()
 
@@ -334,7 +334,7 @@ def show_obstacle(spoken: Spoken) -> None:
     client.launch._settle.stop()
     client.launch._ask()
     client.launch.agree()
-    client.launch.report = spoken.tell(report("blocking", needs=["reaches the web"]))
+    client.launch.report = spoken.given(report("blocking", needs=["reaches the web"]))
     client.launch.checked.emit()
     client.window.show_page(TRAIN)
     client.window.train.preflight.show_view("lines")
@@ -350,7 +350,7 @@ def show_trouble(spoken: Spoken) -> None:
     """An address at which something is wrong."""
     client = spoken.client
     client.connection.take(
-        ConnectionStatus(LinkState.CONNECTING, URL, spoken.tell("gone"), retry_in_s=9.0)
+        ConnectionStatus(LinkState.CONNECTING, URL, spoken.given("gone"), retry_in_s=9.0)
     )
     client.connection.take_diagnosis(diagnose(Trouble.NOBODY, URL, is_local=False))
 
@@ -452,7 +452,7 @@ def open_summary(spoken: Spoken) -> None:
     """A run that is tracked offline."""
     show_watched(spoken)
     reported = TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-1")
-    spoken.tell(reported, f"wandb sync runs/{run_id(LIVE)}/wandb/offline-1", run_id(LIVE), "runs/")
+    spoken.given(reported, f"wandb sync runs/{run_id(LIVE)}/wandb/offline-1", run_id(LIVE), "runs/")
     spoken.client.store.followed[run_id(LIVE)].tracked = reported
     spoken.tick(Changes(events=frozenset({run_id(LIVE)})))
     spoken.client.window.watch.links.tracker.click()

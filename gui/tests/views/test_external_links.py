@@ -31,7 +31,7 @@ class Shown:
         self.opened.append(url.toString())
         return self.has_browser
 
-    def tell(self, reported: TrackedRun) -> None:
+    def report(self, reported: TrackedRun) -> None:
         """The run reports its tracker."""
         self.client.store.followed[run_id(0)].tracked = reported
         self.client.watch.consume(Changes(events=frozenset({run_id(0)})))
@@ -90,14 +90,14 @@ def test_tensorboard_opens_in_the_browser(shown: Shown) -> None:
 def test_the_tracker_opens_in_the_browser(shown: Shown) -> None:
     """It opens as soon as the run has reported its page."""
     url = "https://wandb.ai/a/b/runs/c"
-    shown.tell(TrackedRun(tracker="wandb", mode="online", url=url))
+    shown.report(TrackedRun(tracker="wandb", mode="online", url=url))
     shown.links.tracker.click()
     assert shown.opened == [url]
 
 
 def test_offline_there_is_a_summary(shown: Shown) -> None:
     """Nothing is opened outside: what is known is shown here."""
-    shown.tell(TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-run-1"))
+    shown.report(TrackedRun(tracker="wandb", mode="offline", folder="wandb/offline-run-1"))
     shown.links.tracker.click()
     popup = shown.links.findChild(OfflineSummary)
     assert popup is not None

@@ -1,11 +1,12 @@
 """A file is replaced in one step, and a failure leaves nothing behind."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from mosaic_base.atomic import atomic_file, replace_file
+from mosaic_base.atomic import ABANDONED_S, atomic_file, replace_file
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -116,3 +117,16 @@ def test_two_at_once_do_not_share_a_draft(tmp_path: Path) -> None:
         first.write_bytes(b"first")
         second.write_bytes(b"second")
     assert target.read_bytes() == b"first"
+
+
+def test_the_draft_of_a_killed_process_is_removed(tmp_path: Path) -> None:
+    """The next writer removes it once it is old; a fresh one, and other files' drafts, are somebody's work."""
+    target = tmp_path / "state.json"
+    names = (".state.json.0000abcd.draft", ".state.json.1111abcd.draft", ".other.0000abcd.draft")
+    abandoned, fresh, other = (tmp_path / name for name in names)
+    for draft in (abandoned, fresh, other):
+        draft.write_text("half")
+    for draft in (abandoned, other):
+        os.utime(draft, (0, time.time() - ABANDONED_S - 1))
+    replace_file(target, "whole")
+    assert sorted(tmp_path.iterdir()) == sorted([target, fresh, other])

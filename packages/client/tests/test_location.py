@@ -88,9 +88,9 @@ def test_an_address_is_taken_without_what_was_copied_with_it(copied: str) -> Non
 )
 def test_what_is_no_address_is_told(wrong: str) -> None:
     """The message shows what one looks like, and no password."""
-    with pytest.raises(StackUnreachable, match=r"https?://") as told:
+    with pytest.raises(StackUnreachable, match=r"https?://") as caught:
         find_stack({}, url=wrong, token="t")
-    assert "u:p" not in str(told.value)
+    assert "u:p" not in str(caught.value)
 
 
 def test_a_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:

@@ -186,9 +186,9 @@ def test_a_broken_connection_is_a_fault_of_its_stage(act: Callable[[socket.socke
     """No answer, half an answer and no HTTP are distinguished from a stack that is not there."""
     with answering(act) as location:
         http = PlainHttp(location, {})
-        with pytest.raises(TransportFault) as told:
+        with pytest.raises(TransportFault) as caught:
             http.exchange(Call("POST", "/x", text))
-        assert told.value.stage is FaultStage.HUNG_UP
+        assert caught.value.stage is FaultStage.HUNG_UP
 
 
 def test_an_answer_that_does_not_come_in_time_is_one_that_takes_too_long() -> None:

@@ -40,3 +40,10 @@ def test_a_worker_is_found_by_its_id_and_alias(
 ) -> None:
     """The result is None for a user's own worker, whose environment is theirs."""
     assert tree.worker_component(name) == component
+
+
+def test_an_installed_package_offers_what_a_user_runs(tree: Tree) -> None:
+    """Packages of which services consist are no environments of their own there, unless one is named."""
+    installed = Tree(tree.root, tree.venvs, is_checkout=False)
+    assert installed.names() == ["worker_cleanrl"]
+    assert installed.find("contracts").name == "contracts"

@@ -107,7 +107,7 @@ async def test_a_restart_of_the_broker_forgets_no_revocation(
     await connect(OTHER)
     await revoker_of(secure_broker).revoke([RUN])
     secure_broker.kill()
-    with pytest.raises(RevocationFailed, match="not told"):
+    with pytest.raises(RevocationFailed, match="not informed"):
         await revoker_of(secure_broker).revoke([OTHER])
     secure_broker.start()
     for run_id in (RUN, OTHER):

@@ -12,8 +12,8 @@ async def greets(host: str, port: int) -> bool:
     try:
         async with asyncio.timeout(_ANSWER_S):
             reader, writer = await asyncio.open_connection(host, port)
-            word, _, told = (await reader.readline()).partition(b" ")
-            info = json.loads(told)
+            word, _, text = (await reader.readline()).partition(b" ")
+            info = json.loads(text)
     except (
         OSError,
         ValueError,

@@ -159,7 +159,7 @@ def _changes(look: "DecisionStep") -> str:
 
 
 def _print_policy(config: dict[str, Any], first: "MentalState") -> None:
-    """The policy as it was last told before the episode."""
+    """The policy as it was last recorded before the episode."""
     if not config.get("grid") or first.values is None:
         return
     from mosaic_contracts.decisions import grid_of, policy_rows

@@ -79,7 +79,7 @@ def _in_whole_batches(client: "Client", spec: "RunSpec") -> "RunSpec":
 
 @contextmanager
 def _stack(layout: Layout) -> Iterator[bool]:
-    """A stack that is up; tells whether it is ours, and takes it down afterwards only then."""
+    """A stack that is up. Gives whether it is ours; only then it is taken down afterwards."""
     if is_elsewhere():
         yield False
         return

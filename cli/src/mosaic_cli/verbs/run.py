@@ -98,7 +98,7 @@ def preflight(
 
 
 def _refuse_blocked(report: "CheckReport") -> None:
-    """A plan that its worker refuses is told before anything is started, as a spec that is refused."""
+    """Show a plan that its worker refuses before anything is started, as a spec that is refused."""
     words = [
         f"{finding.where}: {finding.message}{nearest_hint(finding.nearest, finding.message)}"
         for finding in report.findings

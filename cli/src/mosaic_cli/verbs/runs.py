@@ -132,7 +132,7 @@ def ps(
     with open_stack() as stack:
         chosen = filters.chosen(stack)
         order = "asc" if ascending else "desc"
-        page = min(limit + 1, reading.PAGE)  # one more than is shown tells whether there are more
+        page = min(limit + 1, reading.PAGE)  # one more than is shown: are there more?
         asked = reading.each_run(stack, page=page, sort=sort.value, order=order, **chosen)
         found = list(islice(asked, min(limit, sys.maxsize - 1) + 1))
         now = stack.now()
@@ -231,7 +231,7 @@ def _stop_all(json: bool) -> None:
     if json:
         emit({"stopped_runs": stopped, "live_runs": left})
     else:
-        say(stopping.told(stopped, left))
+        say(stopping.stop_message(stopped, left))
     if left:
         raise typer.Exit(ExitCode.NOT_NOW)
 

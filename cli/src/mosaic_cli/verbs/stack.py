@@ -132,7 +132,7 @@ def _down_elsewhere(json: bool, *, stop_runs: bool) -> None:
     if json:
         emit({"was_up": True, "live_runs": left, "stopped_runs": stopped})
     else:
-        say(stopping.told(stopped, left))
+        say(stopping.stop_message(stopped, left))
         say(goes_on)
     if left:
         raise typer.Exit(ExitCode.NOT_NOW)
@@ -188,8 +188,8 @@ def start_and_wait(
 
 
 def _set_aside_damaged(layout: Layout) -> None:
-    if (told := set_aside_damaged(layout.home, layout.lock_file)) is not None:
-        say(told)
+    if (message := set_aside_damaged(layout.home, layout.lock_file)) is not None:
+        say(message)
 
 
 def _run_in_foreground(layout: Layout, options: StartOptions, json: bool) -> None:
@@ -256,4 +256,4 @@ def _live_runs(patience_s: float) -> list[light.RunFields] | None:
         except (ClientError, SchedulerAway):
             if time.monotonic() >= deadline_s:
                 return None
-        time.sleep(LOOK_EVERY_S)  # nothing tells when it is less busy
+        time.sleep(LOOK_EVERY_S)  # there is no event for it

@@ -44,8 +44,8 @@ def status(json: option.Json = False) -> None:
         raise NoStack(reason)
     if running is None and answer is None:
         going_on = [run.run_id for run in lone_runs(layout.home)]
-        told = f"\n{going_on_text(going_on)}" if going_on else ""
-        raise NoStack(f"No stack is up for {layout.home}. Start one: ./mosaic up -d{told}")
+        hint = f"\n{going_on_text(going_on)}" if going_on else ""
+        raise NoStack(f"No stack is up for {layout.home}. Start one: ./mosaic up -d{hint}")
     if not json:
         _print_status(answer, reason)
         if unknown:

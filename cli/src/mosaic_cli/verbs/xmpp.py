@@ -152,7 +152,7 @@ def _wait_until_up(layout: Layout) -> None:
             return
         if entry is not None and entry.restarts - before >= MANY_RESTARTS:
             break
-        time.sleep(LOOK_EVERY_S)  # another process's file: nothing tells us of its change
+        time.sleep(LOOK_EVERY_S)  # another process's file: there is no event for its change
     log = layout.home / layout.log(server.NAME)
     how = f"it is {entry.state}, last {entry.last_exit}" if entry else "the stack does not start it"
     tail = "\n  ".join(log_tail(log))

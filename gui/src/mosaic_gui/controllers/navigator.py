@@ -31,7 +31,7 @@ class RunNavigator(QObject):
 
     def open_runs(self, run_ids: list[str]) -> None:
         """Watch the first run with the others laid over it."""
-        page = self._window.watch  # made first, so that it hears what the model tells
+        page = self._window.watch  # made first, so that it receives what the model emits
         self._watch.watch(run_ids)
         run = self._store.runs.get(run_ids[0]) if run_ids else None
         is_analytics = run is not None and self._agents.view_profile(run.spec.worker) == ANALYTICS

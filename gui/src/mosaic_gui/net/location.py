@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from mosaic_base.data_root import find_data_root
 from mosaic_contracts.http_api import LIVE_PATH
 from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
 from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenFileUnreadable
@@ -38,20 +39,18 @@ class StackLocation:
 
 
 def data_root(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder of this machine's own stack.
+    """The folder of this machine's own stack, which need not exist: see `mosaic_base.data_root`.
 
-    MOSAIC_HOME, else `var` of the checkout; where no checkout is named, `var` of the current folder if there is one,
-    else `home` in the user's data folder of MOSAIC, as an installed `mosaic` has it.
+    Args:
+        environ: environment variables.
     """
-    if home := environ.get("MOSAIC_HOME"):
-        return Path(home).expanduser().absolute()
-    if root := environ.get("MOSAIC_ROOT"):
-        return Path(root) / "var"
-    if (here := Path.cwd() / "var").is_dir():
-        return here
+    return find_data_root(environ, _user_folder)
+
+
+def _user_folder() -> Path:
     from platformdirs import user_data_path  # only where nothing else says it
 
-    return user_data_path("mosaic") / "home"
+    return user_data_path("mosaic")
 
 
 def local_stack(home: Path) -> StackLocation:

@@ -21,7 +21,7 @@ MOST_RAW = 48_000
 """Points kept of one series (some 2 MB). Beyond that all but the newest quarter is thinned evenly, with lowest, highest
 and gaps kept. The stack has all points, and they are read again where the user zooms in."""
 MOST_NEW = 64
-"""Points that wait to be put into arrays until somebody looks: a run may tell hundreds of series that nobody draws, a
+"""Points that wait to be put into arrays until somebody looks: a run may record hundreds of series that nobody draws, a
 point or two at a time, and an array's cost is that of a call."""
 _NONE = ReducedPoints(*(np.empty(0) for _ in range(5)))
 

@@ -82,18 +82,18 @@ class SettingsPage(QWidget):
         return row
 
     def _field(self, entry: SettingEntry, value: object) -> QWidget:
-        def tell(new: object) -> None:
+        def report(new: object) -> None:
             self.changed.emit(entry.name, new)
 
         if entry.choices:
-            return _choice(entry, str(value), tell)
+            return _choice(entry, str(value), report)
         if entry.kind is bool:
             check = QCheckBox()
             check.setChecked(bool(value))
-            check.toggled.connect(tell)
+            check.toggled.connect(report)
             return check
         number = _number(entry, value)
-        number.changed.connect(tell)
+        number.changed.connect(report)
         return number
 
 
@@ -110,12 +110,12 @@ def _number(entry: SettingEntry, value: object) -> NumberBox:
     return NumberBox(form_field, 1 if is_whole else FRACTION_STEP)
 
 
-def _choice(entry: SettingEntry, value: str, tell: Callable[[object], None]) -> CalmCombo:
+def _choice(entry: SettingEntry, value: str, report: Callable[[object], None]) -> CalmCombo:
     combo = CalmCombo()
     for choice, word in entry.choices:
         combo.addItem(word, choice)
     if combo.findData(value) < 0:
         combo.addItem(value, value)  # what was chosen and is not there any more is not lost
     combo.setCurrentIndex(combo.findData(value))
-    combo.currentIndexChanged.connect(lambda n: tell(combo.itemData(n)))
+    combo.currentIndexChanged.connect(lambda n: report(combo.itemData(n)))
     return combo

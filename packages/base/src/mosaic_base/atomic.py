@@ -1,11 +1,18 @@
-"""Replacing a file in one step: a reader sees the old content or the new, never a part."""
+"""Replacing a file in one step: a reader sees the old content or the new, never a part.
+
+A process that is killed while it writes leaves a hidden draft; the next one that replaces the file removes it.
+"""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 _POSIX = os.name != "nt"
+_ENDING = ".draft"
+ABANDONED_S = 600.0
+"""A draft that nobody has written to for so long belongs to a process that was killed."""
 
 
 def replace_file(
@@ -78,8 +85,23 @@ def sync_folder(folder: Path) -> None:
 
 
 def _draft_of(target: Path) -> Path:
+    beginning = f".{target.name}."
+    _remove_abandoned(target.parent, beginning)
     # Random, for two threads or two containers may replace the same file at once.
-    return target.with_name(f".{target.name}.{os.urandom(4).hex()}.draft")
+    return target.with_name(f"{beginning}{os.urandom(4).hex()}{_ENDING}")
+
+
+def _remove_abandoned(folder: Path, beginning: str) -> None:
+    """Remove drafts of killed processes."""
+    oldest = time.time() - ABANDONED_S
+    for name in os.listdir(folder):  # noqa: PTH208 - names alone: the folder may hold thousands
+        if name.startswith(beginning) and name.endswith(_ENDING):
+            draft = folder / name
+            try:
+                if draft.lstat().st_mtime < oldest:
+                    draft.unlink()
+            except (FileNotFoundError, PermissionError):
+                continue  # removed meanwhile, or another user's
 
 
 def _sync_file(path: Path) -> None:

@@ -88,7 +88,7 @@ async def _connection(
                 async for filled in _fill(follower, item, read_page):
                     yield filled
             elif item is not None:
-                timeout_s = None  # from here on pings tell whether the peer lives
+                timeout_s = None  # from here on pings show whether the peer lives
                 yield item
 
 

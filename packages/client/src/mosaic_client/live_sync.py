@@ -87,7 +87,7 @@ def _connection(
             if isinstance(item, Missed):
                 yield from _fill(follower, item, read_page)
             elif item is not None:
-                timeout_s = None  # from here on pings tell whether the peer lives
+                timeout_s = None  # from here on pings show whether the peer lives
                 yield item
 
 

@@ -191,17 +191,17 @@ def _at(values: Any, place: int) -> Any:
 # Any program may print events of these types, so nothing here relies on the form of their data.
 
 
-def _texts(told: Any) -> list[str]:
-    return [str(text) for text in told] if isinstance(told, list) else []
+def _texts(value: Any) -> list[str]:
+    return [str(text) for text in value] if isinstance(value, list) else []
 
 
-def _number(told: Any) -> float | None:
-    return told if isinstance(told, int | float) else None
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) else None
 
 
-def _table(told: Any) -> list[list[float]] | None:
+def _table(value: Any) -> list[list[float]] | None:
     """Rows of numbers, none of them empty."""
-    rows = told if isinstance(told, list) else []
+    rows = value if isinstance(value, list) else []
     is_table = all(isinstance(row, list) and row and None not in map(_number, row) for row in rows)
     return rows if rows and is_table else None
 
@@ -239,8 +239,8 @@ def state_of(config: Mapping[str, Any], event: Mapping[str, Any]) -> int | None:
     spaces = config.get("spaces")
     space = spaces.get("observation") if isinstance(spaces, Mapping) else None
     is_discrete = isinstance(space, Mapping) and space.get("kind") == "discrete"
-    told = space.get("n") if isinstance(space, Mapping) and is_discrete else 0
-    count = told if isinstance(told, int) and told <= MOST_STATES else 0
+    value = space.get("n") if isinstance(space, Mapping) and is_discrete else 0
+    count = value if isinstance(value, int) and value <= MOST_STATES else 0
     reward, flags = float(event.get("reward", 0.0)), int(event.get("flags", 0))
     return _states_by_hash(count, reward, flags).get(event.get("hash", ""))
 
@@ -268,10 +268,10 @@ def policy_rows(grid: Grid, values: list[list[float]]) -> list[str]:
     for row, kinds in enumerate(grid.cells):
         marks = []
         for column, kind in enumerate(kinds):
-            told = values[row * grid.shape[1] + column]
-            best = max(range(len(told)), key=told.__getitem__)
+            value = values[row * grid.shape[1] + column]
+            best = max(range(len(value)), key=value.__getitem__)
             move = grid.actions[best].move
-            known = max(told) != min(told)
+            known = max(value) != min(value)
             ends = kind[0].upper() if kind in ("goal", "hole", "cliff") else "."
             marks.append(_ARROWS.get(tuple(move or ()), "*") if known else ends)
         rows.append(" ".join(marks))

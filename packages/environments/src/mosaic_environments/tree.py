@@ -9,6 +9,8 @@ from mosaic_environments.errors import EnvironmentProblem
 
 _GROUPS = ("packages", "cli", "gui", "services", "deploy", "docs", "tools", "tests")
 """Folders that hold components, or are one: what others build on comes first, `tests` last."""
+_GROUPS_INSTALLED = ("gui", "services", "deploy")
+"""The same in an installed package's tree: what a user runs, without the packages that these consist of."""
 _BUNDLE = "bundle-"
 _OWN = "mosaic-rl-"
 PROJECT_FILE = "pyproject.toml"
@@ -74,7 +76,8 @@ class Tree:
 
     def names(self) -> list[str]:
         """Names of all components, in the order of their groups."""
-        return [os.path.basename(folder) for group in _GROUPS for folder in self._folders(group)]
+        groups = _GROUPS if self.is_checkout else _GROUPS_INSTALLED
+        return [os.path.basename(folder) for group in groups for folder in self._folders(group)]
 
     def components(self) -> list[Component]:
         """All components, in the same order."""

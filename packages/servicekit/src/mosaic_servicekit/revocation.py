@@ -37,12 +37,12 @@ class RunRevoker:
         try:
             await self._tell(account_jwt)
         except (OSError, TimeoutError, nats.errors.Error, ValueError, KeyError) as error:
-            raise RevocationFailed(f"the broker was not told: {error!r}") from error
+            raise RevocationFailed(f"the broker was not informed: {error!r}") from error
 
     async def _tell(self, account_jwt: str) -> None:
         subject = update_subject(self._accounts.public_key)
         async with visit(self._url, REVOKER, REVOKER, self._creds) as client:
             answer = await client.request(subject, account_jwt.encode(), timeout=TIMEOUT_S)
-        told = json.loads(answer.data)
-        if told.get("data", {}).get("code") != 200:
-            raise RevocationFailed(f"the broker refused the account's new JWT: {told}")
+        reply = json.loads(answer.data)
+        if reply.get("data", {}).get("code") != 200:
+            raise RevocationFailed(f"the broker refused the account's new JWT: {reply}")
