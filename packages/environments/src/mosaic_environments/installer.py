@@ -111,6 +111,9 @@ class Installer:
         self._tree = tree
         self.environ = settings(environ)
         self.python = base_python()
+        self.locks: tuple[int, ...] = ()
+        """Descriptors of held lock files. Programs that are started hold them too, so that a lock outlives this process
+        for as long as one of them still writes."""
         self.uv = self._find()
 
     def run(self, *arguments: str, log: IO[bytes] | None = None, **more: str) -> None:
@@ -130,6 +133,7 @@ class Installer:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            pass_fds=self.locks,
             check=True,
         )
 
@@ -150,8 +154,10 @@ class Installer:
             except BlockingIOError:
                 say(f"uv: another {self._tree.command} is fetching it, waiting ...\n")
                 fcntl.flock(lock, fcntl.LOCK_EX)
+            self.locks = (lock.fileno(),)
             if self._version_of(f"{own}/bin/uv") != version:
                 self._fetch(version, own)
+            self.locks = ()
         return f"{own}/bin/uv"
 
     def _version_of(self, program: str) -> str | None:
@@ -196,6 +202,7 @@ class Installer:
             | {"PIP_REQUIRE_VIRTUALENV": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            pass_fds=self.locks,
             text=True,
             errors="replace",
             check=False,

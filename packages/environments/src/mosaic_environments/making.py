@@ -127,6 +127,7 @@ class Maker:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
+            pass_fds=self._installer.locks,
             check=True,
         )
 

@@ -33,7 +33,8 @@ def sync_missing(
         say(f"[{number}/{len(components)}] {component.name} ...")
         _say_size(component, installer.environ)
         began = time.monotonic()
-        with _dots(), _locked(tree, component):
+        with _dots(), _locked(tree, component) as lock:
+            installer.locks = (lock,)
             # another process may have made it in the meantime
             if not stamp.is_current(tree, component, dev=dev, bundles=bundles):
                 _make(tree, installer, component, dev=dev, bundles=bundles)
@@ -69,8 +70,8 @@ def _make(
 
 
 @contextlib.contextmanager
-def _locked(tree: Tree, component: Component) -> Iterator[None]:
-    """Keep other processes from making the same environment."""
+def _locked(tree: Tree, component: Component) -> Iterator[int]:
+    """Keep other processes from making the same environment; gives the lock's descriptor."""
     path = os.path.join(tree.venvs, f".{component.name}.lock")
     with open(path, "w", encoding="ascii") as lock:
         try:
@@ -78,7 +79,7 @@ def _locked(tree: Tree, component: Component) -> Iterator[None]:
         except BlockingIOError:
             say(f" another {tree.command} is making it, waiting ...")
             fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        yield lock.fileno()
 
 
 @contextlib.contextmanager
