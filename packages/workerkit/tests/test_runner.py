@@ -484,3 +484,26 @@ def test_imports_only_the_standard_library() -> None:
         check=True,
     )
     assert made.stdout.strip() == "[]"
+
+
+def test_a_shipper_that_ends_in_a_deleted_folder_does_not_end_the_run(tmp_path: Path) -> None:
+    """The runner starts it again before the folder is restored; the report is the program's own end."""
+    folder = tmp_path / "run"
+    program = (
+        "import os, shutil, time\n"
+        "time.sleep(0.5)  # the runner has begun\n"
+        "shutil.rmtree(os.environ['MOSAIC_RUN_DIR'] + '/control')\n"
+        "time.sleep(1.5)\n"
+    )
+    shipper = (
+        "import os, sys, time\n"
+        "'--drain' in sys.argv and sys.exit(0)\n"
+        "while os.path.exists(os.environ['MOSAIC_RUN_DIR'] + '/control'): time.sleep(0.02)\n"
+        "sys.exit(1)\n"
+    )
+    make_run_folder(folder, worker_argv=python(program), shipper_argv=python(shipper))
+    process = start(folder)
+    assert process.wait(20) == 0
+    ended = report(folder)
+    assert (ended.code, ended.signal) == (0, None)
+    assert any("deleted files" in note for note in ended.notes)

@@ -331,7 +331,7 @@ async def test_a_program_that_empties_its_folder_ends_as_it_ended(stack: Stack) 
     (folder / "cleans.py").write_text(CLEANS)
     run = await stack.submit(worker="cleans", algorithm="a")
     ended = await stack.wait_end(run.run_id)
-    assert (ended.state, cause_of(ended)) == (RunState.SUCCEEDED, EndCause.COMPLETED)
+    assert (ended.state, cause_of(ended)) == (RunState.SUCCEEDED, EndCause.COMPLETED), ended.end
     assert any("deleted files" in note for note in ended.notes)
     assert ended.end is not None
     assert ended.end.last_lines[-1] == '{"global_step": 39, "x": 39}'

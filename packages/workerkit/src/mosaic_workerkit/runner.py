@@ -35,6 +35,8 @@ EXIT_LOCKED = 75
 EXIT_ALREADY_RAN = 76
 """Exit code: this attempt was started before, and its outbox may have one writer only."""
 EXIT_UNREADABLE = 2
+_MAY_PASS = (errno.ENOSPC, errno.ENOENT, errno.ENOTDIR)
+"""A full disk, and a run folder that the program deletes: neither is a reason to end the run."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -459,9 +461,10 @@ class Runner:
         try:
             _replace(control / "runner.json", info, control / ".runner.json")
         except OSError as error:
-            if error.errno != errno.ENOSPC:
+            if error.errno not in _MAY_PASS:
                 raise
-            # A search for the run's processes finds them by their environment too.
+            # A search for the run's processes finds them by their environment too. A folder that the program deletes
+            # at this moment is restored soon, and this file with it.
             _say("info.not_written", error=str(error))
 
     def _write_exit(self, phase: str, reserve: int) -> None:
