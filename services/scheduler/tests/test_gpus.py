@@ -292,7 +292,7 @@ async def test_without_a_gpu_who_needs_one_is_told(gpus: Stack, machine: FakeMac
         assert found.level == "blocking"
         assert "this machine has none" in found.message
     found = await line(gpus, worker="able")
-    assert (found.level, found.todo[:28]) == ("warning", "It runs on the CPU, on 1 cor")
+    assert (found.level, found.todo[:28]) == ("warning", "The run uses the CPU, 1 core")
 
 
 async def _is(stack: Stack, state: GpuState) -> bool:

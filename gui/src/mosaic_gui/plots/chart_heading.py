@@ -36,7 +36,7 @@ class ChartHeading(QWidget):
         for text in (self._title, self.values):
             text.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(_BETWEEN_PX)
         row.addWidget(self._title)
@@ -67,6 +67,8 @@ class ChartHeading(QWidget):
         )
         self._title.setText(elided)
         self._title.setFixedWidth(max(0, min(wanted, free)))
+        # at once: until the next turn of the event loop the new values would lie over the menu's button
+        self._row.activate()
 
     def _values_within(self, width: int) -> int:
         most = min(len(self._values), MOST_VALUES)

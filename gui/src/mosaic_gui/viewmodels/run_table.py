@@ -50,7 +50,7 @@ TITLES = {
     Column.SEED: mark("Seed"),
     Column.PROGRESS: mark("Progress"),
     Column.ELAPSED: mark("Elapsed"),
-    Column.REMAINING: mark("Outlook"),
+    Column.REMAINING: mark("Time remaining"),
     Column.LAST_RETURN: mark("Last return"),
     Column.BEST_RETURN: mark("Best"),
     Column.SPS: mark("Steps/s"),

@@ -12,11 +12,9 @@ from mosaic_scheduler.gpus.stock import GpuStock
 from mosaic_scheduler.queue.plan import QueueEntry, queue_places
 
 _MEMORY_OPEN = "nothing holds a process of the embedded stack to `memory_mb`"
-_INTERNET_OPEN = (
-    "processes of this machine reach whatever the machine does, whether the spec says so or not"
-)
 _ON_CPU = (
-    "It runs on the CPU, on {cores} (`cpus`): ask for fewer steps (`steps`), or go where a GPU is."
+    "The run uses the CPU, {cores} (`cpus`). "
+    "Ask for fewer steps (`steps`), or use a machine with a GPU."
 )
 
 
@@ -57,7 +55,8 @@ def check_internet(context: Context) -> list[Check]:
         message = "no network of this stack leads out; name one in MOSAIC_ENGINE_OUTSIDE_NETWORK"
         return [wrong("internet", message, ProblemCode.RESOURCES_IMPOSSIBLE)]
     if internet is Internet.OPEN:
-        return [passed("internet", f"Cannot be held back: {_INTERNET_OPEN}.")]
+        message = "Not restricted: a process reaches everything that this machine reaches."
+        return [passed("internet", message)]
     return [
         passed("internet", "Asked for." if is_asked else "None; the run reaches the broker only.")
     ]
