@@ -38,6 +38,13 @@ class RunKind(StrEnum):
         `play`."""
         return self in (RunKind.PLAY, RunKind.EVALUATE)
 
+    @property
+    def worker_verb(self) -> str:
+        """Verb that the run's worker is called with: `train`, `play` or `replay`."""
+        if self is RunKind.REPLAY:
+            return "replay"
+        return "play" if self.plays else "train"
+
 
 class RecordLevel(StrEnum):
     """How much of each step is recorded. Configuration, metrics, checkpoints and artifacts always are."""

@@ -19,6 +19,8 @@ RUNNER_FILE = "control/runner.json"
 EXIT_FILE = "control/exit.json"
 PROGRESS_FILE = "control/progress"
 TRAINER_SOCKET = "control/trainer.sock"
+FRAMES_SOCKET = "control/frames.sock"
+"""Socket of the worker (Unix, SOCK_SEQPACKET), to which the run's shipper connects while somebody watches."""
 CREDS_FILE = "control/broker.creds"
 SHIPPER_STATE_FILE = "control/shipper_state.json"
 """File that exists while the broker refuses the run's credentials, because the shipper cannot report this over the

@@ -1,10 +1,8 @@
 """What a person asks for: one run."""
 
-import math
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
-from pydantic_core import PydanticKnownError
 
 from mosaic_contracts.choices import (
     SECRET_NAME_PATTERN,
@@ -13,8 +11,10 @@ from mosaic_contracts.choices import (
     RestartPolicy,
     RunKind,
 )
+from mosaic_contracts.field_checks import not_a_bool, plain_parameter, without_nul
 from mosaic_contracts.ids import RunIdField, WorkerIdField
 from mosaic_contracts.models import UserModel
+from mosaic_contracts.replays import ReplaySource
 
 __all__ = [
     "SECRET_NAME_PATTERN",
@@ -35,7 +35,6 @@ __all__ = [
     "without_nul",
 ]
 
-ValueT = TypeVar("ValueT")
 ParameterValue = bool | int | float | str | None
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -53,57 +52,6 @@ Priority = Annotated[int, Field(ge=-1000, le=1000)]
 """Priority in the queue. A higher one starts earlier; equal ones keep their order."""
 
 SecretName = Annotated[str, StringConstraints(pattern=SECRET_NAME_PATTERN)]
-
-
-def not_a_bool(value: ValueT) -> ValueT:
-    """Refuse a truth value where a number is expected: Python takes True as 1.
-
-    Args:
-        value: what a number field was given.
-
-    Returns:
-        The same value.
-
-    Raises:
-        PydanticKnownError: it is True or False.
-    """
-    if isinstance(value, bool):
-        raise PydanticKnownError("float_type")
-    return value
-
-
-def plain_parameter(value: ValueT) -> ValueT:
-    """Refuse a parameter that no worker can be given.
-
-    Args:
-        value: the parameter's value.
-
-    Returns:
-        The same value.
-
-    Raises:
-        ValueError: it contains a NUL character, or is NaN or infinite; JSON would carry that as a text.
-    """
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("must be a finite number, true, false, null or text")
-    return without_nul(value)
-
-
-def without_nul(value: ValueT) -> ValueT:
-    """Refuse a text with a NUL character.
-
-    Args:
-        value: what a field was given.
-
-    Returns:
-        The same value.
-
-    Raises:
-        ValueError: it is a text that neither a command line nor an environment variable can hold.
-    """
-    if isinstance(value, str) and "\0" in value:
-        raise ValueError("must not contain a NUL character")
-    return value
 
 
 _NUMBERS = (
@@ -180,6 +128,8 @@ class RunSpec(UserModel):
     """Names of secrets that the run receives as files. Their values are in no spec."""
     consent: Annotated[str, StringConstraints(max_length=100)] | None = None
     """Digest of the preflight (`PreflightReport.digest`) whose needs the user agrees to."""
+    replay: ReplaySource | None = None
+    """The recorded episode that a run of kind `replay` rebuilds; None for every other kind."""
 
     @field_validator(*_NUMBERS, mode="before")
     @classmethod

@@ -1,0 +1,216 @@
+"""Frames: pictures of an environment, on their way from a worker to its viewers.
+
+A worker encodes a frame once. Shipper, broker and gateway pass its bytes on and read no more of them than
+`FrameHead`. ADR 0015 describes the way.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from pydantic import Field
+
+from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.models import PeerModel, UserModel
+from mosaic_contracts.problems import Problem
+
+CHANNEL = "frames"
+"""Last part of the subject `subjects.live(run_id, CHANNEL)`, on which a run's shipper publishes live frames."""
+MAX_FRAME_BYTES = 160 * 1024
+"""Maximum size of one encoded frame, so that it fits one packet of a local socket. Larger pictures are scaled down."""
+MAX_PAGE_FRAMES = 64
+MAX_PAGE_BYTES = 4 * 2**20
+MAX_FPS = 30.0
+LEASE_S = 5.0
+"""Seconds that one request for live frames holds. The gateway repeats it while somebody watches."""
+
+SUBPROTOCOL = "mosaic.frames.v1"
+"""Subprotocol of the WebSocket `http_api.FRAMES_PATH`: JSON text from the client, `EnvironmentFrame` (msgpack) or JSON text from
+the gateway."""
+
+
+class FrameHead(msgspec.Struct):
+    """What the way of a frame needs to know of it.
+
+    Attributes:
+        run_id: the run that sent it.
+        env: number of the sub-environment.
+        number: count of frames of this sub-environment, or the step within the episode in a replay.
+    """
+
+    run_id: str
+    env: int
+    number: int
+
+
+class EnvironmentFrame(msgspec.Struct, omit_defaults=True):
+    """One picture of an environment and what belongs to it.
+
+    Attributes:
+        run_id: the run that sent it.
+        env: number of the sub-environment.
+        number: count of frames of this sub-environment, or the step within the episode in a replay.
+        episode: number of the episode.
+        step: number of the step that led here; 0: the reset.
+        t_us: wall time of the drawing, microseconds since the epoch.
+        action: of that step, in plain values; None at the reset.
+        reward: of that step.
+        episode_return: sum of the rewards up to here.
+        flags: bits of `wire.StepFlag`.
+        actor: who chose the action (`wire.Actor`).
+        encoding: `zstd` (raw bytes, compressed), `jpeg`, or `none`: there is no picture.
+        width: pixels of the picture as it is sent.
+        height: pixels of the picture as it is sent.
+        channels: 1 (grey) or 3 (red, green, blue), 8 bits each, rows from the top.
+        full_width: pixels before it was scaled down; 0: as `width`.
+        full_height: pixels before it was scaled down; 0: as `height`.
+        data: the encoded picture.
+        problem: why there is no picture, in words; empty: there is one.
+        state: number of the state, of an environment with a discrete observation.
+        values: the observation, of an environment without a picture whose observation is a short vector.
+        is_exact: False in a replay from the first step on that differs from the recorded one.
+    """
+
+    run_id: str
+    env: int
+    number: int
+    episode: int
+    step: int
+    t_us: int
+    action: Any = None
+    reward: float = 0.0
+    episode_return: float = 0.0
+    flags: int = 0
+    actor: int = 0
+    encoding: str = "none"
+    width: int = 0
+    height: int = 0
+    channels: int = 3
+    full_width: int = 0
+    full_height: int = 0
+    data: bytes = b""
+    problem: str = ""
+    state: int | None = None
+    values: list[float] | None = None
+    is_exact: bool = True
+
+
+class EpisodeFrames(msgspec.Struct):
+    """Frames of a replay, sent as MessagePack.
+
+    Attributes:
+        frames: encoded `EnvironmentFrame`s, in the order that was asked for.
+        next: step to ask for next; None: nothing is left of the range.
+        last: number of the episode's last recorded step.
+    """
+
+    frames: list[bytes]
+    next: int | None
+    last: int
+
+
+encode_frame = msgspec.msgpack.Encoder().encode
+encode_page = msgspec.msgpack.Encoder().encode
+_decode_frame = msgspec.msgpack.Decoder(EnvironmentFrame).decode
+_decode_head = msgspec.msgpack.Decoder(FrameHead).decode
+_decode_page = msgspec.msgpack.Decoder(EpisodeFrames).decode
+
+
+def decode_frame(data: bytes) -> EnvironmentFrame:
+    """Decode one frame.
+
+    Args:
+        data: msgpack of a `EnvironmentFrame`.
+
+    Returns:
+        The frame.
+
+    Raises:
+        ValueError: not a frame of this version.
+    """
+    try:
+        return _decode_frame(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(str(error)) from error
+
+
+def decode_head(data: bytes) -> FrameHead:
+    """Decode what the way of a frame needs to know of it.
+
+    Args:
+        data: msgpack of a `EnvironmentFrame`.
+
+    Returns:
+        Its head.
+
+    Raises:
+        ValueError: not a frame of this version.
+    """
+    try:
+        return _decode_head(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(str(error)) from error
+
+
+def decode_page(body: bytes) -> EpisodeFrames:
+    """Decode a page of frames.
+
+    Args:
+        body: the answer's body, msgpack.
+
+    Returns:
+        The page.
+
+    Raises:
+        ValueError: not a page of this version.
+    """
+    try:
+        return _decode_page(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(str(error)) from error
+
+
+class WatchFrames(UserModel):
+    """Message of a client: send live frames of one sub-environment of a run. Sent again, it replaces what was said."""
+
+    op: Literal["watch"] = "watch"
+    run_id: RunIdField
+    env: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    fps: Annotated[float, Field(gt=0, le=MAX_FPS, allow_inf_nan=False)] = MAX_FPS
+    """Maximum frames per second."""
+    smooth: bool = False
+    """Whether drawing may slow the run down. False: it takes at most a fortieth of the trainer's time, so fewer
+    frames come of an environment that draws slowly."""
+
+
+class UnwatchFrames(UserModel):
+    """Message of a client: send no more frames of this run."""
+
+    op: Literal["unwatch"] = "unwatch"
+    run_id: RunIdField
+
+
+FramesRequest = Annotated[WatchFrames | UnwatchFrames, Field(discriminator="op")]
+
+
+class FramesProblem(PeerModel):
+    """Text message of the gateway: frames of this run do not come now, and why. It goes on trying."""
+
+    op: Literal["problem"] = "problem"
+    run_id: str | None = None
+    problem: Problem
+
+
+class FramesAsked(PeerModel):
+    """Text message of the gateway: the run's worker was asked and has promised frames."""
+
+    op: Literal["watching"] = "watching"
+    run_id: str
+    env: int
+
+
+class WatchedEnv(PeerModel):
+    """What the viewers of one sub-environment want together."""
+
+    env: int
+    fps: float
+    smooth: bool = False
