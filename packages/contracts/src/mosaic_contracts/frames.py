@@ -24,8 +24,8 @@ LEASE_S = 5.0
 """Seconds that one request for live frames holds. The gateway repeats it while somebody watches."""
 
 SUBPROTOCOL = "mosaic.frames.v1"
-"""Subprotocol of the WebSocket `http_api.FRAMES_PATH`: JSON text from the client, `EnvironmentFrame` (msgpack) or JSON text from
-the gateway."""
+"""Subprotocol of the WebSocket `http_api.FRAMES_PATH`: JSON text from the client; `EnvironmentFrame` (msgpack) or JSON
+text from the gateway."""
 
 
 class FrameHead(msgspec.Struct):
