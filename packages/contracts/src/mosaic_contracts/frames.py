@@ -23,6 +23,8 @@ MAX_FPS = 30.0
 LEASE_S = 5.0
 """Seconds that one request for live frames holds. The gateway repeats it while somebody watches."""
 
+FRAMES_HEADER = "Mosaic-Frames"
+"""Header of a reply that is an `EpisodeFrames`; without it the reply is a `services.Reply`."""
 SUBPROTOCOL = "mosaic.frames.v1"
 """Subprotocol of the WebSocket `http_api.FRAMES_PATH`: JSON text from the client; `EnvironmentFrame` (msgpack) or JSON
 text from the gateway."""
@@ -214,3 +216,17 @@ class WatchedEnv(PeerModel):
     env: int
     fps: float
     smooth: bool = False
+
+
+class FramesWanted(PeerModel):
+    """Data of the request `frames` to a run's shipper: everything that is watched from now on."""
+
+    envs: list[WatchedEnv]
+
+
+class StepRange(PeerModel):
+    """Data of the request `show` to a replay's shipper: steps to draw."""
+
+    first: int = Field(ge=0)
+    last: int = Field(ge=0)
+    every: int = Field(default=1, ge=1)

@@ -17,6 +17,7 @@ class ProblemCode(StrEnum):
     RESOURCES_IMPOSSIBLE = "resources_impossible"
     RUN_UNKNOWN = "run_unknown"
     EPISODE_UNKNOWN = "episode_unknown"
+    FRAMES_UNAVAILABLE = "frames_unavailable"
     METRIC_UNKNOWN = "metric_unknown"
     ARTIFACT_UNKNOWN = "artifact_unknown"
     NOT_FOUND = "not_found"
@@ -57,6 +58,7 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.PARAMETER_UNKNOWN: 422,
     ProblemCode.PARAMETER_INVALID: 422,
     ProblemCode.RESOURCES_IMPOSSIBLE: 422,
+    ProblemCode.FRAMES_UNAVAILABLE: 409,
     ProblemCode.RUN_UNKNOWN: 404,
     ProblemCode.EPISODE_UNKNOWN: 404,
     ProblemCode.METRIC_UNKNOWN: 404,

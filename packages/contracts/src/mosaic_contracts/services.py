@@ -262,6 +262,7 @@ class ControlRequest(PeerModel):
     """`subjects.control(run_id)`, answered by the shipper, which asks the trainer if necessary."""
 
     op: str
-    """`watch` (ttl_s: publish every 20 ms instead of 100 ms), `stop`, `ping`."""
+    """`watch` (ttl_s: publish every 20 ms instead of 100 ms), `frames` (data: `FramesWanted`, for ttl_s), `show` (data:
+    `StepRange`), `stop`, `ping`."""
     ttl_s: float | None = None
     data: dict[str, Any] = Field(default_factory=dict)

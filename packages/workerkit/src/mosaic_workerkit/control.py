@@ -73,7 +73,7 @@ class TrainerControl:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.unlink(missing_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        with _short_name(self._path) as name:
+        with short_name(self._path) as name:
             self._socket.bind(name)
         self._path.chmod(0o600)
         self._socket.listen(8)
@@ -136,7 +136,7 @@ def ask_trainer(run_dir: Path, request: dict[str, Any], timeout_s: float = 2.0) 
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
             peer.settimeout(timeout_s)
-            with _short_name(path) as name:
+            with short_name(path) as name:
                 peer.connect(name)
             peer.sendall(json.dumps(request).encode() + b"\n")
             answer: dict[str, Any] = json.loads(_read_line(peer))
@@ -148,8 +148,8 @@ def ask_trainer(run_dir: Path, request: dict[str, Any], timeout_s: float = 2.0) 
 
 
 @contextmanager
-def _short_name(path: Path) -> Iterator[str]:
-    """A name of at most 108 bytes, which is all that a Unix socket address holds."""
+def short_name(path: Path) -> Iterator[str]:
+    """A name for a socket's path of at most 108 bytes, which is all that a Unix socket address holds."""
     fd = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{fd}/{path.name}"

@@ -6,18 +6,20 @@ import time
 
 from pydantic import ValidationError
 
+from mosaic_contracts.frames import LEASE_S, FramesWanted, StepRange, encode_page
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.services import ControlRequest, Reply
 from mosaic_workerkit.control import ask_trainer
 from mosaic_workerkit.errors import TrainerUnreachable
 from mosaic_workerkit.shipper.delivery import DeliveryState
+from mosaic_workerkit.shipper.frames import NoFrames
 
 _WATCH_S = 10.0
 _LONGEST_WATCH_S = 300.0
 
 
-async def answer(delivery: DeliveryState, data: bytes) -> Reply:
-    """Answer a control request: `watch`, `stop` or `ping`."""
+async def answer(delivery: DeliveryState, data: bytes) -> Reply | bytes:
+    """Answer a control request: `watch`, `frames`, `show`, `stop` or `ping`. Bytes are an `EpisodeFrames`."""
     try:
         request = ControlRequest.model_validate_json(data)
     except ValidationError as error:
@@ -29,6 +31,13 @@ async def answer(delivery: DeliveryState, data: bytes) -> Reply:
         delivery.watched_until = max(delivery.watched_until, time.monotonic() + ttl_s)
         delivery.wake.set()
         return Reply(result={"ok": True, "ttl_s": ttl_s})
+    if request.op in ("frames", "show"):
+        try:
+            return await _frames(delivery, request)
+        except ValidationError as error:
+            return _refused(ProblemCode.REQUEST_INVALID, "not a request for frames", str(error))
+        except NoFrames as error:
+            return _refused(ProblemCode.FRAMES_UNAVAILABLE, "The run sends no frames", str(error))
     if request.op == "stop":
         try:
             reply = await asyncio.to_thread(ask_trainer, delivery.run_dir, {"op": "stop"})
@@ -36,8 +45,19 @@ async def answer(delivery: DeliveryState, data: bytes) -> Reply:
             return _refused(ProblemCode.RUN_ENDED, "no trainer to stop", str(error))
         return Reply(result=reply)
     return _refused(
-        ProblemCode.REQUEST_INVALID, "unknown op", f"{request.op!r} is none of watch, stop, ping"
+        ProblemCode.REQUEST_INVALID,
+        "unknown op",
+        f"{request.op!r} is none of watch, frames, show, stop, ping",
     )
+
+
+async def _frames(delivery: DeliveryState, request: ControlRequest) -> Reply | bytes:
+    if request.op == "frames":
+        envs = FramesWanted.model_validate(request.data).envs
+        await delivery.frames.watch(envs, LEASE_S if request.ttl_s is None else request.ttl_s)
+        return Reply(result={"ok": True})
+    steps = StepRange.model_validate(request.data)
+    return encode_page(await delivery.frames.show(steps.first, steps.last, steps.every))
 
 
 def _refused(code: ProblemCode, title: str, detail: str) -> Reply:

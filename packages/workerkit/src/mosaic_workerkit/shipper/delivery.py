@@ -8,6 +8,7 @@ from mosaic_contracts.launch import Launch
 from mosaic_contracts.services import Committed
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_workerkit.outbox import CommittedMark, OutboxReader, outbox_dir
+from mosaic_workerkit.shipper.frames import FrameRelay
 from mosaic_workerkit.shipper.log import log_event
 
 _LOG_AGAIN_S = 30.0
@@ -32,6 +33,7 @@ class DeliveryState:
         self.moved_at = time.monotonic()
         """When committed moved last."""
         self.watched_until = 0.0
+        self.frames = FrameRelay(run_dir)
         self.wake = asyncio.Event()
         """Set when there is a reason not to wait for the next tick."""
         self.draining = asyncio.Event()

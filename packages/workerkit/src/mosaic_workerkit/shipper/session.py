@@ -6,6 +6,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import nats.errors
@@ -15,6 +16,8 @@ from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from mosaic_contracts import subjects
+from mosaic_contracts.frames import CHANNEL as FRAMES_CHANNEL
+from mosaic_contracts.frames import FRAMES_HEADER
 from mosaic_contracts.services import Committed, CommittedRequest, Reply
 from mosaic_contracts.wire import (
     BATCH_HEADER,
@@ -90,6 +93,8 @@ class PublishSession:
         self._closed = closed
         self._run_id = delivery.launch.run_id
         self._subject = subjects.events(self._run_id)
+        self._frames_subject = subjects.live(self._run_id, FRAMES_CHANNEL)
+        self._answering: set[asyncio.Task[None]] = set()
         self._acks = connection.new_inbox()
         """Replies of the broker come to `<this>.<number>`: not by nats-py's publish_async, which (2.16) raises in
         its own reader when the broker refuses a message, so that the waiting future never ends."""
@@ -127,6 +132,7 @@ class PublishSession:
             asyncio.create_task(self._look_after()),
             asyncio.create_task(self._closed.wait()),
         }
+        self._delivery.frames.publish_with(self._publish_frame)
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -134,6 +140,7 @@ class PublishSession:
             if self._closed.is_set():
                 raise PublishRefused("the connection ended")
         finally:
+            self._delivery.frames.publish_with(None)
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
@@ -352,9 +359,25 @@ class PublishSession:
             self._announced_at = time.monotonic()
 
     async def _on_control(self, message: Msg) -> None:
+        """Answer in a task of its own: drawing a page of frames takes a while, and a stop must not wait for it."""
+        task = asyncio.create_task(self._answer_control(message))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _answer_control(self, message: Msg) -> None:
         reply = await answer(self._delivery, message.data)
-        if message.reply:
-            await message.respond(reply.model_dump_json().encode())
+        if not message.reply:
+            return
+        headers = {FRAMES_HEADER: "1"} if isinstance(reply, bytes) else None
+        data = reply if isinstance(reply, bytes) else reply.model_dump_json().encode()
+        # The connection is about to end; the caller asks again.
+        with suppress(nats.errors.Error):
+            await self._connection.publish(message.reply, data, headers=headers)
+
+    async def _publish_frame(self, data: bytes) -> None:
+        """Publish a live frame; one that finds the connection broken is dropped."""
+        with suppress(nats.errors.Error):
+            await self._connection.publish(self._frames_subject, data)
 
 
 def next_tick(tick_s: float, sent: int) -> float:

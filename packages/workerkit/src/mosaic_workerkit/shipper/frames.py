@@ -1,0 +1,197 @@
+"""The shipper's end of the local channel: passes on what viewers ask for, and the frames that come (ADR 0015)."""
+
+import asyncio
+import json
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from mosaic_contracts.frames import (
+    MAX_FRAME_BYTES,
+    MAX_PAGE_BYTES,
+    EpisodeFrames,
+    WatchedEnv,
+    decode_head,
+)
+from mosaic_contracts.launch import FRAMES_SOCKET
+from mosaic_workerkit.control import short_name
+from mosaic_workerkit.shipper.log import log_event
+
+SHOW_S = 15.0
+"""Seconds that a page of frames may take."""
+_PACKET_BYTES = MAX_FRAME_BYTES + 1024
+_Publish = Callable[[bytes], Awaitable[None]]
+
+
+class NoFrames(RuntimeError):
+    """The run's worker sends no frames; the message says why."""
+
+
+class FrameRelay:
+    """Connects to the worker while somebody watches.
+
+    Args:
+        run_dir: the run's folder.
+    """
+
+    def __init__(self, run_dir: Path) -> None:
+        self._path = run_dir / FRAMES_SOCKET
+        self._publish: _Publish | None = None
+        """Sends a live frame to the broker; None while there is no connection."""
+        self._peer: socket.socket | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._lease: asyncio.TimerHandle | None = None
+        self._show_lock = asyncio.Lock()
+        self._shown: list[bytes] = []
+        self._answer: asyncio.Future[dict[str, object]] | None = None
+        self._number = 0
+
+    def publish_with(self, publish: _Publish | None) -> None:
+        """Send live frames by `publish` from now on."""
+        self._publish = publish
+
+    async def watch(self, envs: Sequence[WatchedEnv], lease_s: float) -> None:
+        """Ask the worker for live frames; without another call it is asked for none after `lease_s`.
+
+        Raises:
+            NoFrames: the worker does not listen.
+        """
+        if self._lease is not None:
+            self._lease.cancel()
+            self._lease = None
+        if not envs:
+            self._leave()
+            return
+        await self._send({"op": "watch", "envs": [each.model_dump() for each in envs]})
+        self._lease = asyncio.get_running_loop().call_later(lease_s, self._leave)
+
+    async def show(self, first: int, last: int, every: int) -> EpisodeFrames:
+        """Return drawn steps of a replay.
+
+        Raises:
+            NoFrames: the worker does not listen, or did not answer in time.
+        """
+        async with self._show_lock:
+            self._shown, self._number = [], self._number + 1
+            self._answer = asyncio.get_running_loop().create_future()
+            request = {"op": "show", "id": self._number, "first": first, "last": last}
+            try:
+                await self._send({**request, "every": every})
+                said = await asyncio.wait_for(self._answer, SHOW_S)
+            except (asyncio.TimeoutError, TimeoutError) as error:
+                raise NoFrames(f"it drew nothing within {SHOW_S:g} s") from error
+            finally:
+                self._answer = None
+            frames, self._shown = self._shown, []
+        next_step, last_step = said.get("next"), said.get("last")
+        return EpisodeFrames(
+            frames,
+            next_step if isinstance(next_step, int) else None,
+            last_step if isinstance(last_step, int) else 0,
+        )
+
+    def close(self) -> None:
+        """Leave the worker."""
+        if self._lease is not None:
+            self._lease.cancel()
+        self._leave()
+
+    async def _send(self, request: dict[str, object]) -> None:
+        peer = self._peer or await self._connect()
+        try:
+            await asyncio.get_running_loop().sock_sendall(peer, json.dumps(request).encode())
+        except OSError:
+            # The worker that was connected has gone; there may be another one.
+            self._leave()
+            peer = await self._connect()
+            try:
+                await asyncio.get_running_loop().sock_sendall(peer, json.dumps(request).encode())
+            except OSError as error:
+                self._leave()
+                raise NoFrames(f"it went away ({error.strerror})") from error
+
+    async def _connect(self) -> socket.socket:
+        peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        peer.setblocking(False)
+        try:
+            with short_name(self._path) as name:
+                await asyncio.get_running_loop().sock_connect(peer, name)
+        except OSError as error:
+            peer.close()
+            raise NoFrames(
+                "its program does not use mosaic_gymkit, or has not made an environment yet"
+            ) from error
+        self._peer = peer
+        self._reading = asyncio.get_running_loop().create_task(self._read(peer))
+        return peer
+
+    def _leave(self) -> None:
+        peer, self._peer = self._peer, None
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.cancel()
+        if peer is not None:
+            peer.close()
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(NoFrames("it went away"))
+
+    async def _read(self, peer: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while self._peer is peer:
+            try:
+                packets = [await loop.sock_recv(peer, _PACKET_BYTES)]
+                packets += _waiting(peer)
+            except OSError:
+                packets = [b""]
+            if not self._take_shown(packets):
+                await self._pass_on(packets)
+            if not packets[-1]:
+                self._reading = None
+                self._leave()
+                return
+
+    def _take_shown(self, packets: Sequence[bytes]) -> bool:
+        """Keep the packets that answer a request for drawn steps. Returns whether one is under way."""
+        answer = self._answer
+        if answer is None:
+            return False
+        for packet in packets:
+            if packet[:1] != b"{":
+                if packet:
+                    self._shown.append(packet)
+                continue
+            with suppress(ValueError):
+                said = json.loads(packet)
+                if said.get("id") == self._number and not answer.done():
+                    answer.set_result(said)
+        return True
+
+    async def _pass_on(self, packets: Sequence[bytes]) -> None:
+        """Publish the newest frame of each environment."""
+        newest: dict[int, bytes] = {}
+        for packet in packets:
+            if packet and packet[:1] != b"{":
+                try:
+                    newest[decode_head(packet).env] = packet
+                except ValueError as error:
+                    log_event("frame.invalid", error=str(error)[:200])
+        publish = self._publish
+        if publish is not None:
+            for packet in newest.values():
+                await publish(packet)
+
+
+def _waiting(peer: socket.socket) -> list[bytes]:
+    """Packets that can be read at once; the last one is empty where the other side has gone."""
+    packets: list[bytes] = []
+    size = 0
+    while size < MAX_PAGE_BYTES:
+        try:
+            packets.append(peer.recv(_PACKET_BYTES))
+        except BlockingIOError:
+            break
+        if not packets[-1]:
+            break
+        size += len(packets[-1])
+    return packets
