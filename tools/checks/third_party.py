@@ -28,7 +28,7 @@ OWN: dict[str, set[str]] = {
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys", "tomli"},
-    # arrays: only in its extra `notebook`; pyarrow: only in `parquet`
+    # arrays: only in its extra `notebook`; pictures: in `video` too; pyarrow: only in `parquet`
     "client": {
         "platformdirs",
         "httpx",
@@ -36,6 +36,7 @@ OWN: dict[str, set[str]] = {
         "zstandard",
         "numpy",
         "pandas",
+        "PIL",
         "pyarrow",
         "async_timeout",
     },

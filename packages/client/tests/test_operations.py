@@ -12,6 +12,7 @@ import pytest
 import mosaic_client
 from mosaic_client import AsyncClient, Client, Location, MosaicProblem
 from mosaic_client.errors import problem_error
+from mosaic_contracts import frames
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stored import BatchPage, encode_page
@@ -37,6 +38,7 @@ STACK = {"version": "1", "ready": True, "broker": True}
 CHECK = {"ok": True, "findings": [], "plan": {}}
 EVENTS: dict[str, Any] = {"events": [], "cursor": "", "has_more": False}
 
+FRAMES = frames.encode_page(frames.EpisodeFrames([b"frame"], 6, 9))
 BATCHES = encode_page(BatchPage({}, [b"frame"], "1.worker.9", True))
 
 Act = Callable[[Any], Any]
@@ -85,6 +87,20 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
         {"checkpoint": "checkpoints/a.npz", "overrides": {"episodes": 5}},
         VIEW,
     ),
+    (
+        lambda c: c.replay(RUN_ID, 3, env=2, draws=False),
+        "POST",
+        f"{RUN}/replays",
+        {"episode": 3, "env": 2, "attempt": None, "draws": False},
+        VIEW,
+    ),
+    (
+        lambda c: c.episode_frames(RUN_ID, 4, every=2),
+        "GET",
+        f"{RUN}/frames?first=4&every=2",
+        None,
+        FRAMES,
+    ),
     (lambda c: c.delete(RUN_ID), "DELETE", RUN, None, VIEW),
     (lambda c: c.delete(RUN_ID, now=True), "DELETE", f"{RUN}?now=true", None, VIEW),
     (lambda c: c.restore(RUN_ID), "POST", f"{RUN}/restore", None, VIEW),
@@ -132,9 +148,8 @@ async def test_an_operation_is_sent_as_the_interface_says(
     for request in seen:
         assert (request.method, request.url.raw_path.decode()) == (method, url)
         assert (json.loads(request.content) if request.content else None) == body
-        assert ("Idempotency-Key" in request.headers) == (
-            url.endswith(("/runs", "/clone", "/play"))
-        )
+        takes_key = url.endswith(("/runs", "/clone", "/play", "/replays"))
+        assert ("Idempotency-Key" in request.headers) == (takes_key and method == "POST")
 
 
 def test_both_clients_have_the_same_methods() -> None:

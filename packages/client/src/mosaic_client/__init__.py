@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         MosaicProblem,
         NotebookMissing,
         ParquetMissing,
+        PictureMissing,
+        ReplayFailed,
         RequestRefused,
         RunEnded,
         RunLive,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     )
     from mosaic_client.live import ConnectionLost, LiveItem
     from mosaic_client.location import Location, data_root, find_stack, read_stack_file
+    from mosaic_client.pictures import picture
     from mosaic_client.recorded import EpisodeSteps, Series
     from mosaic_client.run_view import Run, RunList
     from mosaic_client.table import Table
@@ -74,7 +77,9 @@ __all__ = [
     "MosaicProblem",
     "NotebookMissing",
     "ParquetMissing",
+    "PictureMissing",
     "Readiness",
+    "ReplayFailed",
     "RequestRefused",
     "Run",
     "RunEnded",
@@ -99,6 +104,7 @@ __all__ = [
     "connect_async",
     "data_root",
     "find_stack",
+    "picture",
     "read_stack_file",
 ]
 
@@ -112,12 +118,13 @@ _MODULES = {
     "errors": (
         "AccessRefused AnswerInvalid ArtifactUnknown CertificateRefused ClientError "
         "ConsentRequired DiskLow EpisodeUnknown ExportRefused GatewayFailed IdempotencyConflict "
-        "MetricUnknown MosaicProblem NotebookMissing ParquetMissing RequestRefused RunEnded RunLive "
-        "RunNotQueued RunUnknown SecretUnknown SpecRefused StackUnavailable StackUnreachable "
-        "StateConflict ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
+        "MetricUnknown MosaicProblem NotebookMissing ParquetMissing PictureMissing ReplayFailed "
+        "RequestRefused RunEnded RunLive RunNotQueued RunUnknown SecretUnknown SpecRefused "
+        "StackUnavailable StackUnreachable StateConflict ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
     ),
     "live": "ConnectionLost LiveItem",
     "location": "Location data_root find_stack read_stack_file",
+    "pictures": "picture",
     "recorded": "EpisodeSteps Series",
     "run_view": "Run RunList",
     "table": "Table",

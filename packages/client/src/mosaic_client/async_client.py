@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ import httpx
 
 from mosaic_client import live_async
 from mosaic_client.call import Call
+from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
@@ -35,16 +37,20 @@ from mosaic_client.recorded import (
     episode_table,
     metric_table,
 )
+from mosaic_client.replays import FramePages, ReplayProgress, ResultWait
 from mosaic_client.run_view import Run
 from mosaic_client.stack_clock import StackClock
 from mosaic_client.stack_connection import headers_of
 from mosaic_client.table import Table
 from mosaic_contracts.compat import Self, Unpack
+from mosaic_contracts.frames import MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
+from mosaic_contracts.replays import ReplayResult
 from mosaic_contracts.runs import EpisodeRow
 
 if TYPE_CHECKING:
+    from mosaic_client.frame_stream import OnProblem
     from mosaic_client.export.writing import Format, Progress
 
 P = ParamSpec("P")
@@ -127,6 +133,8 @@ class AsyncClient:
     play = sent(run_calls.play)
     delete = sent(run_calls.delete)
     restore = sent(run_calls.restore)
+    replay = sent(replay_calls.replay)
+    episode_frames = sent(replay_calls.episode_frames)
 
     metrics = sent(telemetry_calls.metrics)
     curve = sent(telemetry_calls.curve)
@@ -285,6 +293,62 @@ class AsyncClient:
         except TimeoutError:
             raise timed_out(run_id) from None
         return await self.run(run_id)
+
+    async def replay_result(
+        self,
+        replay_id: str,
+        timeout_s: float | None = None,
+        progress: ReplayProgress | None = None,
+    ) -> ReplayResult:
+        """Wait for the result of a replay. Sends no requests meanwhile.
+
+        Arguments, results and errors as for `Client.replay_result`.
+        """
+        wait = ResultWait(replay_id, progress)
+        try:
+            async with (
+                time_limit(timeout_s),
+                aclosing(
+                    live_async.follow(self.location, wait.follower, self.events, LIVE_PATIENCE_S)
+                ) as items,
+            ):
+                async for item in items:
+                    if wait.take(item):
+                        break
+        except TimeoutError:
+            raise timed_out(replay_id) from None
+        return wait.found()
+
+    async def frames(
+        self, replay_id: str, first: int = 0, last: int | None = None, every: int = 1
+    ) -> AsyncIterator[EnvironmentFrame]:
+        """Iterate over the frames of a replay that draws, fetched page by page. `picture` decodes one.
+
+        Arguments, results and errors as for `Client.frames`.
+        """
+        pages = FramePages(first, last, every)
+        while pages.next is not None:
+            page = await self.episode_frames(replay_id, pages.next, last, every)
+            for frame in pages.take(page):
+                yield frame
+
+    def watch_frames(
+        self,
+        run_id: str,
+        env: int = 0,
+        fps: float = MAX_FPS,
+        smooth: bool = False,
+        on_problem: OnProblem | None = None,
+        patience_s: float = LIVE_PATIENCE_S,
+    ) -> AsyncIterator[EnvironmentFrame]:
+        """Watch a running run: iterate over live frames of one environment until the run has ended.
+
+        Arguments, results and errors as for `Client.watch_frames`.
+        """
+        from mosaic_client import frame_stream  # for few programs
+
+        request = WatchFrames(run_id=run_id, env=env, fps=fps, smooth=smooth)
+        return frame_stream.watch_async(self.location, request, patience_s, on_problem)
 
     async def series(self, run_id: str, name: str, last: int = MOST_POINTS) -> Series:
         """Fetch the newest points of a metric as arrays.

@@ -11,6 +11,7 @@ import httpx
 
 from mosaic_client import live_sync
 from mosaic_client.call import Call
+from mosaic_client.calls import replays as replay_calls
 from mosaic_client.calls import runs as run_calls
 from mosaic_client.calls import stack as stack_calls
 from mosaic_client.calls import telemetry as telemetry_calls
@@ -31,15 +32,19 @@ from mosaic_client.recorded import (
     episode_table,
     metric_table,
 )
+from mosaic_client.replays import FramePages, ReplayProgress, ResultWait
 from mosaic_client.run_view import Run
 from mosaic_client.stack_connection import StackConnection, headers_of
 from mosaic_client.table import Table
 from mosaic_contracts.compat import Unpack
+from mosaic_contracts.frames import MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
+from mosaic_contracts.replays import ReplayResult
 from mosaic_contracts.runs import EpisodeRow
 
 if TYPE_CHECKING:
+    from mosaic_client.frame_stream import OnProblem
     from mosaic_client.export.writing import Format, Progress
 
 P = ParamSpec("P")
@@ -109,6 +114,8 @@ class Client(StackConnection):
     play = sent(run_calls.play)
     delete = sent(run_calls.delete)
     restore = sent(run_calls.restore)
+    replay = sent(replay_calls.replay)
+    episode_frames = sent(replay_calls.episode_frames)
 
     metrics = sent(telemetry_calls.metrics)
     curve = sent(telemetry_calls.curve)
@@ -347,6 +354,93 @@ class Client(StackConnection):
         for _ in live_sync.follow(self.location, follower, self.events, LIVE_PATIENCE_S, ends_at):
             pass
         return self.run(run_id)
+
+    def replay_result(
+        self,
+        replay_id: str,
+        timeout_s: float | None = None,
+        progress: ReplayProgress | None = None,
+    ) -> ReplayResult:
+        """Wait for the result of a replay. Sends no requests meanwhile.
+
+        Args:
+            replay_id: id of a run that `replay` started.
+            timeout_s: most seconds to wait; None: for ever.
+            progress: called with the replay at every change of its state.
+
+        Returns:
+            How the rebuilt episode compares with the recorded one.
+
+        Raises:
+            RunUnknown: there is no such run.
+            ReplayFailed: the replay ended without a result.
+            WaitTimedOut: there was none in time; the replay goes on.
+        """
+        ends_at = None if timeout_s is None else time.monotonic() + timeout_s
+        wait = ResultWait(replay_id, progress)
+        for item in live_sync.follow(
+            self.location, wait.follower, self.events, LIVE_PATIENCE_S, ends_at
+        ):
+            if wait.take(item):
+                break
+        return wait.found()
+
+    def frames(
+        self, replay_id: str, first: int = 0, last: int | None = None, every: int = 1
+    ) -> Iterator[EnvironmentFrame]:
+        """Iterate over the frames of a replay that draws, fetched page by page. `picture` decodes one.
+
+        Args:
+            replay_id: id of a run that `replay` started.
+            first: number of the first step; 0: the reset.
+            last: number of the last step; None: the last of the episode.
+            every: distance of the steps.
+
+        Yields:
+            One frame after the other.
+
+        Raises:
+            RunEnded: the replay has ended and draws no more.
+        """
+        pages = FramePages(first, last, every)
+        while pages.next is not None:
+            yield from pages.take(self.episode_frames(replay_id, pages.next, last, every))
+
+    def watch_frames(
+        self,
+        run_id: str,
+        env: int = 0,
+        fps: float = MAX_FPS,
+        smooth: bool = False,
+        on_problem: OnProblem | None = None,
+        patience_s: float = LIVE_PATIENCE_S,
+    ) -> Iterator[EnvironmentFrame]:
+        """Watch a running run: iterate over live frames of one environment until the run has ended.
+
+        Frames that you do not take in time are left out; the next one is always the newest. While nobody watches, the
+        run draws nothing.
+
+        Args:
+            run_id: id of the run.
+            env: index of the environment among parallel ones, from 0.
+            fps: most frames per second, up to 30.
+            smooth: whether drawing may slow the run down. False: it takes at most a fortieth of the run's time, so
+                fewer frames come of an environment that draws slowly.
+            on_problem: called with a problem while frames do not come, for example because the run waits in the queue.
+            patience_s: seconds in which a lost connection must come back.
+
+        Yields:
+            One frame after the other.
+
+        Raises:
+            RunUnknown: there is no such run.
+            StackUnreachable: the connection did not come back in time.
+            ValueError: `env` or `fps` is out of range.
+        """
+        from mosaic_client import frame_stream  # for few programs
+
+        request = WatchFrames(run_id=run_id, env=env, fps=fps, smooth=smooth)
+        return frame_stream.watch(self.location, request, patience_s, on_problem)
 
     def series(self, run_id: str, name: str, last: int = MOST_POINTS) -> Series:
         """Fetch the newest points of a metric as arrays.

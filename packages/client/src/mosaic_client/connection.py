@@ -46,13 +46,13 @@ class LiveOptions(TypedDict):
     max_size: int
 
 
-def live_options(location: Location) -> Any:
+def live_options(location: Location, subprotocol: str = SUBPROTOCOL_JSON) -> Any:
     """Return the options that both websockets clients take."""
     return LiveOptions(
         ssl=tls_context(location) if location.is_encrypted else None,
         additional_headers={"Authorization": f"Bearer {location.token}"},
         user_agent_header=USER_AGENT,
-        subprotocols=[Subprotocol(SUBPROTOCOL_JSON)],
+        subprotocols=[Subprotocol(subprotocol)],
         proxy=None if location.is_loopback else True,
         open_timeout=CONNECT_TIMEOUT_S,
         # a peer that vanished without a word is noticed within 20 s

@@ -33,7 +33,7 @@ class WaitTimedOut(ClientError):
 
 
 class NotebookMissing(ClientError):
-    """numpy or pandas is needed and is not installed."""
+    """numpy, pandas or Pillow is needed and is not installed."""
 
     def __init__(self, package: str) -> None:
         super().__init__(
@@ -44,6 +44,14 @@ class NotebookMissing(ClientError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.package,)
+
+
+class ReplayFailed(ClientError):
+    """A replay ended without a result; the message says why."""
+
+
+class PictureMissing(ClientError):
+    """A frame has no picture; the message says why."""
 
 
 class ParquetMissing(ClientError):

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -34,7 +34,7 @@ ReadPage = Callable[[str, str, int, list[str] | None], Awaitable[EventPage]]
 
 async def follow(
     location: Location, follower: FollowState, read_page: ReadPage, patience_s: float
-) -> AsyncIterator[LiveItem]:
+) -> AsyncGenerator[LiveItem, None]:
     """Yield what happens in a run until it is final and every stored event was yielded.
 
     Raises:

@@ -1,0 +1,74 @@
+"""Requests that rebuild recorded episodes and read their frames."""
+
+import uuid
+
+from mosaic_client.call import Call, body_of, model, query_of
+from mosaic_client.run_view import Run
+from mosaic_contracts.frames import EpisodeFrames, decode_page
+from mosaic_contracts.http_api import PREFIX, Operation
+from mosaic_contracts.replays import ReplayRequest
+
+_REPLAY: Operation[Run] = Operation(
+    "POST", PREFIX + "/runs/{run_id}/replays", takes_key=True, is_slow=True
+)
+_FRAMES: Operation[EpisodeFrames] = Operation(
+    "GET", PREFIX + "/runs/{run_id}/frames", form="msgpack"
+)
+
+
+def replay(
+    run_id: str,
+    episode: int,
+    env: int = 0,
+    attempt: int | None = None,
+    draws: bool = True,
+    *,
+    idempotency_key: str | None = None,
+) -> Call[Run]:
+    """Start a run of kind `replay`, which rebuilds one recorded episode in a fresh process and compares every step.
+
+    Args:
+        run_id: id of the recorded run.
+        episode: number of the episode in its environment, from 0.
+        env: index of the environment among parallel ones, from 0.
+        attempt: attempt of the run, from 1; None: the newest that has the episode.
+        draws: whether frames are wanted. False: the replay ends when it has compared the last step.
+        idempotency_key: as for `submit`.
+
+    Returns:
+        The replay, a new run. `replay_result` waits for its result, `frames` reads its frames, `stop` ends it.
+
+    Raises:
+        RunUnknown: there is no such run.
+        EpisodeUnknown: there is no such episode, or none of its steps were recorded.
+        SpecRefused: the run's worker cannot rebuild episodes.
+    """
+    request = ReplayRequest(episode=episode, env=env, attempt=attempt, draws=draws)
+    return Call.of(
+        _REPLAY,
+        run_id,
+        read=model(Run),
+        body=body_of(request),
+        idempotency_key=idempotency_key or uuid.uuid4().hex,
+    )
+
+
+def episode_frames(
+    replay_id: str, first: int = 0, last: int | None = None, every: int = 1
+) -> Call[EpisodeFrames]:
+    """Fetch one page of a replay's frames, encoded. `frames` reads all pages and decodes them.
+
+    Args:
+        replay_id: id of a replay that draws.
+        first: number of the first step; 0: the reset.
+        last: number of the last step; None: the last of the episode.
+        every: distance of the steps.
+
+    Returns:
+        The page; its `next` is the step to ask for next, or None.
+
+    Raises:
+        RunEnded: the replay has ended and draws no more.
+    """
+    query = query_of(first=first, last=last, every=every)
+    return Call.of(_FRAMES, replay_id, read=lambda answer: decode_page(answer.content), query=query)
