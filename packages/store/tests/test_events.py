@@ -2,11 +2,13 @@
 
 import json
 import math
+import struct
 from collections.abc import Sequence
 
 import pytest
 
 from mosaic_contracts.events import event_adapter
+from mosaic_contracts.replays import EpisodeEvents
 from mosaic_contracts.wire import (
     ENCODING_IDENTITY,
     MAX_BATCH_BYTES,
@@ -417,3 +419,69 @@ def test_batches_without_a_wanted_type_are_passed_over(filled: Reader) -> None:
     assert (page.cursor, page.has_more) == ("1.worker.1001", False)
     with pytest.raises(ValueError, match="cursor"):
         filled.batches(RUN_ID, "rubbish")
+
+
+def test_pages_of_an_episode_are_its_steps_without_observations(
+    writer: Writer, reader: Reader
+) -> None:
+    """What a replay is made from: the same events as `steps`, in pages that join."""
+    sent = message(1, 200, full=True)
+    writer.apply([read_batch(sent.payload, sent.encoding)], CURSOR)
+    whole = reader.steps(RUN_ID, 1, 0, 3)
+    assert any(event["observation"] is not None for event in whole)
+    found, after_seq, more = [], 0, True
+    while more:
+        page = reader.episode_events(RUN_ID, 1, 0, 3, after_seq, limit=4)
+        assert len(page.events) <= 4
+        found += page.events
+        after_seq, more = page.events[-1]["seq"], page.has_more
+    assert found == [{k: v for k, v in event.items() if k != "observation"} for event in whole]
+    assert [event.get("step", 0) for event in found] == list(range(len(whole)))
+
+
+def test_strange_numbers_of_an_episode_survive_its_page(writer: Writer, reader: Reader) -> None:
+    """Non-finite rewards and actions come through JSON as their words; raw actions become lists."""
+    spaces = {"action": {"kind": "box", "dtype": "<f4", "shape": [2]}}
+    values = [math.nan, math.inf, -math.inf, 0.1, 1e300]
+    few = [math.nan, math.inf, -math.inf, 0.1, 1e30]
+    steps = [
+        Step(3 + i, 0, 0, 0, i + 1, struct.pack("<2f", few[i], 0.1), value, 0, HASH)
+        for i, value in enumerate(values)
+    ]
+    start = EpisodeStart(2, 0, 0, 0, {"way": "seed", "seed": 1}, HASH)
+    writer.apply([batch([Config(1, 0, {"spaces": spaces}), start, *steps])], CURSOR)
+    page = reader.episode_events(RUN_ID, 1, 0, 0)
+    sent = EpisodeEvents.model_validate_json(page.model_dump_json())
+    assert [str(float(event["reward"])) for event in sent.events[1:]] == [str(v) for v in values]
+    for event, step in zip(sent.events[1:], steps, strict=True):
+        assert struct.pack("<2f", *map(float, event["action"])) == step.action
+        assert bytes.fromhex(event["hash"]) == HASH
+
+
+def test_a_page_of_large_actions_fits_a_message(writer: Writer, reader: Reader) -> None:
+    """The broker takes 8 MiB: a page ends before that, whatever its limit says."""
+    action = [1 / 3] * 20_000
+    start = EpisodeStart(1, 0, 0, 0, {"way": "chain"}, HASH)
+    for first in range(2, 32, 10):
+        steps = [Step(first + i, 0, 0, 0, first + i - 1, action, 0.0, 0, HASH) for i in range(10)]
+        writer.apply([batch([*([start] if first == 2 else []), *steps])], CURSOR)
+    page = reader.episode_events(RUN_ID, 1, 0, 0)
+    assert page.has_more
+    assert 2**21 < len(page.model_dump_json()) < 5 * 2**20
+
+
+def test_the_config_event_of_an_attempt(filled: Reader) -> None:
+    """It comes whole; an attempt without one has none."""
+    config = filled.config_event(RUN_ID, 1)
+    assert config is not None
+    assert config["type"] == "config"
+    assert config["data"]["spaces"] == SPACES
+    assert filled.config_event(RUN_ID, 2) is None
+
+
+def test_an_episode_without_recorded_steps_has_no_events(writer: Writer, reader: Reader) -> None:
+    """`replay_every` leaves them out: the episode is known, and nothing can be rebuilt."""
+    writer.apply([batch([Episode(1, 0, 0, 7, 3, 1.0, 1, 0.1, 3)])], CURSOR)
+    assert reader.episode_events(RUN_ID, 1, 0, 7).events == []
+    with pytest.raises(EpisodeNotStored):
+        reader.episode_events(RUN_ID, 1, 0, 8)

@@ -42,6 +42,7 @@ from mosaic_contracts.services import (
     PatchRequest,
     PlayOrder,
     RecorderStatus,
+    ReplayOrder,
     RunIds,
     RunRecords,
     RunRequest,
@@ -110,6 +111,7 @@ class Peers:
             "resume": self._retry,
             "clone": self._clone,
             "play": self._clone,
+            "replay": self._replay,
             "patch": self._noted,
             "move": self._noted,
             "delete": self._noted,
@@ -189,6 +191,12 @@ class Peers:
     async def _clone(self, request: CloneOrder | PlayOrder) -> RunRecord:
         self.asked.append(request)
         return await self._retry(RunRequest(run_id=request.run_id))
+
+    async def _replay(self, request: ReplayOrder) -> RunRecord:
+        """As the scheduler's: one replay of an episode answers every request for it."""
+        self.asked.append(request)
+        parent = (await self._get(RunRequest(run_id=request.run_id))).run_id
+        return self.by_key.setdefault(f"{parent} {request.replay}", make_record(NEW_RUN, "queued"))
 
     async def _queue(self) -> RunRecords:
         return RunRecords(runs=[r for r in self.records.values() if r.state == "queued"])

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from mosaic_contracts.problems import ProblemCode, ProblemError
+from mosaic_contracts.replays import EpisodeRequest
 from mosaic_contracts.services import Committed, CommittedRequest, NoRequest, Pruned, RunRequest
 from mosaic_contracts.stack_files import REFUSED_EVENT, SERVICE_REFUSED
-from mosaic_contracts.verbs import VERBS
+from mosaic_contracts.verbs import RECORDER_EPISODE, VERBS
 from mosaic_recorder.recorder import INTERVAL_S, Announcer
 from mosaic_recorder.stream import ReadStart, StreamState, read_start
 from mosaic_recorder.testing import (
@@ -25,7 +26,7 @@ from mosaic_recorder.verbs import SERVICE, Verbs
 from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.testing import TestBroker
 from mosaic_store import StreamCursor
-from mosaic_store.testing import RUN_ID, messages
+from mosaic_store.testing import RUN_ID, STEPS, messages
 
 STATE = StreamState("2026-01-01T00:00:00", "SERVER1", 90, 120)
 
@@ -102,6 +103,29 @@ async def test_prune_deletes_a_run_and_gives_the_space_back(
     with recorder.reader() as reader:
         assert reader.summary(RUN_ID).events == 0
         assert reader.events(RUN_ID).events == []
+
+
+@pytest.mark.broker
+async def test_an_episode_is_read_page_by_page(
+    recorder: RecorderProcess, bus: Bus, publisher: Publisher
+) -> None:
+    """The config of the attempt and the events of an episode; an unknown episode is said to be one."""
+    recorder.start()
+    await wait_status(bus, lambda status: status.accepting)
+    await publisher.ship(list(messages(200, 100)))
+    (config,) = (await bus.call(RECORDER_EPISODE, EpisodeRequest(run_id=RUN_ID, attempt=1))).events
+    assert config["type"] == "config"
+    request = EpisodeRequest(run_id=RUN_ID, attempt=1, episode=2, limit=10)
+    first = await bus.call(RECORDER_EPISODE, request)
+    assert first.has_more
+    after = request.model_copy(update={"after_seq": first.events[-1]["seq"]})
+    rest = await bus.call(RECORDER_EPISODE, after)
+    assert not rest.has_more
+    types = [event["type"] for event in [*first.events, *rest.events]]
+    assert types == ["episode_start", *["step"] * STEPS]
+    with pytest.raises(ProblemError) as caught:
+        await bus.call(RECORDER_EPISODE, request.model_copy(update={"episode": 999}))
+    assert caught.value.problem.code == ProblemCode.EPISODE_UNKNOWN
 
 
 @pytest.mark.broker

@@ -18,6 +18,8 @@ from nats.js.errors import ServerError
 from pydantic import BaseModel, RootModel
 
 from mosaic_contracts import subjects, wire
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
 from mosaic_contracts.runs import RunRecord, SourceMark
 from mosaic_contracts.services import (
     Committed,
@@ -73,6 +75,8 @@ class SmallRecorder:
         self.events: dict[str, list[dict[str, Any]]] = {}
         self.seen = 0
         """Stream sequence of the last message taken."""
+        self.episode_limit = 1000
+        """Events of one page of an episode."""
 
     async def open(self) -> None:
         """Make the stream and listen. What it has it keeps over `close` and `open`, as a store does."""
@@ -99,6 +103,7 @@ class SmallRecorder:
                 "committed": (CommittedRequest, self._committed),
                 "status": (None, self._status),
                 "prune": (RunRequest, self._prune),
+                "episode": (EpisodeRequest, self._episode),
             },
         )
 
@@ -138,6 +143,27 @@ class SmallRecorder:
             if run_id == request.run_id
         ]
         return Committed(run_id=request.run_id, marks=marks)
+
+    async def _episode(self, request: EpisodeRequest) -> EpisodeEvents:
+        """As the recorder's, from memory."""
+        of_attempt = [
+            event
+            for event in self.of(request.run_id, wire.SOURCE_WORKER)
+            if event["attempt"] == request.attempt
+        ]
+        if request.episode is None:
+            return EpisodeEvents(events=[e for e in of_attempt if e["type"] == "config"][:1])
+        key = (request.env, request.episode)
+        found = [e for e in of_attempt if (e.get("env"), e.get("episode")) == key]
+        if not found:
+            raise ProblemError(Problem(code=ProblemCode.EPISODE_UNKNOWN, title="no such episode"))
+        steps = [
+            {name: value for name, value in event.items() if name != "observation"}
+            for event in found
+            if event["type"] in ("episode_start", "step") and event["seq"] > request.after_seq
+        ]
+        limit = min(request.limit, self.episode_limit)
+        return EpisodeEvents(events=steps[:limit], has_more=len(steps) > limit)
 
     async def _status(self) -> RecorderStatus:
         last = (await self._bus.jetstream().stream_info(subjects.EVENTS_STREAM)).state.last_seq

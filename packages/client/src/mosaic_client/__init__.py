@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         DiskLow,
         EpisodeUnknown,
         ExportRefused,
+        FramesUnavailable,
         GatewayFailed,
         IdempotencyConflict,
         MetricUnknown,
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
         ParquetMissing,
         PictureMissing,
         ReplayFailed,
+        ReplayImpossible,
         RequestRefused,
         RunEnded,
         RunLive,
         RunNotQueued,
+        RunNotStarted,
         RunUnknown,
         SecretUnknown,
         SpecRefused,
@@ -68,6 +71,7 @@ __all__ = [
     "EpisodeSteps",
     "EpisodeUnknown",
     "ExportRefused",
+    "FramesUnavailable",
     "GatewayFailed",
     "IdempotencyConflict",
     "LiveItem",
@@ -80,6 +84,7 @@ __all__ = [
     "PictureMissing",
     "Readiness",
     "ReplayFailed",
+    "ReplayImpossible",
     "RequestRefused",
     "Run",
     "RunEnded",
@@ -87,6 +92,7 @@ __all__ = [
     "RunList",
     "RunLive",
     "RunNotQueued",
+    "RunNotStarted",
     "RunUnknown",
     "SecretUnknown",
     "Series",
@@ -117,10 +123,11 @@ _MODULES = {
     "compare": "comparison",
     "errors": (
         "AccessRefused AnswerInvalid ArtifactUnknown CertificateRefused ClientError "
-        "ConsentRequired DiskLow EpisodeUnknown ExportRefused GatewayFailed IdempotencyConflict "
-        "MetricUnknown MosaicProblem NotebookMissing ParquetMissing PictureMissing ReplayFailed "
-        "RequestRefused RunEnded RunLive RunNotQueued RunUnknown SecretUnknown SpecRefused "
-        "StackUnavailable StackUnreachable StateConflict ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
+        "ConsentRequired DiskLow EpisodeUnknown ExportRefused FramesUnavailable GatewayFailed "
+        "IdempotencyConflict MetricUnknown MosaicProblem NotebookMissing ParquetMissing "
+        "PictureMissing ReplayFailed ReplayImpossible RequestRefused RunEnded RunLive "
+        "RunNotQueued RunNotStarted RunUnknown SecretUnknown SpecRefused StackUnavailable "
+        "StackUnreachable StateConflict ThingUnknown TokenUnreadable WaitTimedOut WorkerNotReady"
     ),
     "live": "ConnectionLost LiveItem",
     "location": "Location data_root find_stack read_stack_file",

@@ -44,8 +44,8 @@ from mosaic_contracts.replays import ReplayResult
 from mosaic_contracts.runs import EpisodeRow
 
 if TYPE_CHECKING:
-    from mosaic_client.frame_stream import OnProblem
     from mosaic_client.export.writing import Format, Progress
+    from mosaic_client.frame_stream import OnProblem
 
 P = ParamSpec("P")
 T = TypeVar("T")

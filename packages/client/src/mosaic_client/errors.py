@@ -88,6 +88,10 @@ class SpecRefused(MosaicProblem):
     """Worker, algorithm, environment, a parameter or a resource of a spec is not available; see `.problem.fields`."""
 
 
+class ReplayImpossible(SpecRefused):
+    """The episode cannot be rebuilt: its steps were not recorded, or the worker cannot replay."""
+
+
 class RequestRefused(MosaicProblem):
     """The request itself is wrong: a query, a cursor, a range."""
 
@@ -130,6 +134,14 @@ class RunLive(StateConflict):
 
 class RunNotQueued(StateConflict):
     """The run does not wait in the queue (any more)."""
+
+
+class RunNotStarted(StateConflict):
+    """The run has not started yet; `.problem.retry_after_s` says when to retry."""
+
+
+class FramesUnavailable(StateConflict):
+    """The run's worker sends no frames."""
 
 
 class WorkerNotReady(StateConflict):
@@ -179,6 +191,9 @@ _CLASSES: dict[ProblemCode, type[MosaicProblem]] = {
     ProblemCode.RUN_ENDED: RunEnded,
     ProblemCode.RUN_LIVE: RunLive,
     ProblemCode.RUN_NOT_QUEUED: RunNotQueued,
+    ProblemCode.RUN_NOT_STARTED: RunNotStarted,
+    ProblemCode.REPLAY_IMPOSSIBLE: ReplayImpossible,
+    ProblemCode.FRAMES_UNAVAILABLE: FramesUnavailable,
     ProblemCode.IDEMPOTENCY_CONFLICT: IdempotencyConflict,
     ProblemCode.CONSENT_REQUIRED: ConsentRequired,
     ProblemCode.SECRET_UNKNOWN: SecretUnknown,

@@ -28,6 +28,8 @@ FRAMES_HEADER = "Mosaic-Frames"
 SUBPROTOCOL = "mosaic.frames.v1"
 """Subprotocol of the WebSocket `http_api.FRAMES_PATH`: JSON text from the client; `EnvironmentFrame` (msgpack) or JSON
 text from the gateway."""
+MAX_WATCHED_ENVS = 16
+"""Maximum number of sub-environments, over all its runs, that one client watches."""
 
 
 class FrameHead(msgspec.Struct):
@@ -172,7 +174,8 @@ def decode_page(body: bytes) -> EpisodeFrames:
 
 
 class WatchFrames(UserModel):
-    """Message of a client: send live frames of one sub-environment of a run. Sent again, it replaces what was said."""
+    """Message of a client: send live frames of one sub-environment of a run. Sent again for the same sub-environment,
+    it replaces what was said."""
 
     op: Literal["watch"] = "watch"
     run_id: RunIdField

@@ -14,6 +14,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from mosaic_contracts.access import SecretEntries, SecretEntry, Ticket
     from mosaic_contracts.curve_set import CurveSet
+    from mosaic_contracts.frames import EpisodeFrames
     from mosaic_contracts.gpus import GpuReport
     from mosaic_contracts.machine import MachineHistory
     from mosaic_contracts.preflight import PreflightReport
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         EpisodePage,
         EventPage,
         MetricName,
+        ReplayEntry,
         RunPage,
         RunView,
     )
@@ -40,6 +42,8 @@ bytes, or an empty body."""
 PREFIX = "/api/v1"
 LIVE_PATH = f"{PREFIX}/live"
 """Path of the WebSocket (`mosaic_contracts.live`)."""
+FRAMES_PATH = f"{PREFIX}/frames"
+"""Path of the WebSocket for pictures of environments (`mosaic_contracts.frames`)."""
 
 
 class Operation(Generic[T]):
@@ -195,6 +199,17 @@ PLAY: Operation[RunView] = Operation(
     takes_key=True,
     is_slow=True,
 )
+REPLAY: Operation[RunView] = Operation(
+    "POST",
+    f"{_RUN}/replays",
+    "runs.RunView",
+    body="replays.ReplayRequest",
+    takes_key=True,
+    is_slow=True,
+)
+REPLAYS: Operation[list[ReplayEntry]] = Operation(
+    "GET", f"{_RUN}/replays", "runs.ReplayEntry", "list"
+)
 DELETE: Operation[RunView] = Operation("DELETE", _RUN, "runs.RunView")
 RESTORE: Operation[RunView] = Operation("POST", f"{_RUN}/restore", "runs.RunView")
 
@@ -206,6 +221,9 @@ CURVES: Operation[CurveSet] = Operation("GET", f"{_RUN}/curves", "curve_set.Curv
 EPISODES: Operation[EpisodePage] = Operation("GET", f"{_RUN}/episodes", "runs.EpisodePage")
 STEPS: Operation[EventPage] = Operation(
     "GET", _RUN + "/episodes/{attempt}/{env}/{episode}/steps", "runs.EventPage"
+)
+FRAMES: Operation[EpisodeFrames] = Operation(
+    "GET", f"{_RUN}/frames", "frames.EpisodeFrames", "msgpack"
 )
 EVENTS: Operation[EventPage] = Operation("GET", f"{_RUN}/events", "runs.EventPage")
 BATCHES: Operation[BatchPage] = Operation("GET", f"{_RUN}/batches", "stored.BatchPage", "msgpack")

@@ -17,13 +17,15 @@ class ProblemCode(StrEnum):
     RESOURCES_IMPOSSIBLE = "resources_impossible"
     RUN_UNKNOWN = "run_unknown"
     EPISODE_UNKNOWN = "episode_unknown"
-    FRAMES_UNAVAILABLE = "frames_unavailable"
     METRIC_UNKNOWN = "metric_unknown"
     ARTIFACT_UNKNOWN = "artifact_unknown"
     NOT_FOUND = "not_found"
     RUN_ENDED = "run_ended"
     RUN_LIVE = "run_live"
     RUN_NOT_QUEUED = "run_not_queued"
+    RUN_NOT_STARTED = "run_not_started"
+    REPLAY_IMPOSSIBLE = "replay_impossible"
+    FRAMES_UNAVAILABLE = "frames_unavailable"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     CONSENT_REQUIRED = "consent_required"
     SECRET_UNKNOWN = "secret_unknown"
@@ -58,7 +60,6 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.PARAMETER_UNKNOWN: 422,
     ProblemCode.PARAMETER_INVALID: 422,
     ProblemCode.RESOURCES_IMPOSSIBLE: 422,
-    ProblemCode.FRAMES_UNAVAILABLE: 409,
     ProblemCode.RUN_UNKNOWN: 404,
     ProblemCode.EPISODE_UNKNOWN: 404,
     ProblemCode.METRIC_UNKNOWN: 404,
@@ -67,6 +68,9 @@ _STATUS: dict[ProblemCode, int] = {
     ProblemCode.RUN_ENDED: 409,
     ProblemCode.RUN_LIVE: 409,
     ProblemCode.RUN_NOT_QUEUED: 409,
+    ProblemCode.RUN_NOT_STARTED: 409,
+    ProblemCode.REPLAY_IMPOSSIBLE: 422,
+    ProblemCode.FRAMES_UNAVAILABLE: 409,
     ProblemCode.IDEMPOTENCY_CONFLICT: 409,
     ProblemCode.CONSENT_REQUIRED: 409,
     ProblemCode.SECRET_UNKNOWN: 404,

@@ -119,8 +119,8 @@ class EpisodeRequest(PeerModel):
     env: int = 0
     episode: int | None = None
     """None: the config event of the attempt."""
-    after_step: int = -1
-    """Events of later steps only; -1: from the reset on."""
+    after_seq: int = 0
+    """Events with a higher seq only: that of the last event of the page before; 0: from the reset on."""
     limit: int = 20_000
 
 

@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, Field, field_validator
 from mosaic_contracts.clock import ClockReading
 from mosaic_contracts.figures import steps_done, steps_in_all
 from mosaic_contracts.models import PeerModel
+from mosaic_contracts.replays import ReplayResult
 from mosaic_contracts.spec import ParameterValue, RunSpec
 from mosaic_contracts.states import EndCause, RunState, StopStep
 
@@ -192,6 +193,14 @@ class RunPage(PeerModel):
 
     runs: list[RunView]
     next_cursor: str | None = None
+
+
+class ReplayEntry(PeerModel):
+    """A replay of a run's episode: the run that rebuilds it, and how the two compare."""
+
+    run: RunView
+    result: ReplayResult | None = None
+    """None: not every step has been compared yet, or the replay failed before that."""
 
 
 class EpisodeRow(PeerModel):

@@ -64,6 +64,15 @@ class CloneOrder(RunRequest):
     """As `SubmitRequest.idempotency_key`."""
 
 
+class ReplayOrder(RunRequest):
+    """Rebuild a recorded episode of a run."""
+
+    replay: dict[str, Any]
+    """A ReplayRequest, as `PatchRequest.patch`."""
+    idempotency_key: str | None = None
+    """As `SubmitRequest.idempotency_key`."""
+
+
 class PlayOrder(RunRequest):
     """Start a run that acts with a checkpoint of another one."""
 

@@ -12,6 +12,7 @@ from mosaic_contracts.access import SecretEntries, SecretEntry
 from mosaic_contracts.gpus import GpuReport
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.preflight import PreflightReport
+from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
 from mosaic_contracts.runs import RunRecord
 from mosaic_contracts.services import (
     CloneOrder,
@@ -26,6 +27,7 @@ from mosaic_contracts.services import (
     PlayOrder,
     Pruned,
     RecorderStatus,
+    ReplayOrder,
     RunIds,
     RunRecords,
     RunRequest,
@@ -44,6 +46,8 @@ SLOW_S = 120.0
 """Time limit in seconds for verbs that may start a worker's interpreter, which imports torch from a cold disk."""
 PRUNE_S = 30.0
 """Time limit in seconds for one request to delete a run's events; it is repeated after a time-out."""
+EPISODE_S = 30.0
+"""Time limit in seconds for one page of an episode's events."""
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 ResultT = TypeVar("ResultT", bound=BaseModel)
@@ -95,6 +99,7 @@ RETRY = _scheduler("retry", RunRequest, RunRecord, SLOW_S)
 RESUME = _scheduler("resume", RunRequest, RunRecord, SLOW_S)
 CLONE = _scheduler("clone", CloneOrder, RunRecord, SLOW_S)
 PLAY = _scheduler("play", PlayOrder, RunRecord, SLOW_S)
+REPLAY = _scheduler("replay", ReplayOrder, RunRecord, SLOW_S)
 DELETE = _scheduler("delete", DeleteRequest, RunRecord)
 RESTORE = _scheduler("restore", RunRequest, RunRecord)
 WORKERS = _scheduler("workers", NoRequest, WorkerEntries, SLOW_S)
@@ -109,6 +114,7 @@ STATUS = _scheduler("status", NoRequest, SchedulerStatus)
 RECORDER_COMMITTED = ServiceVerb("recorder", "committed", CommittedRequest, Committed)
 RECORDER_STATUS = ServiceVerb("recorder", "status", NoRequest, RecorderStatus)
 RECORDER_PRUNE = ServiceVerb("recorder", "prune", RunRequest, Pruned, PRUNE_S)
+RECORDER_EPISODE = ServiceVerb("recorder", "episode", EpisodeRequest, EpisodeEvents, EPISODE_S)
 
 VERBS: tuple[ServiceVerb[Any, Any], ...] = (
     *(
@@ -126,7 +132,8 @@ VERBS: tuple[ServiceVerb[Any, Any], ...] = (
         RESUME,
         CLONE,
     ),
-    *(PLAY, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS, SECRETS, SET_SECRET, DELETE_SECRET),
-    *(STATUS, RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE),
+    *(PLAY, REPLAY, DELETE, RESTORE, WORKERS, DESCRIBE, MACHINE, GPUS),
+    *(SECRETS, SET_SECRET, DELETE_SECRET, STATUS),
+    *(RECORDER_COMMITTED, RECORDER_STATUS, RECORDER_PRUNE, RECORDER_EPISODE),
 )
 """All verbs."""

@@ -2,11 +2,13 @@
 
 import math
 import sqlite3
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from mosaic_contracts.runs import EpisodePage, EpisodeRow
 from mosaic_contracts.wire import (
     SOURCE_WORKER,
+    Config,
     EpisodeStart,
     Kind,
     Step,
@@ -69,6 +71,13 @@ def read_steps(
     Raises:
         EpisodeUnknown: the store has no event of it.
     """
+    return list(iter_steps(db, run_id, attempt, env, episode))
+
+
+def iter_steps(
+    db: sqlite3.Connection, run_id: str, attempt: int, env: int, episode: int, after_seq: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Like `read_steps`, one by one and behind `after_seq`: a caller that stops early has not read the rest."""
     row = None
     if max(attempt, env, episode) < 2**63:
         row = db.execute(
@@ -81,20 +90,47 @@ def read_steps(
             f"run {run_id} has no episode {episode} of environment {env} in attempt {attempt};"
             " list its episodes to see which there are"
         )
-    source = db.execute(
+    kinds = 1 << Kind.STEP | 1 << Kind.EPISODE_START
+    first = max(row[0], after_seq + 1)
+    for batch, _ in read_blocks(db, _worker(db, run_id, attempt), first, row[1], kinds):
+        for record in batch.records:
+            if (
+                isinstance(record, Step | EpisodeStart)
+                and record.episode == episode
+                and record.env == env
+                and record.seq >= first
+            ):
+                yield to_event(batch, record)
+
+
+def read_config(db: sqlite3.Connection, run_id: str, attempt: int) -> dict[str, Any] | None:
+    """The config event of an attempt; None: the store has none."""
+    row = db.execute(
+        "SELECT seq FROM config WHERE attempt=? AND run=(SELECT id FROM run WHERE run_id=?)",
+        (attempt, run_id),
+    ).fetchone()
+    if row is None:
+        return None
+    blocks = read_blocks(db, _worker(db, run_id, attempt), row[0], row[0], 1 << Kind.CONFIG)
+    return next(
+        (
+            to_event(batch, record)
+            for batch, _ in blocks
+            for record in batch.records
+            if isinstance(record, Config)
+        ),
+        None,
+    )
+
+
+def _worker(db: sqlite3.Connection, run_id: str, attempt: int) -> int:
+    """The source of an attempt that has events of its worker."""
+    (source,) = db.execute(
         "SELECT id FROM source WHERE attempt=? AND source=? AND"
         " run=(SELECT id FROM run WHERE run_id=?)",
         (attempt, SOURCE_WORKER, run_id),
-    ).fetchone()[0]
-    kinds = 1 << Kind.STEP | 1 << Kind.EPISODE_START
-    return [
-        to_event(batch, record)
-        for batch, _ in read_blocks(db, source, row[0], row[1], kinds)
-        for record in batch.records
-        if isinstance(record, Step | EpisodeStart)
-        and record.episode == episode
-        and record.env == env
-    ]
+    ).fetchone()
+    return int(source)
 
 
 def _parse_place(text: str) -> _PagePosition:

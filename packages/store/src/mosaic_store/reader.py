@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+from pydantic_core import to_json
 
 from mosaic_contracts.builtin_values import event_to_builtin
 from mosaic_contracts.cursor import format_cursor, parse_cursor
 from mosaic_contracts.curve_set import CurveSet
+from mosaic_contracts.replays import EpisodeEvents
 from mosaic_contracts.runs import (
     ArtifactRow,
     Curve,
@@ -25,7 +27,7 @@ from mosaic_store.batch_page import read_batch_page
 from mosaic_store.curve import MAX_BUCKETS, MAX_LAST, read_last, read_metric_names
 from mosaic_store.curve_buckets import read_buckets
 from mosaic_store.curve_set import read_curve_set
-from mosaic_store.episode_page import Order, read_episodes, read_steps
+from mosaic_store.episode_page import Order, iter_steps, read_config, read_episodes, read_steps
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.marks import read_marks
 from mosaic_store.pool import ReadPool
@@ -42,6 +44,9 @@ from mosaic_store.summaries import (
 
 _CACHED_SPACES = 256
 _MAX_EPISODES = 1000
+_MAX_EPISODE_EVENTS = 50_000
+_MAX_EPISODE_BYTES = 3 * 2**20
+"""Bytes of JSON after which a page of an episode's events ends: it must fit one message of the broker (8 MiB)."""
 READ_TIMEOUT_S = 10.0
 """After which a query is interrupted. The slowest that belongs here takes tenths of a second."""
 
@@ -160,6 +165,49 @@ class Reader:
         with self._pool.lend() as db:
             events = read_steps(db, run_id, attempt, env, episode)
             return self._plain(db, run_id, events)
+
+    def episode_events(
+        self,
+        run_id: str,
+        attempt: int,
+        env: int,
+        episode: int,
+        after_seq: int = 0,
+        limit: int = 20_000,
+    ) -> EpisodeEvents:
+        """One page of `steps`, without observations: what a replay is made from.
+
+        Args:
+            run_id: the run.
+            attempt: its attempt.
+            env: number of the sub-environment.
+            episode: number of the episode.
+            after_seq: seq of the last event of the page before; 0: from the reset on.
+            limit: maximum number of events. A page of large actions has fewer.
+
+        Returns:
+            The page; without events where steps of this episode were not recorded.
+
+        Raises:
+            EpisodeNotStored: the store has no event of it.
+        """
+        found: list[dict[str, Any]] = []
+        size, most = 0, _clip(limit, _MAX_EPISODE_EVENTS)
+        with self._pool.lend() as db:
+            spaces = self._spaces_of(db, run_id, attempt)
+            for event in iter_steps(db, run_id, attempt, env, episode, max(after_seq, 0)):
+                if len(found) == most or size > _MAX_EPISODE_BYTES:
+                    return EpisodeEvents(events=found, has_more=True)
+                del event["observation"]
+                found.append(event_to_builtin(event, spaces))
+                size += len(to_json(found[-1], inf_nan_mode="strings"))
+        return EpisodeEvents(events=found)
+
+    def config_event(self, run_id: str, attempt: int) -> dict[str, Any] | None:
+        """The plain config event of an attempt; None: the store has none."""
+        with self._pool.lend() as db:
+            event = read_config(db, run_id, attempt)
+            return None if event is None else self._plain(db, run_id, [event])[0]
 
     def metric_names(self, run_id: str) -> list[MetricName]:
         """Metrics of a run with their newest points, by name."""

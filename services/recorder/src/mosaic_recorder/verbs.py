@@ -1,8 +1,9 @@
-"""What other services and shippers may ask: `svc.recorder.committed`, `.status`, `.prune`."""
+"""What other services and shippers may ask: `svc.recorder.committed`, `.episode`, `.status`, `.prune`."""
 
 import asyncio
 
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.replays import EpisodeEvents, EpisodeRequest
 from mosaic_contracts.services import (
     Committed,
     CommittedRequest,
@@ -16,7 +17,7 @@ from mosaic_recorder.recorder import Recorder
 from mosaic_recorder.store_thread import StoreThread
 from mosaic_servicekit.bus import Verb
 from mosaic_servicekit.logging import get_log
-from mosaic_store import Reader, StoreError, StoreMissing
+from mosaic_store import EpisodeNotStored, Reader, StoreError, StoreMissing
 
 SERVICE = "recorder"
 
@@ -36,6 +37,7 @@ class Verbs:
         """For `Bus.serve`."""
         return {
             "committed": (CommittedRequest, self.committed),
+            "episode": (EpisodeRequest, self.episode),
             "status": (None, self.status),
             "prune": (RunRequest, self.prune),
         }
@@ -47,6 +49,28 @@ class Verbs:
         except StoreError as error:
             raise _unavailable(error) from error
         return Committed(run_id=request.run_id, marks=marks)
+
+    async def episode(self, request: EpisodeRequest) -> EpisodeEvents:
+        """One page of an episode's events, or the config event of an attempt."""
+        try:
+            return await asyncio.to_thread(self._read_episode, request)
+        except EpisodeNotStored as error:
+            raise _episode_unknown(str(error)) from error
+        except StoreError as error:
+            raise _unavailable(error) from error
+
+    def _read_episode(self, request: EpisodeRequest) -> EpisodeEvents:
+        if request.episode is None:
+            config = self._reader.config_event(request.run_id, request.attempt)
+            return EpisodeEvents(events=[] if config is None else [config])
+        return self._reader.episode_events(
+            request.run_id,
+            request.attempt,
+            request.env,
+            request.episode,
+            request.after_seq,
+            request.limit,
+        )
 
     async def status(self) -> RecorderStatus:
         """How the recorder is."""
@@ -77,6 +101,16 @@ class Verbs:
             return await asyncio.to_thread(self._reader.quarantined)
         except StoreMissing:
             return 0
+
+
+def _episode_unknown(detail: str) -> ProblemError:
+    return ProblemError(
+        Problem(
+            code=ProblemCode.EPISODE_UNKNOWN,
+            title="There is no such episode",
+            detail=f"{detail[:1].upper()}{detail[1:]}.",
+        )
+    )
 
 
 def _unavailable(error: StoreError) -> ProblemError:

@@ -10,6 +10,7 @@ from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.admission.context import ContextSource
 from mosaic_scheduler.admission.copies import RunCopies
 from mosaic_scheduler.admission.plays import RunPlays
+from mosaic_scheduler.admission.replays import RunReplays
 from mosaic_scheduler.admission.resumes import RunResumes
 from mosaic_scheduler.api.changes import RunChanges
 from mosaic_scheduler.api.gpus import GpuReports
@@ -21,6 +22,7 @@ from mosaic_scheduler.database import Database
 from mosaic_scheduler.errors import DatabaseUnavailable, EngineUnavailable
 from mosaic_scheduler.events.announcement import ProgressAnnouncer, RunAnnouncer
 from mosaic_scheduler.events.drain import TelemetryDrain
+from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.events.listener import RunListener
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.executors.process import ProcessExecutor
@@ -127,6 +129,7 @@ class SchedulerApp:
             accounts=self._accounts,
             wake=reconcile,
         )
+        episodes = RecordedEpisodes(bus)
         self._purge = RunPurge(database, bus, home, executor, self._publisher)
         self._machine = _machine_watch(
             settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
@@ -153,6 +156,7 @@ class SchedulerApp:
             admission,
             RunCopies(store, admission),
             RunPlays(store, self._catalogue, admission),
+            RunReplays(store, self._catalogue, admission, episodes),
             RunResumes(home, store, self._catalogue, admission),
             RunChanges(store, views, announcer, self._purge),
             QueueMoves(store, views, announcer, reconcile),

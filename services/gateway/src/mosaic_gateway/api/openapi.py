@@ -13,10 +13,14 @@ from pydantic import BaseModel
 from mosaic_contracts.access import SecretValue, TicketRequest
 from mosaic_contracts.changes import CloneRequest, PlayRequest, QueuePatch, RunPatch
 from mosaic_contracts.problems import Problem
+from mosaic_contracts.replays import ReplayRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_gateway.problem_reply import PROBLEM_TYPE
 
-BODIES = (RunSpec, RunPatch, QueuePatch, CloneRequest, PlayRequest, SecretValue, TicketRequest)
+BODIES = (
+    *(RunSpec, RunPatch, QueuePatch, CloneRequest, PlayRequest, ReplayRequest),
+    *(SecretValue, TicketRequest),
+)
 _REF = "#/components/schemas/{model}"
 _FLOAT = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
 

@@ -44,7 +44,8 @@ class DeleteQuery(UserModel):
     """Files and events go at once; otherwise after a day, and `restore` brings the run back until then."""
 
 
-def _created(view: RunView, is_new: bool) -> Response:
+def created(view: RunView, is_new: bool) -> Response:
+    """The reply to a request that started a run, or found one that is there."""
     headers = {"Location": f"/api/v1/runs/{view.run_id}"}
     return json_reply(view, 201 if is_new else 200, headers)
 
@@ -61,7 +62,9 @@ async def submit_run(
 ) -> Response:
     """Start a run."""
     request = SubmitRequest(spec=spec, idempotency_key=idempotency_key)
-    return _created(*await services.runs.start(verbs.SUBMIT, request, idempotency_key))
+    return created(
+        *await services.runs.start(verbs.SUBMIT, request, may_exist=idempotency_key is not None)
+    )
 
 
 @router.post("/runs/check", response_model=CheckReport, openapi_extra=body_of(RunSpec))
@@ -119,13 +122,13 @@ async def stop_run(services: ServicesDep, run_id: RunId) -> Response:
 @router.post("/runs/{run_id}/retry", status_code=201, response_model=RunView)
 async def retry_run(services: ServicesDep, run_id: RunId) -> Response:
     """Start a new run with the spec of this one, which becomes its parent."""
-    return _created(*await services.runs.start(verbs.RETRY, RunRequest(run_id=run_id)))
+    return created(*await services.runs.start(verbs.RETRY, RunRequest(run_id=run_id)))
 
 
 @router.post("/runs/{run_id}/resume", status_code=201, response_model=RunView)
 async def resume_run(services: ServicesDep, run_id: RunId) -> Response:
     """Start a new run that begins with the newest checkpoint of this ended one and makes the steps that are left."""
-    return _created(*await services.runs.start(verbs.RESUME, RunRequest(run_id=run_id)))
+    return created(*await services.runs.start(verbs.RESUME, RunRequest(run_id=run_id)))
 
 
 @router.post(
@@ -140,7 +143,9 @@ async def clone_run(
 ) -> Response:
     """Start a new run like this one but for what is given; this one becomes its parent."""
     request = CloneOrder(run_id=run_id, clone=clone, idempotency_key=idempotency_key)
-    return _created(*await services.runs.start(verbs.CLONE, request, idempotency_key))
+    return created(
+        *await services.runs.start(verbs.CLONE, request, may_exist=idempotency_key is not None)
+    )
 
 
 @router.post(
@@ -155,7 +160,9 @@ async def play_run(
 ) -> Response:
     """Start a run that shows what this one has learned; this one becomes its parent."""
     request = PlayOrder(run_id=run_id, play=play, idempotency_key=idempotency_key)
-    return _created(*await services.runs.start(verbs.PLAY, request, idempotency_key))
+    return created(
+        *await services.runs.start(verbs.PLAY, request, may_exist=idempotency_key is not None)
+    )
 
 
 @router.delete("/runs/{run_id}", response_model=RunView)

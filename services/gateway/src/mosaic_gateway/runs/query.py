@@ -23,6 +23,10 @@ Value = float | str | None
 """What a run is sorted by; None: it has no such value."""
 
 
+_LISTED_KINDS = tuple(kind for kind in RunKind if kind is not RunKind.REPLAY)
+"""A replay is derived from another run and shown with it."""
+
+
 class RunSortKey(StrEnum):
     """What the run list can be sorted by."""
 
@@ -55,6 +59,7 @@ class RunQuery(UserModel):
     algorithm: list[Name] | None = None
     environment: list[Name] | None = None
     kind: list[RunKind] | None = None
+    """None: all kinds but `replay`."""
     tag: list[Tag] | None = None
     text: Annotated[str, StringConstraints(max_length=200)] | None = None
     """Part of name, id, note or tag, whatever its case."""
@@ -74,7 +79,7 @@ class RunQuery(UserModel):
             workers=self.worker or None,
             algorithms=self.algorithm or None,
             environments=self.environment or None,
-            kinds=[kind.value for kind in self.kind] if self.kind else None,
+            kinds=[kind.value for kind in self.kind or _LISTED_KINDS],
             tags=self.tag or None,
             text=self.text or None,
             parent=self.parent,

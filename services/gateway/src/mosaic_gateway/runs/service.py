@@ -125,17 +125,24 @@ class Runs:
         self,
         verb: ServiceVerb[RequestT, RunRecord],
         request: RequestT,
-        idempotency_key: str | None = None,
+        *,
+        may_exist: bool = False,
     ) -> tuple[RunView, bool]:
         """Start a run by one of the scheduler's verbs.
 
+        Args:
+            verb: the verb.
+            request: its request.
+            may_exist: whether the scheduler may answer with a run that is there already: one with the same
+                idempotency key, or a replay of the same episode.
+
         Returns:
-            The run, and whether it is new: with an idempotency key it may be there already.
+            The run, and whether it is new.
         """
         asked_at = datetime.now(UTC)
         record = await self._scheduler.call(verb, request)
-        # The scheduler answers a repeated key with the run as it is; only a run made before it was asked is old.
-        if idempotency_key is None or record.created_at > asked_at - _CLOCK_GRAIN:
+        # Only a run made before the scheduler was asked is old.
+        if not may_exist or record.created_at > asked_at - _CLOCK_GRAIN:
             return self.view(record, None), True
         return await self.complete(record), False
 

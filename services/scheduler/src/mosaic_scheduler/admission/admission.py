@@ -3,7 +3,7 @@
 import asyncio
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,10 +14,15 @@ from mosaic_contracts.services import SubmitRequest
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_contracts.states import RunState
-from mosaic_contracts.worker import CheckReport
+from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_scheduler import problem
 from mosaic_scheduler.admission.check import Check, from_problem, in_order, passed
-from mosaic_scheduler.admission.context import Context, ContextSource, parse_spec
+from mosaic_scheduler.admission.context import (
+    Context,
+    ContextSource,
+    machine_memory_mb,
+    parse_spec,
+)
 from mosaic_scheduler.admission.fields import check_fields
 from mosaic_scheduler.admission.plan import (
     check_consent,
@@ -118,7 +123,31 @@ class Admission:
             if check.problem is not None:
                 raise check.problem
         await self._require_consent(context)
-        return await self._insert(context, key)
+        notes = notes_on_limits(context.spec, context.bounds)
+        record = _new_record(self._ids.next(), context.spec, context.description, notes)
+        return await self._insert(record, key)
+
+    async def queue_replay(
+        self, spec: RunSpec, description: WorkerDescription, key: IdempotencyKey | None
+    ) -> RunRecord:
+        """Queue a replay. Its spec is made from a run that was accepted before, so that its fields are not checked.
+
+        Raises:
+            ProblemError: the disk is nearly full, or the run can have no folder.
+        """
+        disk = check_disk(await self._source.disk(), spec.outbox_bytes)
+        if disk.problem is not None:
+            raise disk.problem
+        if spec.memory_mb is not None:
+            memory_mb = min(spec.memory_mb, machine_memory_mb())
+            spec = spec.model_copy(update={"memory_mb": memory_mb})
+        return await self._insert(_new_record(self._ids.next(), spec, description), key)
+
+    async def answer_with(self, record: RunRecord, key: IdempotencyKey | None) -> RunRecord:
+        """Answer a request with a run that is there already; from now on its key belongs to that run."""
+        if key is not None:
+            await self._store.claim_key(key, record.run_id)
+        return self._views.view(record)
 
     async def check(self, request: SubmitRequest) -> CheckReport:
         """What is wrong by the spec, and by the worker where the spec does not make it pointless to ask."""
@@ -197,8 +226,7 @@ class Admission:
         if consent.problem is not None:
             raise consent.problem
 
-    async def _insert(self, context: Context, key: IdempotencyKey | None) -> RunRecord:
-        record = _new_record(self._ids.next(), context)
+    async def _insert(self, record: RunRecord, key: IdempotencyKey | None) -> RunRecord:
         known = await self._store.insert(record, secrets.token_hex(16), key)
         if known is not None:
             return self._views.view(await self._store.require(known))
@@ -224,9 +252,11 @@ def _report(checks: list[Check]) -> CheckReport:
     return CheckReport(ok=False, findings=[check.finding() for check in checks])
 
 
-def _new_record(run_id: str, context: Context) -> RunRecord:
-    spec, now = context.spec, datetime.now(UTC)
-    total = total_steps(spec, context.description)
+def _new_record(
+    run_id: str, spec: RunSpec, description: WorkerDescription, notes: Sequence[str] = ()
+) -> RunRecord:
+    now = datetime.now(UTC)
+    total = total_steps(spec, description)
     return RunRecord(
         run_id=run_id,
         name=display_name(spec, now),
@@ -235,11 +265,11 @@ def _new_record(run_id: str, context: Context) -> RunRecord:
         revision=1,
         created_at=now,
         run_dir=f"{RUNS_DIR}/{run_id}",
-        worker_version=context.description.version,
+        worker_version=description.version,
         progress=Progress(total=total) if total is not None else None,
         tags=list(dict.fromkeys(spec.tags)),
         note=spec.note,
-        notes=notes_on_limits(spec, context.bounds),
+        notes=list(notes),
         priority=spec.priority,
         held=spec.hold,
     )

@@ -149,7 +149,7 @@ class ContextSource:
             may_need_consent=await self._catalogue.may_need_consent(worker),
             inventory=await self._executor.inventory(),
             bounds=self._executor.bounds,
-            machine_mb=_machine_memory_mb(),
+            machine_mb=machine_memory_mb(),
             cpus_in_use=self._dispatcher.load.cpu_in_use,
             stock=await self._gpus.stock(patient=spec.gpus > 0),
             devices=await self._gpus.devices(),
@@ -231,7 +231,7 @@ def _look_at_disk(home: Path, reserve_bytes: int) -> DiskSpace:
     return DiskSpace(home, free, reserve_bytes, fault)
 
 
-def _machine_memory_mb() -> int:
+def machine_memory_mb() -> int:
     """MiB of memory that this machine has, swap apart."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
 

@@ -1,7 +1,7 @@
 """Whether a spec fits what its worker describes: checked without starting the worker."""
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_contracts.worker import Algorithm, CheckReport, WorkerDescription
 from mosaic_scheduler.admission.check import Check, from_finding, passed, topic_of, unknown, wrong
 from mosaic_scheduler.admission.context import Context, lists_environment
@@ -60,14 +60,26 @@ def _check_levels(spec: RunSpec, description: WorkerDescription) -> list[Check]:
     if spec.record not in description.record_levels:
         message = f"must be one of {', '.join(description.record_levels)} for this worker"
         findings.append(wrong("record", message, ProblemCode.SPEC_INVALID))
-    if spec.kind not in description.modes:
+    if spec.kind not in description.modes and spec.kind is not RunKind.REPLAY:
         message = f"must be one of {', '.join(description.modes)} for this worker"
         findings.append(wrong("kind", message, ProblemCode.SPEC_INVALID))
+    if spec.kind is RunKind.REPLAY or spec.replay is not None:
+        findings.append(_replay_elsewhere(spec))
     for field in ("episodes", "pace"):
         if getattr(spec, field) is not None and not spec.kind.plays:
             message = "is for runs of kind play or evaluate"
             findings.append(wrong(field, message, ProblemCode.SPEC_INVALID))
     return findings
+
+
+def _replay_elsewhere(spec: RunSpec) -> Check:
+    """A replay needs the record of its episode, which a spec alone does not have."""
+    message = (
+        "a replay is not submitted as a spec: use `./mosaic replay RUN --episode N` (POST /runs/{id}/replays), which "
+        "takes everything from the recorded run"
+    )
+    where = "kind" if spec.kind is RunKind.REPLAY else "replay"
+    return wrong(where, message, ProblemCode.SPEC_INVALID)
 
 
 def _check_environment(spec: RunSpec, description: WorkerDescription) -> list[Check]:

@@ -15,7 +15,6 @@ from mosaic_contracts import launch
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.interpreter import python_module
 from mosaic_contracts.launch import ExitReport, Launch, RunFile, RunnerInfo, ShipperState
-from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.stack_files import STOP_MARK
 from mosaic_contracts.wire import SOURCE_WORKER
 from mosaic_scheduler.errors import LaunchFailed
@@ -92,7 +91,7 @@ class RunFolder:
             nonce=launch_spec.nonce,
             worker_argv=[
                 *launch_spec.worker_command,
-                _verb(launch_spec.spec),
+                launch_spec.spec.kind.worker_verb,
                 "--run-dir",
                 str(self.path),
             ],
@@ -244,10 +243,6 @@ def _modified_at(path: Path) -> float | None:
         return path.lstat().st_mtime
     except OSError:
         return None  # never written, or deleted by its worker
-
-
-def _verb(spec: RunSpec) -> str:
-    return "play" if spec.kind.plays else "train"
 
 
 def grant_variable(grant: GpuGrant | None) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mosaic_contracts.runs import Resumption, RunRecord
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_contracts.worker import WorkerDescription
 from mosaic_scheduler.executors.inputs import RunInput, checkpoint_parameters, inputs_of
 from mosaic_scheduler.executors.run_files import listed_checkpoints
@@ -70,7 +70,7 @@ def total_steps(spec: RunSpec, description: WorkerDescription) -> int | None:
     if spec.steps is not None:
         return spec.steps
     algorithm = description.find_algorithm(spec.algorithm)
-    if spec.kind.plays or algorithm is None or algorithm.steps_parameter is None:
+    if spec.kind is not RunKind.TRAIN or algorithm is None or algorithm.steps_parameter is None:
         return None
     schema = algorithm.parameters.get("properties", {}).get(algorithm.steps_parameter, {})
     total = spec.parameters.get(algorithm.steps_parameter, schema.get("default"))

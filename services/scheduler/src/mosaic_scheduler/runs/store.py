@@ -41,6 +41,10 @@ class RunStore:
         """Id of the run that was made with `key`. Raises IdempotencyKeyReused as `insert` does."""
         return await self._database.call(idempotency.find, key)
 
+    async def claim_key(self, key: IdempotencyKey, run_id: str) -> None:
+        """Note that a request with `key` was answered with a run that was there. Raises as `insert` does."""
+        await self._database.call(_claim_key, key, run_id)
+
     async def get(self, run_id: str) -> StoredRun | None:
         """One run, or None when there is no such run."""
         rows = await self._database.call(select, "run_id = ?", (run_id,))
@@ -156,6 +160,11 @@ def _insert(
         )
         outbox.append(connection, record)
     return None
+
+
+def _claim_key(connection: sqlite3.Connection, key: IdempotencyKey, run_id: str) -> None:
+    with transaction(connection):
+        idempotency.claim(connection, key, run_id)
 
 
 def _update(

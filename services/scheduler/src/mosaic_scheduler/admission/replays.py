@@ -1,0 +1,198 @@
+"""New runs that rebuild a recorded episode of an earlier one."""
+
+import asyncio
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+from pydantic import ValidationError
+
+from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.replays import REPLAY_WALL_TIME_S, ReplayRequest, ReplaySource
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.services import ReplayOrder
+from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
+from mosaic_contracts.wire import TYPE_OF, EpisodeStart
+from mosaic_contracts.worker import WorkerDescription
+from mosaic_scheduler import problem
+from mosaic_scheduler.admission.admission import Admission
+from mosaic_scheduler.events.episodes import RecordedEpisodes
+from mosaic_scheduler.runs.idempotency import IdempotencyKey
+from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.workers.catalogue import WorkerCatalogue
+from mosaic_servicekit.bus import Verb
+
+MEMORY_MB = 4096
+"""Limit of memory for one replay, in MiB, where the machine has more."""
+_OUTBOX_BYTES = 16 * 2**20
+"""A replay records a few events; its frames go another way."""
+_GRACE_S = 5.0
+_NAME_LENGTH = 200
+EPISODE_START = TYPE_OF[EpisodeStart]
+
+
+class _Episode(NamedTuple):
+    """Which episode is rebuilt: one replay of it serves everybody."""
+
+    run_id: str
+    attempt: int
+    env: int
+    episode: int
+
+
+class RunReplays:
+    """The verb `replay`."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        catalogue: WorkerCatalogue,
+        admission: Admission,
+        episodes: RecordedEpisodes,
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._admission = admission
+        self._episodes = episodes
+        self._locks: WeakValueDictionary[_Episode, asyncio.Lock] = WeakValueDictionary()
+
+    def verbs(self) -> dict[str, Verb]:
+        """For `Bus.serve`."""
+        return {"replay": (ReplayOrder, self.replay)}
+
+    async def replay(self, order: ReplayOrder) -> RunRecord:
+        """Queue a replay of one episode. While one of the same episode lives, that one is the answer."""
+        try:
+            asked = ReplayRequest.model_validate(order.replay)
+        except ValidationError as error:
+            raise problem.request_invalid("replay", error) from error
+        key = IdempotencyKey.of(
+            order.idempotency_key, {"replay": order.run_id, "asked": asked.model_dump()}
+        )
+        known = await self._admission.find_existing(key)
+        if known is not None:
+            return known
+        record = await self._store.require(order.run_id)
+        _check_recording(record)
+        source = await self._source(record, asked)
+        description = await self._description(record)
+        wanted = _Episode(source.run_id, source.attempt, source.env, source.episode)
+        # Two requests at once start one replay.
+        async with self._locks.setdefault(wanted, asyncio.Lock()):
+            living = await self._find_living(source)
+            if living is not None:
+                return await self._admission.answer_with(living, key)
+            return await self._admission.queue_replay(_spec(record, source), description, key)
+
+    async def _source(self, record: RunRecord, asked: ReplayRequest) -> ReplaySource:
+        """The episode, of the newest attempt that has it where none is named."""
+        attempts = range(record.attempt, 0, -1) if asked.attempt is None else [asked.attempt]
+        for attempt in attempts:
+            source = ReplaySource(
+                run_id=record.run_id,
+                attempt=attempt,
+                env=asked.env,
+                episode=asked.episode,
+                draws=asked.draws,
+            )
+            try:
+                first = await self._episodes.first_event(source)
+            except ProblemError as error:
+                if error.problem.code is not ProblemCode.EPISODE_UNKNOWN:
+                    raise
+                continue
+            _check_reset(record, source, first)
+            return source
+        raise _episode_unknown(record, asked)
+
+    async def _description(self, record: RunRecord) -> WorkerDescription:
+        """What the run's own worker says of itself: no other one has its environments."""
+        description = await self._catalogue.describe(self._catalogue.find(record.spec.worker))
+        if RunKind.REPLAY in description.modes:
+            return description
+        raise _impossible(
+            f"The worker {record.spec.worker} cannot replay",
+            f"Its version {description.version} does not have the verb `replay`. A worker gets it from "
+            "`mosaic_gymkit`; docs/worker_author.md says how.",
+        )
+
+    async def _find_living(self, source: ReplaySource) -> RunRecord | None:
+        """A replay of this episode that has not ended and does all that is asked for."""
+        for run in reversed(await self._store.unfinished()):
+            living = run.record.spec.replay
+            if (
+                living is not None
+                and run.record.stop_requested is None
+                and living.model_copy(update={"draws": source.draws}) == source
+                and living.draws >= source.draws
+            ):
+                return run.record
+        return None
+
+
+def _spec(record: RunRecord, source: ReplaySource) -> RunSpec:
+    spec = record.spec
+    return RunSpec(
+        worker=spec.worker,
+        algorithm=spec.algorithm,
+        environment=spec.environment,
+        seed=spec.seed,
+        parameters=spec.parameters,
+        kind=RunKind.REPLAY,
+        record=RecordLevel.METRICS,
+        wall_time_s=REPLAY_WALL_TIME_S,
+        grace_s=_GRACE_S,
+        memory_mb=MEMORY_MB,
+        outbox_bytes=_OUTBOX_BYTES,
+        name=f"Episode {source.episode} of {record.name}"[:_NAME_LENGTH],
+        parent=record.run_id,
+        replay=source,
+    )
+
+
+def _check_recording(record: RunRecord) -> None:
+    level = record.spec.record
+    if level.has_steps:
+        return
+    raise _impossible(
+        "The steps of this run were not recorded",
+        f"Run {record.run_id} has the recording level `{level}`; a replay needs `replay` or `full`. "
+        f"`./mosaic clone {record.run_id} --record replay` runs it again with its steps.",
+    )
+
+
+def _check_reset(record: RunRecord, source: ReplaySource, first: dict[str, Any] | None) -> None:
+    if first is not None and first["type"] == EPISODE_START:
+        return
+    every = record.spec.replay_every
+    if source.episode % every:
+        raise _impossible(
+            "The steps of this episode were not recorded",
+            f"Run {record.run_id} records one of {every} episodes (`replay_every`). The nearest before it is episode "
+            f"{source.episode - source.episode % every}.",
+        )
+    raise _impossible(
+        "The reset of this episode is not in the store",
+        f"Without it, episode {source.episode} of environment {source.env} cannot be rebuilt. "
+        f"`./mosaic episodes {record.run_id}` lists the others.",
+    )
+
+
+def _episode_unknown(record: RunRecord, asked: ReplayRequest) -> ProblemError:
+    where = f"environment {asked.env}"
+    if asked.attempt is not None:
+        where += f" in attempt {asked.attempt}"
+    is_late = not record.state.is_final or record.telemetry_pending
+    late = " Its newest events may not be stored yet." if is_late else ""
+    return ProblemError(
+        Problem(
+            code=ProblemCode.EPISODE_UNKNOWN,
+            title="There is no such episode",
+            detail=f"Run {record.run_id} has no stored episode {asked.episode} of {where}.{late} "
+            f"`./mosaic episodes {record.run_id}` lists what there is.",
+            retry_after_s=2.0 if is_late else None,
+        )
+    )
+
+
+def _impossible(title: str, detail: str) -> ProblemError:
+    return ProblemError(Problem(code=ProblemCode.REPLAY_IMPOSSIBLE, title=title, detail=detail))
