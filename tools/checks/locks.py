@@ -17,6 +17,7 @@ FORBIDDEN = {
     "gateway": {"docker", "tensorboard", "nvidia-ml-py", "gymnasium", "optuna"},
     "scheduler": {"fastapi", "optuna", "gymnasium", "tensorboard"},
     "gui": {"nats-py", "fastapi", "docker", "gymnasium", "httpx"},
+    "exporter": {"nats-py", "fastapi", "docker", "torch"},
     "recorder": {"fastapi", "docker", "gymnasium", "tensorboard"},
     "worker_cleanrl": {"docker", "fastapi", "gym"},
     "worker_spade": {"docker", "fastapi", "structlog"},

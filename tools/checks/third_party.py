@@ -21,6 +21,7 @@ BELOW = {
     "scheduler": ("base", "contracts", "servicekit"),
     "recorder": ("base", "contracts", "servicekit", "store"),
     "gui": ("base", "contracts"),
+    "exporter": ("base", "contracts", "client"),
 }
 OWN: dict[str, set[str]] = {
     "base": set(),
@@ -51,6 +52,7 @@ OWN: dict[str, set[str]] = {
     # requests and urllib3: what docker raises
     "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml"},
     "recorder": set(),
+    "exporter": {"av", "gymnasium", "minari", "numpy"},
     "gui": {"platformdirs", "PyQt6", "pyqtgraph", "numpy", "msgspec", "keyring"},
 }
 

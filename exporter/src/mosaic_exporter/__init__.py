@@ -1,0 +1,1 @@
+"""Encodes episodes as videos and writes them as Minari datasets."""

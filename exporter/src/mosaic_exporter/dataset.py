@@ -1,0 +1,234 @@
+"""Writes recorded episodes as a Minari dataset (Younis et al., Minari, 2024)."""
+
+import copy
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import minari
+from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
+from minari.data_collector import EpisodeBuffer
+from minari.dataset.minari_storage import MinariStorage
+
+from mosaic_base.atomic import ABANDONED_S
+from mosaic_client import Client
+from mosaic_contracts import VERSION
+from mosaic_exporter.episodes import EpisodeId, RecordedEpisode, Selection, whole_episodes
+from mosaic_exporter.errors import ExportProblem
+from mosaic_exporter.spaces import collected, environment_spaces, space_of, value_of
+
+FOLDER_VARIABLE = "MINARI_DATASETS_PATH"
+_NAME = re.compile(r"([\w-]+/)*[\w-]+-v\d+")
+_VERSIONED = re.compile(r".*-v\d+")
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass
+class DatasetReport:
+    """What became of a dataset."""
+
+    name: str
+    folder: str = ""
+    episodes: int = 0
+    steps: int = 0
+    left_out: list[EpisodeId] = field(default_factory=list)
+    """Episodes without a recorded end, or with missing steps."""
+    has_environment: bool = False
+    """Whether Minari can make the environment again from the dataset."""
+
+
+def dataset_name(text: str) -> str:
+    """Return a name with its version: `cartpole` becomes `cartpole-v0`.
+
+    Raises:
+        ExportProblem: Minari takes no such name.
+    """
+    name = text if _VERSIONED.fullmatch(text) else f"{text}-v0"
+    if not _NAME.fullmatch(name):
+        raise ExportProblem(
+            f"{text!r} is no name of a dataset. Use letters, digits, '-' and '_', e.g. cartpole/ppo-v0."
+        )
+    return name
+
+
+def datasets_folder() -> Path:
+    """Return the folder of Minari's datasets: MINARI_DATASETS_PATH, or `~/.minari/datasets`."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named) if named else Path("~/.minari/datasets").expanduser()
+
+
+def write_dataset(
+    client: Client, run_id: str, name: str, selection: Selection, progress: Progress
+) -> DatasetReport:
+    """Write episodes of a run as a new dataset. It appears under its name when it is complete and was loaded.
+
+    Args:
+        client: of the stack that has the run.
+        run_id: id of the run.
+        name: name of the dataset; without a version `-v0` is added.
+        selection: which episodes.
+        progress: called with the number of steps that were read, and None.
+
+    Returns:
+        What was written.
+
+    Raises:
+        ExportProblem: the dataset exists, or the episodes cannot be written as one.
+        ClientError: the stack does not send them.
+        OSError: the folder cannot be written.
+    """
+    report = DatasetReport(dataset_name(name))
+    target = datasets_folder() / report.name
+    if target.exists():
+        raise ExportProblem(
+            f"The Minari dataset {report.name} exists ({target}). Use another name or version."
+        )
+    config = next(iter(client.each_event(run_id, types=["config"])), {}).get("data", {})
+    part = _unfinished(target)
+    try:
+        writer = DatasetWriter(part / "data", _environment_spec(config))
+        episodes = whole_episodes(
+            client, run_id, selection, lambda steps: progress(steps, None), report.left_out
+        )
+        report.steps = writer.write(episodes, _metadata(client, run_id, report.name, config))
+        report.episodes = _checked(part / "data", report)
+        report.has_environment = writer.spec is not None
+        part.rename(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    report.folder = str(target)
+    return report
+
+
+class DatasetWriter:
+    """Writes episodes into the folder of one dataset.
+
+    Args:
+        folder: new folder.
+        spec: of the environment, where it is installed here.
+    """
+
+    def __init__(self, folder: Path, spec: EnvSpec | None) -> None:
+        self.spec = spec
+        self._folder = folder
+        self._recorded: Mapping[str, Any] = {}
+        self._spaces: tuple[spaces.Space[Any], spaces.Space[Any]] | None = None
+
+    def write(self, episodes: Iterator[RecordedEpisode], metadata: dict[str, Any]) -> int:
+        """Write all episodes and return the number of their steps.
+
+        Raises:
+            ExportProblem: there are none, or their spaces differ.
+        """
+        first = next(episodes, None)
+        if first is None:
+            raise ExportProblem(
+                "None of these episodes has a recorded beginning and end. `./mosaic episodes RUN` lists what was "
+                "recorded."
+            )
+        self._recorded = first.spaces
+        observed, acted = environment_spaces(self.spec)
+        observation = space_of(first.spaces.get("observation") or {}, observed)
+        action = space_of(first.spaces.get("action") or {}, acted)
+        self._spaces = observation, action
+        self._folder.mkdir(parents=True)
+        # lossless: what was recorded is what is loaded
+        storage = MinariStorage.new(
+            self._folder, observation, action, self.spec, jpeg_encoding=False
+        )
+        storage.update_metadata(metadata)
+        storage.update_episodes(self._buffers(first, episodes))
+        return int(storage.total_steps)
+
+    def _buffers(
+        self, first: RecordedEpisode, others: Iterator[RecordedEpisode]
+    ) -> Iterator[EpisodeBuffer]:
+        yield self._buffer(first)
+        for episode in others:
+            if episode.spaces != self._recorded:
+                raise ExportProblem(
+                    f"Attempt {episode.key.attempt} of the run has other spaces than the one before."
+                )
+            yield self._buffer(episode)
+
+    def _buffer(self, episode: RecordedEpisode) -> EpisodeBuffer:
+        assert self._spaces is not None  # noqa: S101 - made from the first episode
+        observation, action = self._spaces
+        before = len(episode.rewards) - 1
+        return EpisodeBuffer(
+            seed=episode.seed,
+            observations=collected(
+                observation, [value_of(observation, value) for value in episode.observations]
+            ),
+            actions=collected(action, [value_of(action, value) for value in episode.actions]),
+            rewards=episode.rewards,
+            terminations=[False] * before + [episode.is_terminated],
+            truncations=[False] * before + [episode.is_truncated],
+        )
+
+
+def _checked(folder: Path, report: DatasetReport) -> int:
+    """Load the dataset back, every episode, and return their number.
+
+    Raises:
+        ExportProblem: it is not what was written.
+    """
+    dataset = minari.MinariDataset(folder)
+    count = steps = 0
+    for episode in dataset.iterate_episodes():
+        count += 1
+        steps += len(episode.rewards)
+        if not (episode.terminations[-1] or episode.truncations[-1]):
+            raise ExportProblem(f"Episode {count - 1} of the written dataset has no end.")
+    if steps != report.steps or count != dataset.total_episodes:
+        raise ExportProblem(f"The written dataset has {steps} steps and not {report.steps}.")
+    return count
+
+
+def _metadata(client: Client, run_id: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    spec = client.run(run_id).spec
+    packages = config.get("packages") or {}
+    return {
+        "dataset_id": name,
+        "minari_version": minari.__version__,
+        "algorithm_name": spec.algorithm,
+        "description": (
+            f"Episodes of the MOSAIC run {run_id} ({spec.algorithm} on {spec.environment}, seed {spec.seed}), "
+            f"exported by MOSAIC {VERSION}."
+        ),
+        "requirements": [f"{package}=={version}" for package, version in packages.items()],
+    }
+
+
+def _environment_spec(config: Mapping[str, Any]) -> EnvSpec | None:
+    """Return the spec of the recorded environment where Gymnasium knows it here."""
+    try:
+        # a copy, for the registry's own is that of every other caller
+        spec = copy.deepcopy(gymnasium.spec(str(config.get("environment", ""))))
+    except gymnasium.error.Error:
+        return None
+    arguments = config.get("environment_arguments")
+    if isinstance(arguments, Mapping):
+        spec.kwargs.update(arguments)
+    limit = config.get("max_episode_steps")
+    if isinstance(limit, int):
+        spec.max_episode_steps = limit
+    return spec
+
+
+def _unfinished(target: Path) -> Path:
+    """Return a hidden folder next to the target. One that a killed process left is removed."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beginning = f".{target.name}."
+    for entry in target.parent.iterdir():
+        is_ours = entry.name.startswith(beginning) and entry.name.endswith(".part")
+        if is_ours and entry.lstat().st_mtime < time.time() - ABANDONED_S:
+            shutil.rmtree(entry, ignore_errors=True)
+    return target.with_name(f"{beginning}{os.getpid()}.part")
