@@ -94,6 +94,7 @@ OPERATIONS: list[tuple[Act, str, str, Any, Any]] = [
         {"episode": 3, "env": 2, "attempt": None, "draws": False},
         VIEW,
     ),
+    (lambda c: c.replays(RUN_ID), "GET", f"{RUN}/replays", None, [{"run": VIEW}]),
     (
         lambda c: c.episode_frames(RUN_ID, 4, every=2),
         "GET",

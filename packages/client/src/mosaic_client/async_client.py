@@ -134,6 +134,7 @@ class AsyncClient:
     delete = sent(run_calls.delete)
     restore = sent(run_calls.restore)
     replay = sent(replay_calls.replay)
+    replays = sent(replay_calls.replays)
     episode_frames = sent(replay_calls.episode_frames)
 
     metrics = sent(telemetry_calls.metrics)

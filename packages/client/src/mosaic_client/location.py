@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from mosaic_base.data_root import find_data_root
 from mosaic_client.errors import StackUnreachable, TokenUnreadable
-from mosaic_contracts.http_api import LIVE_PATH, PREFIX
+from mosaic_contracts.http_api import FRAMES_PATH, LIVE_PATH
 from mosaic_contracts.stack_files import STACK_FILE, TOKEN_FILE
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Location(NamedTuple):
     @property
     def frames_url(self) -> str:
         """Address of the WebSocket for frames."""
-        return "ws" + self.url.removeprefix("http") + f"{PREFIX}/frames"
+        return "ws" + self.url.removeprefix("http") + FRAMES_PATH
 
     @property
     def is_encrypted(self) -> bool:

@@ -2,18 +2,12 @@
 
 import uuid
 
-from mosaic_client.call import Call, body_of, model, query_of
+from mosaic_client.call import Call, body_of, model, query_of, typed
 from mosaic_client.run_view import Run
+from mosaic_contracts import http_api
 from mosaic_contracts.frames import EpisodeFrames, decode_page
-from mosaic_contracts.http_api import PREFIX, Operation
 from mosaic_contracts.replays import ReplayRequest
-
-_REPLAY: Operation[Run] = Operation(
-    "POST", PREFIX + "/runs/{run_id}/replays", takes_key=True, is_slow=True
-)
-_FRAMES: Operation[EpisodeFrames] = Operation(
-    "GET", PREFIX + "/runs/{run_id}/frames", form="msgpack"
-)
+from mosaic_contracts.runs import ReplayEntry
 
 
 def replay(
@@ -41,16 +35,31 @@ def replay(
     Raises:
         RunUnknown: there is no such run.
         EpisodeUnknown: there is no such episode, or none of its steps were recorded.
-        SpecRefused: the run's worker cannot rebuild episodes.
+        ReplayImpossible: the steps were not recorded, or the run's worker cannot rebuild episodes.
     """
     request = ReplayRequest(episode=episode, env=env, attempt=attempt, draws=draws)
     return Call.of(
-        _REPLAY,
+        http_api.REPLAY,
         run_id,
         read=model(Run),
         body=body_of(request),
         idempotency_key=idempotency_key or uuid.uuid4().hex,
     )
+
+
+def replays(run_id: str) -> Call[list[ReplayEntry]]:
+    """List the replays of a run.
+
+    Args:
+        run_id: id of the recorded run.
+
+    Returns:
+        Each replay's run and, once every step has been compared, its result.
+
+    Raises:
+        RunUnknown: there is no such run.
+    """
+    return typed(http_api.REPLAYS, run_id)
 
 
 def episode_frames(
@@ -71,4 +80,6 @@ def episode_frames(
         RunEnded: the replay has ended and draws no more.
     """
     query = query_of(first=first, last=last, every=every)
-    return Call.of(_FRAMES, replay_id, read=lambda answer: decode_page(answer.content), query=query)
+    return Call.of(
+        http_api.FRAMES, replay_id, read=lambda answer: decode_page(answer.content), query=query
+    )
