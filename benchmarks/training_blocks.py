@@ -28,13 +28,13 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from mosaic_contracts.runs import StoredSpec
-from mosaic_worker_cleanrl.algorithm import SCRIPTS
-from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
-from mosaic_worker_cleanrl.launch.recording import (
+from mosaic_gymkit.recording import (
     CountedEnvironment,
     RecordedEnvironment,
     recorded,
 )
+from mosaic_worker_cleanrl.algorithm import SCRIPTS
+from mosaic_worker_cleanrl.launch.environment_hook import environment_hooks
 from mosaic_worker_cleanrl.launch.script import LoadedScript
 from mosaic_worker_cleanrl.launch.session import ScriptSession
 from mosaic_worker_cleanrl.launch.writer_hook import writer_hooks

@@ -18,7 +18,7 @@ from mosaic_environments.installer import Installer
 from mosaic_environments.stamp import BUILD_FILE
 from mosaic_environments.tree import Tree
 
-SDK = ("base", "contracts", "client", "workerkit", "environments")
+SDK = ("base", "contracts", "client", "workerkit", "gymkit", "environments")
 """Packages that users import, or that the command line imports: each is a wheel of its own, as is the window."""
 TREE_FOLDER = "_tree"
 """In the package of the command line."""
@@ -36,6 +36,7 @@ _CARRIED = (
     "packages/servicekit/**",
     "packages/store/**",
     "packages/workerkit/**",
+    "packages/gymkit/**",
     "services/**",
 )
 _NOT_CARRIED = re.compile(

@@ -19,7 +19,7 @@ from steps import CapturedOutcome, Outcome, Summary, run_commands
 from suites import REPORTS, captured_tests, run_tests
 
 HERE = Path(sys.executable).parent  # the tools' own environment holds the linters
-SDK = ("base", "contracts", "client", "workerkit")
+SDK = ("base", "contracts", "client", "workerkit", "gymkit")
 """What users import: it runs on Python 3.10 to 3.14."""
 OLDEST_PYTHON = "3.10"
 CACHE = ROOT / "var" / "cache"

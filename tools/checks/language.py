@@ -36,7 +36,7 @@ _PATTERNS = {
     re.compile(word, re.IGNORECASE if word.startswith(r"\b") else 0): instead
     for word, instead in WORDS.items()
 }
-PUBLIC = tuple(f"packages/{name}/src/" for name in ("contracts", "client", "workerkit"))
+PUBLIC = tuple(f"packages/{name}/src/" for name in ("contracts", "client", "workerkit", "gymkit"))
 USERS = ("gui/src/", "cli/src/")
 TERMS = re.compile(r"`[^`]*`")
 """Names in a text are not its words."""

@@ -12,6 +12,7 @@ FORBIDDEN = {
     "servicekit": {"fastapi", "docker", "numpy", "zstandard"},
     "store": {"nats-py", "fastapi", "docker"},
     "workerkit": {"fastapi", "docker", "structlog", "gymnasium"},
+    "gymkit": {"fastapi", "docker", "structlog"},
     "client": {"nats-py", "fastapi", "docker", "numpy"},
     "cli": {"nats-py", "fastapi", "docker", "numpy"},
     "gateway": {"docker", "tensorboard", "nvidia-ml-py", "gymnasium", "optuna"},

@@ -15,6 +15,7 @@ BELOW = {
     "servicekit": ("base", "contracts"),
     "store": ("base", "contracts"),
     "workerkit": ("base", "contracts"),
+    "gymkit": ("base", "contracts", "workerkit"),
     "client": ("base", "contracts"),
     "cli": ("base", "contracts", "client"),
     "gateway": ("base", "contracts", "servicekit", "store"),
@@ -29,6 +30,7 @@ OWN: dict[str, set[str]] = {
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys", "tomli"},
+    "gymkit": {"gymnasium", "numpy", "simplejpeg", "zstandard", "ale_py"},
     # arrays: only in its extra `notebook`; pictures: in `video` too; pyarrow: only in `parquet`
     "client": {
         "platformdirs",

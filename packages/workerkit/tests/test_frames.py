@@ -60,10 +60,12 @@ async def test_a_lease_that_is_not_renewed_ends_the_watch(tmp_path: Path) -> Non
 
 async def test_frames_reach_the_broker_side_newest_first(tmp_path: Path) -> None:
     """Each environment's newest frame is published; older ones that wait are dropped."""
-    wishes, published = Wishes(), list[bytes]()
+    wishes, published, has_newest = Wishes(), list[bytes](), asyncio.Event()
 
     async def publish(data: bytes) -> None:
         published.append(data)
+        if {(one.env, one.number) for one in map(decode_frame, published)} >= {(0, 48), (1, 49)}:
+            has_newest.set()
         await asyncio.sleep(0)
 
     with FrameChannel(tmp_path, wishes.hear) as channel:
@@ -74,11 +76,7 @@ async def test_frames_reach_the_broker_side_newest_first(tmp_path: Path) -> None
         for number in range(50):
             assert channel.send(frame(number, env=number % 2))
         async with asyncio.timeout(5):
-            while {(one.env, one.number) for one in map(decode_frame, published)} < {
-                (0, 48),
-                (1, 49),
-            }:
-                await asyncio.sleep(0.01)
+            await has_newest.wait()
         assert len(published) < 50
         relay.close()
         await heard_by(wishes, [])

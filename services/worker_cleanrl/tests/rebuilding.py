@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 from tests.run_events import of_type
 
-from mosaic_worker_cleanrl.environment.atari import restore
+from mosaic_gymkit.families import restore_emulator
 from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_workerkit.stephash import step_hash
 
@@ -50,7 +50,7 @@ def _action(space: dict[str, Any], recorded: Any) -> Any:
 def _reset(env: Any, reset: dict[str, Any]) -> Any:
     if reset["way"] == "snapshot":
         env.reset()  # an emulator that runs
-        restore(env, reset["emulator"])
+        restore_emulator(env, reset["emulator"])
     if "seed" in reset:
         return env.reset(seed=reset["seed"])[0]
     generator = np.random.Generator(np.random.PCG64())

@@ -17,8 +17,8 @@ from tests.real_run import (
 )
 from tests.run_events import of_type
 
+from mosaic_gymkit import drawing as drawing_module
 from mosaic_worker_cleanrl.environment import extras as extras_module
-from mosaic_worker_cleanrl.environment import rendering as rendering_module
 from mosaic_worker_cleanrl.environment.rendering import Renderer, find_renderer
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_worker_cleanrl.plan import video as video_module
@@ -110,7 +110,7 @@ def test_without_the_bundle_the_command_is_named(
 
 def test_no_opengl_is_told_before_the_run(make_spec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A MuJoCo video is refused where no picture can be drawn, with what OpenGL said and what to install."""
-    monkeypatch.setattr(rendering_module, "_WITHOUT_SCREEN", ("none_such",))
+    monkeypatch.setattr(drawing_module, "_WITHOUT_SCREEN", ("none_such",))
     (found,) = check_run(make_spec(**HOPPER, steps=2048, parameters=VIDEO)).findings
     assert (found.level, found.where) == ("blocking", "parameters.capture_video")
     assert "(none_such: " in found.message

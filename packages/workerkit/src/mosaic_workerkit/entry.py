@@ -1,7 +1,7 @@
-"""The command line every worker has: `describe`, `check`, `train --run-dir DIR`, `play --run-dir DIR`.
+"""The command line every worker has: `describe`, `check`, and `train`, `play`, `replay` with `--run-dir DIR`.
 
-A worker author writes a class with three methods (a fourth, where it can play) and ends the module with
-`sys.exit(main(MyWorker()))`.
+A worker author writes a class with three methods (`play` and `replay` in addition, where it can) and ends the module
+with `sys.exit(main(MyWorker()))`.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from mosaic_contracts.runs import StoredSpec
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, Finding, WorkerDescription
 from mosaic_workerkit.control import StopFlag, StopForced, TrainerControl
-from mosaic_workerkit.errors import OutboxError, PlayUnsupported, ReportedError
+from mosaic_workerkit.errors import OutboxError, PlayUnsupported, ReplayUnsupported, ReportedError
 from mosaic_workerkit.masking import SecretMask, read_secrets
 from mosaic_workerkit.spaces import Space
 from mosaic_workerkit.telemetry import Telemetry
@@ -101,6 +101,14 @@ class Player(Protocol):
         """
 
 
+@runtime_checkable
+class Replayer(Protocol):
+    """Additional interface of a worker whose `modes` name `replay`."""
+
+    def replay(self, context: TrainContext) -> None:
+        """Rebuild the recorded episode that `spec.replay` names, e.g. by `mosaic_gymkit.replay_run(context)`."""
+
+
 def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     """Serve one command of the worker and return the exit code."""
     parser = argparse.ArgumentParser(description="A MOSAIC worker.")
@@ -111,6 +119,8 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
     train.add_argument("--run-dir", type=Path, required=True)
     play = verbs.add_parser("play", help="show what a checkpoint has learned, as spec.json says")
     play.add_argument("--run-dir", type=Path, required=True)
+    replay = verbs.add_parser("replay", help="rebuild a recorded episode, as spec.json says")
+    replay.add_argument("--run-dir", type=Path, required=True)
     options = parser.parse_args(argv)
     if options.verb == "describe":
         return _answer(worker.describe)
@@ -118,6 +128,8 @@ def main(worker: Worker, argv: Sequence[str] | None = None) -> int:
         return _answer(lambda: _check(worker))
     if options.verb == "play":
         return _act(_player(worker), options.run_dir.resolve())
+    if options.verb == "replay":
+        return _act(_replayer(worker), options.run_dir.resolve())
     return _act(worker.train, options.run_dir.resolve())
 
 
@@ -175,6 +187,18 @@ def _player(worker: Worker) -> _Acting:
     def refuse(_context: TrainContext) -> None:
         raise PlayUnsupported(
             "This worker cannot play: it has no method `play`. Its description must not say that it can."
+        )
+
+    return refuse
+
+
+def _replayer(worker: Worker) -> _Acting:
+    if isinstance(worker, Replayer):
+        return worker.replay
+
+    def refuse(_context: TrainContext) -> None:
+        raise ReplayUnsupported(
+            "This worker cannot replay: it has no method `replay`. Its description must not say that it can."
         )
 
     return refuse

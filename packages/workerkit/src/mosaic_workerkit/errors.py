@@ -66,3 +66,7 @@ class TrainerUnreachable(RuntimeError):
 
 class PlayUnsupported(RuntimeError):
     """`play` was called for a worker that has no such method."""
+
+
+class ReplayUnsupported(RuntimeError):
+    """`replay` was asked of a worker that has no such method."""

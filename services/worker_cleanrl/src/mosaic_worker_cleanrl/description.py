@@ -1,6 +1,6 @@
 """Answer of `describe`. Never imports torch: a client waits for it."""
 
-from mosaic_contracts.spec import RecordLevel
+from mosaic_contracts.spec import RecordLevel, RunKind
 from mosaic_contracts.worker import Algorithm, WorkerDescription
 from mosaic_worker_cleanrl import VERSION
 from mosaic_worker_cleanrl.algorithm import SCRIPTS, Script
@@ -14,6 +14,7 @@ WORKER_ID = "cleanrl"
 SEED = "seed"
 ENVIRONMENT = "env_id"
 STEPS = "total_timesteps"
+MODES = (RunKind.TRAIN, RunKind.REPLAY)
 
 
 def describe_worker() -> WorkerDescription:
@@ -28,6 +29,7 @@ def describe_worker() -> WorkerDescription:
         version=VERSION,
         title="CleanRL",
         summary="Single-file reinforcement-learning algorithms, run as their authors wrote them.",
+        modes=[kind.value for kind in MODES],
         record_levels=[level.value for level in RecordLevel],
         algorithms=[_describe_script(script) for script in SCRIPTS.values()],
         environments=list_environments(),

@@ -2,7 +2,9 @@
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription
+from mosaic_gymkit.replay.verb import replay_run
 from mosaic_worker_cleanrl.description import describe_worker
+from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.launch.training import train_run
 from mosaic_worker_cleanrl.plan import check_run
 from mosaic_workerkit.entry import TrainContext
@@ -22,3 +24,8 @@ class CleanrlWorker:
     def train(self, context: TrainContext) -> None:
         """Train; returns when the script has ended or stopped at a safe point."""
         train_run(context.telemetry, context.stop)
+
+    def replay(self, context: TrainContext) -> None:
+        """Rebuild the recorded episode that the run's spec names."""
+        known_environments()  # registers the games
+        replay_run(context)

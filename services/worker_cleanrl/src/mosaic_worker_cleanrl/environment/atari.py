@@ -1,16 +1,12 @@
-"""Atari games: which there are, also without ale-py, and the emulator's state, by which an episode is rebuilt."""
+"""Atari games: which there are, also without ale-py."""
 
-import base64
 import re
-import zlib
 from functools import lru_cache
-from typing import Any
 
-import gymnasium
 from gymnasium.envs.registration import EnvSpec, register
 
-FAMILY = "ale_py."
-"""How the entry points of these environments begin."""
+from mosaic_gymkit.families import ATARI
+
 COLOURS = (3,)
 """A game's observation is a picture: height, width, colours. Its height depends on the game."""
 _NAMES = """
@@ -35,7 +31,7 @@ def register_games() -> None:
     except ImportError:
         for game in GAMES:
             for name in (plain_name(game), f"ALE/{game}-v5"):
-                register(name, entry_point=f"{FAMILY}env:AtariEnv")
+                register(name, entry_point=f"{ATARI}env:AtariEnv")
     else:
         # otherwise each emulator prints who made it
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
@@ -53,11 +49,6 @@ def game_of(name: str) -> str | None:
     return known.get(found[1].lower()) if found else None
 
 
-def is_atari(spec: EnvSpec | None) -> bool:
-    """Say whether an environment is one of ale-py's."""
-    return spec is not None and str(spec.entry_point).startswith(FAMILY)
-
-
 def is_plain(spec: EnvSpec) -> bool:
     """Say whether an environment is of the form that the scripts are made for."""
     return spec.id in {plain_name(game) for game in GAMES}
@@ -66,31 +57,3 @@ def is_plain(spec: EnvSpec) -> bool:
 def skips_frames(spec: EnvSpec) -> bool:
     """Say whether the environment leaves out frames by itself."""
     return bool(spec.kwargs.get("frameskip", 1) != 1)
-
-
-def snapshot(env: gymnasium.Env[Any, Any]) -> str:
-    """Return the emulator's whole state, its random numbers included, as text.
-
-    A reset does not clear all of it: some games begin otherwise after other games.
-    """
-    (state,) = _emulator(env).clone_state(include_rng=True).__getstate__()
-    return base64.b64encode(zlib.compress(state)).decode()
-
-
-def restore(env: gymnasium.Env[Any, Any], text: str) -> None:
-    """Put the emulator into a state that `snapshot` returned; nothing in the text is run as code.
-
-    Raises:
-        ValueError, zlib.error: it is no such text.
-    """
-    import ale_py
-
-    state = ale_py.ALEState.__new__(
-        ale_py.ALEState
-    )  # one that is made as usual takes no other state
-    state.__setstate__((zlib.decompress(base64.b64decode(text)),))
-    _emulator(env).restore_state(state)
-
-
-def _emulator(env: gymnasium.Env[Any, Any]) -> Any:
-    return env.unwrapped

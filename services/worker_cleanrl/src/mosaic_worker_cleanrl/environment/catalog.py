@@ -5,8 +5,8 @@ from typing import Any
 from gymnasium.envs.registration import EnvSpec
 
 from mosaic_contracts.worker import Environment
+from mosaic_gymkit.families import is_atari
 from mosaic_worker_cleanrl.algorithm import algorithms_for
-from mosaic_worker_cleanrl.environment.atari import is_atari
 from mosaic_worker_cleanrl.environment.extras import (
     PackageExtra,
     extra_of,

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
+from mosaic_gymkit.families import ATARI, MUJOCO, is_atari
 from mosaic_worker_cleanrl.environment import atari
 
 
@@ -25,8 +26,6 @@ class PackageExtra:
     """Environments with a discrete action space; all others have boxes."""
     pictures: frozenset[str] = frozenset()
     """Environments whose observation is no vector."""
-    chained: frozenset[str] = frozenset()
-    """Environments whose simulator carries something over from episode to episode."""
 
     @property
     def is_installed(self) -> bool:
@@ -65,7 +64,7 @@ EXTRAS = (
         name="atari",
         packages=("ale-py", "opencv-python-headless"),
         title="Atari (ale-py and OpenCV)",
-        family=atari.FAMILY,
+        family=ATARI,
     ),
     PackageExtra(
         name="box2d",
@@ -74,13 +73,12 @@ EXTRAS = (
         family="gymnasium.envs.box2d.",
         discrete=frozenset({"LunarLander-v2"}),
         pictures=frozenset({"CarRacing-v2"}),
-        chained=frozenset({"BipedalWalker-v3", "BipedalWalkerHardcore-v3"}),
     ),
     PackageExtra(
         name="mujoco",
         packages=("mujoco", "imageio"),
         title="MuJoCo",
-        family="gymnasium.envs.mujoco.",
+        family=MUJOCO,
         suffix="_v4",  # earlier versions want mujoco-py, which is no longer kept
     ),
     VIDEO,
@@ -92,18 +90,13 @@ def extra_of(spec: EnvSpec) -> PackageExtra | None:
     return next((extra for extra in EXTRAS if extra.holds(spec)), None)
 
 
-def is_chained(name: str) -> bool:
-    """Say whether an episode can be rebuilt only after all those that the environment had before it."""
-    return any(name in extra.chained for extra in EXTRAS)
-
-
 _BASE_FAMILIES = ("gymnasium.envs.classic_control.", "gymnasium.envs.toy_text.")
 """What the base environment of this worker can make."""
 
 
 def is_offered(spec: EnvSpec) -> bool:
     """Say whether an environment can be made here, a bundle's when that is installed. One form of each game can."""
-    if atari.is_atari(spec):
+    if is_atari(spec):
         return atari.is_plain(spec)
     return str(spec.entry_point).startswith(_BASE_FAMILIES) or extra_of(spec) is not None
 

@@ -9,6 +9,7 @@ import gymnasium
 
 from mosaic_base.nearest import nearest_names
 from mosaic_contracts.terminal import strip_controls
+from mosaic_gymkit.families import is_atari
 from mosaic_worker_cleanrl.environment import atari
 from mosaic_worker_cleanrl.environment.extras import extra_of, is_offered, known_environments
 from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
@@ -56,7 +57,7 @@ class EnvironmentProbe:
         if wrappers_for(space) or (isinstance(space, gymnasium.spaces.Box) and len(shape) == 1):
             return "vector"
         is_frame = len(shape) == 3 and shape[2:] == atari.COLOURS
-        return "atari" if is_frame and atari.is_atari(known_environments()[self.id]) else "picture"
+        return "atari" if is_frame and is_atari(known_environments()[self.id]) else "picture"
 
 
 def space_kind(space: gymnasium.Space[Any]) -> str:

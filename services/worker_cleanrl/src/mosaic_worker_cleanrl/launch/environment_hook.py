@@ -6,10 +6,10 @@ from typing import Any
 
 import gymnasium
 
+from mosaic_gymkit.recording import recorded
 from mosaic_worker_cleanrl.environment.wrapping import wrapped
 from mosaic_worker_cleanrl.errors import HookSilent
 from mosaic_worker_cleanrl.launch.patch import replaced
-from mosaic_worker_cleanrl.launch.recording import recorded
 from mosaic_worker_cleanrl.launch.session import ScriptSession
 from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_workerkit.spaces import space_of
@@ -39,7 +39,9 @@ def environment_hooks(session: ScriptSession) -> Iterator[None]:
             session.environments_made += 1
             if index == 0:
                 _compare_spaces(env, session)
-            return wrapped(recorded(env, index, session))
+            own = recorded(env, index, session)
+            session.live.add(own)
+            return wrapped(own)
 
         return make
 

@@ -5,42 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.spec import RunSpec
+from mosaic_gymkit.live import LiveView
+from mosaic_gymkit.recording import StepBatch
 from mosaic_worker_cleanrl.launch.checkpoint import collect_state, has_networks, save_state
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.plan import ScriptPlan
 from mosaic_workerkit.control import StopFlag
-from mosaic_workerkit.telemetry import NO_EPISODE, PlainStep, Telemetry
+from mosaic_workerkit.telemetry import NO_EPISODE, Telemetry
 
 _PATIENCE_STEPS = 20_000
 _PATIENCE_EPISODES = 10
 """Without an episode's end after so many steps, and so many times the longest episode, something is wrong."""
 _MOST_PATIENCE_STEPS = 50_000
 """After so many steps a person should know, also where episodes may be longer."""
-
-
-class StepBatch:
-    """Steps that are not written yet.
-
-    They wait no longer than until the vector environment's step returns to the script, or one of its episodes ends:
-    what the script has seen is always durable. A step of an environment outside of that is written at once.
-    """
-
-    __slots__ = ("_has_observations", "_steps", "_telemetry", "add", "is_open")
-
-    def __init__(self, telemetry: Telemetry, *, has_observations: bool) -> None:
-        self._telemetry = telemetry
-        self._has_observations = has_observations
-        self._steps: list[PlainStep] = []
-        self.add: Callable[[PlainStep], None] = self._steps.append
-        self.is_open = False
-        """Whether a vector environment is being stepped."""
-
-    def write(self) -> None:
-        """Write what waits."""
-        if self._steps:
-            steps = self._steps.copy()
-            self._steps.clear()  # before, so that an error in writing them does not write them twice
-            self._telemetry.plain_steps(steps, has_observations=self._has_observations)
 
 
 class ScriptSession:
@@ -67,6 +44,7 @@ class ScriptSession:
         self._is_noted = False
         """Whether the run says that none has."""
         self.batch = StepBatch(telemetry, has_observations=spec.record.has_observations)
+        self.live = LiveView(telemetry.run_dir, telemetry.run_id)
         self._stop = stop
         self._progress: Callable[..., None] = telemetry.progress
         self._training: Any = None
@@ -76,8 +54,12 @@ class ScriptSession:
         self._next_look = min(self._next_checkpoint, self._patience_steps)
         """Until then a step has nothing to do but to count."""
 
-    def episode_ended(self) -> None:
-        """Take back the note that none has."""
+    def episode_ended(self, length: int, episode_return: float) -> None:
+        """Take note of an episode of an environment; its curves are the script's own."""
+        self.note_episode()
+
+    def note_episode(self) -> None:
+        """Take back the note that no episode has ended."""
         self._has_ended_one = True
         if self._is_noted:
             self._is_noted = False

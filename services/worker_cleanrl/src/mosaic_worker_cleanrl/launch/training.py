@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any
 
 from mosaic_contracts.spec import RunSpec
+from mosaic_gymkit.drawing import MUJOCO_GL
 from mosaic_worker_cleanrl.algorithm import Script
-from mosaic_worker_cleanrl.environment.rendering import MUJOCO_GL
 from mosaic_worker_cleanrl.errors import HookSilent
 from mosaic_worker_cleanrl.launch.script import LoadedScript
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
@@ -71,6 +71,7 @@ def _run_script(
     session = ScriptSession(spec, plan, telemetry, stop, loaded.variables)
     session.safe_point()
     with ExitStack() as stack:
+        stack.enter_context(session.live)
         if script.imports("gym"):
             sys.path.insert(0, str(OLD_GYM_PATH))
             stack.callback(sys.path.remove, str(OLD_GYM_PATH))

@@ -4,6 +4,7 @@ import math
 
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_gymkit.families import is_chained
 from mosaic_worker_cleanrl.algorithm import (
     SCRIPTS,
     Script,
@@ -11,7 +12,7 @@ from mosaic_worker_cleanrl.algorithm import (
     nearest_algorithms,
 )
 from mosaic_worker_cleanrl.environment import atari
-from mosaic_worker_cleanrl.environment.extras import is_chained, known_environments
+from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe, probe_environment
 from mosaic_worker_cleanrl.errors import ExtraMissing
 from mosaic_worker_cleanrl.packages import installed_packages
@@ -36,10 +37,10 @@ def check_packages(plan: ScriptPlan) -> None:
 
 def check_request(spec: RunSpec, plan: ScriptPlan) -> None:
     """Look at the kind of run and the devices it asks for."""
-    if spec.kind is not RunKind.TRAIN:
+    if spec.kind not in (RunKind.TRAIN, RunKind.REPLAY):
         plan.block(
             "kind",
-            f"This worker trains; it has no mode {spec.kind.value!r}.",
+            f"This worker trains and replays; it has no mode {spec.kind.value!r}.",
             ProblemCode.SPEC_INVALID,
         )
     torch = installed_packages().get("torch", "")

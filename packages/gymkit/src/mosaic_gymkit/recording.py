@@ -1,32 +1,76 @@
 """The innermost wrapper around one environment. It records what the environment itself got and returned, before any
-wrapper of the script (clipping, normalizing) changes it."""
+other wrapper (clipping, normalizing) changes it."""
 
-import json
 import time
 from collections.abc import Callable
-from typing import Any, SupportsFloat
+from typing import Any, Protocol, SupportsFloat
 
 import gymnasium
 import numpy as np
 
-from mosaic_worker_cleanrl.environment.atari import is_atari, snapshot
-from mosaic_worker_cleanrl.environment.extras import is_chained
-from mosaic_worker_cleanrl.launch.session import ScriptSession
+from mosaic_contracts.spec import RecordLevel
+from mosaic_gymkit.families import is_atari, is_chained
+from mosaic_gymkit.resets import reset_origin
 from mosaic_workerkit.spaces import encode_value, space_of
 from mosaic_workerkit.stephash import step_hash
+from mosaic_workerkit.telemetry import PlainStep, Telemetry
 
-_Result = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
-_Step = Callable[[Any], _Result]
+StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
+_Step = Callable[[Any], StepResult]
 
 
-def recorded(
-    env: gymnasium.Env[Any, Any], index: int, session: ScriptSession
-) -> gymnasium.Env[Any, Any]:
-    """Wrap an environment with the recording wrapper that the run's recording level asks for, if any."""
-    record = session.spec.record
+class StepBatch:
+    """Steps that are not written yet.
+
+    They wait no longer than until the vector environment's step returns, or one of its episodes ends: what the caller
+    has seen is always durable. A step of an environment outside of that is written at once.
+    """
+
+    __slots__ = ("_has_observations", "_steps", "_telemetry", "add", "is_open")
+
+    def __init__(self, telemetry: Telemetry, *, has_observations: bool) -> None:
+        self._telemetry = telemetry
+        self._has_observations = has_observations
+        self._steps: list[PlainStep] = []
+        self.add: Callable[[PlainStep], None] = self._steps.append
+        self.is_open = False
+        """Whether a vector environment is being stepped."""
+
+    def write(self) -> None:
+        """Write what waits."""
+        if self._steps:
+            steps = self._steps.copy()
+            self._steps.clear()  # before, so that an error in writing them does not write them twice
+            self._telemetry.plain_steps(steps, has_observations=self._has_observations)
+
+
+class RecordedRun(Protocol):
+    """What the recording of an environment needs to know of its run."""
+
+    telemetry: Telemetry
+    batch: StepBatch
+    global_step: int
+    """Environment steps of the run so far, over all sub-environments."""
+
+    def episode_ended(self, length: int, episode_return: float) -> None:
+        """Take note that an episode has ended, after it was recorded."""
+
+
+def recorded(env: gymnasium.Env[Any, Any], index: int, run: RecordedRun) -> gymnasium.Env[Any, Any]:
+    """Wrap an environment with the recording wrapper that the run's recording level asks for, if any.
+
+    Args:
+        env: as `gymnasium.make` made it.
+        index: number of the sub-environment, from 0.
+        run: where it is recorded.
+
+    Returns:
+        The wrapped environment, or `env` itself where neither episodes nor steps are recorded.
+    """
+    record: RecordLevel = run.telemetry.spec.record
     if record.has_steps:
-        return RecordedEnvironment(env, index, session)
-    return CountedEnvironment(env, index, session) if record.has_episodes else env
+        return RecordedEnvironment(env, index, run)
+    return CountedEnvironment(env, index, run) if record.has_episodes else env
 
 
 class EpisodeCounter:
@@ -40,7 +84,7 @@ class EpisodeCounter:
         "_began",
         "_index",
         "_inner",
-        "_session",
+        "_run",
         "episode",
         "is_open",
         "length",
@@ -48,14 +92,14 @@ class EpisodeCounter:
         "total",
     )
 
-    def __init__(self, inner: _Step, index: int, session: ScriptSession) -> None:
+    def __init__(self, inner: _Step, index: int, run: RecordedRun) -> None:
         self._inner = inner
         self._index = index
-        self._session = session
+        self._run = run
         self._began = 0.0
         self.episode = -1
         self.is_open = False
-        """A script that steps on after the end adds nothing to the episode."""
+        """A caller that steps on after the end adds nothing to the episode."""
         self.records = False
         """Whether the steps of the open episode are recorded."""
         self.length = 0
@@ -67,7 +111,7 @@ class EpisodeCounter:
         self.is_open, self.records = True, records
         self._began = time.monotonic()
 
-    def step(self, action: Any) -> _Result:
+    def step(self, action: Any) -> StepResult:
         """Step, and count."""
         result = self._inner(action)
         self.length += 1
@@ -80,18 +124,18 @@ class EpisodeCounter:
         if not self.is_open:
             return
         self.is_open = self.records = False
-        session = self._session
-        session.episode_ended()
-        session.telemetry.episode(
+        run = self._run
+        run.telemetry.episode(
             self._index,
             self.episode,
             self.length,
             self.total,
             duration_s=time.monotonic() - self._began,
-            global_step=session.global_step,
+            global_step=run.global_step,
             terminated=bool(flags & 1),
             truncated=bool(flags & 2),
         )
+        run.episode_ended(self.length, self.total)
 
 
 class StepRecorder(EpisodeCounter):
@@ -107,19 +151,19 @@ class StepRecorder(EpisodeCounter):
         "_step",
     )
 
-    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: ScriptSession) -> None:
-        super().__init__(env.step, index, session)
-        self._has_observations = session.spec.record.has_observations
+    def __init__(self, env: gymnasium.Env[Any, Any], index: int, run: RecordedRun) -> None:
+        super().__init__(env.step, index, run)
+        self._has_observations = run.telemetry.spec.record.has_observations
         self._action_form = space_of(env.action_space)
         self._observation_form = space_of(env.observation_space)
         self._is_discrete = self._action_form["kind"] == "discrete"
         is_box = self._observation_form["kind"] == "box"
         self._dtype = np.dtype(self._observation_form["dtype"]) if is_box else None
         """Dtype whose arrays are recorded as their bytes are."""
-        self._batch = session.batch
-        self._step = session.telemetry.hashed_step
+        self._batch = run.batch
+        self._step = run.telemetry.hashed_step
 
-    def step(self, action: Any) -> _Result:
+    def step(self, action: Any) -> StepResult:
         """Step, and record what came of it."""
         result = self._inner(action)
         observation, reward, terminated, truncated, _ = result
@@ -156,11 +200,12 @@ class StepRecorder(EpisodeCounter):
 
 
 class CountedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Reports how each episode ended. Changes nothing and draws nothing."""
+    """Reports how each episode ended. Changes nothing and draws no random number."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: ScriptSession) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], index: int, run: RecordedRun) -> None:
         super().__init__(env)
-        self.counter = EpisodeCounter(env.step, index, session)
+        self.index = index
+        self.counter = EpisodeCounter(env.step, index, run)
         self.step = self.counter.step  # type: ignore[method-assign] # see EpisodeCounter
 
     def reset(
@@ -174,52 +219,41 @@ class CountedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Reports also every reset with how to rebuild it, and every step."""
+    """Reports also every reset with how to do it again, and every step."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], index: int, session: ScriptSession) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], index: int, run: RecordedRun) -> None:
         super().__init__(env)
-        self._index = index
-        self._telemetry = session.telemetry
-        self._batch = session.batch
-        self._every = session.spec.replay_every
-        self._is_chained = is_chained(session.spec.environment)
+        spec = run.telemetry.spec
+        self.index = index
+        self._telemetry = run.telemetry
+        self._batch = run.batch
+        self._every = spec.replay_every
+        self._is_chained = is_chained(env.spec.id if env.spec is not None else spec.environment)
         self._is_emulated = is_atari(env.spec)
-        self._innermost: Any = env.unwrapped
-        self.counter = StepRecorder(env, index, session)
+        self.counter = StepRecorder(env, index, run)
         self.step = self.counter.step  # type: ignore[method-assign] # see EpisodeCounter
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset, and report how to rebuild it."""
+        """Reset, and report how to do it again."""
         counter = self.counter
         self._batch.write()
         records = (counter.episode + 1) % self._every == 0
-        # Read before the reset draws from it. Reading is free of effects.
-        origin = self._origin(seed, options) if records else {}
+        origin = {}
+        if records:
+            origin = reset_origin(
+                self.env,
+                seed,
+                options,
+                is_emulated=self._is_emulated,
+                is_chained=self._is_chained and counter.episode >= 0,
+            )
         counter.episode += 1
         observation, info = self.env.reset(seed=seed, options=options)
         counter.begin(records=records)
         if records:
             self._telemetry.episode_start(
-                self._index,
-                counter.episode,
-                origin,
-                observation=observation,
+                self.index, counter.episode, origin, observation=observation
             )
         return observation, info
-
-    def _origin(self, seed: int | None, options: dict[str, Any] | None) -> dict[str, Any]:
-        """How to rebuild the reset. A generator's words are 128 bits wide, hence the JSON text."""
-        if seed is not None:
-            origin: dict[str, Any] = {"way": "seed", "seed": int(seed)}
-        else:
-            state = self._innermost.np_random.bit_generator.state
-            origin = {"way": "generator", "state": json.dumps(state)}
-            if self._is_emulated:
-                origin |= {"way": "snapshot", "emulator": snapshot(self.env)}
-        if self._is_chained and self.counter.episode >= 0:
-            origin["way"] = "chain"
-        if options:
-            origin["options"] = json.dumps(options)
-        return origin

@@ -1,0 +1,20 @@
+"""Gymnasium environments in a worker: recording, live view, rebuilding of episodes.
+
+`from mosaic_gymkit import EnvironmentRun, replay_run` is what most workers need.
+"""
+
+from mosaic_gymkit.live import LiveView
+from mosaic_gymkit.recording import RecordedRun, StepBatch, recorded
+from mosaic_gymkit.replay.verb import replay_run
+from mosaic_gymkit.run import EnvironmentRun
+from mosaic_gymkit.specs import EnvironmentSpec
+
+__all__ = [
+    "EnvironmentRun",
+    "EnvironmentSpec",
+    "LiveView",
+    "RecordedRun",
+    "StepBatch",
+    "recorded",
+    "replay_run",
+]

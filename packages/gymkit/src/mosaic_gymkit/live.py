@@ -1,0 +1,190 @@
+"""Live view: frames of environments while somebody watches.
+
+Nothing is drawn while nobody watches, and an environment that is not watched is stepped by the same function as before.
+"""
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mosaic_contracts.frames import EnvironmentFrame, WatchedEnv, encode_frame
+from mosaic_gymkit.drawing import Drawer, NotDrawable
+from mosaic_gymkit.pictures import PictureEncoder, plain_picture
+from mosaic_gymkit.recording import CountedEnvironment, RecordedEnvironment, StepResult
+from mosaic_workerkit.frame_channel import FrameChannel
+from mosaic_workerkit.plain import act_value
+
+DRAWING_SHARE = 1 / 40
+"""Largest share of the trainer's time that drawing takes, where the viewer did not ask for more."""
+BLACK_FRAMES = 60
+"""Black pictures in a row after which a frame says so."""
+_MOST_VALUES = 64
+"""Longest observation that is shown as numbers where there is no picture."""
+_REPORT_S = 1.0
+"""Seconds between two frames of an environment that cannot be drawn."""
+
+Watchable = CountedEnvironment | RecordedEnvironment
+
+
+class LiveView:
+    """Shows the environments of a run to those who watch.
+
+    Args:
+        run_dir: the run's folder.
+        run_id: the run.
+    """
+
+    def __init__(self, run_dir: Path, run_id: str) -> None:
+        self._run_id = run_id
+        self._sources: dict[int, FrameSource] = {}
+        self._wanted: dict[int, WatchedEnv] = {}
+        self._lock = threading.Lock()
+        self.channel = FrameChannel(run_dir, self._on_watch)
+
+    def add(self, env: gymnasium.Env[Any, Any]) -> None:
+        """Let an environment be watched.
+
+        Args:
+            env: as `mosaic_gymkit.recording.recorded` returned it. One that is not recorded cannot be watched.
+        """
+        if isinstance(env, CountedEnvironment | RecordedEnvironment):
+            with self._lock:
+                source = FrameSource(env, self._run_id, self.channel)
+                self._sources[env.index] = source
+                source.want(self._wanted.get(env.index))
+
+    def close(self) -> None:
+        """Show nothing more."""
+        self._on_watch([])
+        self.channel.close()
+
+    def __enter__(self) -> "LiveView":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _on_watch(self, wanted: Sequence[WatchedEnv]) -> None:
+        """Called in the channel's thread."""
+        with self._lock:
+            self._wanted = {each.env: each for each in wanted}
+            for index, source in self._sources.items():
+                source.want(self._wanted.get(index))
+
+
+class FrameSource:
+    """Frames of one environment.
+
+    Args:
+        env: the recorded environment.
+        run_id: the run.
+        channel: where frames go.
+    """
+
+    def __init__(self, env: Watchable, run_id: str, channel: FrameChannel) -> None:
+        self._env = env
+        self._counter = env.counter
+        self._unwatched_step = env.counter.step
+        self._run_id = run_id
+        self._channel = channel
+        self._drawer: Drawer | None = None
+        self._encoder = PictureEncoder()
+        self._wanted: WatchedEnv | None = None
+        self._due = 0.0
+        self._number = 0
+        self._black = 0
+
+    def want(self, wanted: WatchedEnv | None) -> None:
+        """Begin or end to watch. May be called in any thread: the next step takes the other way."""
+        if wanted is not None and self._drawer is None:
+            self._drawer = Drawer(self._env)  # here, for finding an OpenGL takes seconds
+        self._wanted = wanted
+        step = self._unwatched_step if wanted is None else self._watched_step
+        self._env.step = step  # type: ignore[method-assign] # see EpisodeCounter
+
+    def _watched_step(self, action: Any) -> StepResult:
+        result = self._unwatched_step(action)
+        wanted = self._wanted
+        if wanted is not None and (began := time.monotonic()) >= self._due:
+            has_picture = self._show(action, result)
+            spent = time.monotonic() - began
+            pause = 0.0 if wanted.smooth else spent * (1 / DRAWING_SHARE - 1)
+            shortest = 1 / wanted.fps if has_picture else _REPORT_S
+            self._due = began + max(shortest, pause)
+        return result
+
+    def _show(self, action: Any, result: StepResult) -> bool:
+        """Send a frame of this step. Returns whether it has a picture."""
+        observation, reward, terminated, truncated, _ = result
+        counter = self._counter
+        self._number += 1
+        frame = EnvironmentFrame(
+            run_id=self._run_id,
+            env=self._env.index,
+            number=self._number,
+            episode=counter.episode,
+            step=counter.length,
+            t_us=time.time_ns() // 1000,
+            action=plain_value(action),
+            reward=float(reward),
+            episode_return=counter.total,
+            flags=(1 if terminated else 0) | (2 if truncated else 0),
+        )
+        has_picture = self._draw(frame, observation)
+        self._channel.send(encode_frame(frame))
+        return has_picture
+
+    def _draw(self, frame: EnvironmentFrame, observation: Any) -> bool:
+        show_state(frame, observation)
+        if self._drawer is None:
+            return False
+        try:
+            picture = plain_picture(self._drawer.draw())
+        except NotDrawable as error:
+            frame.problem = str(error)
+            show_values(frame, observation)
+            return False
+        self._black = 0 if picture.any() else self._black + 1
+        if self._black >= BLACK_FRAMES:
+            frame.problem = f"The last {self._black} pictures are black. The environment may need another renderer."
+        add_picture(frame, self._encoder, picture)
+        return True
+
+
+def add_picture(
+    frame: EnvironmentFrame, encoder: PictureEncoder, picture: "np.ndarray[Any, np.dtype[np.uint8]]"
+) -> None:
+    """Put a picture into a frame."""
+    encoded = encoder.encode(picture)
+    frame.encoding, frame.data = encoded.encoding, encoded.data
+    frame.width, frame.height, frame.channels = encoded.width, encoded.height, encoded.channels
+    if (encoded.full_width, encoded.full_height) != (encoded.width, encoded.height):
+        frame.full_width, frame.full_height = encoded.full_width, encoded.full_height
+
+
+def show_state(frame: EnvironmentFrame, observation: Any) -> None:
+    """Put the state's number into a frame, where the observation is one."""
+    if isinstance(observation, int | np.integer) and not isinstance(observation, bool):
+        frame.state = int(observation)
+
+
+def show_values(frame: EnvironmentFrame, observation: Any) -> None:
+    """Put the observation into a frame, where it is a short vector."""
+    if isinstance(observation, np.ndarray) and 0 < observation.size <= _MOST_VALUES:
+        frame.values = [float(value) for value in observation.ravel()]
+
+
+def plain_value(value: Any) -> Any:
+    """Return an action in plain values: numbers, lists, maps."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain_value(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain_value(item) for item in value]
+    return act_value(value)

@@ -1,0 +1,81 @@
+"""Environments of a run, for a worker that steps them itself: recorded, watched, and counted."""
+
+from typing import Any
+
+import gymnasium
+
+from mosaic_contracts.compat import Self
+from mosaic_gymkit.live import LiveView
+from mosaic_gymkit.recording import StepBatch, StepResult, recorded
+from mosaic_gymkit.specs import EnvironmentSpec
+from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.episode_recorder import LENGTH_METRIC, RETURN_METRIC
+
+
+class EnvironmentRun:
+    """Makes the environments of one run. Each is recorded as the run's recording level asks for, and can be watched.
+
+    It is a context manager: `with EnvironmentRun(context) as run: env = run.make("CartPole-v1")`.
+
+    Args:
+        context: of the worker's `train` or `play`.
+        total_steps: environment steps of the whole run, for the progress bar; None: unknown.
+    """
+
+    def __init__(self, context: TrainContext, *, total_steps: int | None = None) -> None:
+        self.telemetry = context.telemetry
+        record = self.telemetry.spec.record
+        self.batch = StepBatch(self.telemetry, has_observations=record.has_observations)
+        self.global_step = 0
+        """Environment steps begun, over all environments."""
+        self._total_steps = total_steps
+        self._live = LiveView(context.run_dir, context.telemetry.run_id)
+        self._made = 0
+
+    def make(self, environment: str, **arguments: Any) -> gymnasium.Env[Any, Any]:
+        """Make one more environment. Its number in the record is how many were made before.
+
+        Args:
+            environment: id in Gymnasium's registry, or `module:Id`.
+            **arguments: keyword arguments of `gymnasium.make`.
+
+        Returns:
+            The environment; put wrappers of your own around it.
+
+        Raises:
+            EnvironmentUnusable: it is unknown, or cannot be made.
+        """
+        env = recorded(EnvironmentSpec(environment, arguments).make(), self._made, self)
+        self._made += 1
+        self._live.add(env)
+        return _CountedSteps(env, self)
+
+    def episode_ended(self, length: int, episode_return: float) -> None:
+        """Record the curves of an episode that has ended."""
+        values = [(RETURN_METRIC, episode_return), (LENGTH_METRIC, float(length))]
+        self.telemetry.metrics(self.global_step, values)
+
+    def step_begins(self) -> None:
+        """Count one environment step."""
+        self.global_step += 1
+        self.telemetry.progress(self.global_step, self._total_steps)
+
+    def close(self) -> None:
+        """Show the environments no more."""
+        self._live.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+
+class _CountedSteps(gymnasium.Wrapper[Any, Any, Any, Any]):
+    def __init__(self, env: gymnasium.Env[Any, Any], run: EnvironmentRun) -> None:
+        super().__init__(env)
+        self._run = run
+
+    def step(self, action: Any) -> StepResult:
+        self._run.step_begins()
+        return self.env.step(action)

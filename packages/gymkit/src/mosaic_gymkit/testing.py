@@ -1,0 +1,38 @@
+"""Writes what a replay is made from, out of the events of a run, as the scheduler does. For tests and benchmarks."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mosaic_contracts.builtin_values import event_to_builtin
+from mosaic_contracts.replays import REPLAY_FILE, ResetWay
+
+
+def write_replay_record(
+    run_dir: Path, events: Sequence[Mapping[str, Any]], env: int, episode: int
+) -> None:
+    """Write the record of one episode into the folder of a replay.
+
+    Args:
+        run_dir: folder of the replay.
+        events: all events of the recorded attempt, as `mosaic_contracts.wire.to_event` gives them.
+        env: number of the sub-environment.
+        episode: number of the episode.
+    """
+    config = next(event for event in events if event["type"] == "config")
+    spaces = config["data"].get("spaces")
+    own = [
+        event_to_builtin({**event, "observation": None}, spaces)
+        for event in events
+        if event["type"] in ("episode_start", "step")
+        and event["env"] == env
+        and event["episode"] <= episode
+    ]
+    start = next(e for e in own if e["type"] == "episode_start" and e["episode"] == episode)
+    if start["reset"]["way"] != ResetWay.CHAIN.value:
+        own = [event for event in own if event["episode"] == episode]
+    path = run_dir / REPLAY_FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(event) for event in (event_to_builtin(config, None), *own)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,114 @@
+"""Runs of a random policy in this process, recorded as a worker records them, and replays of them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from mosaic_contracts.replays import REPLAY_RESULT, ReplayResult
+from mosaic_contracts.wire import BatchHead, decode_batch, join_batch, to_event
+from mosaic_gymkit import EnvironmentRun, EnvironmentSpec, replay_run
+from mosaic_gymkit.testing import write_replay_record
+from mosaic_workerkit.control import StopFlag
+from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.outbox import OutboxReader, outbox_dir
+from mosaic_workerkit.spaces import space_of
+from mosaic_workerkit.telemetry import Telemetry
+
+RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+
+def context_in(folder: Path, environment: str, **fields: Any) -> tuple[TrainContext, Telemetry]:
+    """Make a run folder and open its telemetry."""
+    folder.mkdir(parents=True)
+    spec = {
+        "worker": "test",
+        "algorithm": "random",
+        "environment": environment,
+        "outbox_bytes": 64 * 2**20,
+        **fields,
+    }
+    (folder / "spec.json").write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": spec}))
+    telemetry = Telemetry.open(folder)
+    return TrainContext(
+        run_dir=folder, spec=telemetry.spec, telemetry=telemetry, stop=StopFlag()
+    ), telemetry
+
+
+def record_random(
+    folder: Path,
+    environment: str,
+    *,
+    steps: int = 400,
+    arguments: dict[str, Any] | None = None,
+    config: dict[str, Any] | None = None,
+    before: Callable[[EnvironmentRun], None] = lambda _: None,
+    **fields: Any,
+) -> list[dict[str, Any]]:
+    """Record a run of a random policy; return its events. `before` is called once the environment is made."""
+    context, telemetry = context_in(folder, environment, **fields)
+    with telemetry, EnvironmentRun(context, total_steps=steps) as run:
+        env = run.make(environment, **(arguments or {}))
+        telemetry.config(
+            {
+                "environment": environment,
+                "environment_arguments": arguments or {},
+                "spaces": {
+                    "observation": space_of(env.observation_space),
+                    "action": space_of(env.action_space),
+                },
+                **(config or {}),
+            }
+        )
+        before(run)
+        env.action_space.seed(7)
+        _play(env, steps)
+        telemetry.lifecycle("done")
+    return read_events(folder)
+
+
+def _play(env: gymnasium.Env[Any, Any], steps: int) -> None:
+    env.reset(seed=3)
+    for _ in range(steps):
+        _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        if terminated or truncated:
+            env.reset()
+    env.close()
+
+
+def replay(
+    folder: Path,
+    events: list[dict[str, Any]],
+    episode: int,
+    *,
+    make: Callable[[EnvironmentSpec], gymnasium.Env[Any, Any]] | None = None,
+) -> ReplayResult:
+    """Replay one episode of these events in an environment of its own; return the recorded result."""
+    source = {"run_id": RUN_ID, "attempt": 1, "env": 0, "episode": episode, "draws": False}
+    context, telemetry = context_in(
+        folder, events[0]["data"]["environment"], kind="replay", replay=source
+    )
+    write_replay_record(folder, events, 0, episode)
+    with telemetry:
+        replay_run(context, make)
+    found = [event for event in read_events(folder) if event["type"] == REPLAY_RESULT]
+    return ReplayResult.model_validate(found[0]["data"])
+
+
+def read_events(run_dir: Path) -> list[dict[str, Any]]:
+    """Return every event of the first attempt, in order."""
+    reader = OutboxReader(outbox_dir(run_dir, 1))
+    events: list[dict[str, Any]] = []
+    while (region := reader.read()) is not None:
+        head = BatchHead(RUN_ID, 1, "worker", region.seq0, region.n)
+        batch = decode_batch(join_batch(head, region.t0_us, region.records))
+        events += [to_event(batch, record) for record in batch.records]
+    reader.close()
+    return events
+
+
+def of_type(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """Return the events of one type."""
+    return [event for event in events if event["type"] == kind]
