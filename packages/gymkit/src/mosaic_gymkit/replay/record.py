@@ -28,7 +28,7 @@ class RecordedStep:
 
 
 @dataclass
-class RecordedEpisode:
+class EpisodeLines:
     """One recorded episode."""
 
     env: int
@@ -54,7 +54,7 @@ class EpisodeRecord:
     """
 
     config: Mapping[str, Any]
-    episodes: list[RecordedEpisode]
+    episodes: list[EpisodeLines]
 
 
 def read_record(path: Path) -> EpisodeRecord:
@@ -71,7 +71,7 @@ def read_record(path: Path) -> EpisodeRecord:
         OSError: it cannot be read.
     """
     config: Mapping[str, Any] | None = None
-    episodes: list[RecordedEpisode] = []
+    episodes: list[EpisodeLines] = []
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -89,13 +89,13 @@ def read_record(path: Path) -> EpisodeRecord:
     return EpisodeRecord(config, episodes)
 
 
-def _episode(event: Mapping[str, Any]) -> RecordedEpisode:
-    return RecordedEpisode(
+def _episode(event: Mapping[str, Any]) -> EpisodeLines:
+    return EpisodeLines(
         int(event["env"]), int(event["episode"]), dict(event["reset"]), bytes.fromhex(event["hash"])
     )
 
 
-def _add(episodes: list[RecordedEpisode], event: Mapping[str, Any]) -> None:
+def _add(episodes: list[EpisodeLines], event: Mapping[str, Any]) -> None:
     steps = episodes[-1].steps
     step = RecordedStep(
         int(event["step"]),
