@@ -55,7 +55,7 @@ OWN: dict[str, set[str]] = {
     "scheduler": {"docker", "requests", "urllib3", "psutil", "pynvml"},
     "recorder": set(),
     "exporter": {"av", "gymnasium", "minari", "numpy"},
-    "gui": {"platformdirs", "PyQt6", "pyqtgraph", "numpy", "msgspec", "keyring"},
+    "gui": {"platformdirs", "PyQt6", "pyqtgraph", "numpy", "msgspec", "zstandard", "keyring"},
 }
 
 

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
+from tests.net.frames_stub import frame
 from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
 from tests.specimen import episodes, machine_sample, metrics, report, run, run_id, summary
 from tests.state.test_external_links import tracking
@@ -231,6 +232,21 @@ def show_watched(spoken: Spoken) -> None:
     spoken.client.window.watch.open_side("side.details")
 
 
+def show_stage(spoken: Spoken) -> None:
+    """A frame of an environment that draws no picture, and its values."""
+    show_watched(spoken)
+    stage = spoken.client.stage
+    words = spoken.given("It has no render mode rgb_array.")
+    stage.grid = None
+    stage.take_frame(frame(run_id(LIVE), problem=words, values=[0.5, 1.0]), None)
+
+
+def show_unwatched(spoken: Spoken) -> None:
+    """The user does not want to watch the environment."""
+    show_watched(spoken)
+    spoken.client.stage.set_on(False)
+
+
 def show_mind(spoken: Spoken) -> None:
     """What the agent had in mind."""
     show_watched(spoken)
@@ -361,6 +377,8 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_runs,
     show_groups,
     show_watched,
+    show_stage,
+    show_unwatched,
     show_mind,
     show_transfer,
     show_form,

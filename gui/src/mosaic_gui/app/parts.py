@@ -15,6 +15,7 @@ from mosaic_gui.controllers.downloads import DownloadController
 from mosaic_gui.controllers.keyring_client import KeyringClient
 from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.layouts import LayoutController
+from mosaic_gui.controllers.live_frames import LiveFramesController
 from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.controllers.run_actions import RunActions
 from mosaic_gui.controllers.run_list import RunListController
@@ -91,6 +92,7 @@ class ClientParts(QObject):
         self.watch_controller = WatchController(self.watch, self.feed, self)
         self.beliefs_controller = BeliefsController(self.beliefs, self)
         self.stage_controller = StageController(self.stage, self.watch, self)
+        self.live_frames = LiveFramesController(self.stage, self)
         self.checkpoints = CheckpointController(self.launch, self.trained, self)
         self.trash_controller = TrashController(self.trash_runs, self)
         self.curve_refiner = CurveRefiner(self)
@@ -108,6 +110,7 @@ class ClientParts(QObject):
             self.watch_controller,
             self.beliefs_controller,
             self.stage_controller,
+            self.live_frames,
             self.checkpoints,
             self.trash_controller,
             self.curve_refiner,

@@ -97,6 +97,7 @@ class Wiring(QObject):
         page.log.shown.connect(parts.watch_controller.show_log)
         page.beliefs.shown.connect(parts.beliefs_controller.show)
         page.stage.shown.connect(parts.stage_controller.show)
+        page.stage.shown.connect(parts.live_frames.show)
         page.details.open_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
         page.links.open_wanted.connect(self._on_link_wanted)
         page.files.save_wanted.connect(parts.downloads.fetch)

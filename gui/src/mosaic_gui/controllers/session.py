@@ -10,6 +10,7 @@ from mosaic_contracts.stack import StackStatus
 from mosaic_gui.controllers.gap_filler import GapFiller
 from mosaic_gui.controllers.run_opening import RunOpening
 from mosaic_gui.net.api import ApiClient
+from mosaic_gui.net.frame_stream import FrameStream
 from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.net.stream import EventStream
@@ -52,6 +53,7 @@ class StreamSession(QObject):
         self._clock = clock
         self.api = ApiClient(location, self)
         self.stream = EventStream(location, self)
+        self.frames = FrameStream(location, self)
         self._reading: list[RunView] = []
         self._is_list_old = False
         self._openings: dict[str, RunOpening] = {}
@@ -72,12 +74,14 @@ class StreamSession(QObject):
         for opening in self._openings.values():
             opening.stop()
         self.stream.stop()
+        self.frames.stop()
         self.api.close()
 
     def move_to(self, location: StackLocation) -> None:
         """Use another port or token from the next try on; subscriptions continue at their cursors."""
         self.location = location
         self.api.move_to(location)
+        self.frames.move_to(location)
         self.stream.move_to(location)
 
     def follow(self, run_id: str) -> None:

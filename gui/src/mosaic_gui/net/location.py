@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from mosaic_base.data_root import find_data_root
-from mosaic_contracts.http_api import LIVE_PATH
+from mosaic_contracts.http_api import FRAMES_PATH, LIVE_PATH
 from mosaic_contracts.stack import STACK_FILE, TOKEN_FILE, StackFile
 from mosaic_gui.errors import ArgumentInvalid, StackUnknown, TokenFileUnreadable
 from mosaic_gui.state.language import tr
@@ -31,6 +31,11 @@ class StackLocation:
     def live_url(self) -> str:
         """Address of the WebSocket."""
         return "ws" + self.url.removeprefix("http") + LIVE_PATH
+
+    @property
+    def frames_url(self) -> str:
+        """Address of the WebSocket for pictures of environments."""
+        return "ws" + self.url.removeprefix("http") + FRAMES_PATH
 
     @property
     def is_loopback(self) -> bool:

@@ -3,11 +3,10 @@
 import time
 from collections import deque
 
-from PyQt6.QtCore import QObject, QUrl, pyqtSignal
-from PyQt6.QtNetwork import QAbstractSocket, QNetworkProxy, QNetworkRequest
-from PyQt6.QtWebSockets import QWebSocket, QWebSocketHandshakeOptions, QWebSocketProtocol
+from PyQt6.QtCore import QObject, pyqtSignal
+from PyQt6.QtNetwork import QAbstractSocket
+from PyQt6.QtWebSockets import QWebSocket, QWebSocketProtocol
 
-from mosaic_contracts import VERSION
 from mosaic_contracts.live import (
     DEFAULT_TYPES,
     SUBPROTOCOL_MSGPACK,
@@ -27,7 +26,7 @@ from mosaic_gui.net.frames import (
     write_frame,
 )
 from mosaic_gui.net.location import StackLocation
-from mosaic_gui.net.trust import configuration, refusal
+from mosaic_gui.net.websocket import drop_socket, fault_words, new_socket, open_socket
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import STEP_TYPES, Follower
 from mosaic_gui.state.language import tr
@@ -71,7 +70,6 @@ class EventStream(QObject):
         self.unreadable = 0
         """Frames that could not be read since the start."""
         self._socket: QWebSocket | None = None
-        self._trust = configuration(location.ca_file)
         self._active_at = 0.0
         self._looked_at = 0.0
         self._ping = interval_timer(self, PING_EVERY_MS, self._on_ping)
@@ -103,7 +101,6 @@ class EventStream(QObject):
     def move_to(self, location: StackLocation) -> None:
         """Use another address or token from now on; subscriptions continue at their cursors."""
         self._location = location
-        self._trust = configuration(location.ca_file)
 
     def follow(self, follower: Follower) -> None:
         """Subscribe to a run, from its follower's cursor, now and after every loss."""
@@ -126,25 +123,14 @@ class EventStream(QObject):
     def _open(self) -> None:
         link = LinkState.STALE if self._was_live else LinkState.CONNECTING
         self._report(ConnectionStatus(link, self._location.url))
-        # an empty origin: this is no page of a browser
-        socket = QWebSocket("", parent=self)
-        socket.setMaxAllowedIncomingMessageSize(MAX_FRAME_BYTES)
-        socket.setMaxAllowedIncomingFrameSize(MAX_FRAME_BYTES)
-        socket.setSslConfiguration(self._trust)
-        if self._location.is_loopback:
-            socket.setProxy(QNetworkProxy(QNetworkProxy.ProxyType.NoProxy))
+        socket = new_socket(self._location, MAX_FRAME_BYTES, self)
         socket.binaryMessageReceived.connect(self._on_message)
         socket.pong.connect(self._on_pong)
         socket.disconnected.connect(self._on_lost)
         socket.errorOccurred.connect(self._on_error)
-        request = QNetworkRequest(QUrl(self._location.live_url))
-        request.setRawHeader(b"Authorization", f"Bearer {self._location.token}".encode())
-        request.setRawHeader(b"User-Agent", f"mosaic-gui/{VERSION}".encode())
-        options = QWebSocketHandshakeOptions()
-        options.setSubprotocols([SUBPROTOCOL_MSGPACK])
         self._socket = socket
         self._opening.start(OPEN_TIMEOUT_MS)
-        socket.open(request, options)
+        open_socket(socket, self._location, self._location.live_url, SUBPROTOCOL_MSGPACK)
 
     def _on_message(self, data: bytes) -> None:
         """Queue a frame: after a pause very many arrive at once, and the window must not freeze."""
@@ -241,7 +227,7 @@ class EventStream(QObject):
     def _on_error(self, _error: QAbstractSocket.SocketError) -> None:
         socket = self._socket
         if socket is not None and socket.state() == QAbstractSocket.SocketState.UnconnectedState:
-            self._lose(_fault(socket))
+            self._lose(fault_words(socket))
 
     def _on_lost(self) -> None:
         socket = self._socket
@@ -250,7 +236,9 @@ class EventStream(QObject):
         if socket.closeCode() is QWebSocketProtocol.CloseCode.CloseCodePolicyViolated:
             self._refuse(socket.closeReason())
         else:
-            self._lose(socket.closeReason() or _fault(socket) or tr("the connection was closed"))
+            self._lose(
+                socket.closeReason() or fault_words(socket) or tr("the connection was closed")
+            )
 
     def _lose(self, reason: str) -> None:
         if self._socket is None:
@@ -293,17 +281,7 @@ class EventStream(QObject):
         self._unread_bytes = 0
         socket, self._socket = self._socket, None
         if socket is not None:
-            socket.blockSignals(True)
-            socket.abort()
-            socket.deleteLater()
+            drop_socket(socket)
 
     def _report(self, connection: ConnectionStatus) -> None:
         self.changed.emit(connection)
-
-
-def _fault(socket: QWebSocket) -> str:
-    """The error of a socket in Qt's words."""
-    words = socket.errorString()
-    error = socket.error()  # type: ignore[operator]  # the stubs know it as a signal alone
-    is_distrust = error == QAbstractSocket.SocketError.SslHandshakeFailedError
-    return refusal(words) if is_distrust else words

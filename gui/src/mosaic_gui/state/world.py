@@ -24,9 +24,13 @@ def place_of(
     grid: Grid, config: Mapping[str, Any], event: Mapping[str, Any] | None
 ) -> tuple[int, int] | None:
     """Row and column to which a step, or an episode's start, led; None where that is no state of the grid."""
-    state = state_of(config, event) if event else None
+    return cell_of(grid, state_of(config, event) if event else None)
+
+
+def cell_of(grid: Grid, state: int | None) -> tuple[int, int] | None:
+    """Row and column of a numbered state; None where it has no cell."""
     if state is None:
         return None
-    cell = state // grid.states_per_cell
     rows, columns = grid.shape
+    cell = state // grid.states_per_cell
     return divmod(cell, columns) if 0 <= cell < rows * columns else None

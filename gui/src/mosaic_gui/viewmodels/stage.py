@@ -1,43 +1,121 @@
-"""The picture of a run in the middle of the window: its newest frame, else its grid, else why there is none."""
+"""What the stage shows of the watched run: its newest frame, its grid, or why there is neither."""
+
+import time
+from enum import StrEnum
 
 from PyQt6.QtCore import QObject, pyqtSignal
 from PyQt6.QtGui import QImage
 
+from mosaic_contracts.frames import EnvironmentFrame
 from mosaic_contracts.grid import Grid
+from mosaic_gui.state import wording
+from mosaic_gui.state.language import tr
+from mosaic_gui.state.live_frames import Fact, FrameRate, PaintDelays, action_names, frame_facts
 from mosaic_gui.state.store import Changes, Store
-from mosaic_gui.state.world import place_of, world_of
+from mosaic_gui.state.world import cell_of, place_of, world_of
 from mosaic_gui.viewmodels.watch import WatchModel
 
 MOST_PACE = 60.0
 """Steps per second that can be watched; a faster run shows only the chosen step."""
 
 
+class Picture(StrEnum):
+    """What the stage draws."""
+
+    NOTHING = "nothing"
+    FRAME = "frame"
+    GRID = "grid"
+    VALUES = "values"
+    """The values of an observation, of an environment that draws no picture."""
+
+
 class StageModel(QObject):
-    """The picture of the watched run. It requests nothing from training: it shows what the run emits anyway."""
+    """The picture of the watched run, and which frames are wanted for it."""
 
     changed = pyqtSignal()
+    """Another kind of picture, or other words."""
+    frame_changed = pyqtSignal()
+    """A newer picture of the same kind."""
+    wanted_changed = pyqtSignal()
+    """Other frames are wanted, or none."""
 
     def __init__(self, store: Store, watch: WatchModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store, self._watch = store, watch
-        self.frame: QImage | None = None
+        self.is_on = True
+        """Whether the user wants to watch running runs."""
+        self.is_smooth = False
+        """Whether drawing may slow the run down."""
+        self.prefers_grid = False
+        self.env = 0
+        self.frame: EnvironmentFrame | None = None
+        self.image: QImage | None = None
+        self.fault = ""
+        """Why the newest frame cannot be shown."""
+        self.problem = ""
+        """Why no frames come; empty: they come, or are awaited."""
         self.grid: Grid | None = None
         self.place: tuple[int, int] | None = None
         """Row and column of the agent, where the run reports it."""
         self.is_scrubbed = False
         """The user has chosen an earlier step; live steps do not replace it."""
+        self.rate, self.delays = FrameRate(), PaintDelays()
+        self._was_wanted = False
         watch.run_replaced.connect(self._on_replaced)
 
     @property
+    def run_id(self) -> str:
+        """The watched run."""
+        return self._watch.run_id
+
+    @property
+    def picture(self) -> Picture:
+        """What is drawn."""
+        if self.grid is not None and (self.prefers_grid or not self._has_image):
+            return Picture.GRID
+        if self._has_image:
+            return Picture.FRAME
+        if self.frame is not None and self.frame.values:
+            return Picture.VALUES
+        return Picture.NOTHING
+
+    @property
     def has_picture(self) -> bool:
-        """Whether there is a frame or a grid to show."""
-        return self.frame is not None or self.grid is not None
+        """Whether there is anything to draw."""
+        return self.picture is not Picture.NOTHING
+
+    @property
+    def _has_image(self) -> bool:
+        return self.image is not None
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether both a frame and a grid can be drawn."""
+        return self.grid is not None and self._has_image
 
     @property
     def environment(self) -> str:
         """Name of the world."""
         run = self._watch.run
         return run.spec.environment if run else ""
+
+    @property
+    def num_envs(self) -> int:
+        """Number of sub-environments."""
+        followed = self._store.followed.get(self.run_id)
+        count = followed.config.get("num_envs") if followed else None
+        return count if isinstance(count, int) and count > 0 else 1
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the run can send frames now."""
+        run = self._watch.run
+        return run is not None and run.state.has_process and not run.state.is_final
+
+    @property
+    def wants_frames(self) -> bool:
+        """Whether frames are to be requested while the stage is visible."""
+        return self.is_on and self.is_running
 
     @property
     def wants_steps(self) -> bool:
@@ -50,21 +128,110 @@ class StageModel(QObject):
     @property
     def may_send_steps(self) -> bool:
         """Whether steps may still come; the last ones come after the run's end."""
-        followed = self._store.followed.get(self._watch.run_id)
+        followed = self._store.followed.get(self.run_id)
         return followed is not None and not followed.ended
 
-    def take_frame(self, run_id: str, frame: QImage) -> None:
-        """A frame of a run; of any other than the watched one nothing is kept."""
-        if run_id == self._watch.run_id:
-            self.frame = frame
+    @property
+    def facts(self) -> list[Fact]:
+        """What belongs to the frame; empty: there is none."""
+        if self.frame is None:
+            return []
+        rate = self.rate.per_second(time.monotonic())
+        shown = wording.number(round(rate, 1), 3) if self.is_running and self.is_on else "–"
+        return [*frame_facts(self.frame, action_names(self.grid)), (tr("Frames/s"), shown)]
+
+    @property
+    def delay_words(self) -> str:
+        """How old a frame is when it is painted; empty: not known."""
+        delay_ms = self.delays.median_ms
+        if delay_ms is None:
+            return ""
+        return tr("Painted {ms} ms after it was drawn (median).", ms=f"{delay_ms:.0f}")
+
+    @property
+    def problem_words(self) -> str:
+        """Why the newest frame has no picture, or why none come; empty: all is well."""
+        if self.frame is not None and self.frame.problem:
+            return self.frame.problem
+        return self.fault or (self.problem if self.wants_frames else "")
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Why nothing is drawn: in a few words, and what to do."""
+        name, run = self.environment, self._watch.run
+        if not name or run is None:
+            return tr("Choose a run to see its environment."), ""
+        if run.state.is_final:
+            return tr("{environment}: the run has ended.", environment=name), ""
+        if not self.is_running:
+            return tr("{environment} is drawn here once the run has started.", environment=name), ""
+        if not self.is_on:
+            return (
+                tr("{environment} is not being watched.", environment=name),
+                tr("While nobody watches, the run draws nothing and loses no time."),
+            )
+        if self.problem_words:
+            short = tr("{environment} sends no picture.", environment=name)
+            return short, self.problem_words
+        return tr("Waiting for the first frame of {environment} …", environment=name), ""
+
+    def set_on(self, on: bool) -> None:
+        """Watch running runs, or stop."""
+        if on is not self.is_on:
+            self.is_on = on
+            self.rate.clear()
             self.changed.emit()
+            self.wanted_changed.emit()
+
+    def set_smooth(self, on: bool) -> None:
+        """Let drawing slow the run down, so that more frames come, or not."""
+        if on is not self.is_smooth:
+            self.is_smooth = on
+            self.wanted_changed.emit()
+
+    def set_env(self, env: int) -> None:
+        """Watch another sub-environment."""
+        env = min(max(env, 0), self.num_envs - 1)
+        if env != self.env:
+            self.env = env
+            self._clear_frame()
+            self.changed.emit()
+            self.wanted_changed.emit()
+
+    def set_prefers_grid(self, on: bool) -> None:
+        """Draw the grid, where there is one, in place of the frame."""
+        self.prefers_grid = on
+        self.changed.emit()
+
+    def take_frame(self, frame: EnvironmentFrame, image: QImage | None, fault: str = "") -> None:
+        """A frame and its picture; those that are not wanted any more are left out."""
+        if frame.run_id != self.run_id or frame.env != self.env:
+            return
+        before = self.picture, self.problem_words, self.has_choice
+        self.frame, self.image, self.fault, self.problem = frame, image, fault, ""
+        self.rate.note(time.monotonic())
+        if not self.is_scrubbed and self.grid is not None and frame.state is not None:
+            self.place = cell_of(self.grid, frame.state)
+        is_same = before == (self.picture, self.problem_words, self.has_choice)
+        (self.frame_changed if is_same else self.changed).emit()
+
+    def take_problem(self, run_id: str, words: str) -> None:
+        """Why frames of a run do not come; empty: they are on their way."""
+        if run_id == self.run_id and words != self.problem:
+            self.problem = words
+            self.changed.emit()
+
+    def note_painted(self) -> None:
+        """The newest frame was painted."""
+        if self.frame is not None:
+            self.delays.note(self.frame.t_us, time.time())
 
     def take_place(
         self, run_id: str, place: tuple[int, int] | None, is_newest: bool = False
     ) -> None:
         """Where the agent stood at a step that is looked at: row and column. The newest of a run that is played gives
         way to what happens now."""
-        if run_id != self._watch.run_id:
+        if run_id != self.run_id:
             return
         self.is_scrubbed = not is_newest
         live = self._live_place() if is_newest and self._watch.is_live else None
@@ -72,13 +239,13 @@ class StageModel(QObject):
 
     def consume(self, changes: Changes) -> None:
         """Take the changes of one tick."""
-        if self._watch.run_id in changes.events | changes.runs:
+        if self.run_id in changes.events | changes.runs:
             self._look()
-        if self._watch.run_id in changes.steps and not self.is_scrubbed:
+        if self.run_id in changes.steps and not self.is_scrubbed:
             self._show_place(self._live_place())
 
     def _live_place(self) -> tuple[int, int] | None:
-        followed = self._store.followed.get(self._watch.run_id)
+        followed = self._store.followed.get(self.run_id)
         if followed is None or self.grid is None:
             return None
         return place_of(self.grid, followed.config, followed.newest_step)
@@ -88,12 +255,22 @@ class StageModel(QObject):
             self.place = place
             self.changed.emit()
 
+    def _clear_frame(self) -> None:
+        self.frame = self.image = None
+        self.fault = self.problem = ""
+        self.rate.clear()
+        self.delays.clear()
+
     def _on_replaced(self) -> None:
-        self.frame, self.place, self.is_scrubbed = None, None, False
+        self._clear_frame()
+        self.place, self.is_scrubbed, self.env = None, False, 0
         self._look()
+        self.wanted_changed.emit()
 
     def _look(self) -> None:
-        followed = self._store.followed.get(self._watch.run_id)
-        grid = world_of(followed.config) if followed else None
-        self.grid = grid
+        followed = self._store.followed.get(self.run_id)
+        self.grid = world_of(followed.config) if followed else None
         self.changed.emit()
+        if self.wants_frames is not self._was_wanted:
+            self._was_wanted = self.wants_frames
+            self.wanted_changed.emit()

@@ -12,7 +12,7 @@ from mosaic_gui.theme.apply import current, ui_font
 from mosaic_gui.theme.tokens import mixed
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.views.bases import PaintedWidget
-from mosaic_gui.views.stage import draw_world
+from mosaic_gui.views.world import draw_world
 
 NUMBERS_FROM = 62
 """Pixels of a cell from which the value of each action is written at its side, where numbers that short say enough."""

@@ -1,40 +1,32 @@
-"""The environment in the middle of the window: a frame, a grid, or one line that says why neither."""
+"""The environment in the middle of the window: live frames, a grid, values, or one line that says why nothing."""
 
-from collections.abc import Collection
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from PyQt6.QtCore import QRectF, QSize, Qt
-from PyQt6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PyQt6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
-
-from mosaic_contracts.grid import Grid
+from mosaic_gui.state.form_field import FieldKind, FormField
 from mosaic_gui.state.language import tr
-from mosaic_gui.theme.apply import current, ui_font
-from mosaic_gui.theme.tokens import Tokens, mixed
-from mosaic_gui.viewmodels.stage import StageModel
+from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.stage import Picture, StageModel
 from mosaic_gui.views.bases import VisibilityFrame
-from mosaic_gui.views.text import ElidedLabel, IconLabel, label
+from mosaic_gui.views.facts_strip import FactsStrip
+from mosaic_gui.views.frame_canvas import MARGIN, FrameCanvas
+from mosaic_gui.views.number_box import NumberBox
+from mosaic_gui.views.segments import Segments
+from mosaic_gui.views.text import ElidedLabel, IconLabel, button, label
 
-LINE_HEIGHT = 44
+LINE_HEIGHT = 46
 """Height of the stage without a picture: one line."""
-LEAST_HEIGHT = 280
-_MARGIN = 12
+LEAST_HEIGHT = 312
 _UNBOUNDED = 16_777_215
 """Qt's largest height."""
-_TONES = {
-    "goal": "ok",
-    "destination": "ok",
-    "start": "accent",
-    "hole": "bad",
-    "cliff": "bad",
-    "lava": "bad",
-    "wall": "neutral",
-    "passenger": "warn",
-}
-"""Colour of a kind of cell where the world uses a common word; others are plain."""
+_PICTURE, _GRID = "picture", "grid"
 
 
 class StageView(VisibilityFrame):
     """Shows the environment of the watched run."""
+
+    replay_wanted = pyqtSignal()
+    """The user wants to see recorded episodes."""
 
     def __init__(self, model: StageModel) -> None:
         super().__init__()
@@ -42,16 +34,24 @@ class StageView(VisibilityFrame):
         self.setObjectName("stage")
         self._model = model
         self._parts = QStackedWidget()
-        self.picture = Picture(model)
-        self._words = self._line()
+        self.canvas = FrameCanvas(tr("Environment"))
+        self.facts = FactsStrip(tr("The newest frame"))
+        self.bar = StageBar(model)
+        self._problem = label("", "small", wraps=True)
+        self._drawn = self._make_drawn()
+        self._words = self._make_line()
         self.is_large = False
-        self._empty = self._large_words()
-        for part in (self.picture, self._words, self._empty):
+        self.offers_replay = False
+        """Whether recorded episodes can be replayed in this window."""
+        self._empty = self._make_large_words()
+        for part in (self._drawn, self._words, self._empty):
             self._parts.addWidget(part)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.addWidget(self._parts)
         model.changed.connect(self.refresh)
+        model.frame_changed.connect(self._show_frame)
+        self.canvas.painted.connect(model.note_painted)
         self.refresh()
 
     def set_large(self, on: bool) -> None:
@@ -63,136 +63,169 @@ class StageView(VisibilityFrame):
         """Shrink to one line where there is no picture."""
         has = self._model.has_picture
         without = self._empty if self.is_large else self._words
-        self._parts.setCurrentWidget(self.picture if has else without)
+        self._parts.setCurrentWidget(self._drawn if has else without)
         takes_room = has or self.is_large
         self.setMaximumHeight(_UNBOUNDED if takes_room else LINE_HEIGHT)
         self.setMinimumHeight(LEAST_HEIGHT if takes_room else LINE_HEIGHT)
+        self.bar.refresh()
         self._explain()
-        self.picture.update()
+        self._show_frame()
 
-    def _large_words(self) -> QWidget:
+    def _show_frame(self) -> None:
+        model = self._model
+        if model.picture is Picture.FRAME and model.image is not None:
+            self.canvas.show_image(model.image)
+        elif model.picture is Picture.GRID and model.grid is not None:
+            self.canvas.show_grid(model.grid, model.place)
+        elif model.picture is Picture.VALUES and model.frame is not None:
+            self.canvas.show_values(model.frame.values or [])
+        else:
+            self.canvas.show_nothing()
+        facts = model.facts
+        self.facts.setVisible(bool(facts))
+        self.facts.help = model.delay_words
+        self.facts.show_facts(facts)
+
+    def _make_drawn(self) -> QWidget:
+        made = QWidget()
+        column = QVBoxLayout(made)
+        column.setContentsMargins(0, 0, 0, 6)
+        column.setSpacing(4)
+        self._problem.setContentsMargins(MARGIN, 8, MARGIN, 0)
+        column.addWidget(self._problem)
+        column.addWidget(self.canvas, 1)
+        strip = QHBoxLayout()
+        strip.setContentsMargins(MARGIN, 0, MARGIN, 2)
+        strip.addWidget(self.facts)
+        column.addLayout(strip)
+        column.addWidget(self.bar)
+        return made
+
+    def _make_large_words(self) -> QWidget:
         made = QWidget()
         layout = QVBoxLayout(made)
         layout.setContentsMargins(28, 20, 28, 20)
         layout.setSpacing(8)
-        icon = IconLabel("stage", "muted", 40)
+        icon_label = IconLabel("stage", "muted", 40)
         self._name, self._how = label("", "hero"), label("", "muted", wraps=True)
+        self._name.setWordWrap(True)
         layout.addStretch(2)
-        for part in (icon, self._name):
-            layout.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
-        self._how.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
-        layout.addWidget(self._how)
+        layout.addWidget(icon_label, 0, Qt.AlignmentFlag.AlignHCenter)
+        for part in (self._name, self._how):
+            part.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+            layout.addWidget(part)
+        self._watch_large = self._make_watch("stage.watch_large")
+        self._replay_large = self._make_replay("stage.replay_large")
+        for act in (self._watch_large, self._replay_large):
+            layout.addWidget(act, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addStretch(3)
         return made
 
-    def _line(self) -> QWidget:
+    def _make_line(self) -> QWidget:
         made = QWidget()
         row = QHBoxLayout(made)
-        row.setContentsMargins(12, 0, 12, 0)
+        row.setContentsMargins(12, 0, 8, 0)
         row.setSpacing(10)
-        icon = IconLabel("stage", "muted")
         self._why = ElidedLabel("", "muted")
-        row.addWidget(icon)
+        self._watch_line = self._make_watch("stage.watch_line")
+        self._replay_line = self._make_replay("stage.replay_line")
+        row.addWidget(IconLabel("stage", "muted"))
         row.addWidget(self._why, 1)
+        row.addWidget(self._watch_line)
+        row.addWidget(self._replay_line)
+        return made
+
+    def _make_watch(self, name: str) -> QWidget:
+        """The button that is there while watching is off."""
+        made = button(tr("Watch"), "", name)
+        made.setIcon(icon("eye", "text"))
+        made.clicked.connect(lambda: self._model.set_on(True))
+        return made
+
+    def _make_replay(self, name: str) -> QWidget:
+        made = button(tr("Replay"), "", name)
+        made.setIcon(icon("replay", "text"))
+        made.clicked.connect(self.replay_wanted)
         return made
 
     def _explain(self) -> None:
-        name = self._model.environment
-        if not name:
-            short, how = tr("Choose a run to see its environment."), ""
-        else:
-            short = tr("{environment} sends no picture.", environment=name)
-            how = tr(
-                "The picture appears here with the first frame that the run sends. A grid world is drawn from the "
-                "run's configuration, where that describes a grid."
-            )
+        model = self._model
+        short, how = model.words
         self._why.set_whole(short)
         self._why.setToolTip(f"{short}\n{how}".strip())
-        self._name.setText(name or tr("No run is chosen"))
-        self._how.setText(how or short)
+        self._name.setText(short)
+        self._how.setText(how)
+        self._how.setVisible(bool(how))
+        may_watch = model.is_running and not model.is_on
+        for act in (self._watch_line, self._watch_large):
+            act.setVisible(may_watch)
+        for act in (self._replay_line, self._replay_large):
+            act.setVisible(self.offers_replay and bool(model.environment) and not model.is_running)
+        self._problem.setText(model.problem_words)
+        self._problem.setVisible(bool(model.problem_words))
 
 
-class Picture(QWidget):
-    """Paints the newest frame or the grid, as large as its space allows."""
+class StageBar(QWidget):
+    """The controls below the picture."""
 
     def __init__(self, model: StageModel) -> None:
         super().__init__()
+        self.setObjectName("stage.bar")
         self._model = model
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName(tr("Environment"))
-
-    def sizeHint(self) -> QSize:
-        return QSize(360, 300)
-
-    def paintEvent(self, _event: QPaintEvent | None) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        model, room = (
-            self._model,
-            QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN),
+        self.watch = button(tr("Watch"), "segment", "stage.watch")
+        self.watch.setCheckable(True)
+        self.watch.setIcon(icon("eye", "muted", "accent"))
+        self.watch.setToolTip(
+            tr("Draw the running environment. Nothing is drawn while nobody watches.")
         )
-        if model.frame is not None:
-            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-            size = model.frame.size().scaled(
-                room.size().toSize(), Qt.AspectRatioMode.KeepAspectRatio
+        self._name, self._of = label(tr("Env"), "small"), label("", "small")
+        self.env = self._make_env()
+        self.kind = Segments({_PICTURE: tr("Picture"), _GRID: tr("Grid")}, "stage.kind")
+        self.smooth = button(tr("Smooth"), "segment", "stage.smooth")
+        self.smooth.setCheckable(True)
+        self.smooth.setToolTip(
+            tr(
+                "Up to 30 frames a second, also where drawing is slow. The run waits for each drawing: it loses up "
+                "to as much time as the drawings take. Without it, drawing takes at most 2.5 % of the run's time."
             )
-            place = QRectF(0, 0, size.width(), size.height())
-            place.moveCenter(room.center())
-            painter.drawImage(place, model.frame)
-        elif model.grid is not None:
-            draw_world(painter, room, model.grid, model.place)
-
-
-def draw_world(
-    painter: QPainter,
-    room: QRectF,
-    grid: Grid,
-    place: tuple[int, int] | None,
-    unnamed: Collection[tuple[int, int]] = (),
-) -> QRectF:
-    """A grid in the middle of a room, cells square; returns where it lies. Cells in `unnamed` bear no word."""
-    tokens = current()
-    rows, columns = grid.shape
-    side = min(room.width() / columns, room.height() / rows)
-    whole = QRectF(0, 0, side * columns, side * rows)
-    whole.moveCenter(room.center())
-    gap = max(1.0, side * 0.03)
-    for row in range(rows):
-        for column in range(columns):
-            kind = grid.cells[row][column]
-            cell = QRectF(whole.left() + column * side, whole.top() + row * side, side, side)
-            _draw_cell(
-                painter,
-                cell.adjusted(gap, gap, -gap, -gap),
-                kind,
-                tokens,
-                (row, column) not in unnamed,
-            )
-    if place is not None:
-        row, column = place
-        _draw_agent(
-            painter,
-            QRectF(whole.left() + column * side, whole.top() + row * side, side, side),
-            tokens,
         )
-    return whole
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 0, 8, 0)
+        row.setSpacing(6)
+        row.addWidget(self.watch)
+        row.addWidget(self.smooth)
+        row.addStretch(1)
+        row.addWidget(self._name)
+        row.addWidget(self.env)
+        row.addWidget(self._of)
+        row.addWidget(self.kind)
+        self.watch.clicked.connect(lambda on: model.set_on(bool(on)))
+        self.smooth.clicked.connect(lambda on: model.set_smooth(bool(on)))
+        self.kind.chosen.connect(lambda key: model.set_prefers_grid(key == _GRID))
 
+    def refresh(self) -> None:
+        """Show what holds, and only controls that have an effect."""
+        model = self._model
+        self.watch.setVisible(model.is_running)
+        self.watch.setChecked(model.is_on)
+        self.smooth.setVisible(model.is_running and model.frame is not None)
+        self.smooth.setChecked(model.is_smooth)
+        several = model.num_envs > 1 and model.is_running
+        for part in (self._name, self.env, self._of):
+            part.setVisible(several)
+        self._of.setText(tr("of {n}", n=model.num_envs))
+        if int(self.env.value()) != model.env:
+            self.env.setValue(model.env)
+        self.kind.setVisible(model.has_choice)
+        self.kind.set_key(_GRID if model.prefers_grid else _PICTURE)
+        shown = (self.watch, self.env, self.kind)
+        self.setVisible(any(not part.isHidden() for part in shown))
 
-def _draw_cell(painter: QPainter, cell: QRectF, kind: str, tokens: Tokens, named: bool) -> None:
-    tone = _TONES.get(kind)
-    ground = mixed(tokens.tone(tone), tokens.surface, 0.22) if tone else tokens.raised
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(ground))
-    painter.drawRoundedRect(cell, cell.width() * 0.08, cell.width() * 0.08)
-    size = int(cell.width() * 0.2)
-    if named and tone and size >= 8:
-        painter.setFont(ui_font(min(size, 15)))
-        painter.setPen(QColor(tokens.tone(tone)))
-        painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, kind)
-
-
-def _draw_agent(painter: QPainter, cell: QRectF, tokens: Tokens) -> None:
-    radius = cell.width() * 0.24
-    painter.setPen(QPen(QColor(tokens.surface), max(2.0, cell.width() * 0.04)))
-    painter.setBrush(QColor(tokens.accent))
-    painter.drawEllipse(cell.center(), radius, radius)
+    def _make_env(self) -> NumberBox:
+        field = FormField("env", tr("Sub-environment"), FieldKind.INTEGER, default=0, minimum=0)
+        made = NumberBox(field)
+        made.setObjectName("stage.env")
+        made.setFixedWidth(64)
+        made.setToolTip(tr("Which of the run's sub-environments is drawn, counted from 0"))
+        made.changed.connect(lambda value: self._model.set_env(int(value)))
+        return made
