@@ -10,7 +10,7 @@ from mosaic_contracts.stack import StackStatus
 from mosaic_gui.controllers.gap_filler import GapFiller
 from mosaic_gui.controllers.run_opening import RunOpening
 from mosaic_gui.net.api import ApiClient
-from mosaic_gui.net.frame_stream import FrameStream
+from mosaic_gui.net.frames_link import FramesLink
 from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem
 from mosaic_gui.net.stream import EventStream
@@ -53,7 +53,7 @@ class StreamSession(QObject):
         self._clock = clock
         self.api = ApiClient(location, self)
         self.stream = EventStream(location, self)
-        self.frames = FrameStream(location, self)
+        self.frames = FramesLink(location, self)
         self._reading: list[RunView] = []
         self._is_list_old = False
         self._openings: dict[str, RunOpening] = {}

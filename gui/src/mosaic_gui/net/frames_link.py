@@ -27,7 +27,7 @@ PING_EVERY_MS = 5_000
 OPEN_TIMEOUT_MS = 8_000
 
 
-class FrameStream(QObject):
+class FramesLink(QObject):
     """Frames of one sub-environment of each watched run. Only the newest of those that wait is read."""
 
     received = pyqtSignal(object)

@@ -10,7 +10,7 @@ from tests.net.frames_stub import FramesStub, frame, raw
 from tests.specimen import run_id
 
 from mosaic_contracts.frames import WatchFrames, encode_frame
-from mosaic_gui.net.frame_stream import FrameStream
+from mosaic_gui.net.frames_link import FramesLink
 from mosaic_gui.net.location import StackLocation
 
 RUN, OTHER = run_id(0), run_id(1)
@@ -23,7 +23,7 @@ class Bench:
     def __init__(self) -> None:
         self.stub = FramesStub()
         self.parent = QObject()
-        self.stream = FrameStream(StackLocation(self.stub.listen(), "secret"), self.parent)
+        self.stream = FramesLink(StackLocation(self.stub.listen(), "secret"), self.parent)
         self.numbers: list[int] = []
         self.problems: list[tuple[str, str]] = []
         self.promised: list[str] = []
