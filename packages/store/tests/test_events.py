@@ -485,3 +485,25 @@ def test_an_episode_without_recorded_steps_has_no_events(writer: Writer, reader:
     assert reader.episode_events(RUN_ID, 1, 0, 7).events == []
     with pytest.raises(EpisodeNotStored):
         reader.episode_events(RUN_ID, 1, 0, 8)
+
+
+def test_several_episodes_of_one_environment_are_one_sequence(
+    writer: Writer, reader: Reader
+) -> None:
+    """What a chain is rebuilt from: all of its sub-environment from one episode to another, in order."""
+    records: list[Record] = []
+    for episode in range(4):
+        for env in (0, 1):
+            seq = len(records) + 1
+            records.append(EpisodeStart(seq, 0, env, episode, {"way": "chain"}, HASH))
+            records += [Step(seq + n, 0, env, episode, n, 0, 1.0, 0, HASH) for n in (1, 2, 3)]
+    for first in range(0, len(records), 5):
+        writer.apply([batch(records[first : first + 5])], CURSOR)
+    found, after_seq, more = [], 0, True
+    while more:
+        page = reader.episode_events(RUN_ID, 1, 1, 2, after_seq, limit=7, from_episode=1)
+        found += [(e["env"], e["episode"], e.get("step", 0)) for e in page.events]
+        after_seq, more = page.events[-1]["seq"], page.has_more
+    assert found == [(1, episode, step) for episode in (1, 2) for step in range(4)]
+    with pytest.raises(EpisodeNotStored):
+        reader.episode_events(RUN_ID, 1, 1, 4, from_episode=0)

@@ -77,6 +77,8 @@ class SmallRecorder:
         """Stream sequence of the last message taken."""
         self.episode_limit = 1000
         """Events of one page of an episode."""
+        self.fails = self.fails_config = False
+        """Whether it cannot read episodes now, or no config."""
 
     async def open(self) -> None:
         """Make the stream and listen. What it has it keeps over `close` and `open`, as a store does."""
@@ -146,6 +148,8 @@ class SmallRecorder:
 
     async def _episode(self, request: EpisodeRequest) -> EpisodeEvents:
         """As the recorder's, from memory."""
+        if self.fails or (self.fails_config and request.episode is None):
+            raise ProblemError(Problem(code=ProblemCode.STORE_UNAVAILABLE, title="not now"))
         of_attempt = [
             event
             for event in self.of(request.run_id, wire.SOURCE_WORKER)
@@ -153,9 +157,13 @@ class SmallRecorder:
         ]
         if request.episode is None:
             return EpisodeEvents(events=[e for e in of_attempt if e["type"] == "config"][:1])
-        key = (request.env, request.episode)
-        found = [e for e in of_attempt if (e.get("env"), e.get("episode")) == key]
-        if not found:
+        first = request.episode if request.from_episode is None else request.from_episode
+        found = [
+            event
+            for event in of_attempt
+            if event.get("env") == request.env and first <= event["episode"] <= request.episode
+        ]
+        if not any(event["episode"] == request.episode for event in found):
             raise ProblemError(Problem(code=ProblemCode.EPISODE_UNKNOWN, title="no such episode"))
         steps = [
             {name: value for name, value in event.items() if name != "observation"}

@@ -87,6 +87,7 @@ def _reconciler(store: RunStore, engine: _Away) -> Reconciler:
         durations=others,
         ledger=others,
         launches=others,
+        records=others,
         takeover=others,
         listener=others,
         announcer=others,

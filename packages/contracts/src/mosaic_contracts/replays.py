@@ -112,13 +112,16 @@ class ReplayResult(PeerModel):
 
 
 class EpisodeRequest(PeerModel):
-    """Request to the recorder: recorded events of one episode, without observations, or the config of an attempt."""
+    """Request to the recorder: recorded events of one or more episodes, without observations, or the config event of
+    an attempt."""
 
     run_id: RunIdField
     attempt: int
     env: int = 0
     episode: int | None = None
     """None: the config event of the attempt."""
+    from_episode: int | None = None
+    """First of several episodes of the sub-environment, up to `episode`; None: `episode` alone."""
     after_seq: int = 0
     """Events with a higher seq only: that of the last event of the page before; 0: from the reset on."""
     limit: int = 20_000

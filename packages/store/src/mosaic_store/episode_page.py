@@ -71,21 +71,34 @@ def read_steps(
     Raises:
         EpisodeUnknown: the store has no event of it.
     """
-    return list(iter_steps(db, run_id, attempt, env, episode))
+    return list(iter_steps(db, run_id, attempt, env, (episode, episode)))
 
 
 def iter_steps(
-    db: sqlite3.Connection, run_id: str, attempt: int, env: int, episode: int, after_seq: int = 0
+    db: sqlite3.Connection,
+    run_id: str,
+    attempt: int,
+    env: int,
+    episodes: tuple[int, int],
+    after_seq: int = 0,
 ) -> Iterator[dict[str, Any]]:
-    """Like `read_steps`, one by one and behind `after_seq`: a caller that stops early has not read the rest."""
+    """Like `read_steps`, of the first to the last of `episodes`, one by one and behind `after_seq`.
+
+    A caller that stops early has not read the rest.
+
+    Raises:
+        EpisodeNotStored: the store has no event of the last one.
+    """
+    first_episode, episode = episodes
     row = None
     if max(attempt, env, episode) < 2**63:
         row = db.execute(
-            "SELECT start_seq, max(last_seq, coalesce(end_seq, 0)) FROM episode WHERE attempt=? AND"
-            " env=? AND episode=? AND run=(SELECT id FROM run WHERE run_id=?)",
-            (attempt, env, episode, run_id),
+            "SELECT min(start_seq), max(max(last_seq, coalesce(end_seq, 0))), max(episode)"
+            " FROM episode WHERE attempt=? AND env=? AND episode BETWEEN ? AND ?"
+            " AND run=(SELECT id FROM run WHERE run_id=?)",
+            (attempt, env, max(first_episode, 0), episode, run_id),
         ).fetchone()
-    if row is None:
+    if row is None or row[2] != episode:
         raise EpisodeNotStored(
             f"run {run_id} has no episode {episode} of environment {env} in attempt {attempt};"
             " list its episodes to see which there are"
@@ -96,7 +109,7 @@ def iter_steps(
         for record in batch.records:
             if (
                 isinstance(record, Step | EpisodeStart)
-                and record.episode == episode
+                and first_episode <= record.episode <= episode
                 and record.env == env
                 and record.seq >= first
             ):

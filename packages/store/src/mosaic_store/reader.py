@@ -174,6 +174,7 @@ class Reader:
         episode: int,
         after_seq: int = 0,
         limit: int = 20_000,
+        from_episode: int | None = None,
     ) -> EpisodeEvents:
         """One page of `steps`, without observations: what a replay is made from.
 
@@ -184,6 +185,7 @@ class Reader:
             episode: number of the episode.
             after_seq: seq of the last event of the page before; 0: from the reset on.
             limit: maximum number of events. A page of large actions has fewer.
+            from_episode: first of several episodes up to `episode`; None: that one alone.
 
         Returns:
             The page; without events where steps of this episode were not recorded.
@@ -191,11 +193,12 @@ class Reader:
         Raises:
             EpisodeNotStored: the store has no event of it.
         """
+        episodes = (episode if from_episode is None else from_episode, episode)
         found: list[dict[str, Any]] = []
         size, most = 0, _clip(limit, _MAX_EPISODE_EVENTS)
         with self._pool.lend() as db:
             spaces = self._spaces_of(db, run_id, attempt)
-            for event in iter_steps(db, run_id, attempt, env, episode, max(after_seq, 0)):
+            for event in iter_steps(db, run_id, attempt, env, episodes, max(after_seq, 0)):
                 if len(found) == most or size > _MAX_EPISODE_BYTES:
                     return EpisodeEvents(events=found, has_more=True)
                 del event["observation"]

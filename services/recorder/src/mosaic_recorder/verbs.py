@@ -70,6 +70,7 @@ class Verbs:
             request.episode,
             request.after_seq,
             request.limit,
+            request.from_episode,
         )
 
     async def status(self) -> RecorderStatus:

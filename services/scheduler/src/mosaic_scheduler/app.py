@@ -26,6 +26,7 @@ from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.events.listener import RunListener
 from mosaic_scheduler.events.publisher import EventPublisher
 from mosaic_scheduler.executors.process import ProcessExecutor
+from mosaic_scheduler.executors.protocol import AttemptRef
 from mosaic_scheduler.gpus.lease import LeaseStore
 from mosaic_scheduler.gpus.ledger import LeaseLedger
 from mosaic_scheduler.gpus.owner import OwnerFinder
@@ -39,6 +40,7 @@ from mosaic_scheduler.reconcile.dispatch import Dispatcher
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
 from mosaic_scheduler.reconcile.loop import Reconciler
 from mosaic_scheduler.reconcile.purge import RunPurge
+from mosaic_scheduler.reconcile.replay_records import ReplayRecords
 from mosaic_scheduler.reconcile.takeover import Takeover, close_home
 from mosaic_scheduler.runs.heartbeats import HeartbeatTracker
 from mosaic_scheduler.runs.store import RunStore
@@ -107,6 +109,7 @@ class SchedulerApp:
         self._drain = TelemetryDrain(
             store, executor, bus, credentials, self._revocation, views, announcer, reconcile
         )
+        episodes = RecordedEpisodes(bus)
         durations = PastDurations(database)
         dispatcher = Dispatcher(executor, ledger, durations, views)
         self._takeover = Takeover(store, executor, ledger, durations, credentials)
@@ -121,6 +124,11 @@ class SchedulerApp:
             launches=LaunchBuilder(
                 settings, registry, probe, leases, vault, self._accounts, signer
             ),
+            records=ReplayRecords(
+                episodes,
+                lambda record: executor.folder(AttemptRef(record.run_id, record.attempt)),
+                reconcile,
+            ),
             takeover=self._takeover,
             listener=self._listener,
             announcer=announcer,
@@ -129,7 +137,6 @@ class SchedulerApp:
             accounts=self._accounts,
             wake=reconcile,
         )
-        episodes = RecordedEpisodes(bus)
         self._purge = RunPurge(database, bus, home, executor, self._publisher)
         self._machine = _machine_watch(
             settings, executor, ledger, self._gpu_watch, heartbeats, database, events_due
@@ -156,7 +163,7 @@ class SchedulerApp:
             admission,
             RunCopies(store, admission),
             RunPlays(store, self._catalogue, admission),
-            RunReplays(store, self._catalogue, admission, episodes),
+            RunReplays(store, self._catalogue, admission, episodes, views),
             RunResumes(home, store, self._catalogue, admission),
             RunChanges(store, views, announcer, self._purge),
             QueueMoves(store, views, announcer, reconcile),

@@ -96,6 +96,10 @@ class LaunchFailed(RuntimeError):
     """A run's processes could not be started; the message says why and what to do."""
 
 
+class RecordUnusable(RuntimeError):
+    """An episode cannot be rebuilt from what is stored of it; the message says why."""
+
+
 class LeaseTaken(RuntimeError):
     """A device that was to be leased is not free any more; the message is its UUID."""
 

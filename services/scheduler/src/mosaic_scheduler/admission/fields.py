@@ -56,15 +56,15 @@ def _check_resources(spec: RunSpec, inventory: Inventory) -> list[Check]:
 
 
 def _check_levels(spec: RunSpec, description: WorkerDescription) -> list[Check]:
+    if spec.kind is RunKind.REPLAY or spec.replay is not None:
+        return [_replay_elsewhere(spec)]
     findings: list[Check] = []
     if spec.record not in description.record_levels:
         message = f"must be one of {', '.join(description.record_levels)} for this worker"
         findings.append(wrong("record", message, ProblemCode.SPEC_INVALID))
-    if spec.kind not in description.modes and spec.kind is not RunKind.REPLAY:
+    if spec.kind not in description.modes:
         message = f"must be one of {', '.join(description.modes)} for this worker"
         findings.append(wrong("kind", message, ProblemCode.SPEC_INVALID))
-    if spec.kind is RunKind.REPLAY or spec.replay is not None:
-        findings.append(_replay_elsewhere(spec))
     for field in ("episodes", "pace"):
         if getattr(spec, field) is not None and not spec.kind.plays:
             message = "is for runs of kind play or evaluate"

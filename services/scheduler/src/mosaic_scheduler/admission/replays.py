@@ -18,6 +18,7 @@ from mosaic_scheduler.admission.admission import Admission
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.runs.idempotency import IdempotencyKey
 from mosaic_scheduler.runs.store import RunStore
+from mosaic_scheduler.runs.view import RunViews
 from mosaic_scheduler.workers.catalogue import WorkerCatalogue
 from mosaic_servicekit.bus import Verb
 
@@ -48,11 +49,13 @@ class RunReplays:
         catalogue: WorkerCatalogue,
         admission: Admission,
         episodes: RecordedEpisodes,
+        views: RunViews,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._admission = admission
         self._episodes = episodes
+        self._views = views
         self._locks: WeakValueDictionary[_Episode, asyncio.Lock] = WeakValueDictionary()
 
     def verbs(self) -> dict[str, Verb]:
@@ -122,6 +125,7 @@ class RunReplays:
             if (
                 living is not None
                 and run.record.stop_requested is None
+                and not self._views.is_draining(run.record.run_id)
                 and living.model_copy(update={"draws": source.draws}) == source
                 and living.draws >= source.draws
             ):

@@ -28,11 +28,17 @@ class RecordedEpisodes:
         found = await self._ask(_request(source, limit=1))
         return found.events[0] if found.events else None
 
-    async def pages(self, source: ReplaySource) -> AsyncIterator[list[dict[str, Any]]]:
-        """All stored events of the episode: its reset and its steps, in order. Raises as `first_event`."""
+    async def pages(
+        self, source: ReplaySource, from_episode: int
+    ) -> AsyncIterator[list[dict[str, Any]]]:
+        """All stored resets and steps of the sub-environment, from those of `from_episode` to the episode's own.
+
+        Raises:
+            ProblemError: as `first_event`.
+        """
         after_seq, has_more = 0, True
         while has_more:
-            page = await self._ask(_request(source, after_seq=after_seq))
+            page = await self._ask(_request(source, after_seq=after_seq, from_episode=from_episode))
             if page.events:
                 after_seq = page.events[-1]["seq"]
                 yield page.events

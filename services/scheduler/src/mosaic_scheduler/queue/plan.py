@@ -38,7 +38,7 @@ class QueuePlace:
 
     run_id: str
     position: int | None
-    """1 is next; None: it starts now, or is held."""
+    """1 is next; None: it starts now, is held, or is a replay."""
     reason: str | None
     starts: bool = False
     """All that it needs is free now."""

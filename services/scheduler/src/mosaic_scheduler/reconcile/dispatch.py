@@ -2,13 +2,13 @@
 
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from mosaic_contracts.gpus import GpuGrant
 from mosaic_contracts.runs import RunRecord
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_scheduler.executors.protocol import AttemptRef, Executor
 from mosaic_scheduler.executors.run_folder import DRAIN_S
 from mosaic_scheduler.gpus.lease import new_grant
@@ -17,6 +17,7 @@ from mosaic_scheduler.gpus.offer import Devices
 from mosaic_scheduler.queue.duration import PastDurations
 from mosaic_scheduler.queue.forecast import Busy, expected_starts
 from mosaic_scheduler.queue.plan import HELD, QueueEntry, QueuePlace, queue_places
+from mosaic_scheduler.queue.replays import replay_places
 from mosaic_scheduler.runs.parsed import StoredRun
 from mosaic_scheduler.runs.view import RunViews
 from mosaic_servicekit.clock import present
@@ -36,6 +37,7 @@ class Load:
 
     cpu_in_use: int = 0
     queued: int = 0
+    """Runs that wait for cores or GPUs; replays are no part of the queue."""
     live: int = 0
 
 
@@ -77,30 +79,42 @@ class Dispatcher:
         self._forecast_at: tuple[float, list[tuple[str, bool]]] = (0.0, [])
 
     async def plan(
-        self, unfinished: Sequence[StoredRun], waiting: Sequence[StoredRun]
+        self,
+        unfinished: Sequence[StoredRun],
+        queued: Sequence[StoredRun],
+        unready: Mapping[str, str],
     ) -> QueuePlan:
-        """Settle the leases of what has ended, then decide who starts."""
+        """Settle the leases of what has ended, then decide who starts.
+
+        `unready`: for each replay whose record is not there yet, what it waits for.
+        """
         live = [run.record for run in unfinished if run.record.state.has_process]
         await self._ledger.settle({AttemptRef(r.run_id, r.attempt) for r in live})
         inventory = await self._executor.inventory()
-        busy = self._busy(live)
+        replays = [run for run in queued if _is_replay(run.record)]
+        waiting = [run for run in queued if not _is_replay(run.record)]
+        busy = self._busy([record for record in live if not _is_replay(record)])
         devices = self._ledger.devices(self._free_in_s(busy), inventory.gpu_problem)
         claims = [_claim(run.record) for run in waiting]
         cores = sum(run.cpus for run in busy)
         places = queue_places(claims, cores, inventory.cpus, devices, self._overdue())
         self._note_lacking(places)
         self._forecast(waiting, claims, places, busy, inventory.cpus, devices)
+        places += replay_places(
+            [_claim(run.record) for run in replays], len(live) - len(busy), unready
+        )
         starts = [
             PlannedStart(
                 run,
                 new_grant(place.devices, run.record.spec.gpu_memory_mb) if place.devices else None,
             )
-            for run, place in zip(waiting, places, strict=True)
+            for run, place in zip([*waiting, *replays], places, strict=True)
             if place.starts
         ]
         # Includes the runs that start now: a user who sees a run started must not see its cores as free.
-        taken = cores + sum(start.run.record.spec.cpus for start in starts)
-        self.load = Load(taken, len(waiting) - len(starts), len(live) + len(starts))
+        trainings = [start.run.record for start in starts if not _is_replay(start.run.record)]
+        taken = cores + sum(record.spec.cpus for record in trainings)
+        self.load = Load(taken, len(waiting) - len(trainings), len(live) + len(starts))
         return QueuePlan(places, starts)
 
     def took(self, ref: AttemptRef, grant: GpuGrant) -> None:
@@ -184,9 +198,13 @@ def places_without_engine(waiting: Sequence[StoredRun], why: str) -> list[QueueP
     return [
         QueuePlace(run.record.run_id, None, HELD)
         if run.record.held
-        else QueuePlace(run.record.run_id, next(position), why)
+        else QueuePlace(run.record.run_id, None if _is_replay(run.record) else next(position), why)
         for run in waiting
     ]
+
+
+def _is_replay(record: RunRecord) -> bool:
+    return record.spec.kind is RunKind.REPLAY
 
 
 def _claim(record: RunRecord) -> QueueEntry:

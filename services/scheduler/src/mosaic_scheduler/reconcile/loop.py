@@ -12,6 +12,7 @@ from mosaic_scheduler.credentials.revocation import CredentialRevocation
 from mosaic_scheduler.errors import (
     EngineUnavailable,
     LaunchFailed,
+    RecordUnusable,
     WorkerUnknown,
     WorkerUnready,
 )
@@ -34,6 +35,7 @@ from mosaic_scheduler.reconcile.decision import Action, Facts
 from mosaic_scheduler.reconcile.dispatch import Dispatcher, PlannedStart, places_without_engine
 from mosaic_scheduler.reconcile.facts import FactSource
 from mosaic_scheduler.reconcile.launch import LaunchBuilder
+from mosaic_scheduler.reconcile.replay_records import ReplayRecords
 from mosaic_scheduler.reconcile.takeover import Takeover
 from mosaic_scheduler.runs import outcome
 from mosaic_scheduler.runs.end_time import LATE_S, EndTime
@@ -68,6 +70,7 @@ class Reconciler:
     durations: PastDurations
     ledger: LeaseLedger
     launches: LaunchBuilder
+    records: ReplayRecords
     takeover: Takeover
     listener: RunListener
     announcer: RunAnnouncer
@@ -328,7 +331,8 @@ class Reconciler:
             await self.takeover.ensure()
             if waiting:
                 await self.executor.ready()
-            plan = await self.dispatcher.plan(await self.store.unfinished(), waiting)
+            unready = await self.records.look(run.record for run in waiting)
+            plan = await self.dispatcher.plan(await self.store.unfinished(), waiting, unready)
         except EngineUnavailable as error:
             # They wait with the reason: an engine that is restarted must not cost a night's queue.
             await self._show_places(waiting, places_without_engine(waiting, str(error)))
@@ -364,6 +368,7 @@ class Reconciler:
 
     async def _launch(self, run: StoredRun) -> None:
         try:
+            self.records.require(run.record)
             launch_spec = await self.launches.build(run)
             await self.executor.submit(launch_spec)
             image = await self.executor.image(launch_spec.ref)
@@ -371,6 +376,10 @@ class Reconciler:
                 await self._write(run.record, image=image)
         except (WorkerUnready, WorkerUnknown) as error:
             state, end = outcome.outcome_from_unready_worker(run.record, str(error))
+            await self._end(run.record, decision.EndRun(state, end, telemetry_pending=False))
+        except RecordUnusable as error:
+            # Another attempt would read the same.
+            state, end = outcome.outcome_from_failed_launch(run.record, str(error))
             await self._end(run.record, decision.EndRun(state, end, telemetry_pending=False))
         except EngineUnavailable as error:
             await self._wait_to_see(run.record, str(error))

@@ -1,4 +1,4 @@
-"""Delete for good the runs that were archived a day ago: events, files, and the run itself last.
+"""Delete for good the runs that were archived a day ago, and replays: events, files, and the run itself last.
 
 Each step may be done again, and the row that asks for them goes last: a kill in between costs a repetition.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from mosaic_contracts.models import PeerModel
 from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.services import RecorderStatus, RunRequest
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.stack import RUNS_DIR
 from mosaic_scheduler.database import Database, transaction
 from mosaic_scheduler.events.publisher import EventPublisher
@@ -21,6 +22,8 @@ from mosaic_servicekit.bus import Bus
 from mosaic_servicekit.logging import get_log
 
 IDLE_S = 60.0
+REPLAY_KEPT_S = 3600.0
+"""Seconds after its end that a replay is kept: it is derived from another run, and can be made again."""
 RETRY_S = 1.0
 STATUS_AGE_S = 2.5
 """The recorder looks at the stream's end once a second; what it says is this old at most."""
@@ -75,6 +78,7 @@ class RunPurge:
 
     async def _due(self) -> list[str]:
         def select(connection: sqlite3.Connection) -> list[str]:
+            _expire_replays(connection)
             query = "SELECT run_id FROM runs WHERE purge_at <= ? ORDER BY purge_at"
             return [row[0] for row in connection.execute(query, (time.time(),))]
 
@@ -119,6 +123,15 @@ class RunPurge:
         last = silenced.last if silenced.last is not None else status.stream_last
         silenced.last = min(last, status.stream_last)
         return status.cursor >= silenced.last
+
+
+def _expire_replays(connection: sqlite3.Connection) -> None:
+    now = time.time()
+    connection.execute(
+        "UPDATE runs SET purge_at = ?1 WHERE json_extract(record, '$.spec.kind') = ?2"
+        " AND unixepoch(json_extract(record, '$.end_recorded_at')) <= ?3 AND purge_at IS NULL",
+        (now, RunKind.REPLAY.value, int(now - REPLAY_KEPT_S)),
+    )
 
 
 def _is_pending(connection: sqlite3.Connection, run_id: str) -> bool:

@@ -177,7 +177,8 @@ def outcome_from_failed_launch(record: RunRecord, why: str) -> RunOutcome:
     """The run's processes could not be started."""
     if record.stop_requested is not None:
         return outcome_from_stop(record, None)
-    message = f"The run could not be started ({record.attempt} attempts): {why}"
+    tries = "" if record.attempt == 1 else f" ({record.attempt} attempts)"
+    message = f"The run could not be started{tries}: {why}"
     return RunState.FAILED, _end(EndCause.PLACEMENT_FAILED, message, None)
 
 

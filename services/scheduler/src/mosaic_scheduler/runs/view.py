@@ -40,6 +40,10 @@ class RunViews:
         else:
             self._draining.add(run_id)
 
+    def is_draining(self, run_id: str) -> bool:
+        """Whether the worker of a run that lives has ended."""
+        return run_id in self._draining
+
     def set_refusal(self, run_id: str, note: str | None) -> None:
         """What is to be said of credentials that the broker refuses; None: it takes them."""
         if note is None:
