@@ -25,6 +25,7 @@ Begin here
   ./mosaic up | down | status    the stack that does the work
   ./mosaic ps | show | logs | events | episodes | metrics | beliefs | export | top | gpus
                                  what runs, what it said and did, what it uses
+  ./mosaic watch | replay        see a run as it acts, and any episode again, compared with its record
   ./mosaic artifacts | download | link
                                  the files of a run, for you and for a browser
   ./mosaic stop | retry | resume | clone | tag | note | rm | restore | queue

@@ -137,7 +137,8 @@ LINES_OF_VERBS = [
     ("secret", "ls"), ("secret", "set", EVIL), ("doctor",), ("show", EVIL), ("export", EVIL), ("logs", EVIL),
     ("beliefs", "last"), ("demo", "--steps", EVIL), ("xmpp", EVIL), ("images", "build", EVIL), (EVIL,), ("ps", EVIL),
     ("ps", f"--{EVIL}"), ("completion", EVIL), ("worker-check", ".", f"--{EVIL}"), ("version", EVIL),
-    ("up", EVIL), ("down", EVIL),
+    ("up", EVIL), ("down", EVIL), ("watch", "last"), ("replay", "last", "-e", "0"), ("replay", EVIL, "-e", EVIL),
+    ("export", "last", "-e", EVIL, "--mp4"),
 ]  # fmt: skip
 
 

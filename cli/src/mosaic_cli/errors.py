@@ -25,6 +25,30 @@ class NothingFound(CliError):
     code = ExitCode.UNKNOWN
 
 
+class ReplayBroken(CliError):
+    """A replay ended without a result, or could rebuild nothing."""
+
+    code = ExitCode.RUN_FAILED
+
+
+class NothingToWatch(CliError):
+    """The run has ended."""
+
+    code = ExitCode.RUN_FAILED
+
+
+class NoWindow(CliError):
+    """No window can be opened here."""
+
+    code = ExitCode.NOT_NOW
+
+
+class ExportFailed(CliError):
+    """The exporter could not make the file; the message says why."""
+
+    code = ExitCode.RUN_FAILED
+
+
 class NoStack(CliError):
     """No stack is up."""
 

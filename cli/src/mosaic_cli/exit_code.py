@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     UNKNOWN = 4
     CANCELLED = 5
     NOT_NOW = 6
+    DIFFERENT = 7
     INTERRUPTED = 130
 
     @property
@@ -32,6 +33,7 @@ _MEANING = {
     ExitCode.UNKNOWN: "no such run, episode, metric, artifact, secret",
     ExitCode.CANCELLED: "the run was cancelled",
     ExitCode.NOT_NOW: "it cannot be done now (broker away, disk low, the stack does not start, the run has not ended)",
+    ExitCode.DIFFERENT: "a replayed episode differs from its record",
     ExitCode.INTERRUPTED: "Ctrl-C; `demo` has stopped its run by then",
 }
 
@@ -48,6 +50,8 @@ _OF_PROBLEM = {
     ProblemCode.SECRET_UNKNOWN: ExitCode.UNKNOWN,
     ProblemCode.RUN_ENDED: ExitCode.RUN_FAILED,
     ProblemCode.RUN_LIVE: ExitCode.NOT_NOW,
+    ProblemCode.RUN_NOT_STARTED: ExitCode.NOT_NOW,
+    ProblemCode.FRAMES_UNAVAILABLE: ExitCode.NOT_NOW,
     ProblemCode.UNAUTHORIZED: ExitCode.NO_STACK,
     ProblemCode.HOST_REFUSED: ExitCode.NO_STACK,
     ProblemCode.ORIGIN_REFUSED: ExitCode.NO_STACK,

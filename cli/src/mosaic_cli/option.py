@@ -21,6 +21,26 @@ Runs = Annotated[
     list[str],
     typer.Argument(metavar="RUN...", help=_RUN_HELP, show_default=False),
 ]
+_EPISODE_HELP = "Number of the episode, or best, worst, median (by return) or last."
+Episode = Annotated[
+    str, typer.Option("--episode", "-e", metavar="N", help=_EPISODE_HELP, show_default=False)
+]
+OneEpisode = Annotated[
+    str | None,
+    typer.Option("--episode", "-e", metavar="N", help=f"One episode. {_EPISODE_HELP}"),
+]
+EpisodeEnv = Annotated[
+    int | None,
+    typer.Option(
+        "--env",
+        min=0,
+        help="Sub-environment; default: 0 for a number, any for best, worst, median and last.",
+    ),
+]
+Attempt = Annotated[
+    int | None,
+    typer.Option(min=1, help="Attempt of the run; default: the newest that has the episode."),
+]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Print the id and return.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Maximum number.")]
 Types = Annotated[

@@ -62,6 +62,8 @@ ENTRIES = (
     _entry(LOOK, "episodes", "telemetry"),
     _entry(LOOK, "metrics", "telemetry"),
     _entry(LOOK, "beliefs"),
+    _entry(LOOK, "watch", "replay"),
+    _entry(LOOK, "replay"),
     _entry(LOOK, "export"),
     _entry(LOOK, "artifacts"),
     _entry(LOOK, "download", "artifacts"),

@@ -27,6 +27,10 @@ STACK = ["cli", *command.STACK]
         ("run cleanrl ppo --url http://there", ["cli"]),
         ("run cleanrl --url=http://there", ["cli"]),
         ("describe cleanrl", ["cli", "worker_cleanrl"]),
+        ("export last -o a.jsonl", ["cli"]),
+        ("export last --episode 3 --mp4", ["cli", "exporter"]),
+        ("export last --minari=a --url http://there", ["cli", "exporter"]),
+        ("replay last --episode 3", ["cli"]),
         ("", ["cli"]),
     ],
 )
@@ -35,6 +39,16 @@ def test_a_verb_names_the_environments_that_it_needs(
 ) -> None:
     """Verbs that start runs need the whole stack, a worker's is made when it is named, a stack elsewhere needs none."""
     assert command.needed(tree, words.split(), {}) == names
+
+
+def test_a_verb_that_opens_a_window_needs_its_environment(tree: Tree) -> None:
+    """Where there is a display, and unless the terminal is enough; also for a stack elsewhere."""
+    display = {"DISPLAY": ":0"}
+    assert command.needed(tree, ["watch", "last"], display) == ["cli", "gui"]
+    assert command.needed(tree, ["replay", "last", "-e", "3"], display) == ["cli", "gui"]
+    assert command.needed(tree, ["replay", "last", "-e", "3", "--verify"], display) == ["cli"]
+    away = display | {"MOSAIC_URL": "http://there"}
+    assert command.needed(tree, ["watch", "last"], away) == ["cli", "gui"]
 
 
 def test_a_stack_elsewhere_needs_no_environment(tree: Tree) -> None:

@@ -1,74 +1,148 @@
-"""`export`: all recorded events of a run as JSON lines or Parquet."""
+"""`export`: events of a run, steps of an episode, a video of one, or a Minari dataset of several."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
 from mosaic_cli import option
+from mosaic_cli.episode_choice import WantedEpisode
 from mosaic_cli.errors import FileProblem, ValueRefused
 from mosaic_cli.output import err, escape_controls, reader_watched, say
 from mosaic_cli.reference import find_run
 from mosaic_cli.target import open_client
 from mosaic_cli.wording import plural
+from mosaic_client import light
 from mosaic_client.errors import ExportRefused
 
 if TYPE_CHECKING:
-    from mosaic_client.export.writing import Progress
+    from mosaic_client import Client
+    from mosaic_client.export.writing import Format, Progress
 
 
-def export(
-    run: option.Run,
+@dataclass(frozen=True)
+class ExportOptions:
+    """Options of `export`: what of a run is wanted, and in which form."""
+
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help="JSON lines, one event a line (the default).")
-    ] = False,
+    ] = False
     parquet: Annotated[
         bool, typer.Option("--parquet", help="Parquet, a file for each event type; needs --output.")
-    ] = False,
+    ] = False
+    mp4: Annotated[bool, typer.Option("--mp4", help="A video of the episode.")] = False
+    gif: Annotated[bool, typer.Option("--gif", help="The same as a GIF.")] = False
+    minari: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A Minari dataset of this name, e.g. cartpole/ppo-v0."),
+    ] = None
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="File to write, or new folder for Parquet; default stdout.",
+            help="File to write, or new folder for Parquet; default stdout, for a video a file here.",
         ),
-    ] = None,
-    types: option.Types = None,
-) -> None:
-    """Write all recorded events of a run as JSON lines or Parquet, in bounded memory."""
-    if jsonl and parquet:
-        raise ValueRefused("Choose either --jsonl or --parquet.")
-    if parquet and output is None:
-        raise ValueRefused(
-            "Parquet is a folder of files: name a new one with --output, e.g. -o run-events."
-        )
-    chosen = option.event_types(types)
+    ] = None
+    types: option.Types = None
+    episode: option.OneEpisode = None
+    episodes: Annotated[
+        str | None,
+        typer.Option(metavar="0-49|all", help="Episodes of the Minari dataset; default: all."),
+    ] = None
+    env: option.EpisodeEnv = None
+    attempt: option.Attempt = None
+    speed: Annotated[
+        float | None,
+        typer.Option(min=0.05, max=100, help="Of a video: times the environment's frame rate."),
+    ] = None
+
+    @property
+    def is_video(self) -> bool:
+        """Whether a video is wanted."""
+        return self.mp4 or self.gif
+
+    def check(self) -> None:
+        """Check that the options go together.
+
+        Raises:
+            ValueRefused: they do not.
+        """
+        forms = ("jsonl", "parquet", "mp4", "gif", "minari")
+        given = [f"--{form}" for form in forms if getattr(self, form)]
+        if len(given) > 1:
+            raise ValueRefused(f"Choose either {' or '.join(given)}.")
+        if self.is_video and self.episode is None:
+            raise ValueRefused("A video shows one episode: name it, e.g. --episode best.")
+        if self.parquet and self.output is None:
+            raise ValueRefused(
+                "Parquet is a folder of files: name a new one with --output, e.g. -o run-events."
+            )
+        is_part = self.episode is not None or self.minari is not None
+        is_set = self.minari is not None
+        for is_wrong, message in (
+            (self.episode and (self.parquet or is_set), "--episode goes with --jsonl, --mp4 or --gif."),
+            (self.episodes and not is_set, "--episodes goes with --minari."),
+            (self.env is not None and not is_part, "--env goes with --episode or --minari."),
+            (self.attempt and self.episode is None, "--attempt goes with --episode."),
+            (self.speed and not self.is_video, "--speed goes with --mp4 or --gif."),
+            (self.types and is_part, "--types goes with the events of a whole run."),
+            (self.output and is_set, "Minari keeps its datasets in MINARI_DATASETS_PATH: leave --output out."),
+        ):  # fmt: skip
+            if is_wrong:
+                raise ValueRefused(message)
+        option.event_types(self.types)
+
+
+def export(run: option.Run, options: ExportOptions) -> None:
+    """Write all recorded events of a run as JSON lines or Parquet, or an episode as a video.
+
+    --episode alone writes the steps of one episode. With --mp4 or --gif the episode is rebuilt, compared with the
+    record and drawn. --minari writes whole episodes with their observations, which --record full keeps, as a dataset.
+    """
+    options.check()
     with open_client() as client:
         view = find_run(client, run)
-        total = view.summary.events if view.summary and not chosen else None
-        with _progress(total) as progress:
-            if output is None:
-                from mosaic_client.export.writing import stream_json_lines
+        if options.minari is not None:
+            from mosaic_cli.episode_export import write_dataset
 
-                with reader_watched(), _binary_stdout() as file:
-                    count = stream_json_lines(
-                        lambda cursor: client.batches(view.run_id, cursor, chosen),
-                        file,
-                        chosen,
-                        progress,
-                    )
+            write_dataset(view.run_id, options.minari, options.episodes, options.env)
+        elif options.episode is None:
+            _write_events(client, view, options)
+        else:
+            from mosaic_cli.episode_export import write_steps, write_video
+
+            wanted = WantedEpisode(options.episode, options.env, options.attempt)
+            if options.is_video:
+                form, speed = "mp4" if options.mp4 else "gif", options.speed or 1.0
+                write_video(client, view, wanted, form, speed, options.output)
             else:
-                try:
-                    count = client.export(
-                        view.run_id, output, "parquet" if parquet else "jsonl", chosen, progress
-                    )
-                except ExportRefused as error:
-                    raise FileProblem(str(error)) from error
-                except OSError as error:
-                    raise FileProblem(f"{output} cannot be written ({error.strerror}).") from error
+                write_steps(client, view, wanted, options.output)
+
+
+def _write_events(client: "Client", view: light.RunFields, options: ExportOptions) -> None:
+    output, types = options.output, option.event_types(options.types)
+    total = view.summary.events if view.summary and not types else None
+    with _progress(total) as progress:
+        if output is None:
+            from mosaic_client.export.writing import stream_json_lines
+
+            with reader_watched(), _binary_stdout() as file:
+                count = stream_json_lines(
+                    lambda cursor: client.batches(view.run_id, cursor, types), file, types, progress
+                )
+        else:
+            try:
+                form: Format = "parquet" if options.parquet else "jsonl"
+                count = client.export(view.run_id, output, form, types, progress)
+            except ExportRefused as error:
+                raise FileProblem(str(error)) from error
+            except OSError as error:
+                raise FileProblem(f"{output} cannot be written ({error.strerror}).") from error
     say(f"{plural(count, 'event')} of {view.run_id} written to {output or 'stdout'}.")
 
 

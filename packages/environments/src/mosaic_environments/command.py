@@ -1,6 +1,7 @@
 """The part of the command line that comes before any environment: which ones a verb needs, `sync` and `gui`."""
 
 import os
+import sys
 from collections.abc import Iterable
 
 from mosaic_environments import stamp
@@ -11,10 +12,17 @@ STACK = ("broker", "scheduler", "recorder", "gateway", "worker_cleanrl")
 """What a stack on this machine consists of, next to the command line that starts it."""
 _STARTS_A_STACK = ("demo", "up", "retry", "resume", "clone", "run")
 _ASKS_A_WORKER = ("run", "describe", "check", "preflight")
+_ENCODES = ("--mp4", "--gif", "--minari")
+"""Options of `export` that need the exporter."""
+_OPENS_A_WINDOW = ("watch", "replay")
+_WITHOUT_A_WINDOW = ("--verify", "--json")
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 SYNC_USAGE = (
     "sync [--dev] [COMPONENT...] | sync [--dev] COMPONENT --bundle NAME   make environments"
 )
-GUI_OPTIONS = "--url --token-file --ca-file --screenshot --size --theme --help"
+GUI_OPTIONS = (
+    "--url --token-file --ca-file --run --watch --env --replay --screenshot --size --theme --help"
+)
 
 
 def check_path(what: str, path: str) -> None:
@@ -41,6 +49,7 @@ def needed(tree: Tree, words: list[str], environ: dict[str, str]) -> list[str]:
     own = ["cli"] if tree.is_checkout else []
     if not words or any(word in ("--help", "-h") for word in words):
         return own  # help needs no stack
+    own += _shown_with(words, environ)
     if environ.get("MOSAIC_URL") or any(
         word == "--url" or word.startswith("--url=") for word in words
     ):
@@ -126,6 +135,17 @@ def stack_environment(
         "MOSAIC_HOME": environ.get("MOSAIC_HOME") or home,
         "MOSAIC_PROGRAM": program,
     }
+
+
+def _shown_with(words: list[str], environ: dict[str, str]) -> list[str]:
+    """Components that show or encode episodes, of whichever stack: those that this verb with these options uses."""
+    verb, options = words[0], {word.partition("=")[0] for word in words}
+    if verb == "export" and not options.isdisjoint(_ENCODES):
+        return ["exporter"]
+    has_display = sys.platform != "linux" or any(environ.get(name) for name in _DISPLAYS)
+    if verb in _OPENS_A_WINDOW and has_display and options.isdisjoint(_WITHOUT_A_WINDOW):
+        return ["gui"]
+    return []
 
 
 def _worker_named(tree: Tree, words: list[str]) -> list[str]:
