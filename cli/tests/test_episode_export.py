@@ -160,7 +160,7 @@ def test_a_missing_environment_is_named(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`./mosaic` makes it; another caller is told how."""
+    """`./mosaic` makes it; any other program gets the command for it."""
     monkeypatch.setenv("MOSAIC_VENVS", str(tmp_path / "empty"))
     code, _, err = mosaic("export", "last", "-e", "3", "--mp4")
     assert (code, "`./mosaic sync exporter`" in err) == (6, True)

@@ -161,7 +161,7 @@ def test_ctrl_c_stops_the_replay(mosaic: Mosaic, stack: Answers, result: dict[st
 def test_an_episode_is_named_by_number_or_by_its_return(
     mosaic: Mosaic, stack: Answers, result: dict[str, Any], words: str, meant: dict[str, int]
 ) -> None:
-    """Of what was recorded: by return, the newest of equal ones; `last` whether it ended or not."""
+    """Among recorded episodes: by return, the newest of equal ones; `last` whether it ended or not."""
     assert mosaic("replay", "last", "--verify", "-e", *words.split())[0] == 0
     assert stack.last("POST").body == meant | {"draws": False}
 

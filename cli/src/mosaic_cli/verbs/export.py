@@ -58,7 +58,9 @@ class ExportOptions:
     attempt: option.Attempt = None
     speed: Annotated[
         float | None,
-        typer.Option(min=0.05, max=100, help="Of a video: times the environment's frame rate."),
+        typer.Option(
+            min=0.05, max=100, help="Speed of a video: times the environment's frame rate."
+        ),
     ] = None
 
     @property
