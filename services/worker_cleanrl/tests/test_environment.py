@@ -206,7 +206,7 @@ def test_a_composite_observation_is_one_vector(
 def test_pictures_and_sequences_make_no_vector(space: gymnasium.Space[Any]) -> None:
     """A composite observation with a picture or a part of no fixed length is left as it is, and is no vector."""
     assert wrappers_for(space) == ()
-    probe = EnvironmentProbe("CartPole-v1", spaces.Discrete(2), space, None, (), ())
+    probe = EnvironmentProbe("CartPole-v1", spaces.Discrete(2), space, None, (), None, ())
     assert probe.form == "picture"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mosaic_contracts.choices import RunKind
 from mosaic_contracts.wire import BatchHead, decode_batch, join_batch, to_event
 from mosaic_contracts.xmpp import ENV_XMPP_FILE
 from mosaic_workerkit.outbox import OutboxReader, outbox_dir
@@ -54,14 +55,14 @@ class FinishedRun:
 
 def start(folder: Path, access: Path | None = None, **spec: Any) -> "subprocess.Popen[str]":
     """Start one."""
-    (folder / "control").mkdir(parents=True)
+    (folder / "control").mkdir(parents=True, exist_ok=True)
     whole = {"worker": "spade", "algorithm": "q_learning", "environment": "FrozenLake-v1", **spec}
     (folder / "spec.json").write_text(json.dumps({"run_id": RUN_ID, "attempt": 1, "spec": whole}))
     environ = {k: v for k, v in os.environ.items() if not k.startswith("MOSAIC_")}
     if access is not None:
         environ[ENV_XMPP_FILE] = str(access)
     environ["MOSAIC_RUN_DIR"] = str(folder)
-    verb = "play" if whole.get("kind") in ("play", "evaluate") else "train"
+    verb = RunKind(str(whole.get("kind", "train"))).worker_verb
     return subprocess.Popen(
         [sys.executable, "-m", "mosaic_worker_spade", verb, "--run-dir", str(folder)],
         env=environ,

@@ -15,7 +15,7 @@ PLAIN = "q_learning"
 ALGORITHMS = (BDI, PLAIN)
 DECISIONS, POLICY = "bdi", "policy"
 """Families of namespaced events (docs/interfaces.md, "Agents that can be read")."""
-MODES = (RunKind.TRAIN, RunKind.EVALUATE, RunKind.PLAY)
+MODES = (RunKind.TRAIN, RunKind.EVALUATE, RunKind.PLAY, RunKind.REPLAY)
 
 
 def describe_worker() -> WorkerDescription:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mosaic_contracts.spec import RunSpec
+from mosaic_gymkit.table_view import TableView
 from mosaic_worker_spade.learning.learner import Learner
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.stephash import step_hash
@@ -33,6 +34,7 @@ class LearningRecorder:
 
     Args:
         sampling: which episodes are reported, and which of them step by step.
+        view: shows recorded steps to those who watch; None: nobody can.
         reported_total: steps of the whole run; None: these steps are not the run's progress.
     """
 
@@ -45,9 +47,12 @@ class LearningRecorder:
         sampling: Sampling,
         reported_total: int | None,
         env_seed: int,
+        view: TableView | None = None,
         env: int = 0,
     ) -> None:
         self._telemetry = telemetry
+        self._view = view
+        self._total_reward = 0.0
         self._stop = stop
         self._has_episodes = spec.record.has_episodes
         self._has_steps = spec.record.has_steps
@@ -96,7 +101,7 @@ class LearningRecorder:
         """A recorded episode begins."""
         self._learner, self._state = learner, state
         self.episode = learner.counts.episodes - self._first_episode
-        self._explored, self._confidence = [], []
+        self._explored, self._confidence, self._total_reward = [], [], 0.0
         reset: dict[str, Any] = {"way": "seed", "seed": self._env_seed}
         if reset_state is not None:
             reset = {"way": "generator", "state": reset_state}
@@ -123,6 +128,11 @@ class LearningRecorder:
         self._telemetry.hashed_step(
             self.env, self.episode, number, action, reward, flags, digest, observation=seen
         )
+        self._total_reward += reward
+        if self._view is not None and self.env in self._view.wanted:
+            self._view.show(
+                *(self.env, self.episode, number, action, reward, self._total_reward, flags, state)
+            )
 
     def end(
         self,

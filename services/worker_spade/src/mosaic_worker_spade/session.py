@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mosaic_gymkit.table_view import TableView
 from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.errors import EXIT_REFUSED
 from mosaic_worker_spade.learning import checkpoint as checkpoints
@@ -36,6 +37,7 @@ class LearningSession:
         self.pace = Pace(context.spec.pace if self.plays else None, context.stop)
         self.learner = self._make_learner()
         self.loop: RunOption = draft.loop.make(self.world) if draft.loop else run_option
+        self.view = TableView(context.run_dir, context.telemetry.run_id, self.world.make)
         self.recorder = LearningRecorder(
             context.telemetry,
             context.stop,
@@ -43,6 +45,7 @@ class LearningSession:
             sampling=draft.sampling,
             reported_total=None if self.plays else draft.total_steps,
             env_seed=draft.env_seed,
+            view=self.view,
         )
         self.recorder.continue_from(self.learner)
         self.first_step = self.learner.counts.steps
@@ -136,6 +139,7 @@ class LearningSession:
 
     def close(self) -> None:
         """The end of the run, or a polite stop: last episode, last values, last checkpoint."""
+        self.view.close()
         self.recorder.finish()
         self.record_values()
         if self.plays:

@@ -146,6 +146,7 @@ class Team:
             sampling=draft.sampling,
             reported_total=None,
             env_seed=draft.env_seed + 1,
+            view=session.view,
             env=1,
         )
         watch = SurpriseWatch(given.surprise_threshold, set())

@@ -2,6 +2,7 @@
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription
+from mosaic_gymkit.replay.verb import replay_run
 from mosaic_worker_spade.description import describe_worker
 from mosaic_worker_spade.request import check_run
 from mosaic_worker_spade.training import play_run, train_run
@@ -26,3 +27,7 @@ class SpadeWorker:
     def play(self, context: TrainContext) -> None:
         """Show what a checkpoint has learned, step by step; returns as `train` does."""
         play_run(context)
+
+    def replay(self, context: TrainContext) -> None:
+        """Rebuild the recorded episode that the run's spec names."""
+        replay_run(context)

@@ -8,8 +8,10 @@ from typing import Any
 import gymnasium
 
 from mosaic_base.nearest import nearest_names
+from mosaic_contracts.grid import Grid
 from mosaic_contracts.terminal import strip_controls
 from mosaic_gymkit.families import is_atari
+from mosaic_gymkit.grids import grid_of
 from mosaic_worker_cleanrl.environment import atari
 from mosaic_worker_cleanrl.environment.extras import extra_of, is_offered, known_environments
 from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
@@ -35,6 +37,8 @@ class EnvironmentProbe:
     observation_space: gymnasium.Space[Any]
     max_steps: int | None
     render_modes: tuple[str, ...]
+    grid: Grid | None
+    """The grid on which its states lie; None: they lie on none that is known."""
     notes: tuple[str, ...]
     """What gymnasium warned of, e.g. that the version is out of date."""
 
@@ -95,6 +99,7 @@ def probe_environment(name: str) -> EnvironmentProbe:
             env.observation_space,
             spec.max_episode_steps if spec is not None else None,
             tuple(env.metadata.get("render_modes", ())),
+            grid_of(env),
             # of the environment's version only; libraries have warnings of their own, which are not for this person
             tuple(_plain(w.message) for w in caught if "out of date" in str(w.message)),
         )

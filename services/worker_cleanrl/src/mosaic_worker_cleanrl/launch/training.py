@@ -128,10 +128,12 @@ def _tensorboard_folder(spec: RunSpec) -> Path:
 def _config(spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None) -> dict[str, Any]:
     if plan.probe is None or plan.script is None:
         raise RunRefused("The plan is not complete")
+    grid = plan.probe.grid
     return {
         "algorithm": spec.algorithm,
         "environment": spec.environment,
         "seed": spec.seed,
+        **({} if grid is None else {"grid": grid.model_dump(mode="json")}),
         "script": plan.script.module,
         "argv": plan.argv,
         "arguments": plan.arguments,

@@ -50,8 +50,3 @@ def _require_way(rows: list[str]) -> None:
                 seen.add((r, c))
                 edge.append((r, c))
     raise MapInvalid("No way leads from S to G: holes bar it. Open one.")
-
-
-def cell_kinds(rows: list[str]) -> list[list[str]]:
-    """The kinds of the cells, in words."""
-    return [[_LETTERS[letter] for letter in row] for row in rows]

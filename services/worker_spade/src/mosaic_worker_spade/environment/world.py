@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 from mosaic_contracts.grid import Grid
-from mosaic_worker_spade.environment.grid import grid_of
+from mosaic_gymkit.grids import grid_of
 from mosaic_workerkit.errors import EnvironmentUnusable
 from mosaic_workerkit.spaces import Space, space_of
 from mosaic_workerkit.stephash import step_hash

@@ -3,7 +3,8 @@
 from typing import Any
 
 from mosaic_contracts.grid import Grid, GridAction
-from mosaic_worker_spade.environment.lake_map import cell_kinds
+
+_LAKE_CELLS = {"S": "start", "F": "frozen", "H": "hole", "G": "goal"}
 
 _LEFT_DOWN_RIGHT_UP = [
     GridAction(name="left", move=[0, -1]),
@@ -23,11 +24,19 @@ _TAXI = [
 
 
 def grid_of(env: Any) -> Grid | None:
-    """The grid of an unwrapped environment, or None for a world that lies on none that we know."""
+    """Return the grid of an environment.
+
+    Args:
+        env: an environment of Gymnasium, wrapped or not.
+
+    Returns:
+        Its grid; None: its states lie on none that is known here.
+    """
+    env = env.unwrapped
     name = type(env).__name__
     if name == "FrozenLakeEnv":
         rows = ["".join(cell.decode() for cell in row) for row in env.desc]
-        return _grid(cell_kinds(rows), _LEFT_DOWN_RIGHT_UP)
+        return _grid([[_LAKE_CELLS[letter] for letter in row] for row in rows], _LEFT_DOWN_RIGHT_UP)
     if name == "CliffWalkingEnv":
         return _grid(_cliff_cells(*env.shape), _UP_RIGHT_DOWN_LEFT)
     if name == "TaxiEnv":
