@@ -7,7 +7,7 @@ from typing import Any
 
 from mosaic_contracts.replays import PackageDifference, ReplayResult, ReplaySource
 from mosaic_gymkit.replay.rebuilding import RebuiltEpisode, RebuiltMoment
-from mosaic_gymkit.replay.record import EpisodeRecord
+from mosaic_gymkit.replay.record import ReplayRecord
 
 _WITHOUT_EFFECT = frozenset({"torch", "cleanrl", "stable-baselines3", "spade", "spade_bdi"})
 """Packages of the agent, which no environment depends on."""
@@ -15,7 +15,7 @@ _WITHOUT_EFFECT = frozenset({"torch", "cleanrl", "stable-baselines3", "spade", "
 
 def compare_episode(
     rebuilt: RebuiltEpisode,
-    record: EpisodeRecord,
+    record: ReplayRecord,
     source: ReplaySource,
     on_step: Callable[[RebuiltMoment], None],
 ) -> ReplayResult:

@@ -45,7 +45,7 @@ class EpisodeLines:
 
 
 @dataclass(frozen=True)
-class EpisodeRecord:
+class ReplayRecord:
     """What a replay is made from.
 
     Attributes:
@@ -57,7 +57,7 @@ class EpisodeRecord:
     episodes: list[EpisodeLines]
 
 
-def read_record(path: Path) -> EpisodeRecord:
+def read_record(path: Path) -> ReplayRecord:
     """Read the record of a replay.
 
     Args:
@@ -86,7 +86,7 @@ def read_record(path: Path) -> EpisodeRecord:
                 raise RecordInvalid(f"line {number} of {path.name}: {error!r}") from error
     if config is None or not episodes:
         raise RecordInvalid(f"{path.name} holds no config or no episode")
-    return EpisodeRecord(config, episodes)
+    return ReplayRecord(config, episodes)
 
 
 def _episode(event: Mapping[str, Any]) -> EpisodeLines:

@@ -12,7 +12,7 @@ from mosaic_contracts.replays import REPLAY_FILE, REPLAY_RESULT, ReplayResult, R
 from mosaic_gymkit.replay.comparison import compare_episode, package_differences
 from mosaic_gymkit.replay.drawing import FrameDrawer, serve_frames
 from mosaic_gymkit.replay.rebuilding import RebuiltEpisode, RebuiltMoment
-from mosaic_gymkit.replay.record import EpisodeRecord, RecordInvalid, read_record
+from mosaic_gymkit.replay.record import ReplayRecord, RecordInvalid, read_record
 from mosaic_gymkit.resets import ResetInvalid
 from mosaic_gymkit.specs import EnvironmentSpec
 from mosaic_workerkit.entry import TrainContext
@@ -56,7 +56,7 @@ class _Replay:
     def __init__(
         self,
         context: TrainContext,
-        record: EpisodeRecord,
+        record: ReplayRecord,
         make: Callable[[EnvironmentSpec], gymnasium.Env[Any, Any]] | None,
     ) -> None:
         assert context.spec.replay is not None  # noqa: S101 - replay_run looked
