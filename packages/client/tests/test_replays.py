@@ -179,6 +179,20 @@ async def test_frames_come_page_by_page() -> None:
         assert [one.step async for one in client.frames(RUN_ID, last=5, every=2)] == [0, 2, 4]
 
 
+def test_without_a_last_step_the_whole_episode_comes() -> None:
+    """The first page ends where it is full and says which step is the last; the others are asked for up to there."""
+    pages = (
+        frames.EpisodeFrames(encoded(0, 1, 2), None, 4),
+        frames.EpisodeFrames(encoded(3), 4, 4),
+        frames.EpisodeFrames(encoded(4), None, 4),
+    )
+    transport, asked = pages_of(*pages)
+    location = Location("http://127.0.0.1:9", "secret")
+    found = list(Client(location, transport=transport).frames(RUN_ID))
+    assert [one.step for one in found] == [0, 1, 2, 3, 4]
+    assert asked == ["first=0&every=1", "first=3&last=4&every=1", "first=4&last=4&every=1"]
+
+
 def test_a_page_that_does_not_lead_on_is_refused() -> None:
     """A stack that would be asked for the same page for ever is a fault, as is a frame that cannot be read."""
     location = Location("http://127.0.0.1:9", "secret")

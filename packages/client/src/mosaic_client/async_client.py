@@ -329,7 +329,7 @@ class AsyncClient:
         """
         pages = FramePages(first, last, every)
         while pages.next is not None:
-            page = await self.episode_frames(replay_id, pages.next, last, every)
+            page = await self.episode_frames(replay_id, pages.next, pages.last, every)
             for frame in pages.take(page):
                 yield frame
 

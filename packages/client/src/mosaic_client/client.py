@@ -405,7 +405,7 @@ class Client(StackConnection):
         """
         pages = FramePages(first, last, every)
         while pages.next is not None:
-            yield from pages.take(self.episode_frames(replay_id, pages.next, last, every))
+            yield from pages.take(self.episode_frames(replay_id, pages.next, pages.last, every))
 
     def watch_frames(
         self,

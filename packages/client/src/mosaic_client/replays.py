@@ -61,6 +61,7 @@ class FramePages:
         self.next: int | None = first
         """Step to ask for next; None: nothing is left."""
         self.last = last
+        """Last step of the range; None until the first page says it."""
         self.every = every
 
     def take(self, page: EpisodeFrames) -> Iterator[EnvironmentFrame]:
@@ -69,9 +70,16 @@ class FramePages:
         Raises:
             AnswerInvalid: a frame cannot be read, or the page does not lead on.
         """
-        if page.next is not None and self.next is not None and page.next <= self.next:
-            raise AnswerInvalid(f"the stack sent a page of frames that leads back to {page.next}")
-        self.next = page.next
+        asked, following = self.next or 0, page.next
+        if self.last is None:
+            # a page that was asked for without a last step ends where it is full
+            self.last = page.last
+            after = asked + self.every * len(page.frames)
+            if following is None and page.frames and after <= page.last:
+                following = after
+        if following is not None and following <= asked:
+            raise AnswerInvalid(f"the stack sent a page of frames that leads back to {following}")
+        self.next = following
         return map(read_frame, page.frames)
 
 
