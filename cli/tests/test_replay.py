@@ -13,7 +13,9 @@ from mosaic_client.errors import ReplayFailed
 from mosaic_contracts.replays import ReplayResult
 
 REPLAY_ID = RUN_ID[:-1] + "W"
-REPLAY = RUN | {"run_id": REPLAY_ID, "state": "queued", "spec": RUN["spec"] | {"kind": "replay"}}
+REPLAY = RUN | {
+    "run_id": REPLAY_ID, "state": "queued", "spec": RUN["spec"] | {"kind": "replay"}, "status": 201,
+}  # fmt: skip
 SOURCE = {"run_id": RUN_ID, "attempt": 1, "env": 0, "episode": 3}
 EQUAL: dict[str, Any] = {"source": SOURCE, "way": "generator", "steps": 512, "equal": 512}
 
@@ -141,6 +143,16 @@ def test_ctrl_c_stops_the_replay(mosaic: Mosaic, stack: Answers, result: dict[st
     assert code == 130
     assert is_stopped(stack)
     assert "Stopping the replay" in err
+
+
+def test_a_replay_that_another_program_started_is_not_stopped(
+    mosaic: Mosaic, stack: Answers, result: dict[str, Any]
+) -> None:
+    """One replay of an episode serves everybody; a window may show it."""
+    stack[f"{OF_RUN}/replays"] = REPLAY | {"status": 200}
+    result["raises"] = KeyboardInterrupt()
+    assert mosaic("replay", "last", "-e", "3", "--verify")[0] == 130
+    assert not is_stopped(stack)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from mosaic_client.errors import ClientError, ReplayFailed
 from mosaic_contracts.states import RunState
 
 if TYPE_CHECKING:
-    from mosaic_client import Client
+    from mosaic_client import Client, StartedReplay
     from mosaic_contracts.replays import ReplayResult, StepDifference
     from mosaic_contracts.runs import RunView
 
@@ -25,7 +25,10 @@ _SHOWN_CHARS = 200
 def started_replay(
     client: "Client", run_id: str, episode: light.EpisodeFields, *, draws: bool
 ) -> Iterator["RunView"]:
-    """Start a replay; it is stopped when the block fails, by Ctrl-C too, and in any case where it draws."""
+    """Start a replay; it is stopped when the block fails, by Ctrl-C too, and in any case where it draws.
+
+    A replay of the same episode that was there already is used, and is not stopped.
+    """
     replay = client.replay(
         run_id, episode.episode, env=episode.env, attempt=episode.attempt, draws=draws
     )
@@ -40,7 +43,9 @@ def started_replay(
         _stop(client, replay)
 
 
-def _stop(client: "Client", replay: "RunView") -> None:
+def _stop(client: "Client", replay: "StartedReplay") -> None:
+    if not replay.is_new:
+        return
     with suppress(ClientError):  # it ends by itself, too, once nobody asks for frames
         client.stop(replay.run_id)
 

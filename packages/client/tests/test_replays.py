@@ -295,3 +295,11 @@ def test_a_run_that_cannot_be_watched_raises() -> None:
         next(Client(location).watch_frames(RUN_ID))
     with pytest.raises(StackUnreachable):
         next(Client(location).watch_frames(RUN_ID, patience_s=0.3))
+
+
+@pytest.mark.parametrize(("status", "is_new"), [(201, True), (200, False)])
+def test_a_replay_that_was_there_is_distinguished_from_a_new_one(status: int, is_new: bool) -> None:
+    """A program stops what it has started, and not what another one uses."""
+    transport = httpx.MockTransport(lambda _: httpx.Response(status, json=VIEW))
+    client = Client(Location("http://127.0.0.1:9", "secret"), transport=transport)
+    assert client.replay(OTHER, 3).is_new is is_new

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from mosaic_client.location import Location, data_root, find_stack, read_stack_file
     from mosaic_client.pictures import picture
     from mosaic_client.recorded import EpisodeSteps, Series
-    from mosaic_client.run_view import Run, RunList
+    from mosaic_client.run_view import Run, RunList, StartedReplay
     from mosaic_client.table import Table
 
 __all__ = [
@@ -99,6 +99,7 @@ __all__ = [
     "SpecRefused",
     "StackUnavailable",
     "StackUnreachable",
+    "StartedReplay",
     "StateConflict",
     "Table",
     "ThingUnknown",
@@ -133,7 +134,7 @@ _MODULES = {
     "location": "Location data_root find_stack read_stack_file",
     "pictures": "picture",
     "recorded": "EpisodeSteps Series",
-    "run_view": "Run RunList",
+    "run_view": "Run RunList StartedReplay",
     "table": "Table",
 }
 """Where each name is defined."""

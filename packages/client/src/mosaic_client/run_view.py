@@ -37,6 +37,13 @@ class Run(RunView):
         return table_html(("", ""), shown, self.name)
 
 
+class StartedReplay(Run):
+    """A replay as `Client.replay` answers."""
+
+    is_new: bool = True
+    """False: it was there already, because another program asked for the same episode, and serves both."""
+
+
 class RunList(RunPage):
     """One page of the run list, which a notebook shows as a table."""
 

@@ -2,8 +2,9 @@
 
 import uuid
 
-from mosaic_client.call import Call, body_of, model, query_of, typed
-from mosaic_client.run_view import Run
+from mosaic_client.answer import HttpAnswer
+from mosaic_client.call import Call, body_of, query_of, typed
+from mosaic_client.run_view import StartedReplay
 from mosaic_contracts import http_api
 from mosaic_contracts.frames import EpisodeFrames, decode_page
 from mosaic_contracts.replays import ReplayRequest
@@ -18,7 +19,7 @@ def replay(
     draws: bool = True,
     *,
     idempotency_key: str | None = None,
-) -> Call[Run]:
+) -> Call[StartedReplay]:
     """Start a run of kind `replay`, which rebuilds one recorded episode in a fresh process and compares every step.
 
     Args:
@@ -30,7 +31,8 @@ def replay(
         idempotency_key: as for `submit`.
 
     Returns:
-        The replay, a new run. `replay_result` waits for its result, `frames` reads its frames, `stop` ends it.
+        The replay, a new run, or a live one of the same episode (`is_new`). `replay_result` waits for its result,
+        `frames` reads its frames, `stop` ends it.
 
     Raises:
         RunUnknown: there is no such run.
@@ -41,7 +43,7 @@ def replay(
     return Call.of(
         http_api.REPLAY,
         run_id,
-        read=model(Run),
+        read=_read_started,
         body=body_of(request),
         idempotency_key=idempotency_key or uuid.uuid4().hex,
     )
@@ -83,3 +85,8 @@ def episode_frames(
     return Call.of(
         http_api.FRAMES, replay_id, read=lambda answer: decode_page(answer.content), query=query
     )
+
+
+def _read_started(answer: HttpAnswer) -> StartedReplay:
+    found = StartedReplay.model_validate_json(answer.content)
+    return found.model_copy(update={"is_new": answer.status_code == 201})
