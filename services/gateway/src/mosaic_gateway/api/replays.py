@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from mosaic_contracts import verbs
 from mosaic_contracts.compat import Self
-from mosaic_contracts.frames import MAX_PAGE_FRAMES, StepRange
+from mosaic_contracts.frames import StepRange
 from mosaic_contracts.models import UserModel
 from mosaic_contracts.replays import ReplayRequest
 from mosaic_contracts.runs import ReplayEntry, RunView
@@ -22,6 +22,7 @@ from mosaic_gateway.runs.replays import replays_of
 
 router = APIRouter(tags=["replays"])
 Step = Annotated[int, Field(ge=0, le=2**53)]
+_NO_LAST = 2**53
 
 
 class FramesQuery(UserModel):
@@ -29,7 +30,7 @@ class FramesQuery(UserModel):
 
     first: Step = 0
     last: Step | None = None
-    """Last step; none: as many as a page holds."""
+    """Last step; none: the last one of the episode. A page holds the first of them and says where to go on."""
     every: Annotated[int, Field(ge=1, le=2**31)] = 1
     """Each n-th step, counted from `first`."""
 
@@ -41,9 +42,7 @@ class FramesQuery(UserModel):
 
     def asked(self) -> StepRange:
         """The request for the run's worker."""
-        last = self.last
-        if last is None:
-            last = self.first + self.every * (MAX_PAGE_FRAMES - 1)
+        last = _NO_LAST if self.last is None else self.last
         return StepRange(first=self.first, last=last, every=self.every)
 
 
