@@ -116,7 +116,7 @@ def test_frames_are_arrays_for_a_script(
 def test_a_killed_replay_is_said_and_leaves_nothing(
     stack: StackUnderTest, trained: RunView
 ) -> None:
-    """Whoever asks for its frames gets an error in words; no process of it is left."""
+    """A client that asks for its frames gets an error in words; no process of it is left."""
     with stack.client() as client:
         replay = client.replay(trained.run_id, 1, env=2)
         client.replay_result(replay.run_id, timeout_s=60)
