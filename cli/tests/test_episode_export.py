@@ -35,14 +35,6 @@ def stack(answers: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     answers[f"{OF_RUN}/episodes"] = {"episodes": [row(3, 200.0)]}
     answers[f"{OF_RUN}/replays"] = REPLAY
     answers[f"/api/v1/runs/{REPLAY_ID}/stop"] = REPLAY
-    config = {
-        "type": "config",
-        "attempt": 1,
-        "source": "worker",
-        "seq": 1,
-        "data": {"render_fps": 25},
-    }
-    answers[f"{OF_RUN}/events"] = {"events": [config], "cursor": "", "has_more": False}
     steps = [
         {"type": "episode_start", "attempt": 1, "source": "worker", "seq": 2, "episode": 3},
         {"type": "step", "attempt": 1, "source": "worker", "seq": 3, "reward": "NaN", "action": 1},
@@ -90,6 +82,7 @@ def test_a_video_is_made_of_a_replay(
 ) -> None:
     """The replay draws and is stopped afterwards; the exporter gets the environment's own frame rate."""
     seen = exporter(tmp_path, monkeypatch, {"done": 1, "total": 513}, {"result": MADE})
+    result["fps"] = 25
     code, out, err = mosaic("export", "last", "-e", "3", "--mp4", "--speed", "2")
     assert (code, out) == (0, "")
     name = f"{RUN_ID}-env0-episode3.mp4"

@@ -15,7 +15,6 @@ from mosaic_client import light, reading
 if TYPE_CHECKING:
     from mosaic_client import Client
 
-DEFAULT_FPS = 30.0
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _ALL = "all"
 
@@ -64,14 +63,13 @@ def write_video(
     row = find_episode(client, run.run_id, wanted)
     target = output or Path(_file_name(run, row, form))
     _writable(target)  # before the episode is rebuilt for nothing
-    fps = _frame_rate(client, run.run_id, row.attempt)
     with started_replay(client, run.run_id, row, draws=True) as replay:
         result = await_result(client, replay)
         say_differing_packages(result)
         if result.problem or not result.can_draw:
             raise ReplayBroken(result.problem or result.drawing_problem)
         say(f"Episode {row.episode}: {badge(result)}.")
-        words = [replay.run_id, str(target.absolute()), "--form", form, "--fps", str(fps)]
+        words = [replay.run_id, str(target.absolute()), "--form", form, "--fps", str(result.fps)]
         words += ["--speed", str(speed), "--title", _title(run, row, badge(result))]
         made = run_exporter(["video", *words], f"Encoding {target.name}")
     every = f"; one frame for {made['every']} steps" if made["every"] > 1 else ""
@@ -110,15 +108,6 @@ def write_dataset(run_id: str, name: str, episodes: str | None, env: int | None)
     if made["left_out"]:
         left_out = plural(len(made["left_out"]), "episode")
         say(f"Left out: {left_out} without a recorded end, or with missing steps.")
-
-
-def _frame_rate(client: "Client", run_id: str, attempt: int) -> float:
-    """Frames per second at which the environment is meant to be seen."""
-    for event in reading.each_event(client, run_id, ["config"]):
-        if event["attempt"] == attempt:
-            rate = event["data"].get("render_fps")
-            return float(rate) if isinstance(rate, int | float) and rate > 0 else DEFAULT_FPS
-    return DEFAULT_FPS
 
 
 def _file_name(run: light.RunFields, row: light.EpisodeFields, form: str) -> str:

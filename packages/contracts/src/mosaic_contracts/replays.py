@@ -101,6 +101,8 @@ class ReplayResult(PeerModel):
     can_draw: bool = True
     drawing_problem: str = ""
     """Why there are no pictures, in words."""
+    fps: float = 30.0
+    """Frames per second at which the environment is meant to be seen."""
     episodes_before: int = 0
     """Earlier episodes that were rebuilt first, because the reset needs them."""
     duration_s: float = 0.0
