@@ -5,11 +5,17 @@ from typing import Any
 import gymnasium
 
 from mosaic_contracts.compat import Self
+from mosaic_gymkit.grids import grid_of
 from mosaic_gymkit.live import LiveView
 from mosaic_gymkit.recording import StepBatch, StepResult, recorded
 from mosaic_gymkit.specs import EnvironmentSpec
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.episode_recorder import LENGTH_METRIC, RETURN_METRIC
+from mosaic_workerkit.spaces import space_of
+from mosaic_workerkit.worker import package_versions
+
+_PACKAGES = ("gymnasium", "numpy", "ale-py", "Box2D", "mujoco", "minigrid")
+"""Packages that decide what an environment does."""
 
 
 class EnvironmentRun:
@@ -28,9 +34,11 @@ class EnvironmentRun:
         self.batch = StepBatch(self.telemetry, has_observations=record.has_observations)
         self.global_step = 0
         """Environment steps begun, over all environments."""
+        self._context = context
         self._total_steps = total_steps
         self._live = LiveView(context.run_dir, context.telemetry.run_id)
         self._made = 0
+        self._arguments: dict[str, Any] = {}
 
     def make(self, environment: str, **arguments: Any) -> gymnasium.Env[Any, Any]:
         """Make one more environment. Its number in the record is how many were made before.
@@ -45,10 +53,42 @@ class EnvironmentRun:
         Raises:
             EnvironmentUnusable: it is unknown, or cannot be made.
         """
+        self._arguments = arguments
         env = recorded(EnvironmentSpec(environment, arguments).make(), self._made, self)
         self._made += 1
         self._live.add(env)
         return _CountedSteps(env, self)
+
+    def record_config(
+        self, arguments: Any, env: gymnasium.Env[Any, Any], *, num_envs: int = 1, **more: Any
+    ) -> None:
+        """Record the config of the run, which is its first event, with all that a replay needs.
+
+        Args:
+            arguments: every argument of the algorithm with its value: an instance of a dataclass, or a mapping.
+            env: an environment of this run, as `make` returned it.
+            num_envs: how many of them the algorithm steps.
+            **more: further keys, as for `TrainContext.record_config`.
+        """
+        grid, spec = grid_of(env), env.spec
+        if grid is not None:
+            more.setdefault("grid", grid.model_dump(mode="json"))
+        if spec is not None and spec.max_episode_steps is not None:
+            more.setdefault("max_episode_steps", spec.max_episode_steps)
+        self._context.record_config(
+            arguments,
+            {
+                "observation": space_of(env.observation_space),
+                "action": space_of(env.action_space),
+            },
+            total_steps=self._total_steps,
+            num_envs=num_envs,
+            **{
+                "environment_arguments": dict(self._arguments),
+                "packages": package_versions(*_PACKAGES),
+                **more,
+            },
+        )
 
     def episode_ended(self, length: int, episode_return: float) -> None:
         """Record the curves of an episode that has ended."""

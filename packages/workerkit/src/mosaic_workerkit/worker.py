@@ -8,6 +8,7 @@ from mosaic_base.nearest import nearest_names
 from mosaic_contracts.problems import ProblemCode
 from mosaic_contracts.spec import RecordLevel, RunKind, RunSpec
 from mosaic_contracts.worker import Algorithm, CheckReport, Environment, WorkerDescription
+from mosaic_workerkit.entry import Replayer
 from mosaic_workerkit.findings import Findings
 from mosaic_workerkit.parameters import check_parameters
 
@@ -18,7 +19,8 @@ class BaseWorker:
     """A worker that is described by its attributes. A subclass sets these and writes `train`.
 
     `check` refuses algorithms, environments, modes and parameters that the worker does not have. A subclass gives
-    further rules in `check_more`. An algorithm with `play=True` needs a method `play`.
+    further rules in `check_more`. An algorithm with `play=True` needs a method `play`. A method `replay` makes episodes
+    of its runs rebuildable.
     """
 
     id: str
@@ -111,9 +113,12 @@ class BaseWorker:
 
     def _modes(self) -> list[str]:
         can_play = any(algorithm.play for algorithm in self.algorithms)
-        return [
-            kind.value for kind in ((RunKind.TRAIN, RunKind.PLAY) if can_play else (RunKind.TRAIN,))
-        ]
+        can = {
+            RunKind.TRAIN: True,
+            RunKind.PLAY: can_play,
+            RunKind.REPLAY: isinstance(self, Replayer),
+        }
+        return [kind.value for kind, has_it in can.items() if has_it]
 
     def _read_arguments(
         self, spec: RunSpec, algorithm: Algorithm, findings: Findings

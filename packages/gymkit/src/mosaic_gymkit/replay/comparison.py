@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from mosaic_contracts.replays import PackageDifference, ReplayResult, ReplaySource
+from mosaic_contracts.replays import PackageDifference, ReplayResult, ReplaySource, ResetWay
 from mosaic_gymkit.replay.rebuilding import RebuiltEpisode, RebuiltMoment
 from mosaic_gymkit.replay.record import ReplayRecord
 
@@ -18,6 +18,8 @@ def compare_episode(
     record: ReplayRecord,
     source: ReplaySource,
     on_step: Callable[[RebuiltMoment], None],
+    *,
+    stops_at_difference: bool = False,
 ) -> ReplayResult:
     """Rebuild all steps of an episode and compare them.
 
@@ -29,6 +31,7 @@ def compare_episode(
         record: what was recorded.
         source: names the episode in the result.
         on_step: called with each moment, the reset included.
+        stops_at_difference: whether to rebuild nothing behind the first difference.
 
     Returns:
         The result; `can_draw` and `drawing_problem` are left at their defaults.
@@ -38,7 +41,7 @@ def compare_episode(
     first, equal, problem = moment.difference, 0, ""
     on_step(moment)
     try:
-        while moment.step < rebuilt.last_step:
+        while moment.step < rebuilt.last_step and not (stops_at_difference and first):
             moment = rebuilt.advance()
             first = first or moment.difference
             equal += first is None
@@ -48,7 +51,7 @@ def compare_episode(
         problem = f"Step {moment.step + 1} could not be taken: {type(error).__name__}: {error}"
     return ReplayResult(
         source=source,
-        way=str(episode.reset.get("way", "")),
+        way=way_of(record),
         steps=len(episode.steps),
         equal=equal,
         first_difference=first,
@@ -58,6 +61,14 @@ def compare_episode(
         episodes_before=len(record.episodes) - 1,
         duration_s=time.monotonic() - began,
     )
+
+
+def way_of(record: ReplayRecord) -> str:
+    """Return how the reset of a record's last episode is rebuilt (`ResetWay`)."""
+    reset = record.episodes[-1].reset
+    if reset.get("way") == ResetWay.CHAIN.value and len(record.episodes) == 1:
+        return ResetWay.SEED.value if "seed" in reset else ResetWay.GENERATOR.value
+    return str(reset.get("way", ""))
 
 
 def package_differences(config: Mapping[str, Any]) -> list[PackageDifference]:

@@ -9,7 +9,7 @@ import gymnasium
 from mosaic_contracts.replays import StepDifference
 from mosaic_contracts.wire import StepFlag
 from mosaic_gymkit.families import emulator_bytes, is_atari, restore_emulator
-from mosaic_gymkit.replay.record import ReplayRecord, RecordedStep
+from mosaic_gymkit.replay.record import RecordedStep, ReplayRecord
 from mosaic_gymkit.resets import repeat_reset
 from mosaic_gymkit.values import action_of
 from mosaic_workerkit.stephash import step_hash

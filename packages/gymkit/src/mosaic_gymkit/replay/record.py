@@ -56,6 +56,11 @@ class ReplayRecord:
     config: Mapping[str, Any]
     episodes: list[EpisodeLines]
 
+    @property
+    def alone(self) -> "ReplayRecord":
+        """The record without earlier episodes."""
+        return ReplayRecord(self.config, self.episodes[-1:])
+
 
 def read_record(path: Path) -> ReplayRecord:
     """Read the record of a replay.

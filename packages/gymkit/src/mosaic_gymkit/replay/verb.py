@@ -2,17 +2,17 @@
 
 import resource
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import gymnasium
 
 from mosaic_contracts.frames import WatchedEnv
-from mosaic_contracts.replays import REPLAY_FILE, REPLAY_RESULT, ReplayResult, ResetWay
-from mosaic_gymkit.replay.comparison import compare_episode, package_differences
+from mosaic_contracts.replays import REPLAY_FILE, REPLAY_RESULT, ReplayResult
+from mosaic_gymkit.replay.comparison import compare_episode, package_differences, way_of
 from mosaic_gymkit.replay.drawing import FrameDrawer, serve_frames
 from mosaic_gymkit.replay.rebuilding import RebuiltEpisode, RebuiltMoment
-from mosaic_gymkit.replay.record import ReplayRecord, RecordInvalid, read_record
+from mosaic_gymkit.replay.record import RecordInvalid, ReplayRecord, read_record
 from mosaic_gymkit.resets import ResetInvalid
 from mosaic_gymkit.specs import EnvironmentSpec
 from mosaic_workerkit.entry import TrainContext
@@ -72,40 +72,52 @@ class _Replay:
         telemetry.config({**config, "replay": self._source.model_dump(), "tensorboard": None})
         telemetry.progress(0, self._total)
         try:
-            rebuilt = RebuiltEpisode(self._make, self._record, self._count)
+            self._rebuild(channel)
         except (EnvironmentUnusable, ResetInvalid) as error:
             self._report(self._failure(str(error)))
-            return
         except _Stopped:
             return
-        try:
-            drawer = FrameDrawer(rebuilt, telemetry.run_id) if self._source.draws else None
-            result = self._compare(rebuilt, drawer)
-            self._report(result)
-            if drawer is not None:
-                serve_frames(drawer, channel, self._context.stop)
-        except _Stopped:
-            return
-        finally:
-            rebuilt.close()
 
-    def _compare(self, rebuilt: RebuiltEpisode, drawer: FrameDrawer | None) -> ReplayResult:
-        is_chained = self._record.episodes[-1].reset.get("way") == ResetWay.CHAIN.value
+    def _rebuild(self, channel: FrameChannel) -> None:
+        record, has_earlier = self._record, len(self._record.episodes) > 1
+        with closing(RebuiltEpisode(self._make, record.alone)) as alone:
+            if self._compare(alone, record.alone, channel, is_last=not has_earlier):
+                return
+        # The simulator carried something over: repeat all that the environment did before.
+        with closing(RebuiltEpisode(self._make, record, self._count)) as chained:
+            self._compare(chained, record, channel, is_last=True)
+
+    def _compare(
+        self, rebuilt: RebuiltEpisode, record: ReplayRecord, channel: FrameChannel, *, is_last: bool
+    ) -> bool:
+        """Compare, and unless it differs and another way is left, report and draw. Returns whether it was reported."""
+        drawer = None
+        if self._source.draws:
+            drawer = FrameDrawer(rebuilt, self._context.telemetry.run_id)
         problem = drawer.find_problem() if drawer is not None else ""
-        draws_now = drawer if is_chained and not problem else None
+        # Going back in a chain means to rebuild every episode before: draw while the episode passes.
+        draws_now = drawer if len(record.episodes) > 1 and not problem else None
 
         def on_step(moment: RebuiltMoment) -> None:
             if drawer is not None and drawer.first_difference is None and moment.difference:
                 drawer.first_difference = moment.step
             if draws_now is not None:
-                # Going back means to rebuild every episode before: draw while the episode passes.
                 draws_now.keep(moment)
             self._count()
 
-        result = compare_episode(rebuilt, self._record, self._source, on_step)
-        return result.model_copy(
-            update={"can_draw": drawer is not None and not problem, "drawing_problem": problem}
+        result = compare_episode(
+            rebuilt, record, self._source, on_step, stops_at_difference=not is_last
         )
+        if not is_last and not result.is_verified:
+            return False
+        self._report(
+            result.model_copy(
+                update={"can_draw": drawer is not None and not problem, "drawing_problem": problem}
+            )
+        )
+        if drawer is not None:
+            serve_frames(drawer, channel, self._context.stop)
+        return True
 
     def _make(self) -> gymnasium.Env[Any, Any]:
         spec = EnvironmentSpec.from_config(self._record.config)
@@ -122,7 +134,7 @@ class _Replay:
         episode = self._record.episodes[-1]
         return ReplayResult(
             source=self._source,
-            way=str(episode.reset.get("way", "")),
+            way=way_of(self._record),
             steps=len(episode.steps),
             equal=0,
             packages=package_differences(self._record.config),

@@ -93,8 +93,8 @@ def check_recording(spec: RunSpec, plan: ScriptPlan) -> None:
     if spec.record.has_steps and spec.replay_every > 1 and is_chained(spec.environment):
         plan.warn(
             "replay_every",
-            f"{spec.environment} carries something over from episode to episode: one can be rebuilt only after all "
-            "before it, so with replay_every above 1 none but the first can. Leave it at 1 to replay them.",
+            f"{spec.environment} carries something over from episode to episode: some can be rebuilt only after all "
+            "before them, so with replay_every above 1 these cannot. Leave it at 1 to replay them.",
         )
 
 
