@@ -99,12 +99,13 @@ def test_every_wheel_fits_every_platform(wheels: Path) -> None:
         "mosaic_rl_contracts",
         "mosaic_rl_environments",
         "mosaic_rl_gui",
+        "mosaic_rl_gymkit",
         "mosaic_rl_workerkit",
     }
 
 
 def test_an_installed_mosaic_trains_and_shows(installed: Installed) -> None:
-    """demo, up, run, ps and gui work without a checkout, and messages name the program `mosaic`."""
+    """demo, up, run, ps, gui and export work without a checkout, and messages name the program `mosaic`."""
     assert "./mosaic" not in installed.mosaic("demo", "--steps", "600")
     installed.mosaic("up", "-d")
     run = json.loads(
@@ -114,6 +115,9 @@ def test_an_installed_mosaic_trains_and_shows(installed: Installed) -> None:
     assert len(json.loads(installed.mosaic("ps", "--json"))) == 2
     installed.mosaic("gui", "--screenshot", str(installed.home / "pictures"))
     assert (installed.home / "pictures" / "runs.png").stat().st_size > 10_000
+    video = installed.home / "best.gif"
+    installed.mosaic("export", "last", "--episode", "best", "--gif", "-o", str(video))
+    assert video.stat().st_size > 1_000
 
 
 def test_all_that_it_makes_lies_in_the_users_data_folder(installed: Installed) -> None:
