@@ -50,6 +50,7 @@ def test_verbs_options_and_values_are_completed(tab: Tab, answers: Answers) -> N
     assert tab("queue", "") == ["list", "hold", "release", "priority", "move"]
     assert tab("run", "--rec") == ["--record"]
     assert "replay" in tab("run", "--record", "")
+    assert tab("replay", "last", "--episode", "") == ["best", "worst", "median", "last"]
     assert tab("show", "") == ["last", RUN_ID]
     assert tab("run", "-f", "spec") == [], "a path is the shell's own to complete"
 

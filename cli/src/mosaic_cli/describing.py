@@ -6,6 +6,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from mosaic_cli.episode_choice import WORDS
 from mosaic_cli.program import add_entry, global_options
 from mosaic_cli.verb_shape import ANY, BETWEEN, FLAG, RUN, WORKER, Words
 from mosaic_cli.verb_table import ENTRIES
@@ -78,6 +79,8 @@ def _kind(param: Any) -> str:
     choices = getattr(param.type, "choices", None)
     if choices is not None:
         return BETWEEN + BETWEEN.join(str(getattr(one, "value", one)) for one in choices)
+    if param.name == "episode" and param.type.name == "str":
+        return BETWEEN + BETWEEN.join(WORDS)  # or a number
     return _KINDS.get(param.name, ANY)
 
 

@@ -237,8 +237,8 @@ WORDS: dict[str, Words] = {
     "replay": Words(
         "Rebuild a recorded episode in a fresh process and show it in the window.",
         options={
-            "--episode": "any",
-            "-e": "any",
+            "--episode": "|best|worst|median|last",
+            "-e": "|best|worst|median|last",
             "--env": "any",
             "--attempt": "any",
             "--verify": "",
@@ -263,8 +263,8 @@ WORDS: dict[str, Words] = {
             "-o": "any",
             "--types": "any",
             "-t": "any",
-            "--episode": "any",
-            "-e": "any",
+            "--episode": "|best|worst|median|last",
+            "-e": "|best|worst|median|last",
             "--episodes": "any",
             "--env": "any",
             "--attempt": "any",

@@ -10,6 +10,9 @@ from mosaic_contracts.frames import EpisodeFrames, decode_page
 from mosaic_contracts.replays import ReplayRequest
 from mosaic_contracts.runs import ReplayEntry
 
+FRAMES_TIMEOUT_S = 30.0
+"""Timeout of a page of frames, above that of the gateway: the worker may have to rebuild all steps before it."""
+
 
 def replay(
     run_id: str,
@@ -82,9 +85,11 @@ def episode_frames(
         RunEnded: the replay has ended and draws no more.
     """
     query = query_of(first=first, last=last, every=every)
-    return Call.of(
+    call = Call.of(
         http_api.FRAMES, replay_id, read=lambda answer: decode_page(answer.content), query=query
     )
+    call.timeout_s = FRAMES_TIMEOUT_S
+    return call
 
 
 def _read_started(answer: HttpAnswer) -> StartedReplay:
