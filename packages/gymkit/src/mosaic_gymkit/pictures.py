@@ -126,7 +126,11 @@ class PictureEncoder:
         self._textured += 1
         colours = "GRAY" if picture.shape[2] == 1 else "RGB"
         return "jpeg", simplejpeg.encode_jpeg(
-            picture, quality=_JPEG_QUALITY, colorspace=colours, fastdct=True
+            picture,
+            quality=_JPEG_QUALITY,
+            colorspace=colours,
+            colorsubsampling="Gray" if colours == "GRAY" else "420",
+            fastdct=True,
         )
 
 
