@@ -167,6 +167,8 @@ def run_tool(tree: Tree, program: str, *words: str) -> None:
 
 def test(tree: Tree, words: list[str]) -> None:
     """Run `test`; the environments of what is looked at are made first."""
+    # tests keep the byte code of what they import (`run_tool`), so nothing need be compiled beforehand
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     names = words[: words.index("--")] if "--" in words else words
     if not names or "--changed" in names:
         command.sync(tree, tree.names(), dev=True)

@@ -11,6 +11,7 @@ from PyQt6.QtGui import QColor, QFontMetrics, QImage
 from PyQt6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from tests.specimen import episodes, machine_sample, metrics, report, run, run_id, summary, worker
+from tests.themes import back_to_dark, wear
 
 from mosaic_contracts.machine import MachineHistory, MachineSample
 from mosaic_contracts.runs import RunEnd, RunView
@@ -18,8 +19,8 @@ from mosaic_contracts.services import WorkerEntries
 from mosaic_contracts.states import EndCause, RunState
 from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
-from mosaic_gui.theme.apply import apply_theme, current
-from mosaic_gui.theme.tokens import DARK, THEMES
+from mosaic_gui.theme.apply import current
+from mosaic_gui.theme.tokens import THEMES
 from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH
 from mosaic_gui.views.text import ElidedLabel
 
@@ -32,7 +33,7 @@ def client(
     qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DesktopClient]:
     """The client with runs in many states, at the smallest size that is promised; one for all views of a theme."""
-    apply_theme(qapp, THEMES[request.param])
+    wear(qapp, THEMES[request.param])
     made = DesktopClient(tmp_path_factory.mktemp("home"))
     made.window.resize(1280, 800)
     made.window.show()
@@ -41,7 +42,7 @@ def client(
     yield made
     made.window.close()
     made.window.deleteLater()
-    apply_theme(qapp, DARK)
+    back_to_dark(qapp)
 
 
 @pytest.fixture(autouse=True)

@@ -33,6 +33,7 @@ from tests.specimen import (
     summary,
     worker,
 )
+from tests.themes import back_to_dark, wear
 
 from mosaic_contracts.machine import MachineHistory
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow
@@ -42,7 +43,7 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
-from mosaic_gui.theme.apply import apply_theme, current
+from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
 from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 
@@ -274,7 +275,7 @@ def make(
     made: list[DesktopClient] = []
 
     def build(tokens: Tokens, use: str) -> DesktopClient:
-        apply_theme(qapp, tokens)
+        wear(qapp, tokens)
         home = tmp_path / "home"  # the settings page shows where it is
         shutil.rmtree(home, ignore_errors=True)
         client = prepared(home)
@@ -289,7 +290,7 @@ def make(
         client.launch._settle.stop()
         client.window.close()
         client.window.deleteLater()
-    apply_theme(qapp, DARK)
+    back_to_dark(qapp)
 
 
 def is_still(window: QWidget) -> bool:
@@ -378,7 +379,10 @@ def pixels(image: QImage) -> Any:
 def test_nothing_changes_but_colours(
     qtbot: QtBot, make: Callable[[Tokens, str], DesktopClient], use: str
 ) -> None:
-    """Switching the theme keeps every text, choice, selection, place and size, and switching back every pixel."""
+    """Switching the theme keeps every text, choice, selection, place and size, and switching back every pixel.
+
+    In between the window looks exactly like one that began in the other theme.
+    """
     client = make(DARK, use)
     client.window.activateWindow()
     before_image, before = picture(client), snapshot(client.window)
@@ -390,6 +394,10 @@ def test_nothing_changes_but_colours(
     assert not changed(before, after), "\n".join(changed(before, after))
     assert QApplication.focusWidget() is focus
     assert client.launch.draft.history.undoes == history  # type: ignore[union-attr]
+    began = make(LIGHT, use)
+    assert_same(picture(client), picture(began), use)
+    began.theme.stop()
+    began.window.hide()
     client.theme.toggle()
     qtbot.waitUntil(lambda: current() is DARK)
     assert_same(picture(client), before_image, use)
@@ -430,19 +438,6 @@ def test_output_grows_on_after_a_switch(
     points = len(client.store.followed[run_id(70)].curves.series["losses/a"])
     client._on_tick(client.store.apply(metrics(900, "losses/a", [1.0], 70)))
     assert len(client.store.followed[run_id(70)].curves.series["losses/a"]) == points + 1
-
-
-@pytest.mark.parametrize("use", USES)
-def test_no_colour_of_the_other_theme_is_left(
-    qtbot: QtBot, make: Callable[[Tokens, str], DesktopClient], use: str
-) -> None:
-    """A window that was switched looks exactly like one that began in that theme."""
-    switched = make(DARK, use)
-    picture(switched)
-    switched.theme.toggle()
-    qtbot.waitUntil(lambda: current() is LIGHT)
-    began = make(LIGHT, use)
-    assert_same(picture(switched), picture(began), use)
 
 
 def assert_same(one: QImage, other: QImage, name: str) -> None:

@@ -20,6 +20,7 @@ from PyQt6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
 from tests.specimen import episodes, metrics, report, run, run_id, worker
+from tests.themes import back_to_dark, wear
 
 from mosaic_contracts.runs import ArtifactRow, EpisodeRow
 from mosaic_contracts.services import WorkerEntries
@@ -28,8 +29,7 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
-from mosaic_gui.theme.apply import apply_theme
-from mosaic_gui.theme.tokens import DARK, THEMES
+from mosaic_gui.theme.tokens import THEMES
 from mosaic_gui.views.main_window import (
     CONNECTION,
     PAGES,
@@ -62,7 +62,7 @@ def client(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path, request: object
 ) -> Iterator[DesktopClient]:
     """The client with a run that is watched, agents and a form that is filled."""
-    apply_theme(qapp, THEMES[request.param])  # type: ignore[attr-defined]
+    wear(qapp, THEMES[request.param])  # type: ignore[attr-defined]
     made = DesktopClient(tmp_path)
     made.window.resize(1280, 800)
     made.window.show()
@@ -82,7 +82,7 @@ def client(
     made.launch._settle.stop()
     made.window.close()
     made.window.deleteLater()
-    apply_theme(qapp, DARK)
+    back_to_dark(qapp)
 
 
 def open_page(qtbot: QtBot, client: DesktopClient, page: str) -> MainWindow:
