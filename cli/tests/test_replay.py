@@ -249,6 +249,9 @@ def test_a_window_that_cannot_open_leaves_it_to_the_terminal(
     code, out, err = mosaic("replay", "last", "-e", "3")
     assert (code, out) == (0, "verified 512 of 512 steps (generator)\n")
     assert "Verifying the episode instead." in err
+    monkeypatch.setenv("MOSAIC_VENVS", str(tmp_path / "empty"))
+    code, out, err = mosaic("replay", "last", "-e", "3")
+    assert (code, "`./mosaic sync gui`" in err) == (0, True)
     window(tmp_path / "other", monkeypatch, 3)
     assert mosaic("replay", "last", "-e", "3")[0] == 3
 

@@ -6,7 +6,7 @@ import typer
 
 from mosaic_cli import option
 from mosaic_cli.episode_choice import WantedEpisode, find_episode
-from mosaic_cli.errors import NothingToWatch, NoWindow
+from mosaic_cli.errors import EnvironmentMissing, NothingToWatch, NoWindow
 from mosaic_cli.exit_code import ExitCode
 from mosaic_cli.output import emit, say
 from mosaic_cli.reference import find_run
@@ -65,7 +65,11 @@ def _shown_in_window(run: light.RunFields, row: light.EpisodeFields) -> bool:
     if not can_open():
         say(f"{NO_DISPLAY} Verifying the episode instead.")
         return False
-    code = open_window("--replay", f"{run.run_id}:{row.attempt}:{row.env}:{row.episode}")
+    try:
+        code = open_window("--replay", f"{run.run_id}:{row.attempt}:{row.env}:{row.episode}")
+    except EnvironmentMissing as missing:
+        say(str(missing))
+        code = COULD_NOT_OPEN
     if code == COULD_NOT_OPEN:
         say("Verifying the episode instead.")
         return False
