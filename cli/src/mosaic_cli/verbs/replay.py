@@ -55,7 +55,8 @@ def watch(
         raise NoWindow(
             f"{NO_DISPLAY} `./mosaic events {view.run_id} -f` follows the run in the terminal."
         )
-    raise typer.Exit(open_window("--run", view.run_id, "--watch", "--env", str(env)))
+    place = ["--env", str(env)] if env else []
+    raise typer.Exit(open_window("--run", view.run_id, "--watch", *place))
 
 
 def _shown_in_window(run: light.RunFields, row: light.EpisodeFields) -> bool:
