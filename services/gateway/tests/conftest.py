@@ -78,6 +78,8 @@ def _fits(record: RunRecord, request: ListRequest) -> bool:
     return (
         (not request.states or record.state in request.states)
         and (not request.workers or spec.worker in request.workers)
+        and (not request.kinds or spec.kind in request.kinds)
+        and request.parent in (None, spec.parent)
         and (not request.run_ids or record.run_id in request.run_ids)
         and set(request.tags or ()) <= set(record.tags)
         and (record.deleted_at is not None) == request.deleted

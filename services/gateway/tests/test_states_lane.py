@@ -48,7 +48,7 @@ class Listener:
     def __init__(self) -> None:
         self.told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
-    def follows(self, _run_id: str) -> bool:
+    def follows(self, _record: RunRecord) -> bool:
         """It follows all runs."""
         return True
 
@@ -79,7 +79,7 @@ def hub(store: Store) -> Hub:
 async def telling(hub: Hub) -> tuple[Listener, list[asyncio.Task[None]]]:
     """Start both lanes with one client."""
     listener = Listener()
-    hub._clients.add(cast("LiveClient", listener))
+    hub._clients._clients.add(cast("LiveClient", listener))
     return listener, [
         asyncio.create_task(lane()) for lane in (hub._tell_states, hub._tell_progress)
     ]

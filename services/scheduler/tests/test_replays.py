@@ -26,7 +26,7 @@ from mosaic_scheduler.errors import RecordUnusable
 from mosaic_scheduler.queue.plan import HELD, QueueEntry
 from mosaic_scheduler.queue.replays import MAX_REPLAYS, replay_places
 from mosaic_scheduler.reconcile import episode_record
-from mosaic_scheduler.reconcile.episode_record import EpisodeRecord
+from mosaic_scheduler.reconcile.episode_record import EpisodeFilter
 
 SOURCE = ReplaySource(run_id="01JGXSBMTTED00000000000000", attempt=1, env=0, episode=2)
 WAITS = """\
@@ -372,7 +372,7 @@ async def test_an_ended_replay_goes_by_itself(stack: Stack) -> None:
 
 def usable(first: int, events: Sequence[dict[str, Any]]) -> list[tuple[int, int]]:
     """Episode and step of what a replay of SOURCE takes."""
-    checked = EpisodeRecord(SOURCE, first)
+    checked = EpisodeFilter(SOURCE, first)
     found = [(event["episode"], event.get("step", 0)) for event in checked.usable(events)]
     checked.finish()
     return found

@@ -86,7 +86,7 @@ async def serve_gateway(
     await service.stop.wait()
     try:
         async with asyncio.timeout(CLOSE_S):
-            await services.hub.close()
+            await services.close_streams()
     except TimeoutError:
         get_log().info("clients.cut_off")
     for server in servers:

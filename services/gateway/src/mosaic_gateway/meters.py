@@ -24,6 +24,12 @@ OPEN_CONNECTIONS = Gauge(
     ["kind"],
     registry=REGISTRY,
 )
+FRAMES = Counter(
+    "mosaic_live_frames",
+    "Live frames for each client: sent, replaced by a newer one that came before it was sent, or invalid.",
+    ["outcome"],
+    registry=REGISTRY,
+)
 MISSED_EVENTS = Counter(
     "mosaic_live_missed_events",
     "Events that a live client had to read from the store, because it was too slow or the recorder was down.",

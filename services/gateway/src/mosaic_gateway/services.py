@@ -1,9 +1,12 @@
 """The gateway's services, one of each per process, and how they are put together."""
 
+import asyncio
 from dataclasses import dataclass
 
+from mosaic_contracts.runs import RunRecord
 from mosaic_gateway.files.artifacts import Artifacts
 from mosaic_gateway.history import History
+from mosaic_gateway.live.frames import FrameHub
 from mosaic_gateway.live.hub import Hub
 from mosaic_gateway.runs.last_known import LastKnown
 from mosaic_gateway.runs.rate import RateTracker
@@ -31,12 +34,17 @@ class Services:
     artifacts: Artifacts
     health: Health
     hub: Hub
+    frames: FrameHub
     scrape: Scrape
     ticket_key: bytes
 
+    async def close_streams(self) -> None:
+        """Tell all clients of WebSockets that the gateway ends."""
+        await asyncio.gather(self.hub.close(), self.frames.close())
+
     async def close(self) -> None:
         """Close streams, the connection to the broker and the store's readers."""
-        await self.hub.close()
+        await self.close_streams()
         await self.bus.close()
         await self.history.close()
         await self.hub.history.close()
@@ -52,7 +60,13 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
     runs = Runs(scheduler, history, rates, settings.runs_dir, last_known)
     live_runs = Runs(scheduler, live_history, rates, settings.runs_dir)
     hub = Hub(bus, scheduler, live_runs, live_history, rates)
-    hub.on_record = last_known.remember
+    frames = FrameHub(bus, scheduler)
+
+    def on_record(record: RunRecord) -> None:
+        last_known.remember(record)
+        frames.see(record)
+
+    hub.on_record = on_record
     return Services(
         settings=settings,
         bus=bus,
@@ -62,6 +76,7 @@ def assemble(settings: GatewaySettings, bus: Bus, ticket_key: bytes) -> Services
         artifacts=Artifacts(history),
         health=Health(bus, scheduler, history, settings.home, settings.disk_reserve_bytes),
         hub=hub,
-        scrape=Scrape(bus, scheduler, history, hub),
+        frames=frames,
+        scrape=Scrape(bus, scheduler, history, hub, frames),
         ticket_key=ticket_key,
     )

@@ -6,12 +6,14 @@ from fastapi import APIRouter, FastAPI, WebSocket
 from starlette.middleware import Middleware
 
 import mosaic_gateway
-from mosaic_contracts.http_api import PREFIX
+from mosaic_contracts.frames import SUBPROTOCOL
+from mosaic_contracts.http_api import FRAMES_PATH, PREFIX
 from mosaic_gateway.access.guard import Guard
 from mosaic_gateway.api import files, replays, runs, secrets, stack, telemetry, tickets
 from mosaic_gateway.api.openapi import document, problems
 from mosaic_gateway.api.request_log import Requests
 from mosaic_gateway.live.client import LiveClient
+from mosaic_gateway.live.frame_client import FrameClient
 from mosaic_gateway.live.wire_format import FORMATS
 from mosaic_gateway.problem_reply import UnexpectedErrors, install_problem_handlers
 from mosaic_gateway.server.connections import Connections
@@ -61,6 +63,7 @@ def create_app(services: Services, token: str, connections: Connections | None =
     for routes in (stack, runs, replays, telemetry, files, secrets, tickets):
         api.include_router(routes.router)
     api.add_api_websocket_route("/live", live)
+    app.add_api_websocket_route(FRAMES_PATH, frames)
     app.include_router(api)
     return app
 
@@ -78,3 +81,13 @@ async def live(socket: WebSocket) -> None:
     await services.hub.serve(
         LiveClient(socket, FORMATS[chosen], services.hub, services.hub.history)
     )
+
+
+async def frames(socket: WebSocket) -> None:
+    """Watch environments; messages are in `mosaic_contracts.frames`. Guard has checked as for `live`."""
+    services: Services = socket.app.state.services
+    if SUBPROTOCOL not in socket.scope.get("subprotocols", []):
+        await socket.close(UNSUPPORTED, f"offer the subprotocol {SUBPROTOCOL}")
+        return
+    await socket.accept(subprotocol=SUBPROTOCOL)
+    await services.frames.serve(FrameClient(socket, services.frames))

@@ -17,7 +17,7 @@ from mosaic_gateway.api.deps import JsonBody, KnownRun, RunId, ServicesDep, json
 from mosaic_gateway.api.openapi import body_of
 from mosaic_gateway.api.runs import IdempotencyKey, created
 from mosaic_gateway.api.telemetry import MSGPACK
-from mosaic_gateway.live.replay_frames import page_of_frames
+from mosaic_gateway.live.run_answer import page_of_frames
 from mosaic_gateway.runs.replays import replays_of
 
 router = APIRouter(tags=["replays"])

@@ -1,12 +1,11 @@
 """One WebSocket: what the client asks for, and the one task that sends to it."""
 
 import asyncio
-from collections.abc import Coroutine
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from pydantic import TypeAdapter, ValidationError
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from mosaic_contracts import VERSION
 from mosaic_contracts.cursor import Cursor
@@ -22,9 +21,12 @@ from mosaic_contracts.live import (
     Unsubscribe,
 )
 from mosaic_contracts.problems import Problem, ProblemCode, ProblemError
+from mosaic_contracts.runs import RunRecord
+from mosaic_contracts.spec import RunKind
 from mosaic_gateway.history import History
 from mosaic_gateway.live.follower import RunSubscription
 from mosaic_gateway.live.mailbox import Mailbox
+from mosaic_gateway.live.socket_client import SocketClient
 from mosaic_gateway.live.watched import WatchedRun
 from mosaic_gateway.live.wire_format import Payload, TypeSelection, WireFormat
 from mosaic_gateway.problem_reply import request_invalid, validation_problem
@@ -33,8 +35,6 @@ from mosaic_servicekit.logging import get_log
 
 MAX_SUBSCRIPTIONS = 64
 """A client that needs more follows the run list instead."""
-CLOSE_TIMEOUT_S = 1.0
-GOING_AWAY = 1001
 
 _frames: TypeAdapter[ClientFrame] = TypeAdapter(ClientFrame)
 
@@ -51,45 +51,32 @@ class RunWatcher(Protocol):
         ...
 
 
-class LiveClient:
-    """A connection. It never waits for another client, and no other waits for it."""
+class LiveClient(SocketClient):
+    """A connection that follows runs."""
 
     def __init__(
         self, socket: WebSocket, wire: WireFormat, hub: RunWatcher, history: History
     ) -> None:
+        super().__init__(socket)
         self.wire = wire
         self.follows_list = False
-        self._socket = socket
         self._hub = hub
         self._history = history
         self._mailbox = Mailbox()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._followers: set[RunSubscription] = set()
-        self._closing = asyncio.Event()
 
     async def serve(self) -> None:
         """Speak with the client until it leaves or `close` is called."""
         self._mailbox.note(self.wire.frame(Hello(version=VERSION)))
-        work: list[Coroutine[Any, Any, Any]] = [self._receive(), self._send(), self._closing.wait()]
-        tasks = [asyncio.ensure_future(part) for part in work]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            every = [*tasks, *self._tasks.values()]
-            for task in every:
-                task.cancel()
-            await asyncio.gather(*every, return_exceptions=True)
-        if self._closing.is_set():
-            await self._say_goodbye()
+        await super().serve()
 
-    def close(self) -> None:
-        """The gateway ends: say so and go."""
-        self._closing.set()
-
-    def follows(self, run_id: str) -> bool:
-        """Whether `run` frames of this run are for this client."""
-        return self.follows_list or any(
-            follower.run_id == run_id and follower.snapshot_sent for follower in self._followers
+    def follows(self, record: RunRecord) -> bool:
+        """Whether `run` frames of this run are for this client. Those of replays are for who follows the replay."""
+        is_listed = record.spec.kind is not RunKind.REPLAY
+        return (self.follows_list and is_listed) or any(
+            follower.run_id == record.run_id and follower.snapshot_sent
+            for follower in self._followers
         )
 
     def run_changed(self, run_id: str, payload: Payload) -> None:
@@ -100,33 +87,21 @@ class LiveClient:
         """Something cannot be had; the connection stays."""
         self._mailbox.note(self.wire.frame(ProblemFrame(problem=problem, run_id=run_id)))
 
-    async def _send(self) -> None:
-        while True:
-            for payload in await self._mailbox.next():
-                try:
-                    if isinstance(payload, str):
-                        await self._socket.send_text(payload)
-                    else:
-                        await self._socket.send_bytes(payload)
-                except (WebSocketDisconnect, OSError):
-                    return
+    async def _next(self) -> tuple[Payload, ...]:
+        return await self._mailbox.next()
 
-    async def _receive(self) -> None:
-        while True:
-            message = await self._socket.receive()
-            if message["type"] == "websocket.disconnect":
-                return
-            payload = message.get("text")
-            if payload is None:
-                payload = message.get("bytes") or b""
-            try:
-                self._act(_frames.validate_python(self.wire.read(payload)))
-            except ValidationError as error:
-                self.tell(validation_problem(error.errors()))
-            except ProblemError as error:
-                self.tell(error.problem)
-            except ValueError as error:
-                self.tell(request_invalid(f"The frame cannot be read: {error}.").problem)
+    def _other_tasks(self) -> list[asyncio.Task[None]]:
+        return list(self._tasks.values())
+
+    def _take(self, payload: Payload) -> None:
+        try:
+            self._act(_frames.validate_python(self.wire.read(payload)))
+        except ValidationError as error:
+            self.tell(validation_problem(error.errors()))
+        except ProblemError as error:
+            self.tell(error.problem)
+        except ValueError as error:
+            self.tell(request_invalid(f"The frame cannot be read: {error}.").problem)
 
     def _act(self, frame: ClientFrame) -> None:
         match frame:
@@ -187,13 +162,3 @@ class LiveClient:
             detail="The cause is in the gateway's log. Subscribe again from your cursor.",
         )
         self.tell(problem, run_id)
-
-    async def _say_goodbye(self) -> None:
-        try:
-            async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                await self._socket.close(
-                    GOING_AWAY, "the gateway is stopping; connect again with your cursor"
-                )
-        except (TimeoutError, RuntimeError, OSError, WebSocketDisconnect):
-            # It does not read, or has gone: the server ends the connection.
-            return

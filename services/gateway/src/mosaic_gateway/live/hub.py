@@ -17,6 +17,7 @@ from mosaic_contracts.verbs import GET
 from mosaic_gateway.history import History
 from mosaic_gateway.live.client import LiveClient
 from mosaic_gateway.live.feed import Feed
+from mosaic_gateway.live.socket_client import OpenClients
 from mosaic_gateway.live.watched import WatchedRun
 from mosaic_gateway.live.wire_format import FORMATS
 from mosaic_gateway.runs.rate import RateTracker
@@ -52,7 +53,7 @@ class Hub:
         self._scheduler = scheduler
         self._runs = runs
         self._rates = rates
-        self._clients: set[LiveClient] = set()
+        self._clients = OpenClients[LiveClient]()
         self._watched: dict[str, WatchedRun] = {}
         self._records: OrderedDict[str, RunRecord] = OrderedDict()
         self._dirty: dict[str, RunRecord] = {}
@@ -63,9 +64,6 @@ class Hub:
         self._has_changes = asyncio.Event()
         self._has_progress = asyncio.Event()
         self._background: set[asyncio.Task[None]] = set()
-        self._nobody = asyncio.Event()
-        self._nobody.set()
-        self._closing = False
 
     async def run(self) -> None:
         """Subscribe, and send changes to all clients until cancelled."""
@@ -85,23 +83,11 @@ class Hub:
 
     async def serve(self, client: LiveClient) -> None:
         """The life of one connection."""
-        self._clients.add(client)
-        self._nobody.clear()
-        try:
-            if self._closing:
-                client.close()
-            await client.serve()
-        finally:
-            self._clients.discard(client)
-            if not self._clients:
-                self._nobody.set()
+        await self._clients.serve(client)
 
     async def close(self) -> None:
-        """Tell all clients that the gateway ends. Returns when they are gone or `_say_goodbye` gave up."""
-        self._closing = True
-        for client in list(self._clients):
-            client.close()
-        await self._nobody.wait()
+        """Tell all clients that the gateway ends."""
+        await self._clients.close()
 
     async def watch(self, run_id: str) -> WatchedRun:
         """Begin to follow a run; its feed starts with the first follower."""
@@ -180,7 +166,8 @@ class Hub:
             # A run may publish on its own subject only; the body it could make up.
             return
         self._rates.add(beat.run_id, beat.progress.step)
-        if not any(client.follows(beat.run_id) for client in self._clients):
+        known = self._records.get(beat.run_id)
+        if known is not None and not self._has_follower(known):
             return
         watched = self._watched.get(beat.run_id)
         record = watched.see_progress(beat.progress) if watched is not None else None
@@ -228,7 +215,7 @@ class Hub:
 
     async def _tell(self, records: list[RunRecord]) -> None:
         """Send `run` frames with what the store has of these runs."""
-        wanted = [one for one in records if any(c.follows(one.run_id) for c in self._clients)]
+        wanted = [one for one in records if self._has_follower(one)]
         if not wanted:
             return
         before = {one.run_id: self._revision(one.run_id) for one in wanted}
@@ -239,6 +226,9 @@ class Hub:
             views = [self._runs.view(one, self._summaries.get(one.run_id)) for one in wanted]
         # a run that changed while the store was read is left out: its newer record is sent on its own
         self._send([view for view in views if self._revision(view.run_id) == before[view.run_id]])
+
+    def _has_follower(self, record: RunRecord) -> bool:
+        return any(client.follows(record) for client in self._clients)
 
     def _revision(self, run_id: str) -> int:
         record = self._records.get(run_id)
@@ -251,7 +241,7 @@ class Hub:
             frame = RunChanged(run=view)
             payloads = {name: wire.frame(frame) for name, wire in FORMATS.items()}
             for client in self._clients:
-                if client.follows(view.run_id):
+                if client.follows(view):
                     client.run_changed(view.run_id, payloads[client.wire.name])
 
     def _note_told(self, view: RunView, now: float) -> None:
@@ -272,7 +262,7 @@ class Hub:
             await self._bus.connected.wait()
             await self._bus.lost.wait()
             problem = BrokerUnavailable(self._bus.url).problem
-            for client in list(self._clients):
+            for client in self._clients:
                 client.tell(problem)
 
     def _on_connected(self) -> None:

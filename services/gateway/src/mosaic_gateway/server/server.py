@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from mosaic_contracts.http_api import FRAMES_PATH
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_gateway.errors import AddressTaken
 from mosaic_gateway.problem_reply import PROBLEM_TYPE
@@ -28,6 +29,8 @@ FIRST_BYTE_S = 1
 a client that is slow between connecting and sending is not among those closed for the next that come."""
 CLIENT_FRAME_BYTES = 2**16
 HEAD_BYTES = 2**16
+FRAMES_BUFFER_BYTES = 2**16
+"""Size of the kernel's buffer for pictures on their way to one client. By itself the kernel would take megabytes."""
 
 
 class HttpProtocol(H11Protocol):
@@ -51,10 +54,18 @@ class HttpProtocol(H11Protocol):
 
 
 class LiveProtocol(WebSocketsSansIOProtocol):
-    """Drops a peer that answers no ping, also one that does not read.
+    """Drops a peer that answers no ping, also one that does not read; keeps few frames in buffers.
 
     uvicorn closes the transport then, which first waits for its write buffer: of a peer that reads nothing, for ever.
     """
+
+    def handle_connect(self, event: Any) -> None:
+        """A connection for pictures has small buffers: what lies in them is old when a slow client reads it."""
+        if event.path.partition("?")[0] == FRAMES_PATH:
+            self.transport.set_write_buffer_limits(high=0)
+            connection = self.transport.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, FRAMES_BUFFER_BYTES)
+        super().handle_connect(event)
 
     def keepalive_timeout(self) -> None:
         """The pong did not come."""

@@ -14,6 +14,7 @@ from mosaic_contracts.problems import ProblemError
 from mosaic_contracts.services import ListRequest, NoRequest
 from mosaic_contracts.states import RunState
 from mosaic_gateway.history import History
+from mosaic_gateway.live.frames import FrameHub
 from mosaic_gateway.live.hub import Hub
 from mosaic_gateway.meters import REGISTRY
 from mosaic_gateway.scheduler import SchedulerClient
@@ -25,11 +26,19 @@ T = TypeVar("T")
 class Scrape:
     """Takes a reading of the whole stack; two seconds at most."""
 
-    def __init__(self, bus: Bus, scheduler: SchedulerClient, history: History, hub: Hub) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        scheduler: SchedulerClient,
+        history: History,
+        hub: Hub,
+        frames: FrameHub,
+    ) -> None:
         self._bus = bus
         self._scheduler = scheduler
         self._history = history
         self._hub = hub
+        self._frames = frames
 
     async def text(self) -> bytes:
         """All metrics in Prometheus' text format."""
@@ -45,6 +54,8 @@ class Scrape:
             if number is not None:
                 reading.set("mosaic_runs", "Runs by state.", number, state=state.value)
         reading.set("mosaic_live_clients", "WebSockets at /live.", self._hub.client_count)
+        viewers = self._frames.client_count
+        reading.set("mosaic_frame_clients", "WebSockets at /frames.", viewers)
         if events is not None:
             reading.set("mosaic_events_stored", "Events in the telemetry store.", events)
         if recorder is not None:

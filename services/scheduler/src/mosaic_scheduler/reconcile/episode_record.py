@@ -23,7 +23,7 @@ def needs_earlier_episodes(reset: dict[str, Any]) -> bool:
     return reset.get("way") == ResetWay.CHAIN
 
 
-class EpisodeRecord:
+class EpisodeFilter:
     """Takes the events of one or more episodes in their order, and lets through what a replay can use.
 
     Args:

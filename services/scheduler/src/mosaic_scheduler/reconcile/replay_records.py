@@ -22,7 +22,7 @@ from mosaic_scheduler.errors import LaunchFailed, RecordUnusable
 from mosaic_scheduler.events.episodes import RecordedEpisodes
 from mosaic_scheduler.executors.run_folder import fault_words
 from mosaic_scheduler.queue.replays import MAX_REPLAYS
-from mosaic_scheduler.reconcile.episode_record import EpisodeRecord, needs_earlier_episodes
+from mosaic_scheduler.reconcile.episode_record import EpisodeFilter, needs_earlier_episodes
 from mosaic_servicekit.lifecycle import cancel_all
 from mosaic_servicekit.logging import get_log
 from mosaic_servicekit.privacy import private_folder
@@ -129,7 +129,7 @@ class ReplayRecords:
             await self._copy(source, 0 if is_chain else source.episode, file)
 
     async def _copy(self, source: ReplaySource, first: int, file: BinaryIO) -> None:
-        checked = EpisodeRecord(source, first)
+        checked = EpisodeFilter(source, first)
         async for page in self.episodes.pages(source, first):
             await asyncio.to_thread(_write, file, checked.usable(page))
         checked.finish()

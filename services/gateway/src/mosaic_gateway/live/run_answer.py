@@ -1,7 +1,8 @@
-"""Frames of a replay on request: asked of the run that rebuilds the episode, and passed on as they are."""
+"""Requests to a run itself, answered by its shipper: pages of a replay's frames, and live frames."""
 
 import asyncio
 
+from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from mosaic_contracts import subjects
@@ -37,27 +38,50 @@ async def page_of_frames(
     """The encoded `EpisodeFrames` of these steps.
 
     Raises:
-        ProblemError: `run_not_started` (ask again), `run_ended`, or what the run answered.
+        ProblemError: as `ask_run`, or what the run answered.
     """
     request = ControlRequest(op="show", data=asked.model_dump())
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    try:
-        message = await bus.ask(
-            subjects.control(run_id), request.model_dump_json().encode(), "run", SHOW_TIMEOUT_S
-        )
-    except ProblemError as error:
-        is_silent = error.problem.code is ProblemCode.SERVICE_UNAVAILABLE
-        if not is_silent or loop.time() - began >= SHOW_TIMEOUT_S / 2:
-            raise
-        record = await scheduler.call(GET, RunRequest(run_id=run_id))
-        raise ProblemError(no_answer(record)) from error
+    message = await ask_run(bus, scheduler, run_id, request, SHOW_TIMEOUT_S)
     if FRAMES_HEADER in (message.headers or {}):
         return message.data
-    raise ProblemError(answered_problem(run_id, message.data))
+    raise ProblemError(problem_of(run_id, message.data) or _without_frames(run_id))
 
 
-def no_answer(record: RunRecord) -> Problem:
+async def ask_run(
+    bus: Bus, scheduler: SchedulerClient, run_id: str, request: ControlRequest, timeout_s: float
+) -> Msg:
+    """The answer of a run's shipper.
+
+    Raises:
+        ProblemError: `run_not_started` (ask again), `run_ended`, `run_unknown`; or broker or scheduler do not answer.
+    """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    payload = request.model_dump_json().encode()
+    try:
+        return await bus.ask(subjects.control(run_id), payload, "run", timeout_s)
+    except ProblemError as error:
+        is_silent = error.problem.code is ProblemCode.SERVICE_UNAVAILABLE
+        if not is_silent or loop.time() - began >= timeout_s / 2:
+            raise
+        record = await scheduler.call(GET, RunRequest(run_id=run_id))
+        raise ProblemError(_no_answer(record)) from error
+
+
+def problem_of(run_id: str, data: bytes) -> Problem | None:
+    """The problem in a run's answer; None: it has none."""
+    try:
+        problem = Reply.model_validate_json(data).problem
+    except ValidationError:
+        return _without_frames(run_id)
+    if problem is None:
+        return None
+    if problem.code in _OF_A_RUN:
+        return problem.model_copy(update={"status": problem.code.http_status})
+    return _frames_unavailable(f"{problem.title}. {problem.detail}".strip())
+
+
+def _no_answer(record: RunRecord) -> Problem:
     """Why nobody answers for a run, from its state."""
     if record.state.is_final:
         why = f" {record.end.message}" if record.end is not None else ""
@@ -76,23 +100,13 @@ def no_answer(record: RunRecord) -> Problem:
     )
 
 
-def answered_problem(run_id: str, data: bytes) -> Problem:
-    """The problem in a run's answer without frames."""
-    try:
-        problem = Reply.model_validate_json(data).problem
-    except ValidationError:
-        problem = None
-    if problem is None:
-        detail = (
-            f"Run {run_id} answers, but not with frames. Its worker may be of an older version."
-        )
-        return frames_unavailable(detail)
-    if problem.code in _OF_A_RUN:
-        return problem.model_copy(update={"status": problem.code.http_status})
-    return frames_unavailable(f"{problem.title}. {problem.detail}".strip())
+def _without_frames(run_id: str) -> Problem:
+    return _frames_unavailable(
+        f"Run {run_id} answers, but not with frames. Its worker may be of an older version."
+    )
 
 
-def frames_unavailable(detail: str) -> Problem:
+def _frames_unavailable(detail: str) -> Problem:
     """The run lives, and sends no frames."""
     return Problem(
         code=ProblemCode.FRAMES_UNAVAILABLE, title="The run sends no frames", detail=detail
