@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from stack_under_test import VENVS, StackUnderTest, last_json, until
 
-from mosaic_client import ClientError, picture
+from mosaic_client import AsyncClient, ClientError, picture
+from mosaic_contracts.frames import EnvironmentFrame
 from mosaic_contracts.runs import EpisodeRow, RunView
 from mosaic_contracts.states import RunState
 
@@ -151,3 +152,18 @@ def test_steps_of_an_episode_are_lines(stack: StackUnderTest, trained: RunView) 
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert [event["step"] for event in events[1:]] == list(range(1, len(events)))
     assert all(len(event["observation"]) == 4 for event in events)
+
+
+async def test_a_running_run_is_watched_until_it_ends(stack: StackUnderTest) -> None:
+    """Frames of the chosen environment come while it trains, as pictures; the iterator ends with the run."""
+    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=500_000)
+    seen: list[EnvironmentFrame] = []
+    async with AsyncClient(stack.client().location) as client:
+        async for frame in client.watch_frames(view.run_id, env=1, fps=10):
+            seen.append(frame)
+            if len(seen) == 5:
+                await client.stop(view.run_id)
+    assert all(frame.env == 1 for frame in seen)
+    assert [frame.number for frame in seen] == sorted({frame.number for frame in seen})
+    assert picture(seen[0]).shape == (400, 600, 3)
+    assert stack.wait_final(view.run_id).state is RunState.CANCELLED
