@@ -30,7 +30,7 @@ OWN: dict[str, set[str]] = {
     "servicekit": {"nats", "nkeys", "structlog", "pydantic_settings"},
     "store": {"msgspec", "zstandard", "numpy"},
     "workerkit": {"msgspec", "zstandard", "numpy", "nats", "nkeys", "tomli"},
-    "gymkit": {"gymnasium", "numpy", "simplejpeg", "zstandard", "ale_py"},
+    "gymkit": {"gymnasium", "numpy", "simplejpeg", "zstandard", "ale_py", "av"},
     # arrays: only in its extra `notebook`; pictures: in `video` too; pyarrow: only in `parquet`
     "client": {
         "platformdirs",

@@ -49,24 +49,36 @@ def record_random(
 ) -> list[dict[str, Any]]:
     """Record a run of a random policy; return its events. `before` is called once the environment is made."""
     context, telemetry = context_in(folder, environment, **fields)
-    with telemetry, EnvironmentRun(context, total_steps=steps) as run:
-        env = run.make(environment, **(arguments or {}))
-        telemetry.config(
+    with telemetry:
+        _record(context, environment, steps, arguments or {}, config or {}, before)
+        telemetry.lifecycle("done")
+    return read_events(folder)
+
+
+def _record(
+    context: TrainContext,
+    environment: str,
+    steps: int,
+    arguments: dict[str, Any],
+    config: dict[str, Any],
+    before: Callable[[EnvironmentRun], None],
+) -> None:
+    with EnvironmentRun(context, total_steps=steps) as run:
+        env = run.make(environment, **arguments)
+        context.telemetry.config(
             {
                 "environment": environment,
-                "environment_arguments": arguments or {},
+                "environment_arguments": arguments,
                 "spaces": {
                     "observation": space_of(env.observation_space),
                     "action": space_of(env.action_space),
                 },
-                **(config or {}),
+                **config,
             }
         )
         before(run)
         env.action_space.seed(7)
         _play(env, steps)
-        telemetry.lifecycle("done")
-    return read_events(folder)
 
 
 def _play(env: gymnasium.Env[Any, Any], steps: int) -> None:

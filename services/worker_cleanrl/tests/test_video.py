@@ -124,3 +124,23 @@ def test_the_opengl_that_works_is_taken(make_spec: Any, monkeypatch: pytest.Monk
     assert check_run(make_spec(**HOPPER, steps=2048, parameters=VIDEO)).plan["gl"] == "osmesa"
     monkeypatch.setattr(video_module, "find_renderer", lambda _name: Renderer())
     assert check_run(make_spec(steps=512, parameters=VIDEO)).plan["gl"] is None
+
+
+def test_clips_are_files_of_the_run(make_spec: Any, tmp_path: Path) -> None:
+    """Every tenth episode of the first environment is a video that was announced; the training is the same."""
+    plain = run(tmp_path / "plain", make_spec(steps=1024))
+    seen = run(tmp_path / "seen", make_spec(steps=1024, clip_every=10))
+    returns = [
+        [e["episode_return"] for e in of_type(one.events, "episode")] for one in (plain, seen)
+    ]
+    assert returns[0] == returns[1]
+    clips = [event for event in of_type(seen.events, "artifact") if event["kind"] == "video"]
+    assert clips
+    assert all(clip["data"]["env"] == 0 and clip["data"]["episode"] % 10 == 0 for clip in clips)
+    assert all((tmp_path / "seen" / clip["path"]).stat().st_size > 1000 for clip in clips)
+
+
+def test_clips_of_nothing_recorded_are_refused(make_spec: Any) -> None:
+    """Without recorded episodes there is no number by which an episode is chosen."""
+    (found,) = check_run(make_spec(steps=1024, clip_every=10, record="metrics")).findings
+    assert (found.level, found.where) == ("blocking", "clip_every")

@@ -46,6 +46,17 @@ _WHAT = (
         above=0,
     ),
     FormField(
+        "clip_every",
+        mark("clip every"),
+        FieldKind.INTEGER,
+        help=mark(
+            "Episodes between two videos of the first environment, each of at most 200 frames. Drawing slows the run "
+            "down: 2 to 4 ms a frame. Empty: none. Every episode can be shown and exported later without it."
+        ),
+        nullable=True,
+        above=0,
+    ),
+    FormField(
         "name",
         mark("name"),
         FieldKind.TEXT,

@@ -55,7 +55,7 @@ SecretName = Annotated[str, StringConstraints(pattern=SECRET_NAME_PATTERN)]
 
 
 _NUMBERS = (
-    *("seed", "steps", "episodes", "pace", "replay_every", "checkpoint_every_steps"),
+    *("seed", "steps", "episodes", "pace", "replay_every", "clip_every", "checkpoint_every_steps"),
     *("wall_time_s", "start_deadline_s", "grace_s", "cpus", "gpus", "gpu_memory_mb"),
     *("memory_mb", "shm_mb", "outbox_bytes", "priority"),
 )
@@ -85,6 +85,8 @@ class RunSpec(UserModel):
     record: RecordLevel = RecordLevel.REPLAY
     replay_every: Annotated[int, Field(ge=1)] = 1
     """Record the steps of every n-th episode only; 1 records all."""
+    clip_every: Annotated[int, Field(ge=1)] | None = None
+    """Record a video of the first 200 steps of every n-th episode of the first environment; None: no videos."""
     checkpoint_every_steps: Annotated[int, Field(ge=1)] | None = None
     """Environment steps between checkpoints; None: the worker's default, about 10 checkpoints in a run."""
     wall_time_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None

@@ -15,7 +15,12 @@ import numpy as np
 from mosaic_contracts.frames import EnvironmentFrame, WatchedEnv, encode_frame
 from mosaic_gymkit.drawing import Drawer, NotDrawable
 from mosaic_gymkit.pictures import PictureEncoder, plain_picture
-from mosaic_gymkit.recording import CountedEnvironment, RecordedEnvironment, StepResult
+from mosaic_gymkit.recording import (
+    CountedEnvironment,
+    RecordedEnvironment,
+    StepResult,
+    is_watchable,
+)
 from mosaic_workerkit.frame_channel import FrameChannel
 from mosaic_workerkit.plain import act_value
 
@@ -52,7 +57,7 @@ class LiveView:
         Args:
             env: as `mosaic_gymkit.recording.recorded` returned it. One that is not recorded cannot be watched.
         """
-        if isinstance(env, CountedEnvironment | RecordedEnvironment):
+        if is_watchable(env):
             with self._lock:
                 source = FrameSource(env, self._run_id, self.channel)
                 self._sources[env.index] = source
@@ -89,7 +94,6 @@ class FrameSource:
     def __init__(self, env: Watchable, run_id: str, channel: FrameChannel) -> None:
         self._env = env
         self._counter = env.counter
-        self._unwatched_step = env.counter.step
         self._run_id = run_id
         self._channel = channel
         self._drawer: Drawer | None = None
@@ -104,11 +108,12 @@ class FrameSource:
         if wanted is not None and self._drawer is None:
             self._drawer = Drawer(self._env)  # here, for finding an OpenGL takes seconds
         self._wanted = wanted
-        step = self._unwatched_step if wanted is None else self._watched_step
-        self._env.step = step  # type: ignore[method-assign] # see EpisodeCounter
+        if wanted is None:
+            self._env.taps.remove(self._see)
+        else:
+            self._env.taps.add(self._see)
 
-    def _watched_step(self, action: Any) -> StepResult:
-        result = self._unwatched_step(action)
+    def _see(self, action: Any, result: StepResult) -> None:
         wanted = self._wanted
         if wanted is not None and (began := time.monotonic()) >= self._due:
             has_picture = self._show(action, result)
@@ -116,7 +121,6 @@ class FrameSource:
             pause = 0.0 if wanted.smooth else spent * (1 / DRAWING_SHARE - 1)
             shortest = 1 / wanted.fps if has_picture else _REPORT_S
             self._due = began + max(shortest, pause)
-        return result
 
     def _show(self, action: Any, result: StepResult) -> bool:
         """Send a frame of this step. Returns whether it has a picture."""

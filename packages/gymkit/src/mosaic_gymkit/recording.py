@@ -1,9 +1,10 @@
 """The innermost wrapper around one environment. It records what the environment itself got and returned, before any
 other wrapper (clipping, normalizing) changes it."""
 
+import threading
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, SupportsFloat
+from typing import Any, Protocol, SupportsFloat, TypeGuard
 
 import gymnasium
 import numpy as np
@@ -71,6 +72,13 @@ def recorded(env: gymnasium.Env[Any, Any], index: int, run: RecordedRun) -> gymn
     if record.has_steps:
         return RecordedEnvironment(env, index, run)
     return CountedEnvironment(env, index, run) if record.has_episodes else env
+
+
+def is_watchable(
+    env: gymnasium.Env[Any, Any],
+) -> "TypeGuard[CountedEnvironment | RecordedEnvironment]":
+    """Say whether an environment is recorded, so that its steps can be looked at."""
+    return isinstance(env, CountedEnvironment | RecordedEnvironment)
 
 
 class EpisodeCounter:
@@ -199,6 +207,46 @@ class StepRecorder(EpisodeCounter):
         return encode_value(self._observation_form, observation)
 
 
+StepTap = Callable[[Any, StepResult], None]
+"""Called after a step with its action and result."""
+
+
+class StepTaps:
+    """Functions that look at the steps of one environment.
+
+    Without any, the environment is stepped by its counter's own function: looking costs nothing while nobody looks. May
+    be changed in any thread; the next step sees it.
+    """
+
+    def __init__(self, env: "CountedEnvironment | RecordedEnvironment") -> None:
+        self._env = env
+        self._count = env.counter.step
+        self._taps: tuple[StepTap, ...] = ()
+        self._lock = threading.Lock()
+
+    def add(self, tap: StepTap) -> None:
+        """Call `tap` after each step from now on."""
+        with self._lock:
+            if tap not in self._taps:
+                self._set((*self._taps, tap))
+
+    def remove(self, tap: StepTap) -> None:
+        """Call `tap` no more."""
+        with self._lock:
+            self._set(tuple(each for each in self._taps if each != tap))
+
+    def _set(self, taps: tuple[StepTap, ...]) -> None:
+        self._taps = taps
+        step = self._tapped_step if taps else self._count
+        self._env.step = step  # type: ignore[method-assign] # see EpisodeCounter
+
+    def _tapped_step(self, action: Any) -> StepResult:
+        result = self._count(action)
+        for tap in self._taps:
+            tap(action, result)
+        return result
+
+
 class CountedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Reports how each episode ended. Changes nothing and draws no random number."""
 
@@ -207,6 +255,9 @@ class CountedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.index = index
         self.counter = EpisodeCounter(env.step, index, run)
         self.step = self.counter.step  # type: ignore[method-assign] # see EpisodeCounter
+        self.taps = StepTaps(self)
+        self.on_reset: Callable[[], None] | None = None
+        """Called after each reset."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -215,6 +266,8 @@ class CountedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.counter.episode += 1
         result = self.env.reset(seed=seed, options=options)
         self.counter.begin(records=False)
+        if self.on_reset is not None:
+            self.on_reset()
         return result
 
 
@@ -232,6 +285,9 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._is_emulated = is_atari(env.spec)
         self.counter = StepRecorder(env, index, run)
         self.step = self.counter.step  # type: ignore[method-assign] # see EpisodeCounter
+        self.taps = StepTaps(self)
+        self.on_reset: Callable[[], None] | None = None
+        """Called after each reset."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -256,4 +312,6 @@ class RecordedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
             self._telemetry.episode_start(
                 self.index, counter.episode, origin, observation=observation
             )
+        if self.on_reset is not None:
+            self.on_reset()
         return observation, info

@@ -5,9 +5,10 @@ from typing import Any
 import gymnasium
 
 from mosaic_contracts.compat import Self
+from mosaic_gymkit.clips import ClipRecorder
 from mosaic_gymkit.grids import grid_of
 from mosaic_gymkit.live import LiveView
-from mosaic_gymkit.recording import StepBatch, StepResult, recorded
+from mosaic_gymkit.recording import StepBatch, StepResult, is_watchable, recorded
 from mosaic_gymkit.specs import EnvironmentSpec
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.episode_recorder import LENGTH_METRIC, RETURN_METRIC
@@ -37,6 +38,7 @@ class EnvironmentRun:
         self._context = context
         self._total_steps = total_steps
         self._live = LiveView(context.run_dir, context.telemetry.run_id)
+        self._clips: ClipRecorder | None = None
         self._made = 0
         self._arguments: dict[str, Any] = {}
 
@@ -57,6 +59,9 @@ class EnvironmentRun:
         env = recorded(EnvironmentSpec(environment, arguments).make(), self._made, self)
         self._made += 1
         self._live.add(env)
+        every = self.telemetry.spec.clip_every
+        if every is not None and not self._made - 1 and is_watchable(env):
+            self._clips = ClipRecorder(env, self.telemetry, every)
         return _CountedSteps(env, self)
 
     def record_config(
@@ -101,7 +106,9 @@ class EnvironmentRun:
         self.telemetry.progress(self.global_step, self._total_steps)
 
     def close(self) -> None:
-        """Show the environments no more."""
+        """Complete the clips, and show the environments no more."""
+        if self._clips is not None:
+            self._clips.close()
         self._live.close()
 
     def __enter__(self) -> Self:

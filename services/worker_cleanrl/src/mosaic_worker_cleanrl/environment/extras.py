@@ -56,8 +56,8 @@ IMAGE_EXTRAS = "MOSAIC_IMAGE_BUNDLES"
 """Set in an image: the bundles that it was built with."""
 VIDEO = PackageExtra(
     name="video",
-    packages=("imageio", "imageio-ffmpeg", "moviepy"),
-    title="video encoding (moviepy with an ffmpeg)",
+    packages=("av", "imageio", "imageio-ffmpeg", "moviepy"),
+    title="video encoding (PyAV, and moviepy with an ffmpeg)",
 )
 EXTRAS = (
     PackageExtra(

@@ -41,6 +41,7 @@ def environment_hooks(session: ScriptSession) -> Iterator[None]:
                 _compare_spaces(env, session)
             own = recorded(env, index, session)
             session.live.add(own)
+            session.record_clips(own)
             return wrapped(own)
 
         return make

@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+
 from mosaic_contracts.spec import RunSpec
+from mosaic_gymkit.clips import ClipRecorder
 from mosaic_gymkit.live import LiveView
-from mosaic_gymkit.recording import StepBatch
+from mosaic_gymkit.recording import StepBatch, is_watchable
 from mosaic_worker_cleanrl.launch.checkpoint import collect_state, has_networks, save_state
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.plan import ScriptPlan
@@ -45,6 +48,7 @@ class ScriptSession:
         """Whether the run says that none has."""
         self.batch = StepBatch(telemetry, has_observations=spec.record.has_observations)
         self.live = LiveView(telemetry.run_dir, telemetry.run_id)
+        self._clips: ClipRecorder | None = None
         self._stop = stop
         self._progress: Callable[..., None] = telemetry.progress
         self._training: Any = None
@@ -53,6 +57,17 @@ class ScriptSession:
         self._patience_steps = self._patience()
         self._next_look = min(self._next_checkpoint, self._patience_steps)
         """Until then a step has nothing to do but to count."""
+
+    def record_clips(self, env: gymnasium.Env[Any, Any]) -> None:
+        """Record clips of the first environment, where the run asks for them."""
+        every = self.spec.clip_every
+        if every is not None and self._clips is None and is_watchable(env):
+            self._clips = ClipRecorder(env, self.telemetry, every)
+
+    def close_clips(self) -> None:
+        """Complete and announce what is being encoded."""
+        if self._clips is not None:
+            self._clips.close()
 
     def episode_ended(self, length: int, episode_return: float) -> None:
         """Take note of an episode of an environment; its curves are the script's own."""

@@ -72,6 +72,7 @@ def _run_script(
     session.safe_point()
     with ExitStack() as stack:
         stack.enter_context(session.live)
+        stack.callback(session.close_clips)
         if script.imports("gym"):
             sys.path.insert(0, str(OLD_GYM_PATH))
             stack.callback(sys.path.remove, str(OLD_GYM_PATH))

@@ -18,7 +18,7 @@ from mosaic_worker_cleanrl.plan.request import (
     pick_environment,
     pick_script,
 )
-from mosaic_worker_cleanrl.plan.video import check_video
+from mosaic_worker_cleanrl.plan.video import check_clips, check_video
 
 
 def check_run(spec: RunSpec) -> CheckReport:
@@ -76,4 +76,5 @@ def make_plan(spec: RunSpec) -> ScriptPlan:
         check_recording(spec, plan)
         check_memory(spec, plan.script, plan)
         check_video(plan)
+        check_clips(spec, plan)
     return plan

@@ -1,12 +1,47 @@
 """Videos while training (`capture_video`): whether they can be made, and how."""
 
 from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.spec import RunSpec
+from mosaic_gymkit.clips import clips_problem
 from mosaic_worker_cleanrl.environment.extras import VIDEO
 from mosaic_worker_cleanrl.environment.rendering import find_renderer
 from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 
 CAPTURE = "capture_video"
 _WHERE = f"parameters.{CAPTURE}"
+
+
+_CLIPS = "clip_every"
+
+
+def check_clips(spec: RunSpec, plan: ScriptPlan) -> None:
+    """Refuse clips that could not be made, and say what they cost."""
+    probe = plan.probe
+    if spec.clip_every is None or probe is None:
+        return
+    if clips_problem():
+        plan.block(
+            _CLIPS,
+            f"Clips need {VIDEO.title}, which is not installed here. Run {VIDEO.install_command} and ask again, or "
+            "leave `clip_every` out: recorded at `replay` (the default) every episode can be rebuilt and exported.",
+            ProblemCode.WORKER_NOT_READY,
+        )
+    elif not spec.record.has_episodes:
+        plan.block(
+            _CLIPS,
+            "Clips need the recording level `episodes` or above.",
+            ProblemCode.PARAMETER_INVALID,
+        )
+    elif "rgb_array" not in probe.render_modes:
+        plan.block(_CLIPS, f"{probe.id} makes no pictures.", ProblemCode.PARAMETER_INVALID)
+    else:
+        problem = find_renderer(probe.id).problem
+        if problem:
+            plan.block(
+                _CLIPS,
+                f"No picture of {probe.id} can be made here: {problem}.",
+                ProblemCode.WORKER_NOT_READY,
+            )
 
 
 def check_video(plan: ScriptPlan) -> None:

@@ -1,0 +1,76 @@
+"""Clips of episodes: complete files, announced, encoded by another process, and no change of the run."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import av
+from tests.recorded_run import of_type, record_random
+
+from mosaic_gymkit.clips import MAX_CLIP_FRAMES
+
+
+def frames_of(path: Path) -> int:
+    """Number of pictures that a player finds."""
+    with av.open(str(path)) as video:
+        return sum(1 for _ in video.decode(video=0))
+
+
+def test_every_second_episode_is_a_video(tmp_path: Path) -> None:
+    """Files of the run with episode, frames and rate; the recorded steps are those of a run without clips."""
+    plain = record_random(tmp_path / "plain", "CartPole-v1", steps=120)
+    seen = record_random(tmp_path / "run", "CartPole-v1", steps=120, clip_every=2)
+    hashes = [[event["hash"] for event in of_type(run, "step")] for run in (plain, seen)]
+    assert hashes[0] == hashes[1]
+    lengths = {event["episode"]: event["length"] for event in of_type(seen, "episode")}
+    clips = {event["data"]["episode"]: event for event in of_type(seen, "artifact")}
+    assert 0 in clips
+    assert all(episode % 2 == 0 for episode in clips)
+    for episode, clip in clips.items():
+        if episode in lengths:
+            assert clip["data"]["frames"] == min(lengths[episode] + 1, MAX_CLIP_FRAMES)
+        assert frames_of(tmp_path / "run" / clip["path"]) == clip["data"]["frames"]
+        assert clip["kind"] == "video"
+
+
+def test_a_long_episode_is_cut(tmp_path: Path) -> None:
+    """A clip holds the first 200 frames."""
+    events = record_random(tmp_path / "run", "Pendulum-v1", steps=400, clip_every=1)
+    frames = [event["data"]["frames"] for event in of_type(events, "artifact")]
+    assert frames[0] == MAX_CLIP_FRAMES == max(frames)
+
+
+def test_a_killed_run_leaves_a_video_that_plays(tmp_path: Path) -> None:
+    """After `kill -9` of a run in the middle of a clip, the file plays up to about there."""
+    program = f"""
+        import sys, time
+        from pathlib import Path
+        from tests.recorded_run import context_in
+        from mosaic_gymkit import EnvironmentRun
+        context, telemetry = context_in(Path({str(tmp_path / "run")!r}), "Pendulum-v1", clip_every=1)
+        run = EnvironmentRun(context)
+        env = run.make("Pendulum-v1")
+        run.record_config({{}}, env)
+        env.reset(seed=1)
+        for step in range(150):
+            env.step(env.action_space.sample())
+            time.sleep(0.01)
+        print(run._clips._clip._process.pid, flush=True)
+        time.sleep(60)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[1],
+    )
+    assert process.stdout is not None
+    encoder = int(process.stdout.readline())
+    for pid in (process.pid, encoder):  # as the runner ends everything of a run
+        os.kill(pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    (video,) = (tmp_path / "run" / "videos").iterdir()
+    assert 30 <= frames_of(video) <= 151
