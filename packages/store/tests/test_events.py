@@ -434,7 +434,7 @@ def test_pages_of_an_episode_are_its_steps_without_observations(
         page = reader.episode_events(RUN_ID, 1, 0, 3, after_seq, limit=4)
         assert len(page.events) <= 4
         found += page.events
-        after_seq, more = page.events[-1]["seq"], page.has_more
+        after_seq, more = page.last_seq, page.has_more
     assert found == [{k: v for k, v in event.items() if k != "observation"} for event in whole]
     assert [event.get("step", 0) for event in found] == list(range(len(whole)))
 
@@ -503,7 +503,27 @@ def test_several_episodes_of_one_environment_are_one_sequence(
     while more:
         page = reader.episode_events(RUN_ID, 1, 1, 2, after_seq, limit=7, from_episode=1)
         found += [(e["env"], e["episode"], e.get("step", 0)) for e in page.events]
-        after_seq, more = page.events[-1]["seq"], page.has_more
+        after_seq, more = page.last_seq, page.has_more
     assert found == [(1, episode, step) for episode in (1, 2) for step in range(4)]
     with pytest.raises(EpisodeNotStored):
         reader.episode_events(RUN_ID, 1, 1, 4, from_episode=0)
+
+
+def test_a_page_of_an_episode_reads_a_bounded_number_of_records(
+    writer: Writer, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sub-environment of many: a page ends although it holds few events, and says how far it has read."""
+    monkeypatch.setattr("mosaic_store.reader._MAX_EPISODE_RECORDS", 10)
+    records: list[Record] = [EpisodeStart(1, 0, 0, 0, {"way": "chain"}, HASH)]
+    records += [Step(seq, 0, 1, 0, seq - 1, 0, 1.0, 0, HASH) for seq in range(2, 60)]
+    records.append(Step(60, 0, 0, 0, 1, 0, 1.0, 0, HASH))
+    for first in range(0, len(records), 5):
+        writer.apply([batch(records[first : first + 5])], CURSOR)
+    found, after_seq, pages, more = [], 0, 0, True
+    while more:
+        page = reader.episode_events(RUN_ID, 1, 0, 0, after_seq)
+        assert page.last_seq > after_seq
+        found += [event["seq"] for event in page.events]
+        after_seq, more, pages = page.last_seq, page.has_more, pages + 1
+    assert found == [1, 60]
+    assert pages > 2

@@ -118,7 +118,7 @@ async def test_an_episode_is_read_page_by_page(
     request = EpisodeRequest(run_id=RUN_ID, attempt=1, episode=2, limit=10)
     first = await bus.call(RECORDER_EPISODE, request)
     assert first.has_more
-    after = request.model_copy(update={"after_seq": first.events[-1]["seq"]})
+    after = request.model_copy(update={"after_seq": first.last_seq})
     rest = await bus.call(RECORDER_EPISODE, after)
     assert not rest.has_more
     types = [event["type"] for event in [*first.events, *rest.events]]

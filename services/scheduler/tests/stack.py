@@ -170,8 +170,9 @@ class SmallRecorder:
             for event in found
             if event["type"] in ("episode_start", "step") and event["seq"] > request.after_seq
         ]
-        limit = min(request.limit, self.episode_limit)
-        return EpisodeEvents(events=steps[:limit], has_more=len(steps) > limit)
+        page = steps[: min(request.limit, self.episode_limit)]
+        last_seq = page[-1]["seq"] if page else 0
+        return EpisodeEvents(events=page, has_more=len(page) < len(steps), last_seq=last_seq)
 
     async def _status(self) -> RecorderStatus:
         last = (await self._bus.jetstream().stream_info(subjects.EVENTS_STREAM)).state.last_seq

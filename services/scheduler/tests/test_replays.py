@@ -310,16 +310,16 @@ async def test_a_replay_is_not_submitted_as_a_spec(stack: Stack) -> None:
 @pytest.mark.broker
 @pytest.mark.shared_stack
 async def test_replays_wait_for_one_another_and_not_for_trainings(stack: Stack) -> None:
-    """All cores are taken: two replays start, a third waits with its reason, and none is in the queue."""
-    run = await recorded(stack, episodes(3))
+    """All cores are taken: some replays start, the next waits with its reason, and none is in the queue."""
+    run = await recorded(stack, episodes(MAX_REPLAYS + 1))
     training = await stack.submit(cpus=2, parameters={"rate": 200.0, "events": 1_000_000})
     await stack.wait_state(training.run_id, RunState.RUNNING)
     behind = await stack.submit(parameters={"events": 5})
-    made = [await replay(stack, run.run_id, episode=n) for n in range(3)]
-    for each in made[:2]:
+    made = [await replay(stack, run.run_id, episode=n) for n in range(MAX_REPLAYS + 1)]
+    for each in made[:-1]:
         await stack.wait(each.run_id, lambda r: r.state.has_process)
     waiting = await stack.wait(
-        made[2].run_id, lambda r: "other replays" in (r.waiting_reason or "")
+        made[-1].run_id, lambda r: "other replays" in (r.waiting_reason or "")
     )
     assert (waiting.state, waiting.position) == (RunState.QUEUED, None)
     queue = await stack.bus.request("scheduler", "queue", None, RunRecords)
@@ -327,7 +327,7 @@ async def test_replays_wait_for_one_another_and_not_for_trainings(stack: Stack) 
     status = await stack.status()
     assert (status.cpu_in_use, status.queued) == (2, 1)
     await stack.stop(made[0].run_id)
-    await stack.wait(made[2].run_id, lambda r: r.state.has_process)
+    await stack.wait(made[-1].run_id, lambda r: r.state.has_process)
     await stack.stop(training.run_id)
 
 
@@ -411,7 +411,7 @@ def test_a_chain_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_replays_start_in_their_order() -> None:
     """As many as there is room for; one whose record is not there yet keeps its turn, one that is held has none."""
     waiting = [QueueEntry("held", 1, held=True), *(QueueEntry(name, 1) for name in "abc")]
-    places = replay_places(waiting, 0, {"a": "reads", "c": "reads"})
+    places = replay_places(waiting, MAX_REPLAYS - 2, {"a": "reads", "c": "reads"})
     assert [(place.run_id, place.starts, place.reason) for place in places] == [
         ("held", False, HELD),
         ("a", False, "reads"),

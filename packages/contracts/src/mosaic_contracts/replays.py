@@ -125,7 +125,7 @@ class EpisodeRequest(PeerModel):
     from_episode: int | None = None
     """First of several episodes of the sub-environment, up to `episode`; None: `episode` alone."""
     after_seq: int = 0
-    """Events with a higher seq only: that of the last event of the page before; 0: from the reset on."""
+    """Events with a higher seq only: `last_seq` of the page before; 0: from the reset on."""
     limit: int = 20_000
 
 
@@ -134,3 +134,7 @@ class EpisodeEvents(PeerModel):
 
     events: list[dict[str, Any]]
     has_more: bool = False
+    """Whether there may be more behind `last_seq`. A page reads a bounded number of records, so that it may hold few
+    events, even none."""
+    last_seq: int = 0
+    """How far the page has read."""

@@ -71,18 +71,28 @@ def read_steps(
     Raises:
         EpisodeUnknown: the store has no event of it.
     """
-    return list(iter_steps(db, run_id, attempt, env, (episode, episode)))
+    blocks = iter_step_blocks(db, run_id, attempt, env, (episode, episode))
+    return [event for block in blocks for event in block.events]
 
 
-def iter_steps(
+class StepBlock(NamedTuple):
+    """What one stored block has of an episode."""
+
+    events: list[dict[str, Any]]
+    records: int
+    """Records of the block, whatever they belong to."""
+    last_seq: int
+
+
+def iter_step_blocks(
     db: sqlite3.Connection,
     run_id: str,
     attempt: int,
     env: int,
     episodes: tuple[int, int],
     after_seq: int = 0,
-) -> Iterator[dict[str, Any]]:
-    """Like `read_steps`, of the first to the last of `episodes`, one by one and behind `after_seq`.
+) -> Iterator[StepBlock]:
+    """Like `read_steps`, of the first to the last of `episodes`, block by block and behind `after_seq`.
 
     A caller that stops early has not read the rest.
 
@@ -106,14 +116,15 @@ def iter_steps(
     kinds = 1 << Kind.STEP | 1 << Kind.EPISODE_START
     first = max(row[0], after_seq + 1)
     for batch, _ in read_blocks(db, _worker(db, run_id, attempt), first, row[1], kinds):
-        for record in batch.records:
-            if (
-                isinstance(record, Step | EpisodeStart)
-                and first_episode <= record.episode <= episode
-                and record.env == env
-                and record.seq >= first
-            ):
-                yield to_event(batch, record)
+        events = [
+            to_event(batch, record)
+            for record in batch.records
+            if isinstance(record, Step | EpisodeStart)
+            and first_episode <= record.episode <= episode
+            and record.env == env
+            and record.seq >= first
+        ]
+        yield StepBlock(events, len(batch.records), batch.records[-1].seq)
 
 
 def read_config(db: sqlite3.Connection, run_id: str, attempt: int) -> dict[str, Any] | None:

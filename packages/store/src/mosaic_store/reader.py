@@ -27,7 +27,13 @@ from mosaic_store.batch_page import read_batch_page
 from mosaic_store.curve import MAX_BUCKETS, MAX_LAST, read_last, read_metric_names
 from mosaic_store.curve_buckets import read_buckets
 from mosaic_store.curve_set import read_curve_set
-from mosaic_store.episode_page import Order, iter_steps, read_config, read_episodes, read_steps
+from mosaic_store.episode_page import (
+    Order,
+    iter_step_blocks,
+    read_config,
+    read_episodes,
+    read_steps,
+)
 from mosaic_store.event_page import MAX_PAGE_EVENTS, read_page
 from mosaic_store.marks import read_marks
 from mosaic_store.pool import ReadPool
@@ -47,6 +53,8 @@ _MAX_EPISODES = 1000
 _MAX_EPISODE_EVENTS = 50_000
 _MAX_EPISODE_BYTES = 3 * 2**20
 """Bytes of JSON after which a page of an episode's events ends: it must fit one message of the broker (8 MiB)."""
+_MAX_EPISODE_RECORDS = 200_000
+"""Records after which it ends although few belong to the episode: a page is a short read."""
 READ_TIMEOUT_S = 10.0
 """After which a query is interrupted. The slowest that belongs here takes tenths of a second."""
 
@@ -183,7 +191,7 @@ class Reader:
             attempt: its attempt.
             env: number of the sub-environment.
             episode: number of the episode.
-            after_seq: seq of the last event of the page before; 0: from the reset on.
+            after_seq: `last_seq` of the page before; 0: from the reset on.
             limit: maximum number of events. A page of large actions has fewer.
             from_episode: first of several episodes up to `episode`; None: that one alone.
 
@@ -194,17 +202,25 @@ class Reader:
             EpisodeNotStored: the store has no event of it.
         """
         episodes = (episode if from_episode is None else from_episode, episode)
-        found: list[dict[str, Any]] = []
-        size, most = 0, _clip(limit, _MAX_EPISODE_EVENTS)
+        page = EpisodeEvents(events=[], last_seq=max(after_seq, 0))
+        most, size, records = _clip(limit, _MAX_EPISODE_EVENTS), 0, 0
         with self._pool.lend() as db:
             spaces = self._spaces_of(db, run_id, attempt)
-            for event in iter_steps(db, run_id, attempt, env, episodes, max(after_seq, 0)):
-                if len(found) == most or size > _MAX_EPISODE_BYTES:
-                    return EpisodeEvents(events=found, has_more=True)
-                del event["observation"]
-                found.append(event_to_builtin(event, spaces))
-                size += len(to_json(found[-1], inf_nan_mode="strings"))
-        return EpisodeEvents(events=found)
+            for block in iter_step_blocks(db, run_id, attempt, env, episodes, page.last_seq):
+                if size > _MAX_EPISODE_BYTES or records > _MAX_EPISODE_RECORDS:
+                    page.has_more = True
+                    return page
+                for event in block.events:
+                    if len(page.events) == most or size > _MAX_EPISODE_BYTES:
+                        page.has_more = True
+                        return page
+                    del event["observation"]
+                    page.events.append(event_to_builtin(event, spaces))
+                    page.last_seq = event["seq"]
+                    size += len(to_json(page.events[-1], inf_nan_mode="strings"))
+                page.last_seq = block.last_seq
+                records += block.records
+        return page
 
     def config_event(self, run_id: str, attempt: int) -> dict[str, Any] | None:
         """The plain config event of an attempt; None: the store has none."""

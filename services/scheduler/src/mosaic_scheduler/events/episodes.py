@@ -39,10 +39,8 @@ class RecordedEpisodes:
         after_seq, has_more = 0, True
         while has_more:
             page = await self._ask(_request(source, after_seq=after_seq, from_episode=from_episode))
-            if page.events:
-                after_seq = page.events[-1]["seq"]
-                yield page.events
-            has_more = page.has_more
+            yield page.events
+            after_seq, has_more = page.last_seq, page.has_more
 
     async def _ask(self, request: EpisodeRequest) -> EpisodeEvents:
         return await self._bus.call(RECORDER_EPISODE, request)

@@ -59,7 +59,7 @@ class ReplayRecords:
         gone = [self._readings.pop(run_id) for run_id in set(self._readings) - set(wanted)]
         await cancel_all([reading.task for reading in gone if reading.task is not None])
         # Read no more of them than can start soon.
-        for record in list(wanted.values())[: 2 * MAX_REPLAYS]:
+        for record in [each for each in wanted.values() if not each.held][:MAX_REPLAYS]:
             if record.run_id not in self._readings:
                 self._begin(record)
         return {
