@@ -126,7 +126,9 @@ def test_drawing_takes_its_share_and_no_more(tmp_path: Path) -> None:
 
     class Slow(Canvas):
         def render(self) -> Any:
-            time.sleep(0.01)
+            end = time.thread_time() + 0.01
+            while time.thread_time() < end:
+                pass
             return np.zeros((4, 4, 3), np.uint8)
 
     register("Slow-v0", Slow)

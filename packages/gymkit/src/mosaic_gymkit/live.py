@@ -33,6 +33,46 @@ _MOST_VALUES = 64
 _REPORT_S = 1.0
 """Seconds between two frames of an environment that cannot be drawn."""
 
+LONGEST_PAUSE_S = 4.0
+"""Seconds between two frames at the most, of an environment that draws very slowly."""
+
+
+class DrawingBudget:
+    """Says when the next frame of one environment is due.
+
+    Drawing is counted by the CPU time of the thread that draws: what other processes take is not the viewer's fault.
+    """
+
+    def __init__(self) -> None:
+        self._due = 0.0
+        self._began = 0.0
+        self._cpu_began = 0.0
+        self._is_first = True
+
+    def is_due(self) -> bool:
+        """Whether to draw now. If so, call `drawn` afterwards."""
+        now = time.monotonic()
+        if now < self._due:
+            return False
+        self._began, self._cpu_began = now, time.thread_time()
+        return True
+
+    def drawn(self, wanted: WatchedEnv, shortest_s: float = 0.0) -> None:
+        """Note that a frame was drawn.
+
+        Args:
+            wanted: what the viewers want.
+            shortest_s: seconds that the next frame waits at the least.
+        """
+        spent_s = time.thread_time() - self._cpu_began
+        pause_s = spent_s * (1 / DRAWING_SHARE - 1)
+        if wanted.smooth or self._is_first:  # the first one imports what draws
+            pause_s = 0.0
+        self._is_first = False
+        pause_s = min(pause_s, LONGEST_PAUSE_S)
+        self._due = self._began + max(1 / wanted.fps, shortest_s, pause_s)
+
+
 Watchable = CountedEnvironment | RecordedEnvironment
 
 
@@ -99,7 +139,7 @@ class FrameSource:
         self._drawer: Drawer | None = None
         self._encoder = PictureEncoder()
         self._wanted: WatchedEnv | None = None
-        self._due = 0.0
+        self._budget = DrawingBudget()
         self._number = 0
         self._black = 0
 
@@ -115,12 +155,9 @@ class FrameSource:
 
     def _see(self, action: Any, result: StepResult) -> None:
         wanted = self._wanted
-        if wanted is not None and (began := time.monotonic()) >= self._due:
+        if wanted is not None and self._budget.is_due():
             has_picture = self._show(action, result)
-            spent = time.monotonic() - began
-            pause = 0.0 if wanted.smooth else spent * (1 / DRAWING_SHARE - 1)
-            shortest = 1 / wanted.fps if has_picture else _REPORT_S
-            self._due = began + max(shortest, pause)
+            self._budget.drawn(wanted, 0.0 if has_picture else _REPORT_S)
 
     def _show(self, action: Any, result: StepResult) -> bool:
         """Send a frame of this step. Returns whether it has a picture."""

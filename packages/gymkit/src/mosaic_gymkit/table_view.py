@@ -11,7 +11,7 @@ import gymnasium
 from mosaic_contracts.compat import Self
 from mosaic_contracts.frames import EnvironmentFrame, WatchedEnv, encode_frame
 from mosaic_gymkit.drawing import Drawer, NotDrawable
-from mosaic_gymkit.live import DRAWING_SHARE, add_picture
+from mosaic_gymkit.live import DrawingBudget, add_picture
 from mosaic_gymkit.pictures import PictureEncoder, plain_picture
 from mosaic_workerkit.frame_channel import FrameChannel
 
@@ -33,7 +33,7 @@ class TableView:
         self._env: gymnasium.Env[Any, Any] | None = None
         self._drawer: Drawer | None = None
         self._encoder = PictureEncoder()
-        self._due: dict[int, float] = {}
+        self._budgets: dict[int, DrawingBudget] = {}
         self._number = 0
         self.wanted: dict[int, WatchedEnv] = {}
         """What is watched, by the number of the sub-environment; empty: nobody watches."""
@@ -62,8 +62,8 @@ class TableView:
             flags: bits of `mosaic_contracts.wire.StepFlag`.
             state: number of the state that the step led to.
         """
-        wanted, began = self.wanted.get(env), time.monotonic()
-        if wanted is None or began < self._due.get(env, 0.0):
+        wanted, budget = self.wanted.get(env), self._budgets.setdefault(env, DrawingBudget())
+        if wanted is None or not budget.is_due():
             return
         self._number += 1
         frame = EnvironmentFrame(
@@ -85,9 +85,7 @@ class TableView:
         except NotDrawable as error:
             frame.problem = str(error)
         self._channel.send(encode_frame(frame))
-        spent = time.monotonic() - began
-        pause = 0.0 if wanted.smooth else spent * (1 / DRAWING_SHARE - 1)
-        self._due[env] = began + max(1 / wanted.fps, pause)
+        budget.drawn(wanted)
 
     def close(self) -> None:
         """Show nothing more."""
