@@ -41,7 +41,8 @@ _WORDS = Path(__file__).parents[2] / "tools" / "words.py"
 _INNER = re.compile(f"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 _LETTERS = re.compile(r"[A-Za-z]{2,}")
 SAME_EVERYWHERE = re.compile(
-    r"\b(MOSAIC|NaN|[KMG]iB|Ctrl|Alt|Shift|Del|Return|Enter|Esc|Left|Right|Up|Down|F\d)\b"  # program, units, keys
+    r"\b(MOSAIC|NaN|[KMG]iB|Ctrl|Alt|Shift|Del|Return|Enter|Esc|Left|Right|Up|Down|Home|F\d)\b"  # program, units, keys
+    r"|\bSpace\b|\(End\)|\s{6}End$"  # the keys, and not the word
     r"|https?://\S+|\d\.\d+e-?\d+"  # addresses, numbers
     r"|\b(png|svg|csv|PNG|SVG|CSV)\b"
 )

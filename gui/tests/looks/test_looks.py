@@ -10,6 +10,7 @@ from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QColor, QFontMetrics, QImage
 from PyQt6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
+from tests.replay_specimen import fill_replay
 from tests.specimen import episodes, machine_sample, metrics, report, run, run_id, summary, worker
 from tests.themes import back_to_dark, wear
 
@@ -21,7 +22,7 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import THEMES
-from mosaic_gui.views.main_window import RUNS, TRAIN, WATCH
+from mosaic_gui.views.main_window import REPLAY, RUNS, TRAIN, WATCH
 from mosaic_gui.views.text import ElidedLabel
 
 PICTURES = os.environ.get("MOSAIC_TEST_PICTURES")
@@ -185,6 +186,22 @@ def test_the_end_card(client: DesktopClient) -> None:
     assert card.isVisible()
     assert count_pixels(image, card, client.window, current().bad) > 100
     assert clipped_texts(client.window) == []
+
+
+def test_a_replay(client: DesktopClient) -> None:
+    """Verified and different side by side, each in its tone, and no text is cut."""
+    client.window.show_page(REPLAY)
+    fill_replay(client)
+    image = picture(client, "replay")
+    first, second = client.window.replay.panes()
+    assert count_pixels(image, first.badge, client.window, current().ok) > 20
+    assert count_pixels(image, second.badge, client.window, current().bad) > 20
+    assert count_pixels(image, client.window.replay.timeline, client.window, current().accent) > 200
+    cut = [text for text in clipped_texts(client.window) if text]  # the rail has icons alone
+    assert cut == []
+    assert first.title.text() == first.title.whole()
+    client.player.close_all()
+    client.window.show_page(RUNS)
 
 
 def test_the_first_page(client: DesktopClient) -> None:

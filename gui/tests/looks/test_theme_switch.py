@@ -23,6 +23,8 @@ from PyQt6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 from tests.beliefs_specimen import CONFIG, EMITTED, STEPS, event
+from tests.net.frames_stub import frame
+from tests.replay_specimen import fill_replay
 from tests.specimen import (
     episodes,
     machine_sample,
@@ -45,7 +47,7 @@ from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.theme.apply import current
 from mosaic_gui.theme.tokens import DARK, LIGHT, Tokens
-from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 
 PICTURES = os.environ.get("MOSAIC_TEST_PICTURES")
 """A folder in which pictures that differ are left."""
@@ -189,6 +191,20 @@ def use_beliefs(client: DesktopClient) -> None:
     client.window.watch.stop_asked(run_id(70))
 
 
+def use_replay(client: DesktopClient) -> None:
+    """Two episodes side by side at a step, with a place in the table."""
+    client.window.show_page(REPLAY)
+    fill_replay(client, 70)
+    client.player.seek(30)
+
+
+def use_stage(client: DesktopClient) -> None:
+    """Values of an environment that draws no picture."""
+    watch_run(client)
+    client.stage.grid = None
+    client.stage.take_frame(frame(run_id(70), problem="no pictures", values=[0.5, -1.0]), None)
+
+
 def use_card(client: DesktopClient) -> None:
     """A run that failed, in another layout with the agents panel folded."""
     watch_run(client)
@@ -257,6 +273,8 @@ USES: dict[str, Callable[[DesktopClient], None]] = {
     "episodes": use_side("episodes"),
     "details": use_side("details"),
     "beliefs": use_beliefs,
+    "replay": use_replay,
+    "stage": use_stage,
     "card": use_card,
     "form": use_form,
     "plan": use_plan,

@@ -14,6 +14,7 @@ from tests.controllers.test_run_actions import FakeSession
 from tests.looks.test_looks import clipped_texts, runs_in_every_state
 from tests.net.frames_stub import frame
 from tests.pseudo import CODE, strings_in, texts_of, untranslated, write_pseudo
+from tests.replay_specimen import differing, fill, fill_replay, verified
 from tests.specimen import episodes, machine_sample, metrics, report, run, run_id, summary
 from tests.state.test_external_links import tracking
 from tests.state.test_limits import gpu
@@ -35,6 +36,7 @@ from mosaic_gui.program import languages
 from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.state.diagnosis import Trouble, diagnose, version_words
+from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.state.failure_summary import failure_summary
 from mosaic_gui.state.follow import EventBatch
 from mosaic_gui.state.memory import KnownStack
@@ -45,7 +47,7 @@ from mosaic_gui.viewmodels.beliefs import EpisodeKey
 from mosaic_gui.viewmodels.run_table import Column, tool_tip
 from mosaic_gui.views.external_links import OfflineSummary
 from mosaic_gui.views.layout_menu import LayoutMenu
-from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 from mosaic_gui.views.settings_page import SettingsPage
 from mosaic_gui.views.text import BUTTON_PADDING
 
@@ -247,6 +249,40 @@ def show_unwatched(spoken: Spoken) -> None:
     spoken.client.stage.set_on(False)
 
 
+def show_replay(spoken: Spoken) -> None:
+    """Two episodes, one of which differs."""
+    client = spoken.client
+    client.window.show_page(REPLAY)
+    fill_replay(client, LIVE)
+    spoken.given(verified(), differing(), "CartPole-v1", "gymnasium")
+    client.player.is_waiting = True
+    client.player.moved.emit()
+
+
+def show_replay_progress(spoken: Spoken) -> None:
+    """An episode that is being rebuilt."""
+    show_replay(spoken)
+    model = spoken.client.player.open(EpisodeAddress(run_id(LIVE), 2, 0, 9), "CartPole-v1")
+    fill(model, None)
+    progress = {"step": 3, "total": 9}
+    model.take_run(run(LIVE, spec={"kind": "replay"}, progress=progress))
+
+
+def show_replay_failed(spoken: Spoken) -> None:
+    """An episode that cannot be rebuilt."""
+    show_replay_progress(spoken)
+    model = spoken.client.player.main
+    assert model is not None
+    model.fail(spoken.given("The worker cannot replay."))
+
+
+def show_no_replay(spoken: Spoken) -> None:
+    """No episode was chosen, and their list is being read."""
+    spoken.client.window.show_page(REPLAY)
+    spoken.client.player.close_all()
+    spoken.client.episodes.show_run(run_id(LIVE), spoken.client.store.runs[run_id(LIVE)])
+
+
 def show_mind(spoken: Spoken) -> None:
     """What the agent had in mind."""
     show_watched(spoken)
@@ -379,6 +415,10 @@ VIEWS: tuple[Callable[[Spoken], None], ...] = (
     show_watched,
     show_stage,
     show_unwatched,
+    show_replay,
+    show_replay_progress,
+    show_replay_failed,
+    show_no_replay,
     show_mind,
     show_transfer,
     show_form,
@@ -414,6 +454,12 @@ def open_palette_of_form(spoken: Spoken) -> None:
 def open_palette_of_watch(spoken: Spoken) -> None:
     """Every command of a watched run."""
     show_watched(spoken)
+    spoken.client.window.open_palette()
+
+
+def open_palette_of_replay(spoken: Spoken) -> None:
+    """Every key of the player."""
+    show_replay(spoken)
     spoken.client.window.open_palette()
 
 
@@ -491,6 +537,7 @@ POPUPS: tuple[Callable[[Spoken], None], ...] = (
     open_palette,
     open_palette_of_form,
     open_palette_of_watch,
+    open_palette_of_replay,
     open_columns,
     open_run_menu,
     open_tags,

@@ -18,6 +18,7 @@ from PyQt6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 from tests.looks.test_theme_switch import use_beliefs, use_log, use_side, use_trash
+from tests.replay_specimen import fill_replay
 from tests.specimen import report, run, run_id, summary, worker
 
 from mosaic_contracts.runs import ArtifactRow
@@ -27,11 +28,12 @@ from mosaic_gui.app.client import DesktopClient
 from mosaic_gui.state.agents import Mode
 from mosaic_gui.state.connection import ConnectionStatus, LinkState
 from mosaic_gui.views.command import Command, of_actions, on_page
-from mosaic_gui.views.main_window import CONNECTION, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
+from mosaic_gui.views.main_window import CONNECTION, REPLAY, RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 
 README = Path(__file__).parents[2] / "README.md"
 TYPED_INTO = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox)
 TYPED = ("F", "?", "Del", "Return", "Enter")
+PLAYED = ("Space", "Left", "Right", ",", ".", "Home", "End", "J", "L", "[", "]")
 """Keys without Ctrl or Alt, which are typed where text can be typed."""
 OF_A_WIDGET = ("Esc", "Alt+Down")
 """Escape leaves what has the focus, Alt+Down opens the list of a checkpoint's field: tests of their own."""
@@ -54,10 +56,13 @@ def documented() -> list[str]:
     text = README.read_text("utf-8")
     (part,) = re.findall(r"^Keys: .*?(?=^Exit codes)", text, re.MULTILINE | re.DOTALL)
     part = part.replace("Alt+1 to Alt+4", "Alt+1 Alt+2 Alt+3 Alt+4")
-    keys = re.findall(r"(?:(?:Ctrl|Alt|Shift)\+)+\S+|\bF1\b|\bDel\b|\bReturn\b|\bF\b|\?", part)
-    named = (key if key.endswith("+,") else key.rstrip(",;:") for key in keys)
+    part = part.replace("comma and full stop", "`,` `.`")
+    plain = r"\bF1\b|\bDel\b|\bReturn\b|\bF\b|\?|\bSpace\b|\bLeft\b|\bRight\b|\bHome\b|\bEnd\b|\bJ\b|\bL\b"
+    keys = re.findall(rf"(?:(?:Ctrl|Alt|Shift)\+)+\S+|{plain}|(?<=`)[\[\],.](?=`)", part)
+    named = (key if key.endswith("+,") or key == "," else key.rstrip(",;:") for key in keys)
     # a sentence may end behind a key, and one key is a full stop
-    return list(dict.fromkeys(key if key.endswith("+.") else key.rstrip(".") for key in named))
+    shown = (key if key.endswith("+.") or key == "." else key.rstrip(".") for key in named)
+    return list(dict.fromkeys(shown))
 
 
 def show_train(client: DesktopClient) -> None:
@@ -66,6 +71,13 @@ def show_train(client: DesktopClient) -> None:
     client.launch.set_text("parameters", "gamma", "0.5")
     client.launch.typed_replaced.emit()
     client.launch._settle.stop()
+
+
+def show_replay(client: DesktopClient) -> None:
+    """Two episodes side by side."""
+    client.window.show_page(REPLAY)
+    if not client.player.panes:
+        fill_replay(client)
 
 
 PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
@@ -79,6 +91,7 @@ PAGES: dict[str, tuple[str, Callable[[DesktopClient], None]]] = {
     "files": (WATCH, use_side("files")),
     "details": (WATCH, use_side("details")),
     "beliefs": (WATCH, use_beliefs),
+    "replay": (REPLAY, show_replay),
     "settings": (SETTINGS, lambda client: client.window.show_page(SETTINGS)),
     "connection": (CONNECTION, lambda client: client.window.show_connection()),
 }
@@ -88,6 +101,7 @@ KEYS_OF_PAGE = {
         "Ctrl+G",
         "Ctrl+.",
         "Ctrl+D",
+        "Ctrl+R",
         "Ctrl+T",
         "Ctrl+E",
         "Del",
@@ -97,6 +111,7 @@ KEYS_OF_PAGE = {
     TRAIN: ("Ctrl+Return", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+L"),
     TRAINED: ("Ctrl+Return",),
     WATCH: ("F", "Ctrl+."),
+    REPLAY: (*PLAYED, "Shift+Left", "Shift+Right"),
 }
 """Keys that are documented for one page; all others are for every page."""
 KEYS_OF_TRASH = ("Return", "Ctrl+Z", "Ctrl+Shift+Del")
@@ -197,6 +212,7 @@ def test_every_documented_key_works_wherever_the_focus_is(
     use(client)
     client.window.runs.table.selectAll()
     client.window.runs.copy_action.setEnabled(True)
+    client.window.runs.replay_action.setEnabled(True)
     client.window.runs.note_action.setEnabled(True)
     client.window.notices.say("1 run deleted", "Undo", lambda: None)
     for _ in range(3):
@@ -222,6 +238,8 @@ def test_every_documented_key_works_wherever_the_focus_is(
             focused.setFocus()
         for keys in [*everywhere, *sorted(mine)]:
             if keys in TYPED and _takes_text(widget):
+                continue
+            if keys in PLAYED and _takes_text(widget):
                 continue
             given.clear()
             qtbot.keySequence(QApplication.focusWidget(), keys)

@@ -17,6 +17,7 @@ from mosaic_gui.controllers.launch import LaunchController
 from mosaic_gui.controllers.layouts import LayoutController
 from mosaic_gui.controllers.live_frames import LiveFramesController
 from mosaic_gui.controllers.preferences import PreferenceStore
+from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.run_actions import RunActions
 from mosaic_gui.controllers.run_list import RunListController
 from mosaic_gui.controllers.stage import StageController
@@ -27,10 +28,12 @@ from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.beliefs import BeliefsModel
 from mosaic_gui.viewmodels.connection import ConnectionModel
+from mosaic_gui.viewmodels.episodes import EpisodesModel
 from mosaic_gui.viewmodels.frame_clock import FrameClock
 from mosaic_gui.viewmodels.hardware import HardwareModel
 from mosaic_gui.viewmodels.launch import LaunchModel
 from mosaic_gui.viewmodels.log_feed import LogFeed
+from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.run_table import RunFilterModel, RunTableModel
 from mosaic_gui.viewmodels.stage import StageModel
 from mosaic_gui.viewmodels.trained import TrainedModel
@@ -78,6 +81,7 @@ class ClientParts(QObject):
         self.watch = WatchModel(self.store, self)
         self.stage = StageModel(self.store, self.watch, self)
         self.beliefs = BeliefsModel(self.store, self.watch, self)
+        self.episodes, self.player = EpisodesModel(self), PlayerModel(self)
         self.trained = TrainedModel(self.store, self.agents, self)
         self.trash_runs = TrashModel(self)
         self.feed = LogFeed(self)
@@ -93,6 +97,7 @@ class ClientParts(QObject):
         self.beliefs_controller = BeliefsController(self.beliefs, self)
         self.stage_controller = StageController(self.stage, self.watch, self)
         self.live_frames = LiveFramesController(self.stage, self)
+        self.replay_controller = ReplayController(self.episodes, self.player, self)
         self.checkpoints = CheckpointController(self.launch, self.trained, self)
         self.trash_controller = TrashController(self.trash_runs, self)
         self.curve_refiner = CurveRefiner(self)
@@ -111,6 +116,7 @@ class ClientParts(QObject):
             self.beliefs_controller,
             self.stage_controller,
             self.live_frames,
+            self.replay_controller,
             self.checkpoints,
             self.trash_controller,
             self.curve_refiner,

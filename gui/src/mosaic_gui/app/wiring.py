@@ -11,6 +11,7 @@ from mosaic_contracts.runs import RunView
 from mosaic_contracts.stack import StackStatus
 from mosaic_gui.app.parts import ClientParts
 from mosaic_gui.controllers.navigator import RunNavigator
+from mosaic_gui.state.episode_list import Pick
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.memory import KnownStack
 from mosaic_gui.state.settings import Settings
@@ -19,6 +20,7 @@ from mosaic_gui.views.main_window import RUNS, TRAIN, MainWindow
 from mosaic_gui.views.runs_page import RunsPage
 
 if TYPE_CHECKING:
+    from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.settings_page import SettingsPage
     from mosaic_gui.views.train_page import TrainPage
     from mosaic_gui.views.trained_page import TrainedPage
@@ -39,6 +41,7 @@ class Wiring(QObject):
             parts.agents,
             parts.launch,
             parts.watch_controller,
+            parts.replay_controller,
             parts.say,
         )
         self._connect_connection_page()
@@ -71,6 +74,21 @@ class Wiring(QObject):
         page.changed.connect(self._on_setting)
         return page
 
+    def make_replay(self) -> ReplayPage:
+        """Recorded episodes that are replayed."""
+        from mosaic_gui.views.replay_page import ReplayPage
+
+        parts = self._parts
+        page = ReplayPage(parts.episodes, parts.player)
+        page.shown.connect(self._on_replay_shown)
+        page.back_wanted.connect(self.navigator.leave_replay)
+        page.list.replay_wanted.connect(parts.replay_controller.open)
+        page.list.add_wanted.connect(parts.replay_controller.add)
+        page.list.pick_wanted.connect(
+            lambda which: parts.replay_controller.pick(parts.episodes.run_id, Pick(which))
+        )
+        return page
+
     def make_watch(self) -> WatchPage:
         """The page of a watched run."""
         from mosaic_gui.views.profile_banner import ProfileBanner
@@ -98,6 +116,10 @@ class Wiring(QObject):
         page.beliefs.shown.connect(parts.beliefs_controller.show)
         page.stage.shown.connect(parts.stage_controller.show)
         page.stage.shown.connect(parts.live_frames.show)
+        page.stage.offers_replay = True
+        page.stage.replay_wanted.connect(lambda: self.navigator.replay_run(parts.watch.run_id))
+        page.replay_wanted.connect(self.navigator.replay)
+        page.pick_wanted.connect(self.navigator.replay_run)
         page.details.open_wanted.connect(lambda run_id: self.navigator.open_runs([run_id]))
         page.links.open_wanted.connect(self._on_link_wanted)
         page.files.save_wanted.connect(parts.downloads.fetch)
@@ -136,6 +158,7 @@ class Wiring(QObject):
         notices.act_changed.connect(lambda: runs.undo.setEnabled(notices.can_act))
         runs.undo_wanted.connect(notices.act)
         runs.open_wanted.connect(self.navigator.open_runs)
+        runs.replay_wanted.connect(self.navigator.replay_run)
         runs.link_wanted.connect(self._on_link_wanted)
         runs.stop_wanted.connect(parts.run_actions.stop)
         runs.delete_wanted.connect(parts.run_actions.delete)
@@ -159,6 +182,13 @@ class Wiring(QObject):
         parts.trash_runs.restore_wanted.connect(parts.run_actions.restore)
         parts.trained.play_wanted.connect(parts.run_actions.play)
         parts.preferences.settings_changed.connect(self._on_settings)
+
+    def _on_replay_shown(self, shown: bool) -> None:
+        """A page without a run shows the episodes of the watched one."""
+        parts = self._parts
+        if shown and not parts.episodes.run_id and parts.watch.run_id:
+            parts.replay_controller.choose_run(parts.watch.run_id)
+        parts.replay_controller.show(shown)
 
     def _on_setting(self, name: str, value: object) -> None:
         if name == "theme":

@@ -4,13 +4,15 @@ from collections.abc import Callable
 
 from PyQt6.QtCore import QObject
 
+from mosaic_gui.controllers.replay import ReplayController
 from mosaic_gui.controllers.watch import WatchController
 from mosaic_gui.state.agents import ANALYTICS
+from mosaic_gui.state.episode_list import EpisodeAddress, Pick
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.store import Store
 from mosaic_gui.viewmodels.agents import AgentsModel
 from mosaic_gui.viewmodels.launch import ARGUMENT, LaunchModel
-from mosaic_gui.views.main_window import TRAIN, WATCH, MainWindow
+from mosaic_gui.views.main_window import REPLAY, RUNS, TRAIN, WATCH, MainWindow
 
 
 class RunNavigator(QObject):
@@ -23,11 +25,13 @@ class RunNavigator(QObject):
         agents: AgentsModel,
         launch: LaunchModel,
         watch: WatchController,
+        replay: ReplayController,
         say: Callable[[str], None],
     ) -> None:
         super().__init__(window)
         self._window, self._store = window, store
         self._agents, self._launch, self._watch, self._say = agents, launch, watch, say
+        self._replay = replay
 
     def open_runs(self, run_ids: list[str]) -> None:
         """Watch the first run with the others laid over it."""
@@ -37,6 +41,26 @@ class RunNavigator(QObject):
         is_analytics = run is not None and self._agents.view_profile(run.spec.worker) == ANALYTICS
         page.open_side("side.files" if is_analytics else "side.log")
         self._window.show_page(WATCH)
+
+    def replay(self, address: EpisodeAddress) -> None:
+        """Replay one episode."""
+        self._window.show_page(REPLAY)
+        self._replay.open(address)
+
+    def replay_run(self, run_id: str, which: str = "") -> None:
+        """List the episodes of a run to replay one, or replay its worst, median, best or newest one."""
+        self._window.show_page(REPLAY)
+        if which:
+            self._replay.pick(run_id, Pick(which))
+        else:
+            self._replay.choose_run(run_id)
+
+    def leave_replay(self, run_id: str) -> None:
+        """Go from the replay page to its run."""
+        if run_id and run_id in self._store.runs:
+            self.open_runs([run_id])
+        else:
+            self._window.show_page(RUNS)
 
     def edit_copy(self, run_id: str, where: str = "") -> None:
         """Fill the form from a run, and open it at a field."""

@@ -19,13 +19,15 @@ from PyQt6.QtNetwork import (
 
 from mosaic_contracts import VERSION, http_api
 from mosaic_contracts.curve_set import CurveSet
+from mosaic_contracts.frames import EnvironmentFrame, decode_frame, decode_page
 from mosaic_contracts.http_api import Operation
-from mosaic_contracts.runs import ArtifactRow
+from mosaic_contracts.runs import ArtifactRow, ReplayEntry
 from mosaic_gui.net.backoff import retry_backoff
 from mosaic_gui.net.download import Download
 from mosaic_gui.net.location import StackLocation
 from mosaic_gui.net.reply import ApiProblem, ApiReply, LogPiece, read_problem
 from mosaic_gui.net.trust import configuration, refusal
+from mosaic_gui.state.frame_cache import FrameRange
 from mosaic_gui.state.language import tr
 from mosaic_gui.timers import single_shot_timer
 
@@ -129,6 +131,20 @@ class ApiClient(QObject):
         """RunView of a new run in which the checkpoint acts and learns nothing."""
         body = {"checkpoint": checkpoint, "overrides": overrides}
         return self._send(http_api.PLAY, run_id, body=body)
+
+    def replay_episode(self, run_id: str, attempt: int, env: int, episode: int) -> ApiReply:
+        """RunView of a run that rebuilds a recorded episode; one that goes on already where there is one."""
+        body = {"attempt": attempt, "env": env, "episode": episode}
+        return self._send(http_api.REPLAY, run_id, body=body)
+
+    def replays(self, run_id: str) -> ApiReply:
+        """List of ReplayEntry, the newest first."""
+        return self._send(http_api.REPLAYS, run_id, read=_read_replays)
+
+    def frames(self, replay_id: str, steps: FrameRange) -> ApiReply:
+        """List of EnvironmentFrame: some of these steps of a replay, from the first one on."""
+        query = {"first": steps.first, "last": steps.last, "every": steps.every}
+        return self._send(http_api.FRAMES, replay_id, query=query, read=_read_frames)
 
     def delete_run(self, run_id: str) -> ApiReply:
         """RunView with `deleted_at`; for a day it can be restored."""
@@ -319,6 +335,14 @@ def _read_curves(data: bytes, _network_reply: QNetworkReply) -> CurveSet:
         return CurveSet.model_validate(msgspec.msgpack.decode(data))
     except msgspec.DecodeError as error:
         raise ValueError(f"no msgpack: {error}") from error
+
+
+def _read_replays(data: bytes, _network_reply: QNetworkReply) -> list[ReplayEntry]:
+    return [ReplayEntry.model_validate(row) for row in json.loads(data)]
+
+
+def _read_frames(data: bytes, _network_reply: QNetworkReply) -> list[EnvironmentFrame]:
+    return [decode_frame(frame) for frame in decode_page(data).frames]
 
 
 def _read_artifacts(data: bytes, _network_reply: QNetworkReply) -> list[ArtifactRow]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mosaic_gui.errors import ArgumentInvalid
+from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.theme.tokens import THEMES
 
 
@@ -21,6 +22,12 @@ class Arguments:
     """Size of the window; None: as it was last."""
     theme: str | None = None
     """`dark` or `light`; None: the theme of the desktop."""
+    run: str | None = None
+    """Run to open first."""
+    watch: bool = False
+    """Show the environment of this run large."""
+    replay: EpisodeAddress | None = None
+    """Episode to replay first."""
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
@@ -49,7 +56,18 @@ def parse_arguments(argv: list[str]) -> Arguments:
         "--size", metavar="WxH", help="of the window (default: as it was last; at first 1280x800)"
     )
     parser.add_argument("--theme", choices=sorted(THEMES), help="default: as the desktop has it")
+    parser.add_argument("--run", metavar="RUN", help="open this run (its id)")
+    parser.add_argument(
+        "--watch", action="store_true", help="with --run: show its environment large, live"
+    )
+    parser.add_argument(
+        "--replay",
+        metavar="RUN:ATTEMPT:ENV:EPISODE",
+        help="replay this recorded episode, e.g. 01JZ8...:1:0:41",
+    )
     given = parser.parse_args(argv)
+    if given.watch and given.run is None:
+        raise ArgumentInvalid("--watch needs --run RUN: the run to watch.")
     return Arguments(
         url=given.url,
         token_file=given.token_file,
@@ -57,7 +75,19 @@ def parse_arguments(argv: list[str]) -> Arguments:
         screenshot=given.screenshot,
         size=_size(given.size) if given.size is not None else None,
         theme=given.theme,
+        run=given.run,
+        watch=given.watch,
+        replay=_episode(given.replay) if given.replay is not None else None,
     )
+
+
+def _episode(text: str) -> EpisodeAddress:
+    try:
+        return EpisodeAddress.parse(text)
+    except ValueError:
+        raise ArgumentInvalid(
+            f"--replay is RUN:ATTEMPT:ENV:EPISODE, e.g. 01JZ8...:1:0:41, not {text!r}."
+        ) from None
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from mosaic_gui.controllers.preferences import PreferenceStore
 from mosaic_gui.errors import StackUnknown
 from mosaic_gui.net.location import data_root
 from mosaic_gui.program.arguments import Arguments
+from mosaic_gui.program.first_view import FirstView
 from mosaic_gui.program.languages import find_languages, name_of_program, names, speak
 from mosaic_gui.program.warm_up import WarmUp
 from mosaic_gui.state.language import use_program
@@ -62,6 +63,7 @@ def run_program(arguments: Arguments) -> int:
     if arguments.screenshot is not None:
         return _take_screenshots(app, client, arguments, arguments.screenshot)
     client.closed.connect(app.quit)
+    FirstView(client, arguments)
     _connect(client, arguments)
     code = app.exec()
     signal_turns.stop()

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from mosaic_contracts.live import Ended, Hello, Missed, Pong, ProblemFrame, RunChanged, Snapshot
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.runs import RunView
+from mosaic_contracts.spec import RunKind
 from mosaic_contracts.tracking import TRACKING_RUN, TrackedRun
 from mosaic_gui.state.connection import Lag
 from mosaic_gui.state.follow import STEP_TYPES, EventBatch, Follower, newest_step
@@ -40,6 +41,8 @@ class Changes:
     """Runs whose series grew."""
     events: frozenset[str] = frozenset()
     """Runs with other new events: configuration, artifacts, lifecycle, extras."""
+    replays: frozenset[str] = frozenset()
+    """Replays whose record is new or changed."""
     steps: frozenset[str] = frozenset()
     """Runs of which a newer step is known, where steps were asked for."""
     ended: frozenset[str] = frozenset()
@@ -54,6 +57,7 @@ class Changes:
             removed=(self.removed - other.runs) | other.removed,
             curves=self.curves | other.curves,
             events=self.events | other.events,
+            replays=self.replays | other.replays,
             steps=self.steps | other.steps,
             ended=self.ended | other.ended,
             problems=self.problems + other.problems,
@@ -134,6 +138,8 @@ class Store:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self.runs: dict[str, RunView] = {}
+        self.replays: dict[str, RunView] = {}
+        """Runs that rebuild an episode of another one. They are in no list of runs."""
         self.followed: dict[str, Followed] = {}
 
     def replace_runs(self, runs: Iterable[RunView]) -> Changes:
@@ -264,6 +270,8 @@ class Store:
                 return NOTHING
 
     def _take_run(self, run: RunView) -> Changes:
+        if run.spec.kind is RunKind.REPLAY:
+            return self.take_replay(run)
         known = self.runs.get(run.run_id)
         if run.deleted_at is not None:
             return self.forget_runs([run.run_id])
@@ -271,6 +279,17 @@ class Store:
             return NOTHING
         self.runs[run.run_id] = run
         return Changes(runs=frozenset({run.run_id}))
+
+    def take_replay(self, run: RunView) -> Changes:
+        """Take the record of a replay; an older revision than the known one is skipped."""
+        known = self.replays.get(run.run_id)
+        if known is not None and known.revision > run.revision:
+            return NOTHING
+        if run.deleted_at is not None:
+            self.replays.pop(run.run_id, None)
+        else:
+            self.replays[run.run_id] = run
+        return Changes(replays=frozenset({run.run_id}))
 
     def _is_newer(self, run: RunView) -> bool:
         known = self.runs.get(run.run_id)

@@ -162,7 +162,10 @@ class StageModel(QObject):
         if not name or run is None:
             return tr("Choose a run to see its environment."), ""
         if run.state.is_final:
-            return tr("{environment}: the run has ended.", environment=name), ""
+            return (
+                tr("{environment}: the run has ended.", environment=name),
+                tr("Recorded episodes can be replayed, step by step."),
+            )
         if not self.is_running:
             return tr("{environment} is drawn here once the run has started.", environment=name), ""
         if not self.is_on:

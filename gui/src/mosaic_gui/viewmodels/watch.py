@@ -9,6 +9,7 @@ from mosaic_contracts.services import WorkerEntry
 from mosaic_contracts.stack import StackStatus
 from mosaic_contracts.worker import Algorithm
 from mosaic_gui.state import run_row, wording
+from mosaic_gui.state.episode_list import EpisodeAddress, can_replay
 from mosaic_gui.state.episodes import episode_ends, episode_facts
 from mosaic_gui.state.external_links import ExternalLink, tensorboard, tracker
 from mosaic_gui.state.failure_summary import FailureSummary, failure_summary
@@ -161,6 +162,12 @@ class WatchModel(CurveModel):
         """The newest episodes."""
         self._episode_rows = list(rows)
         self._fill_episodes()
+
+    def episode_at(self, row: int) -> EpisodeAddress | None:
+        """The episode in a row of the table; None where its steps were not recorded."""
+        if not 0 <= row < len(self._episode_rows) or not can_replay(self._episode_rows[row]):
+            return None
+        return EpisodeAddress.of(self.run_id, self._episode_rows[row])
 
     def _fill_episodes(self) -> None:
         """Fill the table; an open episode of an ended run was cut off."""

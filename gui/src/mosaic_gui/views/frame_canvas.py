@@ -104,6 +104,8 @@ class FrameCanvas(QWidget):
             image = self._magnify(image, math.ceil(factor))
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawImage(place, image)
+        painter.setPen(QColor(current().line))
+        painter.drawRect(place.adjusted(-0.5, -0.5, 0.5, 0.5))
 
     def _magnify(self, image: QImage, times: int) -> QImage:
         """Repeat each pixel; what is too large by a part of a pixel is then scaled down smoothly."""

@@ -37,6 +37,7 @@ from mosaic_gui.views.text import restyle
 
 if TYPE_CHECKING:
     from mosaic_gui.views.connection_page import ConnectionPage
+    from mosaic_gui.views.replay_page import ReplayPage
     from mosaic_gui.views.runs_page import RunsPage
     from mosaic_gui.views.settings_page import SettingsPage
     from mosaic_gui.views.train_page import TrainPage
@@ -44,12 +45,15 @@ if TYPE_CHECKING:
     from mosaic_gui.views.watch_page import WatchPage
 
 RUNS, TRAIN, TRAINED, WATCH = "runs", "train", "trained", "watch"
+REPLAY = "replay"
 SETTINGS, CONNECTION = "settings", "connection"
 LEAST = (960, 600)
 """Least size: half of a common screen."""
 ROOMY = 1160
 """As wide as the agents panel and the widest page want to be; below that the panel folds."""
-PAGES = (RUNS, TRAIN, TRAINED, WATCH, SETTINGS)
+SPACIOUS = 1480
+"""The same for the replay page, which has three columns."""
+PAGES = (RUNS, TRAIN, TRAINED, WATCH, REPLAY, SETTINGS)
 P = TypeVar("P", bound=QWidget)
 
 
@@ -66,6 +70,10 @@ class PageMaker(Protocol):
 
     def make_watch(self) -> WatchPage:
         """A run that is watched."""
+        ...
+
+    def make_replay(self) -> ReplayPage:
+        """Recorded episodes that are replayed."""
         ...
 
     def make_settings(self) -> SettingsPage:
@@ -138,6 +146,11 @@ class MainWindow(QMainWindow):
         return page
 
     @cached_property
+    def replay(self) -> ReplayPage:
+        """Recorded episodes that are replayed."""
+        return self._added(self._maker.make_replay())
+
+    @cached_property
     def settings(self) -> SettingsPage:
         """What the user may choose."""
         return self._added(self._maker.make_settings())
@@ -173,6 +186,7 @@ class MainWindow(QMainWindow):
         if name != self._page:
             self._before = self._page
         self._page = name
+        self._fold_agents()
         self.agents_dock.mark_page(name)
         self.agents_dock.agents.set_dim(name not in (TRAIN, TRAINED))
         if self._connection.shows_data:
@@ -192,8 +206,12 @@ class MainWindow(QMainWindow):
         return palette
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        self.agents_dock.set_cramped(self.width() < ROOMY)
+        self._fold_agents()
         super().resizeEvent(event)
+
+    def _fold_agents(self) -> None:
+        """Make the agents panel a drawer where the page needs the width."""
+        self.agents_dock.set_cramped(self.width() < (SPACIOUS if self._page == REPLAY else ROOMY))
 
     def keyPressEvent(self, event: QKeyEvent | None) -> None:
         """Let Escape leave a field, else go to the previous page."""
@@ -256,6 +274,7 @@ class MainWindow(QMainWindow):
         for name, text, keys in (
             (RUNS, tr("Runs"), "Ctrl+1"),
             (WATCH, tr("Watch"), "Ctrl+2"),
+            (REPLAY, tr("Replay"), "Ctrl+3"),
             (TRAIN, tr("Train new"), "Ctrl+N"),
             (TRAINED, tr("Use trained"), "Ctrl+U"),
             (SETTINGS, tr("Settings"), "Ctrl+,"),
@@ -316,7 +335,11 @@ class MainWindow(QMainWindow):
         return made
 
     def _make_agents_dock(self) -> AgentsDock:
-        pages = {RUNS: (tr("Runs"), "Ctrl+1"), WATCH: (tr("Watch"), "Ctrl+2")}
+        pages = {
+            RUNS: (tr("Runs"), "Ctrl+1"),
+            WATCH: (tr("Watch"), "Ctrl+2"),
+            REPLAY: (tr("Replay"), "Ctrl+3"),
+        }
         made = AgentsDock(self._agents, pages)
         made.page_wanted.connect(self.show_page)
         made.way_wanted.connect(lambda way: self.show_page(TRAIN if way is Way.NEW else TRAINED))

@@ -51,6 +51,8 @@ class RunsPage(QWidget):
     note_wanted = pyqtSignal(str, str)
     """Run id, and the whole new note."""
     copy_wanted = pyqtSignal(str)
+    replay_wanted = pyqtSignal(str)
+    """Run id whose episodes are to be replayed."""
     train_wanted = pyqtSignal()
     undo_wanted = pyqtSignal()
     """The user wants to undo the last deletion."""
@@ -251,6 +253,7 @@ class RunsPage(QWidget):
     def _make_actions(self) -> None:
         self.open_action = self._action("open", tr("Open"), "Return", self._open)
         self.open_action.setShortcuts([QKeySequence("Return"), QKeySequence("Enter")])
+        self.replay_action = self._action("replay", tr("Replay"), "Ctrl+R", self._replay)
         self.copy_action = self._action("copy", tr("Clone and edit"), "Ctrl+D", self._copy)
         self.tag_action = self._action("tag", tr("Tag"), "Ctrl+T", self._tag)
         self.note_action = self._action("note", tr("Note"), "Ctrl+E", self._note)
@@ -319,6 +322,7 @@ class RunsPage(QWidget):
         ended = [run for run in runs if run.state.is_final]
         self.open_action.setEnabled(bool(runs))
         self.copy_action.setEnabled(len(runs) == 1)
+        self.replay_action.setEnabled(len(runs) == 1)
         self.tag_action.setEnabled(bool(runs))
         self.note_action.setEnabled(len(runs) == 1)
         self.stop_action.setEnabled(bool(live))
@@ -356,6 +360,10 @@ class RunsPage(QWidget):
     def _open(self) -> None:
         if runs := self.selected:
             self.open_wanted.emit([run.run_id for run in runs])
+
+    def _replay(self) -> None:
+        if len(runs := self.selected) == 1:
+            self.replay_wanted.emit(runs[0].run_id)
 
     def _copy(self) -> None:
         if len(runs := self.selected) == 1:
@@ -401,7 +409,8 @@ class RunsPage(QWidget):
     def _show_menu(self, place: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions([self.open_action, self.copy_action, self.tag_action, self.note_action])
+        menu.addActions([self.open_action, self.replay_action, self.copy_action])
+        menu.addActions([self.tag_action, self.note_action])
         menu.addSeparator()
         menu.addActions([self.stop_action, self.delete_action])
         menu.popup(self.table.mapToGlobal(place))

@@ -14,6 +14,7 @@ from PyQt6.QtWidgets import (
 )
 
 from mosaic_gui.plots.chart_grid import ChartGrid
+from mosaic_gui.state.episode_list import Pick
 from mosaic_gui.state.episodes import sample_words
 from mosaic_gui.state.language import tr
 from mosaic_gui.theme.apply import mono_font
@@ -49,6 +50,10 @@ class WatchPage(VisibilityFrame):
     copy_wanted = pyqtSignal(str, str)
     """Run id for the form, and the field to open; empty: none."""
     back_wanted = pyqtSignal()
+    replay_wanted = pyqtSignal(object)
+    """EpisodeAddress that is to be replayed."""
+    pick_wanted = pyqtSignal(str, str)
+    """Run id, and which of its episodes is to be replayed; empty: they are listed."""
 
     def __init__(
         self,
@@ -175,9 +180,41 @@ class WatchPage(VisibilityFrame):
         layout = QVBoxLayout(self.episodes)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
+        layout.addLayout(self._make_picks())
         layout.addWidget(self.sample)
         layout.addWidget(self._episodes, 1)
+        self._episodes.activated.connect(lambda index: self._replay(index.row()))
+        self._episodes.doubleClicked.connect(lambda index: self._replay(index.row()))
         return self.episodes
+
+    def _make_picks(self) -> QHBoxLayout:
+        """Make the buttons that replay an episode."""
+        row = QHBoxLayout()
+        row.setContentsMargins(8, 6, 8, 0)
+        row.setSpacing(2)
+        all_of_them = button(tr("Replay …"), "quiet", "episodes.replay")
+        all_of_them.setIcon(icon("replay", "muted"))
+        all_of_them.setToolTip(tr("List all episodes, to see one again step by step"))
+        all_of_them.clicked.connect(lambda: self.pick_wanted.emit(self._model.run_id, ""))
+        row.addWidget(all_of_them)
+        for which, word in (
+            (Pick.WORST, tr("Worst")),
+            (Pick.MEDIAN, tr("Median")),
+            (Pick.BEST, tr("Best")),
+        ):
+            made = button(word, "quiet", f"episodes.{which.value}")
+            made.setToolTip(tr("Replay the episode with this return"))
+            made.clicked.connect(
+                lambda _on, which=which: self.pick_wanted.emit(self._model.run_id, which.value)
+            )
+            row.addWidget(made)
+        row.addStretch(1)
+        return row
+
+    def _replay(self, row: int) -> None:
+        address = self._model.episode_at(row)
+        if address is not None:
+            self.replay_wanted.emit(address)
 
     def _make_plan(self) -> QPlainTextEdit:
         self.plan = QPlainTextEdit()

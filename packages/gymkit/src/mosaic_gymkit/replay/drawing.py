@@ -46,6 +46,11 @@ class FrameDrawer:
         self.first_difference: int | None = None
         """First step that is not as recorded; None: all are."""
 
+    @property
+    def fps(self) -> float:
+        """Frames per second at which the environment is meant to be seen."""
+        return self._drawer.fps
+
     def find_problem(self) -> str:
         """Return why the environment cannot be drawn where it is now, in words; empty: it can."""
         try:

@@ -9,6 +9,7 @@ import gymnasium
 
 from mosaic_contracts.frames import WatchedEnv
 from mosaic_contracts.replays import REPLAY_FILE, REPLAY_RESULT, ReplayResult
+from mosaic_gymkit.drawing import Drawer
 from mosaic_gymkit.replay.comparison import compare_episode, package_differences, way_of
 from mosaic_gymkit.replay.drawing import FrameDrawer, serve_frames
 from mosaic_gymkit.replay.rebuilding import RebuiltEpisode, RebuiltMoment
@@ -112,7 +113,11 @@ class _Replay:
             return False
         self._report(
             result.model_copy(
-                update={"can_draw": drawer is not None and not problem, "drawing_problem": problem}
+                update={
+                    "can_draw": drawer is not None and not problem,
+                    "drawing_problem": problem,
+                    "fps": Drawer(rebuilt.env).fps if drawer is None else drawer.fps,
+                }
             )
         )
         if drawer is not None:

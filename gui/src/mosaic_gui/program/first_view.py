@@ -1,0 +1,41 @@
+"""Opens the run or the episode of the command line, as soon as the stack's list of runs is here."""
+
+from PyQt6.QtCore import QObject
+
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.controllers.session import StreamSession
+from mosaic_gui.program.arguments import Arguments
+from mosaic_gui.state.language import tr
+from mosaic_gui.views.arrangement import HUMAN
+from mosaic_gui.views.main_window import RUNS
+
+
+class FirstView(QObject):
+    """Acts once, with the first list; later sessions leave the window as it is."""
+
+    def __init__(self, client: DesktopClient, arguments: Arguments) -> None:
+        super().__init__(client)
+        self._client, self._arguments = client, arguments
+        self._is_done = arguments.run is None and arguments.replay is None
+        if not self._is_done:
+            client.stack.opened.connect(self._on_opened)
+
+    def _on_opened(self, session: StreamSession) -> None:
+        session.runs_read.connect(self._on_runs)
+
+    def _on_runs(self) -> None:
+        if self._is_done:
+            return
+        self._is_done = True
+        client, replay = self._client, self._arguments.replay
+        run_id = replay.run_id if replay is not None else self._arguments.run or ""
+        if run_id not in client.store.runs:
+            client.window.show_page(RUNS)
+            client.say(tr("This stack has no run {run}.", run=run_id))
+        elif replay is not None:
+            client.navigator.replay(replay)
+        else:
+            client.navigator.open_runs([run_id])
+            if self._arguments.watch:
+                client.stage.set_on(True)
+                client.layouts.apply(HUMAN)

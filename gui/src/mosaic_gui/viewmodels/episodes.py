@@ -1,0 +1,189 @@
+"""The table of a run's episodes, sorted, with those that can be replayed."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from PyQt6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, pyqtSignal
+
+from mosaic_contracts.runs import EpisodeRow, RunView
+from mosaic_gui.state import wording
+from mosaic_gui.state.episode_list import (
+    EpisodeAddress,
+    EpisodeColumn,
+    EpisodeOrder,
+    Pick,
+    can_replay,
+    obstacle,
+    pick_episode,
+    sort_episodes,
+)
+from mosaic_gui.state.episodes import episode_ends
+from mosaic_gui.state.language import mark, tr_mark
+from mosaic_gui.viewmodels.rows import ROOT
+
+COLUMNS = (
+    (EpisodeColumn.EPISODE, mark("Episode")),
+    (EpisodeColumn.RETURN, mark("Return")),
+    (EpisodeColumn.LENGTH, mark("Length")),
+    (EpisodeColumn.ENV, mark("Env")),
+    (EpisodeColumn.ATTEMPT, mark("Attempt")),
+    (EpisodeColumn.END, mark("Ended by")),
+)
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_Key = tuple[int, int, int]
+
+
+class EpisodesModel(QAbstractTableModel):
+    """Episodes of one run. Rows that come again replace those that were there."""
+
+    filled = pyqtSignal()
+    """Rows changed, or all are read."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.run_id = ""
+        self.run: RunView | None = None
+        self.order = EpisodeOrder()
+        self.is_reading = False
+        """Older episodes are still to come."""
+        self.problem = ""
+        """Why the list cannot be read; empty: it can."""
+        self._known: dict[_Key, EpisodeRow] = {}
+        self._rows: list[EpisodeRow] = []
+        self._ends: dict[_Key, str] = {}
+
+    @property
+    def rows(self) -> list[EpisodeRow]:
+        """Rows in the order in which they are shown."""
+        return list(self._rows)
+
+    @property
+    def has_several_envs(self) -> bool:
+        """Whether episodes are of more than one sub-environment."""
+        return len({row.env for row in self._rows}) > 1
+
+    @property
+    def has_several_attempts(self) -> bool:
+        """Whether episodes are of more than one attempt."""
+        return len({row.attempt for row in self._rows}) > 1
+
+    def show_run(self, run_id: str, run: RunView | None) -> None:
+        """Show another run, of which nothing is known yet."""
+        self.run_id, self.run = run_id, run
+        self._known, self.is_reading, self.problem = {}, bool(run_id), ""
+        self._fill()
+
+    def take(self, run_id: str, rows: Iterable[EpisodeRow], *, is_all: bool) -> None:
+        """Take a page of rows. `is_all`: no older ones come."""
+        if run_id != self.run_id:
+            return
+        before = dict(self._known)
+        self._known |= {_key(row): row for row in rows}
+        was_reading, self.is_reading = self.is_reading, self.is_reading and not is_all
+        self.problem = ""
+        if self._known != before or was_reading:
+            self._fill()
+
+    def take_run(self, run: RunView) -> None:
+        """Take a newer record of the run: an episode that is open may be cut off now."""
+        if run.run_id == self.run_id:
+            self.run = run
+            self._fill()
+
+    def fail(self, run_id: str, words: str) -> None:
+        """Note why the list cannot be read."""
+        if run_id == self.run_id:
+            self.is_reading, self.problem = False, words
+            self.filled.emit()
+
+    def pick(self, which: Pick) -> EpisodeAddress | None:
+        """The worst, median, best or newest episode that can be replayed."""
+        row = pick_episode(self._rows, which)
+        return EpisodeAddress.of(self.run_id, row) if row is not None else None
+
+    def address_at(self, place: int) -> EpisodeAddress | None:
+        """The episode in a row; None where it cannot be replayed."""
+        if not 0 <= place < len(self._rows) or not can_replay(self._rows[place]):
+            return None
+        return EpisodeAddress.of(self.run_id, self._rows[place])
+
+    def place_of(self, address: EpisodeAddress | None) -> int:
+        """The row of an episode; -1: it is not here."""
+        if address is None or address.run_id != self.run_id:
+            return -1
+        return next((n for n, row in enumerate(self._rows) if _key(row) == address[1:]), -1)
+
+    def row_of(self, address: EpisodeAddress) -> EpisodeRow | None:
+        """What is known of an episode."""
+        return self._known.get(address[1:]) if address.run_id == self.run_id else None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column; without one by time, the newest first."""
+        descending = order is Qt.SortOrder.DescendingOrder
+        if 0 <= column < len(COLUMNS):
+            self.order = EpisodeOrder(COLUMNS[column][0], descending)
+        else:
+            self.order = EpisodeOrder()
+        self._fill()
+
+    def rowCount(self, parent: QModelIndex = ROOT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: QModelIndex = ROOT) -> int:
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return tr_mark(COLUMNS[section][1])
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _LEFT if COLUMNS[section][0] is EpisodeColumn.END else _RIGHT
+        return None
+
+    def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        row, column = self._rows[index.row()], COLUMNS[index.column()][0]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(row, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return obstacle(row, self.run) or self._ends[_key(row)]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _LEFT if column is EpisodeColumn.END else _RIGHT
+        return None
+
+    def flags(self, index: QModelIndex) -> Qt.ItemFlag:
+        """Rows that cannot be replayed are grey."""
+        if index.isValid() and not can_replay(self._rows[index.row()]):
+            return Qt.ItemFlag.NoItemFlags
+        return super().flags(index)
+
+    def _text(self, row: EpisodeRow, column: EpisodeColumn) -> str:
+        match column:
+            case EpisodeColumn.RETURN:
+                return wording.number(row.episode_return)
+            case EpisodeColumn.END:
+                return self._ends[_key(row)]
+            case EpisodeColumn.LENGTH:
+                return wording.count(row.length if row.length is not None else row.recorded_steps)
+            case EpisodeColumn.ENV:
+                return str(row.env)
+            case EpisodeColumn.ATTEMPT:
+                return str(row.attempt)
+        return wording.count(row.episode)
+
+    def _fill(self) -> None:
+        self.beginResetModel()
+        self._rows = sort_episodes(self._known.values(), self.order)
+        ends = episode_ends(self._rows, self.run)
+        self._ends = {_key(row): end for row, end in zip(self._rows, ends, strict=True)}
+        self.endResetModel()
+        self.filled.emit()
+
+
+def _key(row: EpisodeRow) -> _Key:
+    return row.attempt, row.env, row.episode

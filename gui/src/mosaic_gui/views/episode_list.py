@@ -1,0 +1,231 @@
+"""The list of a run's episodes, with a click to the worst, the median and the best one."""
+
+from PyQt6.QtCore import QModelIndex, Qt, pyqtBoundSignal, pyqtSignal
+from PyQt6.QtGui import QFont, QFontMetrics, QResizeEvent
+from PyQt6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic_gui.state import wording
+from mosaic_gui.state.episode_list import EpisodeAddress, EpisodeColumn, Pick
+from mosaic_gui.state.language import tr, tr_n
+from mosaic_gui.theme.apply import ui_font
+from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.episodes import COLUMNS, EpisodesModel
+from mosaic_gui.views.text import button, frame, label
+
+ROW_HEIGHT = 28
+_PADDING, _ARROW = 18, 12
+"""Pixels next to the text of a cell, and those of a sort arrow."""
+_MEASURED_ROWS = 60
+_LEAST_END = 84
+_COLUMN = {column: n for n, (column, _) in enumerate(COLUMNS)}
+
+
+class EpisodeListView(QWidget):
+    """Sorted by a click on a title. Its signals are what the user wants."""
+
+    replay_wanted = pyqtSignal(object)
+    """EpisodeAddress to show alone."""
+    add_wanted = pyqtSignal(object)
+    """EpisodeAddress to show next to the others."""
+    pick_wanted = pyqtSignal(str)
+
+    def __init__(self, model: EpisodesModel) -> None:
+        super().__init__()
+        self.setObjectName("replay.episodes")
+        self._model = model
+        self._marked: EpisodeAddress | None = None
+        self.table = self._make_table()
+        self.picks = {
+            Pick.WORST: self._make_pick(Pick.WORST, tr("Worst"), tr("The lowest return")),
+            Pick.MEDIAN: self._make_pick(Pick.MEDIAN, tr("Median"), tr("The return in the middle")),
+            Pick.BEST: self._make_pick(Pick.BEST, tr("Best"), tr("The highest return")),
+        }
+        self.add = button("", "quiet", "replay.add")
+        self.add.setIcon(icon("columns", "muted"))
+        self.add.setAccessibleName(tr("Show next to the others"))
+        self.add.setToolTip(tr("Show the selected episode next to the others, up to four"))
+        self.add.clicked.connect(lambda: self._emit_selected(self.add_wanted))
+        self._words = label("", "muted", wraps=True)
+        self._words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._count = label("", "small")
+        self._parts = QStackedWidget()
+        self._parts.addWidget(self.table)
+        self._parts.addWidget(self._make_empty())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addLayout(self._make_bar())
+        layout.addWidget(self._make_panel(), 1)
+        model.filled.connect(self.refresh)
+        if (header := self.table.horizontalHeader()) is not None:
+            header.sortIndicatorChanged.connect(self._fit_columns)
+        self.refresh()
+
+    def mark(self, address: EpisodeAddress | None) -> None:
+        """Select the episode that is shown, without a signal."""
+        self._marked = address
+        place = self._model.place_of(address)
+        self.table.blockSignals(True)
+        if place >= 0:
+            self.table.selectRow(place)
+        else:
+            self.table.clearSelection()
+        self.table.blockSignals(False)
+
+    @property
+    def selected(self) -> EpisodeAddress | None:
+        """The selected episode, where it can be replayed."""
+        selection = self.table.selectionModel()
+        rows = selection.selectedRows() if selection is not None else []
+        return self._model.address_at(rows[0].row()) if rows else None
+
+    def refresh(self) -> None:
+        """Show the rows, or why there are none."""
+        model = self._model
+        has = model.rowCount() > 0
+        self._parts.setCurrentIndex(0 if has else 1)
+        self.table.setColumnHidden(_COLUMN[EpisodeColumn.ENV], not model.has_several_envs)
+        self.table.setColumnHidden(_COLUMN[EpisodeColumn.ATTEMPT], not model.has_several_attempts)
+        if model.problem:
+            words = model.problem
+        elif model.is_reading:
+            words = tr("Reading the episodes …")
+        else:
+            words = tr("This run has recorded no episode yet.")
+        self._words.setText(words)
+        count = tr_n("{n} episode", "{n} episodes", model.rowCount())
+        self._count.setText(count + " …" if model.is_reading else count)
+        self._count.setVisible(has)
+        self._fit_columns()
+        for which, made in self.picks.items():
+            made.setEnabled(model.pick(which) is not None)
+        self.add.setEnabled(has)
+        self.mark(self._marked)
+
+    def replay_selected(self) -> None:
+        """Replay the selected episode."""
+        self._emit_selected(self.replay_wanted)
+
+    def _emit_selected(self, signal: pyqtBoundSignal) -> None:
+        address = self.selected
+        if address is not None:
+            signal.emit(address)
+
+    def _make_bar(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(2)
+        for made in self.picks.values():
+            row.addWidget(made)
+        row.addStretch(1)
+        row.addWidget(self.add)
+        return row
+
+    def _make_pick(self, which: Pick, word: str, help_text: str) -> QWidget:
+        made = button(word, "segment", f"replay.{which.value}")
+        made.setToolTip(help_text)
+        made.clicked.connect(lambda: self.pick_wanted.emit(which.value))
+        return made
+
+    def _make_panel(self) -> QWidget:
+        panel = frame("panel")
+        column = QVBoxLayout(panel)
+        column.setContentsMargins(1, 1, 1, 1)
+        column.setSpacing(0)
+        column.addWidget(self._parts, 1)
+        self._count.setContentsMargins(12, 4, 12, 6)
+        column.addWidget(self._count)
+        return panel
+
+    def _make_empty(self) -> QWidget:
+        made = QWidget()
+        column = QVBoxLayout(made)
+        column.setContentsMargins(16, 12, 16, 12)
+        column.addWidget(self._words)
+        return made
+
+    def _make_table(self) -> QTableView:
+        table = QTableView()
+        table.setObjectName("replay.episode_table")
+        table.setAccessibleName(tr("Episodes of the run"))
+        table.setModel(self._model)
+        table.setProperty("kind", "dense")
+        table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.setTabKeyNavigation(False)
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        rows, header = table.verticalHeader(), table.horizontalHeader()
+        if rows is not None:
+            rows.setVisible(False)
+            rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+            rows.setDefaultSectionSize(ROW_HEIGHT)
+        if header is not None:
+            header.setHighlightSections(False)
+            header.setMinimumSectionSize(32)
+            header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+            end = _COLUMN[EpisodeColumn.END]
+            header.setSectionResizeMode(end, QHeaderView.ResizeMode.Stretch)
+            header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+            header.setSortIndicatorClearable(True)
+        table.setSortingEnabled(True)
+        table.clicked.connect(self._on_clicked)
+        table.activated.connect(self._on_clicked)
+        return table
+
+    def _fit_columns(self) -> None:
+        """Give each column what its texts need. Qt would reserve room for a sort arrow in all of them."""
+        header = self.table.horizontalHeader()
+        if header is None:
+            return
+        end = _COLUMN[EpisodeColumn.END]
+        used = 0
+        title, cell = QFontMetrics(ui_font(12, QFont.Weight.DemiBold)), QFontMetrics(ui_font())
+        for n in range(len(COLUMNS)):
+            if COLUMNS[n][0] is EpisodeColumn.END:
+                continue
+            arrow = _ARROW if n == header.sortIndicatorSection() else 0
+            words = str(self._model.headerData(n, Qt.Orientation.Horizontal))
+            texts = (
+                str(self._model.index(row, n).data())
+                for row in range(min(self._model.rowCount(), _MEASURED_ROWS))
+            )
+            widest = max((cell.horizontalAdvance(text) for text in texts), default=0)
+            needed = max(title.horizontalAdvance(words) + arrow, widest)
+            self.table.setColumnWidth(n, needed + _PADDING)
+            used += 0 if self.table.isColumnHidden(n) else needed + _PADDING
+        # a cut word says nothing; the tool tip has it
+        spare = self.table.width() - used
+        self.table.setColumnHidden(end, spare < _LEAST_END)
+        if spare < _LEAST_END and (viewport := self.table.viewport()) is not None:
+            wide = _COLUMN[EpisodeColumn.RETURN]
+            missing = max(0, viewport.width() - used)
+            self.table.setColumnWidth(wide, self.table.columnWidth(wide) + missing)
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        address = self._model.address_at(index.row())
+        if address is not None:
+            self.replay_wanted.emit(address)
+
+
+def episode_words(address: EpisodeAddress, *, with_env: bool, with_attempt: bool) -> str:
+    """What an episode is called; its sub-environment and attempt where there are several."""
+    parts = [tr("Episode {n}", n=wording.count(address.episode))]
+    if with_env:
+        parts.append(tr("env {n}", n=address.env))
+    if with_attempt:
+        parts.append(tr("attempt {n}", n=address.attempt))
+    return " · ".join(parts)

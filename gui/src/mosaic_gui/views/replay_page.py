@@ -1,0 +1,190 @@
+"""The replay page: episodes of a run on the left, the player in the middle, recorded steps on the right."""
+
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic_gui.state.language import tr
+from mosaic_gui.theme.icon import icon
+from mosaic_gui.viewmodels.episodes import EpisodesModel
+from mosaic_gui.viewmodels.player import PlayerModel
+from mosaic_gui.viewmodels.replay import ReplayModel
+from mosaic_gui.viewmodels.steps_table import StepsTableModel
+from mosaic_gui.views.bases import VisibilityFrame
+from mosaic_gui.views.episode_list import EpisodeListView
+from mosaic_gui.views.player_keys import PlayerKeys
+from mosaic_gui.views.replay_pane import ReplayPane
+from mosaic_gui.views.replay_timeline import ReplayTimeline
+from mosaic_gui.views.steps_table import StepsTable
+from mosaic_gui.views.text import ElidedLabel, IconLabel, button, frame, label
+from mosaic_gui.views.transport import TransportBar
+
+_COLUMNS = 2
+"""Columns of episodes side by side."""
+
+
+class ReplayPage(VisibilityFrame):
+    """The page. Its signals are what the user wants."""
+
+    back_wanted = pyqtSignal(str)
+    """Run id to watch; empty: the list of runs."""
+
+    def __init__(self, episodes: EpisodesModel, player: PlayerModel) -> None:
+        super().__init__()
+        self.setObjectName("page.replay")
+        self._episodes, self._player = episodes, player
+        self._panes: dict[ReplayModel, ReplayPane] = {}
+        self.back = button(tr("Run"), "quiet", "replay.back")
+        self.subtitle = ElidedLabel("", "muted")
+        self.list = EpisodeListView(episodes)
+        self._rows = StepsTableModel(self)
+        self.steps = StepsTable(self._rows)
+        self._steps_or_words = QStackedWidget()
+        self.timeline = ReplayTimeline(player)
+        self.transport = TransportBar(player)
+        self._grid = QGridLayout()
+        self._empty = self._make_empty()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 14, 20, 14)
+        layout.setSpacing(10)
+        layout.addLayout(self._make_head())
+        layout.addWidget(self._make_body(), 1)
+        layout.addWidget(self._make_player())
+        self._keys = PlayerKeys(self, player)
+        self._connect()
+        self._on_panes()
+
+    def panes(self) -> list[ReplayPane]:
+        """The episodes that are shown, in their order."""
+        return [self._panes[model] for model in self._player.panes]
+
+    def _make_head(self) -> QHBoxLayout:
+        self.back.setIcon(icon("arrow_left", "muted"))
+        self.back.setToolTip(tr("Back to the run (Escape)"))
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(self.back)
+        row.addWidget(label(tr("Replay"), "title"))
+        row.addWidget(self.subtitle, 1)
+        return row
+
+    def _make_body(self) -> QSplitter:
+        middle = QWidget()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(8)
+        column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(self._grid, 1)
+        column.addWidget(self._empty, 1)
+        table = self._make_steps()
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setObjectName("replay.split")
+        split.setHandleWidth(10)
+        split.setChildrenCollapsible(False)
+        for part, least in ((self.list, 240), (middle, 300), (table, 220)):
+            part.setMinimumWidth(least)
+            split.addWidget(part)
+        for at, share in enumerate((0, 1, 0)):
+            split.setStretchFactor(at, share)
+        split.setSizes([256, 900, 312])
+        return split
+
+    def _make_steps(self) -> QWidget:
+        made = frame("panel")
+        words = label(tr("The recorded steps are listed here."), "muted", wraps=True)
+        words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        words.setContentsMargins(16, 12, 16, 12)
+        self._steps_or_words.addWidget(self.steps)
+        self._steps_or_words.addWidget(words)
+        inside = QVBoxLayout(made)
+        inside.setContentsMargins(1, 1, 1, 1)
+        inside.addWidget(self._steps_or_words)
+        return made
+
+    def _make_player(self) -> QWidget:
+        made = frame("panel")
+        column = QVBoxLayout(made)
+        column.setContentsMargins(12, 8, 12, 10)
+        column.setSpacing(4)
+        column.addWidget(self.timeline)
+        column.addWidget(self.transport)
+        return made
+
+    def _make_empty(self) -> QWidget:
+        made = frame("panel")
+        column = QVBoxLayout(made)
+        column.setContentsMargins(28, 20, 28, 20)
+        column.setSpacing(10)
+        column.addStretch(2)
+        column.addWidget(IconLabel("replay", "muted", 40), 0, Qt.AlignmentFlag.AlignHCenter)
+        words = label(tr("Choose an episode to see it again, step by step."), "heading", wraps=True)
+        more = label(
+            tr(
+                "It is rebuilt in a fresh process from what was recorded, and each step is compared with the record."
+            ),
+            "muted",
+            wraps=True,
+        )
+        for text in (words, more):
+            text.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+            column.addWidget(text)
+        column.addStretch(3)
+        return made
+
+    def _connect(self) -> None:
+        player = self._player
+        self.back.clicked.connect(lambda: self.back_wanted.emit(self._episodes.run_id))
+        self.steps.step_chosen.connect(self._on_step)
+        player.panes_changed.connect(self._on_panes)
+        player.moved.connect(self._on_moved)
+        self._episodes.filled.connect(self._show_subtitle)
+
+    def _on_step(self, step: int) -> None:
+        self._player.step_by(step - self._player.playback.step)
+
+    def _on_moved(self) -> None:
+        main = self._player.main
+        self._rows.show_steps(main)
+        self._steps_or_words.setCurrentIndex(0 if self._rows.rowCount() > 0 else 1)
+        if main is not None:
+            self.steps.mark(main.step)
+
+    def _on_panes(self) -> None:
+        shown = self._player.panes
+        for model in [model for model in self._panes if model not in shown]:
+            pane = self._panes.pop(model)
+            self._grid.removeWidget(pane)
+            pane.hide()
+            pane.setParent(None)
+            pane.deleteLater()
+        for model in shown:
+            if model not in self._panes:
+                self._panes[model] = self._make_pane(model)
+        for n, model in enumerate(shown):
+            pane = self._panes[model]
+            self._grid.addWidget(pane, n // _COLUMNS, n % _COLUMNS)
+            pane.show()
+            pane.set_alone(len(shown) == 1)
+            pane.refresh()
+        self._empty.setVisible(not shown)
+        self.list.mark(shown[0].address if shown else None)
+        self._show_subtitle()
+        self.transport.refresh()
+        self._on_moved()
+
+    def _make_pane(self, model: ReplayModel) -> ReplayPane:
+        pane = ReplayPane(model, self._player)
+        pane.setParent(self)
+        pane.close_wanted.connect(lambda: self._player.close(model))
+        return pane
+
+    def _show_subtitle(self) -> None:
+        run = self._episodes.run
+        words = f"{run.spec.environment} · {run.spec.algorithm} · {run.name}" if run else ""
+        self.subtitle.set_whole(words)

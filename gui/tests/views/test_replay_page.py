@@ -1,0 +1,239 @@
+"""The replay page: what it shows of an episode, and what mouse and keys do."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PyQt6.QtCore import QPoint, Qt
+from PyQt6.QtTest import QSignalSpy
+from PyQt6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+from tests.replay_specimen import STEPS, differing, fill, fill_replay, verified
+from tests.specimen import run, run_id
+
+from mosaic_contracts.states import RunState
+from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.state.connection import ConnectionStatus, LinkState
+from mosaic_gui.state.episode_list import EpisodeAddress
+from mosaic_gui.viewmodels.replay import ReplayModel
+from mosaic_gui.views.main_window import REPLAY, RUNS, WATCH
+from mosaic_gui.views.replay_page import ReplayPage
+
+LEFT = Qt.MouseButton.LeftButton
+RUN = run_id(0)
+
+
+class Shown:
+    """The page in a window that is not connected."""
+
+    def __init__(self, client: DesktopClient) -> None:
+        self.client = client
+        client.window.show_page(REPLAY)
+        self.page: ReplayPage = client.window.replay
+        fill_replay(client)
+        client.player.close(client.player.panes[1])
+
+    @property
+    def pane(self) -> ReplayModel:
+        """The episode."""
+        assert self.client.player.main is not None
+        return self.client.player.main
+
+    @property
+    def step(self) -> int:
+        """The step that is looked at."""
+        return self.client.player.playback.step
+
+
+@pytest.fixture
+def client(qtbot: QtBot, tmp_path: Path) -> Iterator[DesktopClient]:
+    """A client with a run that has ended."""
+    made = DesktopClient(tmp_path)
+    made.window.resize(1280, 800)
+    made.window.show()
+    made.connection.take(ConnectionStatus(LinkState.LIVE, "http://127.0.0.1:1"))
+    made._on_tick(made.store.replace_runs([run(0, RunState.SUCCEEDED), run(1)]))
+    made.window.activateWindow()
+    qtbot.waitUntil(made.window.isActiveWindow)
+    yield made
+    made.player.play(False)
+    made.launch._settle.stop()
+    made.window.close()
+    made.window.deleteLater()
+
+
+@pytest.fixture
+def shown(client: DesktopClient) -> Shown:
+    """One verified episode at step 10."""
+    return Shown(client)
+
+
+def test_an_episode_shows_its_badge_frame_and_recorded_step(shown: Shown) -> None:
+    """The table's row, the facts and the picture are of the same step."""
+    (pane,) = shown.page.panes()
+    assert pane.badge.text() == f"Verified {STEPS} of {STEPS} · generator"
+    assert dict(pane.facts.facts)["Step"] == "10"
+    assert shown.page.steps.currentIndex().row() == 10
+    assert not pane.approximate.isVisible()
+    image = pane.canvas.grab().toImage()
+    middle = image.pixelColor(image.width() // 2, image.height() // 2)
+    assert abs(middle.hsvHue() - 70) < 4
+
+
+def test_a_difference_is_explained_above_the_frame(shown: Shown) -> None:
+    """Versions first, then the step, and frames from it on are marked."""
+    shown.pane.take_result(differing())
+    (pane,) = shown.page.panes()
+    assert pane.badge.tone == "bad"
+    assert pane.warnings.text().startswith("gymnasium 0.29.1 was recorded")
+    assert "reward recorded 1, rebuilt 0.5" in pane.difference.text()
+    assert pane.warnings.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("keys", "step"),
+    [
+        ("Right", 11),
+        ("Left", 9),
+        (".", 11),
+        (",", 9),
+        ("Shift+Right", 20),
+        ("Shift+Left", 0),
+        ("Home", 0),
+        ("End", STEPS),
+        ("L", 15),
+        ("J", 5),
+    ],
+)
+def test_keys_are_those_of_a_video_player(qtbot: QtBot, shown: Shown, keys: str, step: int) -> None:
+    """Beliefs changed at steps 5 and 15."""
+    shown.page.timeline.setFocus()
+    qtbot.keySequence(shown.page.timeline, keys)
+    assert shown.step == step
+
+
+def test_space_plays_and_pauses_and_brackets_change_the_speed(qtbot: QtBot, shown: Shown) -> None:
+    """The position moves by itself meanwhile."""
+    player = shown.client.player
+    shown.page.timeline.setFocus()
+    qtbot.keySequence(shown.page.timeline, "]")
+    qtbot.keySequence(shown.page.timeline, "]")
+    assert shown.page.transport.speed.currentText() == "4 ×"
+    qtbot.keySequence(shown.page.timeline, "Space")
+    qtbot.waitUntil(lambda: shown.step >= 14)
+    qtbot.keySequence(shown.page.timeline, "Space")
+    assert player.playback.is_playing is False
+    qtbot.keySequence(shown.page.timeline, "[")
+    assert player.playback.speed == 2.0
+
+
+def test_a_focused_button_keeps_space(qtbot: QtBot, shown: Shown) -> None:
+    """A user with the keyboard alone presses buttons with it."""
+    button = shown.page.transport.forward
+    button.setFocus()
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+    assert (shown.step, shown.client.player.playback.is_playing) == (11, False)
+
+
+def test_a_group_of_choices_keeps_its_arrows(qtbot: QtBot, shown: Shown) -> None:
+    """Arrows move within it."""
+    second = shown.client.player.add(EpisodeAddress(RUN, 1, 1, 3), "CartPole-v1")
+    assert second is not None
+    fill(second, verified())
+    lock = shown.page.transport.lock
+    first, other = lock.findChildren(QPushButton)
+    first.setFocus()
+    qtbot.keyClick(first, Qt.Key.Key_Right)
+    assert other.hasFocus()
+    assert shown.step == 10
+
+
+def test_the_scrub_bar_goes_where_it_is_pressed_and_dragged(qtbot: QtBot, shown: Shown) -> None:
+    """The whole width is the whole episode."""
+    line = shown.page.timeline
+    for step in (0, 30, STEPS):
+        where = QPoint(round(line.x_of(step)), 42)
+        qtbot.mousePress(line, LEFT, pos=where)
+        assert shown.client.player.is_dragging
+        assert shown.step == step
+        qtbot.mouseRelease(line, LEFT, pos=where)
+        assert not shown.client.player.is_dragging
+    assert "Unusual reward: 9" in line.words_at(QPoint(round(line.x_of(30)), 42).toPointF())
+
+
+def test_a_row_of_the_table_is_a_step(qtbot: QtBot, shown: Shown) -> None:
+    """A click goes there, and pauses."""
+    table = shown.page.steps
+    index = table.model().index(14, 1)  # type: ignore[union-attr]
+    table.scrollTo(index)
+    viewport = table.viewport()
+    assert viewport is not None
+    qtbot.mouseClick(viewport, LEFT, pos=table.visualRect(index).center())
+    assert shown.step == 14
+
+
+def test_a_click_on_an_episode_replays_it_unless_it_was_not_recorded(
+    qtbot: QtBot, shown: Shown
+) -> None:
+    """A row without recorded steps says why."""
+    listed, spy = shown.page.list, QSignalSpy(shown.page.list.replay_wanted)
+    shown.client.episodes.sort(0, Qt.SortOrder.AscendingOrder)
+    viewport = listed.table.viewport()
+    assert viewport is not None
+    model = shown.client.episodes
+    places = [n for n, row in enumerate(model.rows) if (row.env, row.episode) in ((0, 2), (1, 2))]
+    for place in places:
+        index = model.index(place, 0)
+        qtbot.mouseClick(viewport, LEFT, pos=listed.table.visualRect(index).center())
+    assert [spy[n][0][2:] for n in range(len(spy))] == [(1, 2)]
+    missing = next(n for n, row in enumerate(model.rows) if not row.recorded_steps)
+    assert model.data(model.index(missing, 0), Qt.ItemDataRole.ToolTipRole) == (
+        "The steps of this episode were not recorded."
+    )
+
+
+def test_the_list_is_sorted_by_a_click_on_a_title(qtbot: QtBot, shown: Shown) -> None:
+    """The episode that is shown stays selected."""
+    shown.page.list.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
+    returns = [row.episode_return for row in shown.client.episodes.rows]
+    assert returns == sorted(returns, key=lambda value: -(value or 0.0))
+    assert shown.page.list.selected == EpisodeAddress(RUN, 1, 0, 9)
+
+
+def test_while_it_is_rebuilt_the_page_says_how_far(client: DesktopClient) -> None:
+    """Progress in words and as a bar; without episodes it says what to do."""
+    client.window.show_page(REPLAY)
+    page = client.window.replay
+    assert page._empty.isVisible()
+    model = client.player.open(EpisodeAddress(RUN, 1, 0, 9), "CartPole-v1")
+    fill(model, None)
+    progress = {"step": 30, "total": 60}
+    model.take_run(run(0, RunState.RUNNING, spec={"kind": "replay"}, progress=progress))
+    (pane,) = page.panes()
+    assert pane._words.text() == "Rebuilding: 30 of 60 steps"
+    assert pane.progress.isVisible()
+    model.fail("The worker cannot replay.")
+    assert pane._words.text() == "The worker cannot replay."
+    assert pane.retry.isVisible()
+    assert not pane.progress.isVisible()
+
+
+def test_escape_leads_from_the_replay_to_the_page_before(qtbot: QtBot, shown: Shown) -> None:
+    """And the button to the run."""
+    shown.client.window.show_page(WATCH)
+    shown.client.window.show_page(REPLAY)
+    qtbot.keyClick(shown.page, Qt.Key.Key_Escape)
+    assert shown.client.window.page == WATCH
+    shown.client.window.show_page(RUNS)
+    shown.client.window.runs.select_run(RUN)
+    qtbot.keySequence(shown.client.window.runs.table, "Ctrl+R")
+    assert shown.client.window.page == REPLAY
+
+
+def test_playing_waits_for_frames_that_are_not_here(qtbot: QtBot, shown: Shown) -> None:
+    """Steps are not passed unseen."""
+    shown.pane.cache.clear()
+    shown.client.player.play(True)
+    qtbot.waitUntil(lambda: shown.client.player.is_waiting)
+    assert shown.step == 10
+    assert shown.page.transport._waiting.isVisible()
