@@ -4,9 +4,9 @@ import pytest
 from tests.beliefs_specimen import CONFIG, STEPS
 
 from mosaic_gui.state.episode_steps import (
-    RecordedSteps,
     EpisodeMoment,
     MomentKind,
+    RecordedSteps,
     moments_of,
     next_moment,
     previous_moment,

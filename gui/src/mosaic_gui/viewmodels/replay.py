@@ -15,10 +15,10 @@ from mosaic_gui.state import wording
 from mosaic_gui.state.episode_list import EpisodeAddress
 from mosaic_gui.state.episode_steps import (
     NO_CONFIG,
-    EpisodeStep,
-    RecordedSteps,
-    Event,
     EpisodeMoment,
+    EpisodeStep,
+    Event,
+    RecordedSteps,
     moments_of,
 )
 from mosaic_gui.state.frame_cache import FrameCache

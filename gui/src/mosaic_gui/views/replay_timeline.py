@@ -5,7 +5,7 @@ from PyQt6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPolyg
 from PyQt6.QtWidgets import QSizePolicy
 
 from mosaic_gui.state import wording
-from mosaic_gui.state.episode_steps import RecordedSteps, EpisodeMoment, MomentKind
+from mosaic_gui.state.episode_steps import EpisodeMoment, MomentKind, RecordedSteps
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.live_frames import action_names, action_words
 from mosaic_gui.theme.apply import current
