@@ -2,8 +2,18 @@
 
 from typing import Any
 
-from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic
+import pytest
+from tests.gateway_double import OF_RUN, RUN, RUN_ID, Answers, Mosaic, strict
 
+from mosaic_client.client import Client
+from mosaic_contracts.evaluations import EVALUATION_RESULT
+from mosaic_contracts.runs import RunView
+
+RESULT: dict[str, Any] = {
+    "checkpoint": "inputs/checkpoint/final.pt", "algorithm": "ppo", "environment": "CartPole-v1",
+    "trained_steps": 49664, "greedy": True, "asked": 3, "seeds": [1, 2, 3], "returns": [400.0, 500.0, 450.0],
+    "lengths": [400, 500, 450], "mean": 450.0, "standard_error": 28.867513459481287,
+}  # fmt: skip
 OTHER = RUN_ID[:-1] + "W"
 ROWS: list[dict[str, Any]] = [
     {"path": f"checkpoints/{name}.npz", "kind": "checkpoint", "bytes": 9, "step": step, "exists": there}
@@ -38,3 +48,47 @@ def test_a_checkpoint_is_found_by_name_or_step(mosaic: Mosaic, answers: Answers)
         assert code == 4
         assert f"{RUN_ID} has no checkpoint '{text}'." in err
         assert "checkpoints/final.npz" in err
+
+
+@pytest.fixture
+def evaluated(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """An evaluation that ends at once, with a result that a test may change."""
+    evaluation = RUN | {"run_id": OTHER, "state": "queued"}
+    answers[f"{OF_RUN}/play"] = evaluation
+    ended = RunView.model_validate(evaluation | {"state": "succeeded"})
+    monkeypatch.setattr(Client, "wait", lambda *_: ended)
+    result = dict(RESULT)
+    envelope = {"v": 1, "run_id": OTHER, "attempt": 1, "source": "worker", "seq": 9, "t": 1.0}
+    event = {**envelope, "type": EVALUATION_RESULT, "data": result}
+    answers[f"/api/v1/runs/{OTHER}/events"] = {"events": [event], "cursor": "x", "has_more": False}
+    return result
+
+
+def test_evaluate_prints_mean_error_and_every_return(
+    mosaic: Mosaic, answers: Answers, evaluated: dict[str, Any]
+) -> None:
+    """Twenty episodes from seed 1 where nothing else is asked for; an evaluation that was cut short is not done."""
+    code, out, err = mosaic("evaluate", "last")
+    assert code == 0
+    assert f"Run {OTHER} evaluates {RUN_ID} in 20 episodes." in err
+    assert "450 ± 28.87 (greedy, 3 episodes; ppo, CartPole-v1 after 49,664 steps)" in out
+    assert "seed 1: 400  seed 2: 500  seed 3: 450" in out
+    overrides = {"kind": "evaluate", "episodes": 20, "seed": 1, "parameters": {}}
+    assert answers.last("POST").body == {"checkpoint": None, "overrides": overrides}
+    evaluated |= {"greedy": False, "returns": [400.0], "seeds": [1], "standard_error": None}
+    code, out, _ = mosaic("evaluate", "last", "-n", "3", "--seed", "7", "--sampled", "--json")
+    assert code == 5
+    assert strict(out)["returns"] == [400.0]
+    overrides = {"kind": "evaluate", "episodes": 3, "seed": 7, "parameters": {"sampled": True}}
+    assert answers.last("POST").body["overrides"] == overrides
+
+
+def test_an_evaluation_without_a_result_says_how_it_ended(
+    mosaic: Mosaic, answers: Answers, evaluated: dict[str, Any]
+) -> None:
+    """The run's end is named, and where its output is."""
+    answers[f"/api/v1/runs/{OTHER}/events"] = {"events": [], "cursor": "x", "has_more": False}
+    code, out, err = mosaic("evaluate", "last")
+    assert (code, out) == (1, "")
+    assert f"{OTHER} recorded no result" in err
+    assert f"./mosaic logs {OTHER}" in err

@@ -31,6 +31,12 @@ class ReplayBroken(CliError):
     code = ExitCode.RUN_FAILED
 
 
+class EvaluationFailed(CliError):
+    """An evaluation ended without a result."""
+
+    code = ExitCode.RUN_FAILED
+
+
 class NothingToWatch(CliError):
     """The run has ended."""
 

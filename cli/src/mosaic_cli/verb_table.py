@@ -52,6 +52,7 @@ ENTRIES = (
     _entry(BEGIN, "demo", elsewhere=False),
     _entry(BEGIN, "run"),
     _entry(BEGIN, "play"),
+    _entry(BEGIN, "evaluate"),
     _entry(BEGIN, "up", "stack", elsewhere=False),
     _entry(BEGIN, "down", "stack", elsewhere=False),
     _entry(BEGIN, "status", "status"),

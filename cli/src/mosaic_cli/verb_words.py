@@ -74,6 +74,23 @@ WORDS: dict[str, Words] = {
         repeated={"--param": "any", "-p": "any"},
         arguments=("run", "any"),
     ),
+    "evaluate": Words(
+        "Evaluate what a run has learned: mean return with its standard error, and every return.",
+        options={
+            "--episodes": "any",
+            "-n": "any",
+            "--seed": "any",
+            "-s": "any",
+            "--sampled": "",
+            "--json": "",
+            "--url": "any",
+            "--token-file": "any",
+            "--ca-file": "any",
+            "--help": "",
+            "-h": "",
+        },
+        arguments=("run", "any"),
+    ),
     "up": Words(
         "Start the stack: broker, recorder, scheduler and gateway.",
         options={

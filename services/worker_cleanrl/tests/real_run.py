@@ -55,12 +55,17 @@ def run(folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None) 
     return finish_child(start_child(folder, spec, prepare), folder)
 
 
+def play(folder: Path, spec: RunSpec) -> FinishedTraining:
+    """Play or evaluate to the end, in such a child."""
+    return finish_child(start_child(folder, spec, verb="play"), folder)
+
+
 def start_child(
-    folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None
+    folder: Path, spec: RunSpec, prepare: Callable[[], None] | None = None, verb: str = "train"
 ) -> ForkServerProcess:
     """Start a run in such a child."""
     _make_folder(folder, spec)
-    child = _server.Process(target=_serve, args=(folder, prepare))
+    child = _server.Process(target=_serve, args=(folder, prepare, verb))
     child.start()
     return child
 
@@ -75,11 +80,11 @@ def finish_child(child: ForkServerProcess, folder: Path) -> FinishedTraining:
     return FinishedTraining(folder, child.exitcode, out, err, read_events(folder))
 
 
-def _serve(folder: Path, prepare: Callable[[], None] | None) -> None:
+def _serve(folder: Path, prepare: Callable[[], None] | None, verb: str) -> None:
     _redirect(folder)
     if prepare is not None:
         prepare()
-    sys.exit(main(CleanrlWorker(), ["train", "--run-dir", str(folder)]))
+    sys.exit(main(CleanrlWorker(), [verb, "--run-dir", str(folder)]))
 
 
 def start_run(folder: Path, spec: RunSpec) -> subprocess.Popen[str]:

@@ -77,7 +77,14 @@ def test_fewer_steps_than_a_batch_are_refused(
 @pytest.mark.parametrize(
     ("fields", "where", "code", "says", "nearest"),
     [
-        ({"kind": "evaluate"}, "kind", "spec_invalid", "no mode 'evaluate'", None),
+        ({"kind": "sweep"}, "kind", "spec_invalid", "no mode 'sweep'", None),
+        (
+            {"kind": "evaluate"},
+            "parameters.checkpoint",
+            "parameter_invalid",
+            "name one with the parameter",
+            None,
+        ),
         ({"algorithm": "pqo"}, "algorithm", "algorithm_unknown", "Did you mean ppo?", "ppo"),
         (
             {"algorithm": "sac"},

@@ -21,7 +21,7 @@ from mosaic_worker_cleanrl.schema.extraction import read_arguments
 def test_properties_carry_what_the_script_says() -> None:
     """Default, help, type, option and group of an argument are those of the script."""
     properties = parameter_schema(SCRIPTS["ppo"].source())["properties"]
-    assert len(properties) == 26  # the script's, and one of this worker's own
+    assert len(properties) == 28  # the script's, and three of this worker's own
     rate = properties["learning_rate"]
     assert rate["default"] == 2.5e-4
     assert rate["type"] == "number"

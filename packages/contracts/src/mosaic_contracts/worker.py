@@ -70,7 +70,12 @@ class Algorithm(PeerModel):
     tells: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]] = Field(default_factory=list)
     """Families of namespaced events that each of its runs records, by the first word of their type: `bdi`, `policy`."""
     warm_start: bool = False
+    """Whether a training can begin with a checkpoint."""
+    resumes: bool = True
+    """Whether a training that begins with a checkpoint goes on exactly where that one stopped, with its counters and
+    schedules. False: its checkpoint parameter is not used by `resume` and `restart: on_interrupt`."""
     play: bool = False
+    """Whether its checkpoints can act in runs of kind play and evaluate."""
 
 
 class Environment(PeerModel):

@@ -42,6 +42,12 @@ class Script:
     """What this worker does so that the script runs; reported with every run."""
     without_extra: str | None = None
     """Environment to begin with where the packages of the script's own default are not installed."""
+    policy: str = "agent"
+    """Variable of the script that holds the network which acts."""
+    policy_class: str = "Agent"
+    """Class of that network."""
+    normalizes: bool = False
+    """Whether the script normalises observations by running statistics, without which its policy acts badly."""
     batch: tuple[str, ...] = ()
     """Arguments whose product is a batch: the script trains whole batches only, and with fewer steps nothing."""
 
@@ -112,6 +118,8 @@ SCRIPTS = {
         Script(
             id="dqn",
             module="cleanrl.dqn",
+            policy="q_network",
+            policy_class="QNetwork",
             title="DQN",
             summary="Deep Q-network: off-policy, with a replay buffer and a target network.",
             action_spaces=("discrete",),
@@ -119,6 +127,8 @@ SCRIPTS = {
         Script(
             id="c51",
             module="cleanrl.c51",
+            policy="q_network",
+            policy_class="QNetwork",
             title="C51",
             summary="Categorical DQN: learns how returns are distributed, on a fixed support of atoms.",
             action_spaces=("discrete",),
@@ -126,6 +136,8 @@ SCRIPTS = {
         Script(
             id="sac_continuous_action",
             module="cleanrl.sac_continuous_action",
+            policy="actor",
+            policy_class="Actor",
             title="SAC",
             summary="Soft actor-critic: off-policy, for continuous actions, with an entropy bonus tuned by itself.",
             action_spaces=("box",),
@@ -134,6 +146,7 @@ SCRIPTS = {
         Script(
             id="ppo_continuous_action",
             module="cleanrl.ppo_continuous_action",
+            normalizes=True,
             title="PPO (continuous actions)",
             summary="Proximal policy optimization for continuous actions, with normalized observations and rewards.",
             action_spaces=("box",),
@@ -157,6 +170,8 @@ SCRIPTS = {
         ),
         _atari(
             id="dqn_atari",
+            policy="q_network",
+            policy_class="QNetwork",
             title="DQN (Atari)",
             summary="Deep Q-network on Atari frames, with a replay buffer of them.",
             page="dqn",
@@ -164,6 +179,8 @@ SCRIPTS = {
         ),
         _atari(
             id="c51_atari",
+            policy="q_network",
+            policy_class="QNetwork",
             title="C51 (Atari)",
             summary="Categorical DQN on Atari frames: learns how returns are distributed.",
             page="c51",
@@ -174,6 +191,8 @@ SCRIPTS = {
         ),
         _atari(
             id="sac_atari",
+            policy="actor",
+            policy_class="Actor",
             title="SAC (Atari)",
             summary="Soft actor-critic for discrete actions, on Atari frames.",
         ),

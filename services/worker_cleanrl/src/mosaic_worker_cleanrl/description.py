@@ -14,7 +14,7 @@ WORKER_ID = "cleanrl"
 SEED = "seed"
 ENVIRONMENT = "env_id"
 STEPS = "total_timesteps"
-MODES = (RunKind.TRAIN, RunKind.REPLAY)
+MODES = (RunKind.TRAIN, RunKind.EVALUATE, RunKind.PLAY, RunKind.REPLAY)
 
 
 def describe_worker() -> WorkerDescription:
@@ -53,6 +53,8 @@ def _describe_script(script: Script) -> Algorithm:
         steps_parameter=STEPS,
         seed_parameter=SEED,
         environment_parameter=ENVIRONMENT,
+        resumes=False,
+        play=True,
     )
 
 

@@ -1,5 +1,7 @@
 """What can go wrong in this worker. Every message says what to do next."""
 
+from collections.abc import Sequence
+
 from mosaic_workerkit.errors import EnvironmentUnusable
 
 
@@ -41,3 +43,12 @@ class HookNotInstalled(RuntimeError):
 
 class HookSilent(RuntimeError):
     """The script ended and a hook never fired: nothing was recorded, so the run is no success."""
+
+
+class CheckpointRefused(ValueError):
+    """A file cannot be used as a checkpoint of this run. The message says why, and what to do."""
+
+    def __init__(self, message: str, nearest: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.nearest = list(nearest)
+        """What the run could ask for instead, e.g. the checkpoint's own environment."""

@@ -3,6 +3,7 @@
 from mosaic_contracts.spec import RunSpec
 from mosaic_contracts.worker import CheckReport, WorkerDescription
 from mosaic_gymkit.replay.verb import replay_run
+from mosaic_worker_cleanrl.acting.playing import play_run
 from mosaic_worker_cleanrl.description import describe_worker
 from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.launch.training import train_run
@@ -24,6 +25,10 @@ class CleanrlWorker:
     def train(self, context: TrainContext) -> None:
         """Train; returns when the script has ended or stopped at a safe point."""
         train_run(context.telemetry, context.stop)
+
+    def play(self, context: TrainContext) -> None:
+        """Act with a checkpoint; returns after the last episode, or when it is to stop."""
+        play_run(context)
 
     def replay(self, context: TrainContext) -> None:
         """Rebuild the recorded episode that the run's spec names."""

@@ -48,7 +48,7 @@ class RunResumes:
         if parameter is None:
             raise _refused(
                 "algorithm",
-                f"{record.spec.worker} {record.spec.algorithm} takes no checkpoint to begin with",
+                f"{record.spec.worker} {record.spec.algorithm} cannot go on from a checkpoint",
             )
         point = resume_point(record, description, self._runs / record.run_id)
         if point.checkpoint is None:

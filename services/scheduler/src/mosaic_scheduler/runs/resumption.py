@@ -10,9 +10,9 @@ from mosaic_scheduler.executors.run_files import listed_checkpoints
 
 
 def start_parameter(spec: RunSpec, description: WorkerDescription) -> str | None:
-    """The parameter by which a training of this algorithm begins with a checkpoint; None: it takes none."""
+    """The parameter by which a training of this algorithm goes on from a checkpoint; None: it cannot."""
     algorithm = description.find_algorithm(spec.algorithm)
-    if algorithm is None or spec.kind.plays:
+    if algorithm is None or spec.kind.plays or not algorithm.resumes:
         return None
     return next(iter(checkpoint_parameters(algorithm)), None)
 

@@ -14,11 +14,11 @@ import torch
 
 from mosaic_contracts.spec import RunSpec
 from mosaic_worker_cleanrl.packages import installed_packages
+from mosaic_worker_cleanrl.saved import FORMAT, FORMAT_VERSION, OBSERVATIONS, RETURNS
+from mosaic_workerkit.spaces import Space
 
-FORMAT = "mosaic.cleanrl.checkpoint"
-FORMAT_VERSION = 1
 _T = TypeVar("_T")
-_NORMALIZERS = ("obs_rms", "return_rms")
+_NORMALIZERS = (OBSERVATIONS, RETURNS)
 
 
 def has_networks(variables: Mapping[str, Any]) -> bool:
@@ -27,7 +27,12 @@ def has_networks(variables: Mapping[str, Any]) -> bool:
 
 
 def collect_state(
-    spec: RunSpec, global_step: int, variables: Mapping[str, Any], *, wrappers: Sequence[str] = ()
+    spec: RunSpec,
+    global_step: int,
+    variables: Mapping[str, Any],
+    *,
+    wrappers: Sequence[str] = (),
+    spaces: Mapping[str, Space] | None = None,
 ) -> dict[str, Any]:
     """Return the state of the script's networks, optimizers, tensors and counters.
 
@@ -56,6 +61,7 @@ def collect_state(
         "arguments": _plain(vars(arguments)) if hasattr(arguments, "__dict__") else {},
         "normalizers": _normalizers(variables),
         "wrappers": list(wrappers),
+        "spaces": None if spaces is None else dict(spaces),
         "packages": installed_packages(),
     }
 

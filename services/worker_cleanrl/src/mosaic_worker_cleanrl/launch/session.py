@@ -125,7 +125,11 @@ class ScriptSession:
         if not has_networks(self.variables):
             return False
         state = collect_state(
-            self.spec, self.global_step, self.variables, wrappers=self.plan.wrappers
+            self.spec,
+            self.global_step,
+            self.variables,
+            wrappers=self.plan.wrappers,
+            spaces=self.plan.spaces,
         )
         path = Path("checkpoints") / f"step-{self.global_step:012d}-{reason}.pt"
         self.telemetry.write_checkpoint(

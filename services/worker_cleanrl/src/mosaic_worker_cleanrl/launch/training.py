@@ -21,7 +21,6 @@ from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
 from mosaic_workerkit.errors import RunRefused
-from mosaic_workerkit.spaces import space_of
 from mosaic_workerkit.telemetry import Telemetry
 
 
@@ -139,10 +138,7 @@ def _config(spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None) -> dict[s
         "argv": plan.argv,
         "arguments": plan.arguments,
         "num_envs": int(plan.arguments.get("num_envs", 1)),
-        "spaces": {
-            "observation": space_of(plan.probe.observation_space),
-            "action": space_of(plan.probe.action_space),
-        },
+        "spaces": plan.spaces,
         "wrappers": list(plan.wrappers),
         "packages": installed_packages(),
         "record": spec.record.value,

@@ -7,7 +7,12 @@ from mosaic_contracts.spec import ParameterValue, RunSpec
 from mosaic_worker_cleanrl.description import ENVIRONMENT, SEED, STEPS
 from mosaic_worker_cleanrl.errors import ArgumentsRefused
 from mosaic_worker_cleanrl.plan.draft import ScriptPlan
-from mosaic_worker_cleanrl.schema.document import TENSORBOARD, parameter_schema
+from mosaic_worker_cleanrl.schema.document import (
+    CHECKPOINT,
+    SAMPLED,
+    TENSORBOARD,
+    parameter_schema,
+)
 from mosaic_worker_cleanrl.schema.extraction import read_arguments
 from mosaic_workerkit.parameters import check_parameters
 
@@ -15,6 +20,11 @@ _OWNED = {
     SEED: "The seed is a field of the run (`seed`), not a parameter.",
     ENVIRONMENT: "The environment is a field of the run (`environment`), not a parameter.",
 }
+_OF_PLAYS = {
+    name: f"{name} is for runs of kind play or evaluate: `./mosaic play RUN`, `./mosaic evaluate RUN`."
+    for name in (CHECKPOINT, SAMPLED)
+}
+_OWN = frozenset({TENSORBOARD, CHECKPOINT, SAMPLED})
 _REFUSED_SWITCHES = {
     "track": "Weights & Biases is not wired up yet. MOSAIC records every metric itself; leave `track` off.",
     "save_model": "MOSAIC writes checkpoints itself, while training and at the end. The script's own saving also "
@@ -39,8 +49,8 @@ def given_parameters(spec: RunSpec, plan: ScriptPlan) -> dict[str, ParameterValu
 
 
 def _check_meaning(spec: RunSpec, given: dict[str, ParameterValue], plan: ScriptPlan) -> None:
-    for name, why in _REFUSED_SWITCHES.items():
-        if given.get(name) is True:
+    for name, why in (_REFUSED_SWITCHES | _OF_PLAYS).items():
+        if given.get(name):
             plan.block(f"parameters.{name}", why, ProblemCode.PARAMETER_INVALID)
     if STEPS in given and spec.steps is not None:
         plan.block(
@@ -62,7 +72,7 @@ def fill_arguments(spec: RunSpec, given: dict[str, ParameterValue], plan: Script
     chosen: dict[str, ParameterValue] = {ENVIRONMENT: spec.environment, SEED: spec.seed}
     if spec.steps is not None:
         chosen[STEPS] = spec.steps
-    chosen |= {name: value for name, value in given.items() if name != TENSORBOARD}
+    chosen |= {name: value for name, value in given.items() if name not in _OWN}
     flags = {action.dest: action.option_strings[-1] for action in source.actions}
     plan.argv = list(_command_line(chosen, flags))
     try:

@@ -7,7 +7,9 @@ from typing import Any
 from mosaic_worker_cleanrl.algorithm import Script
 from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe
 from mosaic_worker_cleanrl.environment.wrapping import wrappers_for
+from mosaic_worker_cleanrl.saved import SavedState
 from mosaic_workerkit.findings import Findings
+from mosaic_workerkit.spaces import Space, space_of
 
 
 @dataclass
@@ -28,8 +30,26 @@ class ScriptPlan(Findings):
     first_update_step: int | None = None
     """The step after which the script learns for the first time; None: it learns nothing."""
     checkpoint_every_steps: int = 0
+    saved: SavedState | None = None
+    """The checkpoint that a play acts with, where it can be read from here."""
+    checkpoint: str = ""
+    """Where it lies."""
+    sampled: bool = False
+    """Whether a play draws its actions as the training did."""
+    episodes: int | None = None
+    """Episodes of a play; None: as many as its steps permit."""
 
     @property
     def wrappers(self) -> tuple[str, ...]:
         """What this worker puts between the environment and the script."""
         return wrappers_for(self.probe.observation_space) if self.probe is not None else ()
+
+    @property
+    def spaces(self) -> dict[str, Space]:
+        """Spaces of the environment itself, as the `config` event has them."""
+        if self.probe is None:
+            return {}
+        return {
+            "observation": space_of(self.probe.observation_space),
+            "action": space_of(self.probe.action_space),
+        }

@@ -9,6 +9,7 @@ from mosaic_worker_cleanrl.plan.argument import fill_arguments, given_parameters
 from mosaic_worker_cleanrl.plan.draft import ScriptPlan
 from mosaic_worker_cleanrl.plan.length import measure_length
 from mosaic_worker_cleanrl.plan.memory import check_memory
+from mosaic_worker_cleanrl.plan.play import plan_play, play_facts
 from mosaic_worker_cleanrl.plan.request import (
     check_adaptation,
     check_packages,
@@ -29,7 +30,9 @@ def check_run(spec: RunSpec) -> CheckReport:
     """
     plan = make_plan(spec)
     shown: dict[str, Any] = {}
-    if plan.script is not None:
+    if plan.script is not None and spec.kind.plays:
+        shown = play_facts(spec, plan.script, plan)
+    elif plan.script is not None:
         shown = {
             "script": plan.script.module,
             "path": plan.path.name if plan.path is not None else None,
@@ -67,6 +70,9 @@ def make_plan(spec: RunSpec) -> ScriptPlan:
         return plan
     plan.path = plan.script.source()
     check_spaces(plan.script, plan)
+    if spec.kind.plays:
+        plan_play(spec, plan.script, plan)
+        return plan
     check_adaptation(plan.script, plan)
     given = given_parameters(spec, plan)
     if not plan.is_blocked:

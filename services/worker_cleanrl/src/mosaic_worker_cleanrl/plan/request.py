@@ -3,7 +3,7 @@
 import math
 
 from mosaic_contracts.problems import ProblemCode
-from mosaic_contracts.spec import RunKind, RunSpec
+from mosaic_contracts.spec import RunSpec
 from mosaic_gymkit.families import is_chained
 from mosaic_worker_cleanrl.algorithm import (
     SCRIPTS,
@@ -11,6 +11,7 @@ from mosaic_worker_cleanrl.algorithm import (
     algorithms_for,
     nearest_algorithms,
 )
+from mosaic_worker_cleanrl.description import MODES
 from mosaic_worker_cleanrl.environment import atari
 from mosaic_worker_cleanrl.environment.extras import known_environments
 from mosaic_worker_cleanrl.environment.probe import EnvironmentProbe, probe_environment
@@ -37,10 +38,10 @@ def check_packages(plan: ScriptPlan) -> None:
 
 def check_request(spec: RunSpec, plan: ScriptPlan) -> None:
     """Look at the kind of run and the devices it asks for."""
-    if spec.kind not in (RunKind.TRAIN, RunKind.REPLAY):
+    if spec.kind not in MODES:
         plan.block(
             "kind",
-            f"This worker trains and replays; it has no mode {spec.kind.value!r}.",
+            f"This worker has no mode {spec.kind.value!r}.",
             ProblemCode.SPEC_INVALID,
         )
     torch = installed_packages().get("torch", "")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic_contracts.tracking import X_TRACKING, TrackingRole
+from mosaic_contracts.worker import CHECKPOINT_MARK
 from mosaic_worker_cleanrl.errors import SchemaUnreadable
 from mosaic_worker_cleanrl.schema.bound import BOUNDS
 from mosaic_worker_cleanrl.schema.extraction import ArgumentSource, read_arguments
@@ -23,14 +24,29 @@ _TRACKING = {
     "wandb_project_name": TrackingRole.PROJECT,
     "wandb_entity": TrackingRole.ENTITY,
 }
-TENSORBOARD = "tensorboard"
-"""The one argument that is this worker's own and no script's."""
+TENSORBOARD, CHECKPOINT, SAMPLED = "tensorboard", "checkpoint", "sampled"
+"""Arguments that are this worker's own and no script's."""
 _FILES = {
     "type": "boolean",
     "default": True,
     "title": "TensorBoard files",
     "description": NOTES[TENSORBOARD],
     "x-group": "outputs",
+}
+_START = {
+    "type": ["string", "null"],
+    "default": None,
+    "description": "Checkpoint that a play or an evaluation acts with: RUN/PATH, RUN for its newest one, or an "
+    "absolute path",
+    "x-group": "run",
+    CHECKPOINT_MARK: True,
+}
+_SAMPLED = {
+    "type": "boolean",
+    "default": False,
+    "description": "Plays and evaluations only: draw actions as the training did, instead of always taking the most "
+    "likely or best one. DQN and C51 then explore as often as at their training's end (end_e)",
+    "x-group": "run",
 }
 _OUTPUTS = frozenset({"capture_video"})
 """Outputs of a run in addition to training: a form shows them separately, with what they cost."""
@@ -55,6 +71,8 @@ def parameter_schema(path: Path) -> dict[str, Any]:
         "properties": {
             **{action.dest: _property(action, source) for action in source.actions},
             TENSORBOARD: _FILES,
+            CHECKPOINT: _START,
+            SAMPLED: _SAMPLED,
         },
     }
 

@@ -1,0 +1,112 @@
+"""`evaluate`: how good a checkpoint is, in episodes with given seeds and without a window."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from mosaic_cli import option
+from mosaic_cli.errors import EvaluationFailed
+from mosaic_cli.exit_code import ExitCode
+from mosaic_cli.output import emit, err, out, say
+from mosaic_cli.reference import find_run
+from mosaic_cli.target import open_client
+from mosaic_cli.verbs.play import find_checkpoint
+from mosaic_cli.wording import number, plural
+
+if TYPE_CHECKING:
+    from mosaic_client import Client
+    from mosaic_contracts.evaluations import EvaluationResult
+    from mosaic_contracts.runs import RunView
+
+EPISODES = 20
+SEED = 1
+
+
+def evaluate(
+    run: option.Run,
+    checkpoint: Annotated[
+        str | None,
+        typer.Argument(
+            help="Checkpoint: a path, a name without ending (`final`), or a step; default: the "
+            "newest."
+        ),
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option("--episodes", "-n", min=1, help="Number of episodes.")
+    ] = EPISODES,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed", "-s", min=0, help="Seed of the first episode; each next one has the next."
+        ),
+    ] = SEED,
+    sampled: Annotated[
+        bool,
+        typer.Option(
+            "--sampled", help="Draw actions as the training did; default: the best or most likely."
+        ),
+    ] = False,
+    json: option.Json = False,
+) -> None:
+    """Evaluate what a run has learned: mean return with its standard error, and every return.
+
+    The evaluation is a run like any other: `./mosaic replay last --episode worst` shows one of its episodes. Ctrl-C
+    stops it. --json prints an EvaluationResult.
+    """
+    with open_client() as client:
+        view = find_run(client, run)
+        path = None if checkpoint is None else find_checkpoint(client, view, checkpoint)
+        parameters = {"sampled": True} if sampled else {}
+        started = client.play(
+            view.run_id, path, kind="evaluate", episodes=episodes, seed=seed, parameters=parameters
+        )
+        say(f"Run {started.run_id} evaluates {view.run_id} in {plural(episodes, 'episode')}.")
+        ended = _await_end(client, started)
+        result = _read_result(client, ended)
+    if json:
+        emit(result)
+    else:
+        print_evaluation(result)
+    is_whole = result.asked is None or len(result.returns) == result.asked
+    raise typer.Exit(ExitCode.DONE if is_whole else ExitCode.CANCELLED)
+
+
+def _await_end(client: "Client", started: "RunView") -> "RunView":
+    """Wait for the end of the run; Ctrl-C stops it."""
+    try:
+        with err.status("Evaluating ..."):
+            return client.wait(started.run_id)
+    except KeyboardInterrupt:
+        say("Stopping the evaluation ...")
+        client.stop(started.run_id)
+        raise
+
+
+def _read_result(client: "Client", run: "RunView") -> "EvaluationResult":
+    from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult
+
+    found = client.events(run.run_id, types=[EVALUATION_RESULT]).events
+    if not found:
+        how = run.state.value if run.end is None else run.end.message
+        raise EvaluationFailed(
+            f"{run.run_id} recorded no result: {how} `./mosaic logs {run.run_id}` shows what it printed."
+        )
+    return EvaluationResult.model_validate(found[-1]["data"])
+
+
+def print_evaluation(result: "EvaluationResult") -> None:
+    """Print the mean with its standard error, how the policy acted, and every return."""
+    acted = "greedy" if result.greedy else "sampled"
+    steps = "" if result.trained_steps is None else f" after {result.trained_steps:,} steps"
+    if result.mean is None:
+        out.print(f"{result.algorithm}, {result.environment}{steps}: no episode was complete.")
+        return
+    error = "" if result.standard_error is None else f" ± {number(result.standard_error)}"
+    line = f"{number(result.mean)}{error}"
+    count = plural(len(result.returns), "episode")
+    out.print(
+        Text(line, "bold"), f"({acted}, {count}; {result.algorithm}, {result.environment}{steps})"
+    )
+    rows = zip(result.seeds, result.returns, strict=True)
+    out.print("  ".join(f"seed {seed}: {number(value)}" for seed, value in rows), soft_wrap=True)

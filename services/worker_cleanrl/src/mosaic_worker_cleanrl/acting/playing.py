@@ -1,0 +1,96 @@
+"""`play`: record the config, rebuild what the checkpoint needs to act, and act in seeded episodes.
+
+Never imports torch when it is imported.
+"""
+
+import sys
+from contextlib import ExitStack
+
+from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult, mean_and_error
+from mosaic_contracts.spec import RunKind
+from mosaic_worker_cleanrl.acting.counting import DecisionCount, EpisodeOutcome
+from mosaic_worker_cleanrl.environment.extras import known_environments
+from mosaic_worker_cleanrl.errors import CheckpointRefused
+from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
+from mosaic_worker_cleanrl.plan import ScriptPlan, make_plan
+from mosaic_worker_cleanrl.plan.play import play_facts
+from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.errors import RunRefused
+
+MEAN, STANDARD_ERROR, GREEDY = (
+    "evaluation/mean_return",
+    "evaluation/standard_error",
+    "evaluation/greedy",
+)
+"""Metrics of an evaluation; `charts/episodic_return` has each return."""
+_NOT_IN_CONFIG = ("total_steps", "environment", "seed", "record")
+"""Facts that the config has anyway."""
+
+
+def play_run(context: TrainContext) -> None:
+    """Act as the run's spec says, and record every step. Returns also after a polite stop.
+
+    Raises:
+        RunRefused: the spec is one that `check` calls blocking, or the checkpoint does not fit.
+    """
+    known_environments()  # registers the games
+    plan = make_plan(context.spec)
+    plan.require_none()
+    total_steps = plan.total_steps if plan.episodes is None else None
+    with DecisionCount(context, total_steps=total_steps) as run:
+        try:
+            _act(context, plan, run)
+        except CheckpointRefused as error:
+            raise RunRefused(str(error)) from error
+
+
+def _act(context: TrainContext, plan: ScriptPlan, run: DecisionCount) -> None:
+    if plan.script is None or plan.saved is None:
+        raise RunRefused("The plan is not complete")
+    inner = run.make(context.spec.environment)
+    facts = play_facts(context.spec, plan.script, plan)
+    run.record_config(
+        {"checkpoint": plan.checkpoint, "sampled": plan.sampled},
+        inner,
+        **{name: value for name, value in facts.items() if name not in _NOT_IN_CONFIG},
+    )
+    for finding in plan.findings:
+        context.telemetry.log(finding.level, finding.message, {"where": finding.where})
+    with ExitStack() as stack:
+        if plan.script.imports("gym"):
+            sys.path.insert(0, str(OLD_GYM_PATH))
+            stack.callback(sys.path.remove, str(OLD_GYM_PATH))
+        # torch takes seconds to import; the config is sent before.
+        from mosaic_worker_cleanrl.acting.episodes import SeededEpisodes
+
+        episodes = SeededEpisodes(context, plan, run, inner)
+        context.telemetry.lifecycle("playing")
+        episodes.play()
+    if context.spec.kind is RunKind.EVALUATE:
+        _record_result(context, plan, run.global_step, episodes.outcomes)
+
+
+def _record_result(
+    context: TrainContext, plan: ScriptPlan, step: int, outcomes: list[EpisodeOutcome]
+) -> None:
+    spec, saved = context.spec, plan.saved
+    if saved is None:
+        raise RunRefused("The plan is not complete")
+    mean, error = mean_and_error([each.episode_return for each in outcomes])
+    result = EvaluationResult(
+        checkpoint=plan.checkpoint,
+        algorithm=spec.algorithm,
+        environment=spec.environment,
+        trained_steps=saved.global_step,
+        greedy=not plan.sampled,
+        normalized=saved.has_observation_statistics,
+        asked=plan.episodes,
+        seeds=[each.seed for each in outcomes],
+        returns=[each.episode_return for each in outcomes],
+        lengths=[each.length for each in outcomes],
+        mean=mean,
+        standard_error=error,
+    )
+    values = [(MEAN, mean), (STANDARD_ERROR, error), (GREEDY, float(result.greedy))]
+    context.telemetry.metrics(step, [(name, value) for name, value in values if value is not None])
+    context.telemetry.extra(EVALUATION_RESULT, result.model_dump(mode="json"))

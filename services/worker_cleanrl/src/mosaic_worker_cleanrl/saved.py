@@ -1,0 +1,176 @@
+"""A checkpoint as it lies on the disk: what it is of, read without torch, and why it cannot be used.
+
+No code in the file is run: of a pickle's names only those are known by which torch writes tensors, and each of them is
+a stand-in here.
+"""
+
+import pickle
+import zipfile
+from collections import OrderedDict
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from mosaic_contracts.fault import fault_place, fault_text
+from mosaic_contracts.models import PeerModel
+from mosaic_worker_cleanrl.errors import CheckpointRefused
+
+FORMAT = "mosaic.cleanrl.checkpoint"
+FORMAT_VERSION = 2
+"""Version 1 had no spaces; it is still read."""
+OBSERVATIONS, RETURNS = "obs_rms", "return_rms"
+"""Names of the statistics of the normalising wrappers."""
+_MAX_BYTES = 4 * 2**30
+_ZIP = b"PK\x03\x04"
+_STORAGES = frozenset(
+    f"{kind}Storage"
+    for kind in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
+)  # fmt: skip
+
+
+class SavedTensor(tuple[int, ...]):
+    """Shape of a tensor in the file."""
+
+    __slots__ = ()
+
+
+class SavedStatistics(PeerModel):
+    """Statistics of one normalising wrapper; mean and variance are tensors of the file."""
+
+    count: float
+
+
+class SavedState(PeerModel):
+    """What a checkpoint says of itself."""
+
+    version: int
+    algorithm: str
+    environment: str
+    seed: int
+    global_step: int
+    networks: dict[str, dict[str, Any]]
+    """Shape of each tensor, by the names of the script's variables and of the parameters in them."""
+    arguments: dict[str, Any]
+    normalizers: dict[str, SavedStatistics] = Field(default_factory=dict)
+    wrappers: list[str] = Field(default_factory=list)
+    packages: dict[str, str] = Field(default_factory=dict)
+    spaces: dict[str, dict[str, Any]] | None = None
+    """Spaces of the environment itself, as a `config` event has them; None: of a checkpoint of version 1."""
+
+    @property
+    def has_observation_statistics(self) -> bool:
+        """Whether the script normalised observations, and their statistics are here."""
+        return any(name.rpartition(".")[2] == OBSERVATIONS for name in self.normalizers)
+
+
+def read_saved(path: Path) -> SavedState:
+    """Read what a checkpoint says of itself, and check that each byte is as it was written.
+
+    Raises:
+        CheckpointRefused: it is not there, truncated, altered, of another program or of a newer version, or holds code.
+    """
+    try:
+        size, start = path.stat().st_size, _first_bytes(path)
+    except OSError as error:
+        raise CheckpointRefused(
+            f"There is no readable checkpoint {path} ({error.strerror}). `./mosaic artifacts RUN` lists those of a run."
+        ) from error
+    if size > _MAX_BYTES:
+        raise CheckpointRefused(f"{path.name} is larger than {_MAX_BYTES // 2**30} GiB.")
+    if not size or (start != _ZIP and _ZIP.startswith(start)):
+        raise CheckpointRefused(_truncated(path))
+    if start != _ZIP:
+        raise CheckpointRefused(f"{path.name} is no checkpoint of this worker. {_OURS}")
+    try:
+        return _state(_members(path), path)
+    except zipfile.BadZipFile as error:
+        raise CheckpointRefused(_truncated(path)) from error
+    except OSError as error:
+        raise CheckpointRefused(f"{path.name} cannot be read: {error}.") from error
+
+
+_OURS = "Take one that a run of this worker saved: checkpoints/*.pt."
+
+
+def _truncated(path: Path) -> str:
+    return (
+        f"{path.name} is truncated: its end is missing. Copy it again, or take another checkpoint."
+    )
+
+
+def _altered(path: Path, what: str) -> CheckpointRefused:
+    return CheckpointRefused(
+        f"{path.name} was altered after it was written: {what}. Take another checkpoint."
+    )
+
+
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(len(_ZIP))
+
+
+def _members(path: Path) -> bytes:
+    """The pickle in the file, once every member has been compared with its checksum."""
+    with zipfile.ZipFile(path) as archive:
+        infos = archive.infolist()
+        pickled = next((info for info in infos if info.filename.endswith("/data.pkl")), None)
+        if pickled is None:
+            names = {info.filename for info in infos}
+            is_sb3 = "_stable_baselines3_version" in names
+            whose = "a model of stable-baselines3" if is_sb3 else "an archive of another program"
+            raise CheckpointRefused(f"{path.name} is {whose}. {_OURS}")
+        if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
+            raise _altered(path, "parts of it are compressed")
+        try:
+            damaged = archive.testzip()
+        except (NotImplementedError, RuntimeError, EOFError) as error:
+            raise _altered(path, str(error)) from error
+        if damaged is not None:
+            raise _altered(path, f"{damaged} does not have its checksum")
+        return archive.read(pickled)
+
+
+def _state(data: bytes, path: Path) -> SavedState:
+    try:
+        state = _TensorFreeUnpickler(BytesIO(data)).load()
+    except CheckpointRefused as error:
+        raise CheckpointRefused(f"{path.name} {error}") from error
+    except Exception as error:  # a pickle can fail with anything
+        raise _altered(path, f"its contents cannot be read ({type(error).__name__})") from error
+    if not isinstance(state, dict) or state.get("format") != FORMAT:
+        raise CheckpointRefused(f"{path.name} is a PyTorch file of another program. {_OURS}")
+    version = state.get("version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise CheckpointRefused(
+            f"{path.name} has version {version} of the format; this worker reads versions up to {FORMAT_VERSION}. "
+            "Update MOSAIC, or take a checkpoint of an earlier version."
+        )
+    try:
+        return SavedState.model_validate(state)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise _altered(path, f"{fault_place(fault) or 'a value'} {fault_text(fault)}") from error
+
+
+class _TensorFreeUnpickler(pickle.Unpickler):
+    """Puts a shape in the place of each tensor, and knows no other names."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "torch._utils" and name == "_rebuild_tensor_v2":
+            return _rebuild
+        if module == "torch" and name in _STORAGES:
+            return name
+        if (module, name) == ("collections", "OrderedDict"):
+            return OrderedDict
+        raise CheckpointRefused(
+            f"would run code when it is loaded ({module}.{name}), so it is not loaded. {_OURS}"
+        )
+
+    def persistent_load(self, _place: Any) -> None:
+        return None
+
+
+def _rebuild(_storage: Any, _offset: Any, shape: Any, *_more: Any) -> SavedTensor:
+    return SavedTensor(shape)
