@@ -110,7 +110,7 @@ def check_values(records: dict[int, Record], spec: StoredSpec, ended: bool = Tru
 
 async def test_whole_run(tmp_path: Path, broker: Broker) -> None:
     """A run's every event arrives with its values, heartbeats report the trainer, and the outbox is emptied."""
-    folder = make_run(tmp_path, broker, parameters={"events": 30_000, "rate": 20_000})
+    folder = make_run(tmp_path, broker, parameters={"events": 30_000, "rate": 10_000})
     async with StubRecorder(broker.url, RUN_ID) as recorder:
         runner = await start(folder)
         assert await asyncio.wait_for(runner.wait(), 30) == 0
