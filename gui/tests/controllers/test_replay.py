@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 from tests.net.replay_stub import RUN, STEPS, ReplayGateway, replay_id
-from tests.specimen import run
+from tests.specimen import run, run_id
 
 from mosaic_contracts.replays import StepDifference
 from mosaic_contracts.states import RunState
@@ -254,6 +254,18 @@ def test_episodes_side_by_side_have_replays_of_their_own(bench: Bench) -> None:
     bench.player.close(bench.player.panes[1])
     bench.wait(lambda: bench.gateway.count("POST", "/stop") == 1)
     assert [a.episode for a in bench.player.addresses] == [0, 2, 3]
+
+
+def test_runs_in_the_same_environment_are_offered(bench: Bench) -> None:
+    """Their episodes can be shown next to those that are here."""
+    other = run(3, RunState.SUCCEEDED, spec={"environment": "Pong-v5"})
+    coarse = run(4, RunState.SUCCEEDED, spec={"record": "episodes"})
+    bench.store.replace_runs([run(0), run(1), other, coarse])
+    bench.open()
+    assert [run_of for run_of, _ in bench.episodes.choices] == [run_id(1), RUN]
+    bench.controller.choose_run(run_id(1))
+    assert bench.episodes.run_id == run_id(1)
+    assert bench.player.addresses == [FIRST]
 
 
 def test_replays_are_in_no_list_of_runs(bench: Bench) -> None:

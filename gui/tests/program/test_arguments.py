@@ -5,6 +5,7 @@ import pytest
 from mosaic_gui.errors import ArgumentInvalid, LibraryMissing
 from mosaic_gui.program.arguments import Arguments, parse_arguments
 from mosaic_gui.program.qt_check import check_platform, explain_import
+from mosaic_gui.state.episode_list import EpisodeAddress
 
 
 def test_what_is_asked_for_is_read() -> None:
@@ -56,3 +57,17 @@ def test_missing_libraries_of_the_screen_are_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("ctypes.util.find_library", lambda _name: None)
     with pytest.raises(LibraryMissing, match=r"apt-get install .*libxcb-cursor0"):
         check_platform()
+
+
+def test_a_run_and_an_episode_are_named() -> None:
+    """The command line opens the window at them."""
+    given = parse_arguments(["--run", "R", "--watch"])
+    assert (given.run, given.watch, given.replay) == ("R", True, None)
+    assert parse_arguments(["--replay", "R:2:1:41"]).replay == EpisodeAddress("R", 2, 1, 41)
+
+
+@pytest.mark.parametrize("argv", [["--watch"], ["--replay", "R:1"], ["--replay", "R:1:x:2"]])
+def test_half_an_episode_is_refused(argv: list[str]) -> None:
+    """With the form that is expected."""
+    with pytest.raises(ArgumentInvalid, match=r"RUN"):
+        parse_arguments(argv)

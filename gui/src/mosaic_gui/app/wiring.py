@@ -83,6 +83,7 @@ class Wiring(QObject):
         page.shown.connect(self._on_replay_shown)
         page.back_wanted.connect(self.navigator.leave_replay)
         page.list.replay_wanted.connect(parts.replay_controller.open)
+        page.list.run_wanted.connect(parts.replay_controller.choose_run)
         page.list.add_wanted.connect(parts.replay_controller.add)
         page.list.pick_wanted.connect(
             lambda which: parts.replay_controller.pick(parts.episodes.run_id, Pick(which))

@@ -2,10 +2,12 @@
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
-from PyQt6.QtCore import QObject
+import msgspec
+from PyQt6.QtCore import QObject, QThreadPool, pyqtSignal
 
 from mosaic_contracts.cursor import format_cursor
 from mosaic_contracts.frames import EnvironmentFrame
@@ -14,7 +16,9 @@ from mosaic_contracts.runs import EventPage, ReplayEntry, RunView
 from mosaic_gui.net.api import ApiClient
 from mosaic_gui.net.pictures import PictureDecoder
 from mosaic_gui.net.reply import ApiProblem, ApiReply
+from mosaic_gui.state.episode_steps import RecordedSteps
 from mosaic_gui.state.frame_cache import FrameRange, PageSize, next_range
+from mosaic_gui.state.language import tr
 from mosaic_gui.timers import single_shot_timer
 from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.replay import ReplayModel, ReplayPhase
@@ -32,6 +36,9 @@ _GONE = (ProblemCode.RUN_ENDED, ProblemCode.RUN_UNKNOWN)
 class EpisodeReplay(QObject):
     """Replays one episode until `stop`. A replay that has ended, because nobody asked, is started again when needed."""
 
+    _steps_read = pyqtSignal(object, str)
+    """RecordedSteps or None, and why they cannot be read."""
+
     def __init__(
         self, model: ReplayModel, player: PlayerModel, api: ApiClient, parent: QObject | None = None
     ) -> None:
@@ -47,6 +54,8 @@ class EpisodeReplay(QObject):
         self._fetching: ApiReply | None = None
         self._pages = PageSize()
         self._belief_pages = 0
+        self._pool = QThreadPool(self)
+        self._steps_read.connect(self._on_steps_read)
         self._decoder = PictureDecoder(self)
         self._decoder.decoded.connect(self._on_decoded)
         self._look = single_shot_timer(self, self._read_result, LOOK_MS)
@@ -91,6 +100,7 @@ class EpisodeReplay(QObject):
                 reply.drop()
         self._awaited, self._fetching = set(), None
         self._decoder.stop()
+        self._pool.waitForDone()
         self._model.picture_wanted.disconnect(self._decoder.take)
         self._model.frame_changed.disconnect(self._fetch)
         self._model.retry_wanted.disconnect(self.start)
@@ -121,10 +131,20 @@ class EpisodeReplay(QObject):
         configs = [e["data"] for e in page.events if e["attempt"] == address.attempt]
         if configs:
             self._model.take_config(configs[-1])
-        self._ask(self._api.steps(*address), self._on_steps, self._on_no_record)
+        reply = self._api.recorded_steps(*address)
+        self._ask(reply, self._on_steps, self._on_no_record)
 
-    def _on_steps(self, page: EventPage) -> None:
-        self._model.take_steps(page.events)
+    def _on_steps(self, data: bytes) -> None:
+        config = self._model.config
+        self._pool.start(lambda: self._steps_read.emit(*_read_steps(data, config)))
+
+    def _on_steps_read(self, steps: RecordedSteps | None, fault: str) -> None:
+        if self._is_stopped:
+            return
+        if steps is None:
+            self._model.fail(tr("The stack's answer cannot be read: {why}", why=fault))
+            return
+        self._model.take_recorded(steps)
         if self._model.steps.steps:
             self._read_beliefs(self._cursor_before(self._model.steps.steps[0].seq))
 
@@ -266,3 +286,11 @@ class EpisodeReplay(QObject):
     def _on_decoded(self, frame: EnvironmentFrame, image: object, fault: str) -> None:
         if self._model.phase is not ReplayPhase.FAILED or image is not None:
             self._model.take_picture(frame, image, fault)  # type: ignore[arg-type]  # QImage or None
+
+
+def _read_steps(data: bytes, config: Mapping[str, Any]) -> tuple[RecordedSteps | None, str]:
+    """Steps of an answer, or why it cannot be read. It runs on a thread of the pool."""
+    try:
+        return RecordedSteps.from_events(msgspec.json.decode(data)["events"], config), ""
+    except (msgspec.DecodeError, KeyError, TypeError) as error:
+        return None, f"{type(error).__name__}: {error}"

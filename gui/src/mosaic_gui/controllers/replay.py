@@ -9,7 +9,7 @@ from mosaic_gui.controllers.base import Controller
 from mosaic_gui.controllers.episode_replay import EpisodeReplay
 from mosaic_gui.net.reply import ApiProblem, ApiReply
 from mosaic_gui.state.episode_list import EpisodeAddress, Pick
-from mosaic_gui.state.run_row import title
+from mosaic_gui.state.run_row import subtitle, title
 from mosaic_gui.state.store import Changes
 from mosaic_gui.timers import interval_timer, run_while, single_shot_timer
 from mosaic_gui.viewmodels.episodes import EpisodesModel
@@ -20,6 +20,8 @@ PAGE_EPISODES = 1_000
 MOST_PAGES = 30
 """Pages of episodes that are read; the command line lists older ones."""
 NEWEST_EVERY_MS = 2_000
+MOST_CHOICES = 200
+"""Runs that are offered in the list."""
 LEAVE_MS = 30_000
 """After the page was left, its replays are stopped. Coming back starts them again; frames that are here stay."""
 
@@ -44,6 +46,7 @@ class ReplayController(Controller):
 
     def choose_run(self, run_id: str) -> None:
         """List the episodes of a run, unless they are listed already."""
+        self._offer_runs(run_id)
         if run_id != self._episodes.run_id:
             run = self.session.store.runs.get(run_id) if self.session is not None else None
             self._picks = None
@@ -111,9 +114,25 @@ class ReplayController(Controller):
         self._episodes.show_run("", None)
         super().detach()
 
+    def _offer_runs(self, run_id: str) -> None:
+        """Offer runs in the same environment that recorded steps."""
+        runs = self.session.store.runs if self.session is not None else {}
+        run = runs.get(run_id)
+        if run is None:
+            self._episodes.offer([])
+            return
+        others = (
+            one
+            for one in runs.values()
+            if one.spec.environment == run.spec.environment and one.spec.record.has_steps
+        )
+        newest = sorted(others, key=lambda one: one.run_id, reverse=True)[:MOST_CHOICES]
+        chosen = newest if run in newest else [run, *newest]
+        self._episodes.offer([(one.run_id, _choice(one)) for one in chosen])
+
     def _title(self, run_id: str) -> str:
         run = self.session.store.runs.get(run_id) if self.session is not None else None
-        return title(run) if run is not None else run_id
+        return f"{title(run)} · {subtitle(run)}" if run is not None else run_id
 
     def _begin(self, model: ReplayModel) -> None:
         if self.session is None:
@@ -193,3 +212,7 @@ class ReplayController(Controller):
         if self._reading is not None:
             self._reading.drop()
             self._reading = None
+
+
+def _choice(run: RunView) -> str:
+    return f"{subtitle(run)} · …{run.run_id[-4:]}"

@@ -187,6 +187,10 @@ class ApiClient(QObject):
         """EventPage of one episode: its start and its steps."""
         return self._send(http_api.STEPS, run_id, attempt, env, episode)
 
+    def recorded_steps(self, run_id: str, attempt: int, env: int, episode: int) -> ApiReply:
+        """The same as bytes: a long episode is read on another thread."""
+        return self._send(http_api.STEPS, run_id, attempt, env, episode, read=_read_bytes)
+
     def events(
         self, run_id: str, cursor: str, types: Sequence[str], limit: int = EVENTS_AT_ONCE
     ) -> ApiReply:
@@ -335,6 +339,10 @@ def _read_curves(data: bytes, _network_reply: QNetworkReply) -> CurveSet:
         return CurveSet.model_validate(msgspec.msgpack.decode(data))
     except msgspec.DecodeError as error:
         raise ValueError(f"no msgpack: {error}") from error
+
+
+def _read_bytes(data: bytes, _network_reply: QNetworkReply) -> bytes:
+    return data
 
 
 def _read_replays(data: bytes, _network_reply: QNetworkReply) -> list[ReplayEntry]:

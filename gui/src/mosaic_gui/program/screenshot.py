@@ -11,8 +11,10 @@ from PyQt6.QtWidgets import QApplication
 from mosaic_contracts.runs import RunView
 from mosaic_contracts.states import RunState
 from mosaic_gui.app.client import DesktopClient
+from mosaic_gui.state.episode_list import Pick
 from mosaic_gui.timers import interval_timer
 from mosaic_gui.viewmodels.frame_clock import TICK_MS
+from mosaic_gui.viewmodels.replay import ReplayPhase
 from mosaic_gui.views.arrangement import COMPARE, HUMAN
 from mosaic_gui.views.main_window import RUNS, SETTINGS, TRAIN, TRAINED, WATCH
 from mosaic_gui.views.preflight_panel import ABOUT, PLAN
@@ -112,6 +114,15 @@ class Screenshots(QObject):
             self._views.append(
                 ("beliefs", lambda: client.navigator.open_runs([agent.run_id]), self._has_beliefs)
             )
+        steps = _first(runs, _has_steps)
+        if steps is not None:
+            self._views.append(
+                (
+                    "replay",
+                    lambda: client.navigator.replay_run(steps.run_id, Pick.BEST.value),
+                    self._has_replay,
+                )
+            )
         pair = _pair(runs)
         if pair:
             self._add_watch("compare", pair)
@@ -128,6 +139,14 @@ class Screenshots(QObject):
         watch = self._client.window.watch
         watch.views.setCurrentWidget(watch.beliefs)
         return self._client.beliefs.decision is not None
+
+    def _has_replay(self) -> bool:
+        """Whether a replayed episode shows a picture, or why there is none; then another step is looked at."""
+        main = self._client.player.main
+        if main is None or (main.image is None and main.phase is not ReplayPhase.FAILED):
+            return False
+        self._client.player.seek(main.last // 2)
+        return not main.is_late
 
     def _use_trained(self, runs: list[RunView]) -> None:
         """The page of the agent of the newest run that left a checkpoint."""

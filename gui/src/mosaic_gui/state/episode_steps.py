@@ -63,10 +63,14 @@ class RecordedSteps:
 
     steps: Sequence[EpisodeStep] = ()
     numbers: Sequence[int] = ()
+    seqs: Sequence[int] = ()
+    """Seqs of their events."""
     reset: Mapping[str, Any] = field(default_factory=dict)
     """How the episode was reset."""
     cells: Sequence[tuple[int, int] | None] = ()
     """Row and column of the agent after each step, in a grid world."""
+    moments: Sequence["EpisodeMoment"] = ()
+    """Unusual rewards, ends, and first actions of a person, in their order."""
 
     @classmethod
     def from_events(
@@ -88,7 +92,9 @@ class RecordedSteps:
                 continue
             if grid is not None:
                 cells.append(_cell(grid, config, event))
-        return cls(steps, [step.number for step in steps], reset, cells)
+        moments = sorted({*_spikes(steps), *_ends(steps), *_persons(steps)})
+        numbers, seqs = [step.number for step in steps], [step.seq for step in steps]
+        return cls(steps, numbers, seqs, reset, cells, moments)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -114,7 +120,7 @@ class RecordedSteps:
 
     def number_at_seq(self, seq: int) -> int | None:
         """The first step whose event has this seq or a later one; None: it is after the episode."""
-        row = bisect_left([step.seq for step in self.steps], seq)
+        row = bisect_left(self.seqs, seq)
         return self.numbers[row] if row < len(self.steps) else None
 
 
@@ -128,7 +134,7 @@ def moments_of(
         belief_seqs: seqs of events that changed an agent's beliefs, plan or intentions.
         difference: first step that a replay did not rebuild as recorded.
     """
-    found = {*_spikes(episode.steps), *_ends(episode.steps), *_persons(episode.steps)}
+    found = set(episode.moments)
     for seq in belief_seqs:
         number = episode.number_at_seq(seq)
         if number is not None:

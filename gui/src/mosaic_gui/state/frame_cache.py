@@ -38,6 +38,8 @@ class FrameCache:
         self._present = bytearray()
         """One byte for each step: 1 where its frame is here."""
         self.size_bytes = 0
+        self.version = 0
+        """Grows with each change."""
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -54,6 +56,7 @@ class FrameCache:
             self._mark(frame.number, True)
         while self.size_bytes > self._limit and len(self._frames) > 1:
             self._drop(next(iter(self._frames)))
+        self.version += 1
 
     def get(self, step: int) -> EnvironmentFrame | None:
         """The frame of a step, used now."""
@@ -67,6 +70,7 @@ class FrameCache:
         self._frames.clear()
         self._present.clear()
         self.size_bytes = 0
+        self.version += 1
 
     def nearest_before(self, step: int) -> int | None:
         """The last step up to this one whose frame is here."""

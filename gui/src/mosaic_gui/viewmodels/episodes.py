@@ -27,6 +27,7 @@ COLUMNS = (
     (EpisodeColumn.LENGTH, mark("Length")),
     (EpisodeColumn.ENV, mark("Env")),
     (EpisodeColumn.ATTEMPT, mark("Attempt")),
+    (EpisodeColumn.TIME, mark("At step")),
     (EpisodeColumn.END, mark("Ended by")),
 )
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -37,6 +38,7 @@ _Key = tuple[int, int, int]
 class EpisodesModel(QAbstractTableModel):
     """Episodes of one run. Rows that come again replace those that were there."""
 
+    choices_changed = pyqtSignal()
     filled = pyqtSignal()
     """Rows changed, or all are read."""
 
@@ -49,6 +51,8 @@ class EpisodesModel(QAbstractTableModel):
         """Older episodes are still to come."""
         self.problem = ""
         """Why the list cannot be read; empty: it can."""
+        self.choices: list[tuple[str, str]] = []
+        """Ids and names of runs whose episodes can be listed, in place of those of this one."""
         self._known: dict[_Key, EpisodeRow] = {}
         self._rows: list[EpisodeRow] = []
         self._ends: dict[_Key, str] = {}
@@ -73,6 +77,12 @@ class EpisodesModel(QAbstractTableModel):
         self.run_id, self.run = run_id, run
         self._known, self.is_reading, self.problem = {}, bool(run_id), ""
         self._fill()
+
+    def offer(self, choices: list[tuple[str, str]]) -> None:
+        """Offer other runs, by id and name."""
+        if choices != self.choices:
+            self.choices = choices
+            self.choices_changed.emit()
 
     def take(self, run_id: str, rows: Iterable[EpisodeRow], *, is_all: bool) -> None:
         """Take a page of rows. `is_all`: no older ones come."""
@@ -174,6 +184,8 @@ class EpisodesModel(QAbstractTableModel):
                 return str(row.env)
             case EpisodeColumn.ATTEMPT:
                 return str(row.attempt)
+            case EpisodeColumn.TIME:
+                return wording.short_count(row.global_step)
         return wording.count(row.episode)
 
     def _fill(self) -> None:

@@ -203,13 +203,17 @@ class ReplayModel(QObject):
     def take_config(self, config: Mapping[str, Any]) -> None:
         """Take the data of the run's config event, which describes its grid and names actions."""
         self.config = config
-        if self.has_steps:
+        if self._events:
             self.take_steps(self._events)
 
     def take_steps(self, events: Sequence[Event]) -> None:
         """Take the events of the episode: its start and its steps."""
         self._events = events
-        self.steps, self.has_steps = RecordedSteps.from_events(events, self.config), True
+        self.take_recorded(RecordedSteps.from_events(events, self.config))
+
+    def take_recorded(self, steps: RecordedSteps) -> None:
+        """Take the steps of the episode."""
+        self.steps, self.has_steps = steps, True
         self._find_moments()
         self.steps_changed.emit()
         self.show(self.step)

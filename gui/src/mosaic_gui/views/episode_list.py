@@ -4,6 +4,7 @@ from PyQt6.QtCore import QModelIndex, Qt, pyqtBoundSignal, pyqtSignal
 from PyQt6.QtGui import QFont, QFontMetrics, QResizeEvent
 from PyQt6.QtWidgets import (
     QAbstractItemView,
+    QComboBox,
     QHBoxLayout,
     QHeaderView,
     QStackedWidget,
@@ -36,6 +37,8 @@ class EpisodeListView(QWidget):
     add_wanted = pyqtSignal(object)
     """EpisodeAddress to show next to the others."""
     pick_wanted = pyqtSignal(str)
+    run_wanted = pyqtSignal(str)
+    """Run id whose episodes are to be listed; what is shown stays."""
 
     def __init__(self, model: EpisodesModel) -> None:
         super().__init__()
@@ -53,6 +56,16 @@ class EpisodeListView(QWidget):
         self.add.setAccessibleName(tr("Show next to the others"))
         self.add.setToolTip(tr("Show the selected episode next to the others, up to four"))
         self.add.clicked.connect(lambda: self._emit_selected(self.add_wanted))
+        self.runs = QComboBox()
+        self.runs.setObjectName("replay.runs")
+        self.runs.setAccessibleName(tr("Run"))
+        self.runs.setToolTip(
+            tr("List the episodes of another run in this environment, to show them next to these")
+        )
+        self.runs.setMinimumContentsLength(12)
+        self.runs.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
         self._words = label("", "muted", wraps=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._count = label("", "small")
@@ -62,11 +75,15 @@ class EpisodeListView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
+        layout.addWidget(self.runs)
         layout.addLayout(self._make_bar())
         layout.addWidget(self._make_panel(), 1)
         model.filled.connect(self.refresh)
+        model.choices_changed.connect(self._show_choices)
+        self.runs.activated.connect(lambda n: self.run_wanted.emit(str(self.runs.itemData(n))))
         if (header := self.table.horizontalHeader()) is not None:
             header.sortIndicatorChanged.connect(self._fit_columns)
+        self._show_choices()
         self.refresh()
 
     def mark(self, address: EpisodeAddress | None) -> None:
@@ -104,11 +121,22 @@ class EpisodeListView(QWidget):
         count = tr_n("{n} episode", "{n} episodes", model.rowCount())
         self._count.setText(count + " …" if model.is_reading else count)
         self._count.setVisible(has)
+        self._mark_run()
         self._fit_columns()
         for which, made in self.picks.items():
             made.setEnabled(model.pick(which) is not None)
         self.add.setEnabled(has)
         self.mark(self._marked)
+
+    def _show_choices(self) -> None:
+        self.runs.clear()
+        for run_id, name in self._model.choices:
+            self.runs.addItem(name, run_id)
+        self.runs.setVisible(len(self._model.choices) > 1)
+        self._mark_run()
+
+    def _mark_run(self) -> None:
+        self.runs.setCurrentIndex(self.runs.findData(self._model.run_id))
 
     def replay_selected(self) -> None:
         """Replay the selected episode."""
@@ -175,8 +203,7 @@ class EpisodeListView(QWidget):
             header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
             end = _COLUMN[EpisodeColumn.END]
             header.setSectionResizeMode(end, QHeaderView.ResizeMode.Stretch)
-            header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
-            header.setSortIndicatorClearable(True)
+            header.setSortIndicator(_COLUMN[EpisodeColumn.TIME], Qt.SortOrder.DescendingOrder)
         table.setSortingEnabled(True)
         table.clicked.connect(self._on_clicked)
         table.activated.connect(self._on_clicked)

@@ -87,12 +87,12 @@ class ReplayPage(VisibilityFrame):
         split.setObjectName("replay.split")
         split.setHandleWidth(10)
         split.setChildrenCollapsible(False)
-        for part, least in ((self.list, 240), (middle, 300), (table, 220)):
+        for part, least in ((self.list, 250), (middle, 300), (table, 220)):
             part.setMinimumWidth(least)
             split.addWidget(part)
         for at, share in enumerate((0, 1, 0)):
             split.setStretchFactor(at, share)
-        split.setSizes([256, 900, 312])
+        split.setSizes([292, 900, 300])
         return split
 
     def _make_steps(self) -> QWidget:
@@ -172,6 +172,10 @@ class ReplayPage(VisibilityFrame):
             pane.show()
             pane.set_alone(len(shown) == 1)
             pane.refresh()
+        for at in range(_COLUMNS):
+            # panes have equal sizes, and rows without panes none
+            self._grid.setRowStretch(at, int(at * _COLUMNS < len(shown)))
+            self._grid.setColumnStretch(at, int(at < len(shown)))
         self._empty.setVisible(not shown)
         self.list.mark(shown[0].address if shown else None)
         self._show_subtitle()

@@ -1,7 +1,15 @@
 """One replayed episode: its frame, what belongs to it, and how it compares with the record."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedWidget, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QProgressBar,
+    QSizePolicy,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mosaic_gui.state.language import tr
 from mosaic_gui.state.replay_words import difference_words, progress_share
@@ -41,6 +49,8 @@ class ReplayPane(QFrame):
         self._words = label("", "muted", wraps=True)
         self.progress = QProgressBar()
         self.retry = button(tr("Try again"), "", "replay.retry")
+        self.setMinimumSize(200, 160)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self._head, self._below = QHBoxLayout(), QHBoxLayout()
         self._parts = QStackedWidget()
         self._parts.addWidget(self.canvas)

@@ -1,7 +1,7 @@
 """The scrub bar of the player: return so far, moments, frames that are here, and the position."""
 
 from PyQt6.QtCore import QPointF, QRectF, QSize, Qt
-from PyQt6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PyQt6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QPolygonF
 from PyQt6.QtWidgets import QSizePolicy
 
 from mosaic_gui.state import wording
@@ -28,7 +28,7 @@ class ReplayTimeline(PaintedWidget):
     def __init__(self, player: PlayerModel) -> None:
         super().__init__()
         self._player = player
-        self._curve: tuple[RecordedSteps, int, QPolygonF] | None = None
+        self._ground: tuple[tuple[object, ...], QPixmap] | None = None
         self.setObjectName("replay.timeline")
         self.setAccessibleName(tr("Position in the episode"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -59,30 +59,48 @@ class ReplayTimeline(PaintedWidget):
 
     def paintEvent(self, _event: QPaintEvent | None) -> None:
         painter, tokens = QPainter(self), current()
+        painter.drawPixmap(0, 0, self._ground_of(tokens))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        main = self._player.main
-        if main is not None and len(main.steps) > 1:
-            self._draw_curve(painter, tokens, main)
-        self._draw_track(painter, tokens)
-        if main is not None:
-            self._draw_cached(painter, tokens, main)
         self._draw_played(painter, tokens)
-        if main is not None:
-            self._draw_difference(painter, tokens, main)
-            for moment in main.moments:
-                self._draw_moment(painter, tokens, moment)
         self._draw_handle(painter, tokens)
+
+    def _ground_of(self, tokens: Tokens) -> QPixmap:
+        """All that does not move with the position; it is drawn when something of it changed."""
+        main, scale = self._player.main, self.devicePixelRatioF()
+        key: tuple[object, ...] = (tokens.name, self.size(), scale, self._player.playback.last)
+        if main is not None:
+            key += (id(main.steps), id(main.moments), main.cache.version)
+        if self._ground is None or self._ground[0] != key:
+            picture = QPixmap(self.size() * scale)
+            picture.setDevicePixelRatio(scale)
+            picture.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(picture)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self._draw_ground(painter, tokens, main)
+            painter.end()
+            self._ground = (key, picture)
+        return self._ground[1]
+
+    def _draw_ground(self, painter: QPainter, tokens: Tokens, main: ReplayModel | None) -> None:
+        self._draw_track(painter, tokens)
+        if main is None:
+            return
+        if len(main.steps) > 1:
+            self._draw_curve(painter, tokens, main)
+        self._draw_cached(painter, tokens, main)
+        self._draw_difference(painter, tokens, main)
+        places: set[tuple[int, MomentKind, bool]] = set()
+        for moment in main.moments:
+            place = (round(self.x_of(moment.step)), moment.kind, moment.value >= 0)
+            if place not in places:
+                places.add(place)
+                self._draw_moment(painter, tokens, moment)
 
     def _draw_curve(self, painter: QPainter, tokens: Tokens, main: ReplayModel) -> None:
         """The return so far, over the whole episode."""
         painter.setPen(QPen(QColor(mixed(tokens.accent, tokens.surface, 0.55)), 1.3))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawPolyline(self._curve_of(main.steps))
-
-    def _curve_of(self, steps: RecordedSteps) -> QPolygonF:
-        if self._curve is None or self._curve[0] is not steps or self._curve[1] != self.width():
-            self._curve = (steps, self.width(), self._make_curve(steps))
-        return self._curve[2]
+        painter.drawPolyline(self._make_curve(main.steps))
 
     def _make_curve(self, steps: RecordedSteps) -> QPolygonF:
         every = max(1, len(steps) // max(1, int(self._room)))

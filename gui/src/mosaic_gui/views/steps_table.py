@@ -5,7 +5,7 @@ from PyQt6.QtGui import QKeyEvent
 from PyQt6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from mosaic_gui.state.language import tr
-from mosaic_gui.viewmodels.steps_table import ACTOR, StepsTableModel
+from mosaic_gui.viewmodels.steps_table import ACTOR, FLAGS, StepsTableModel
 
 ROW_HEIGHT = 26
 
@@ -39,7 +39,7 @@ class StepsTable(QTableView):
             header.setMinimumSectionSize(40)
             header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
             header.setResizeContentsPrecision(40)
-            header.setStretchLastSection(True)
+            header.setSectionResizeMode(FLAGS, QHeaderView.ResizeMode.Stretch)
         selection = self.selectionModel()
         if selection is not None:
             selection.currentRowChanged.connect(self._on_row)
