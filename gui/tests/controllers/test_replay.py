@@ -244,6 +244,20 @@ def test_all_pages_of_episodes_are_read_and_the_best_is_one_click_away(bench: Be
     assert bench.player.addresses == [EpisodeAddress(RUN, 1, 0, 7)]
 
 
+def test_a_live_run_grows_the_list_without_holes(bench: Bench) -> None:
+    """However many episodes ended since the last look; an episode that was asked for is opened when it is there."""
+    all_of_them = bench.gateway.episodes
+    bench.gateway.episodes = []
+    bench.store.replace_runs([run(0)])
+    bench.controller.pick(RUN, Pick.BEST)
+    bench.wait(lambda: not bench.episodes.is_reading)
+    assert not bench.player.panes
+    bench.gateway.episodes = all_of_them
+    bench.controller._newest.setInterval(10)
+    bench.wait(lambda: bench.episodes.rowCount() == len(all_of_them))
+    bench.wait(lambda: bool(bench.player.panes))
+
+
 def test_episodes_side_by_side_have_replays_of_their_own(bench: Bench) -> None:
     """Up to four, each once."""
     bench.open()

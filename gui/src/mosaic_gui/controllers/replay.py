@@ -17,6 +17,7 @@ from mosaic_gui.viewmodels.player import PlayerModel
 from mosaic_gui.viewmodels.replay import ReplayModel
 
 PAGE_EPISODES = 1_000
+NEWEST_EPISODES = 200
 MOST_PAGES = 30
 """Pages of episodes that are read; the command line lists older ones."""
 NEWEST_EVERY_MS = 2_000
@@ -55,6 +56,7 @@ class ReplayController(Controller):
 
     def open(self, address: EpisodeAddress) -> None:
         """Replay one episode alone, and list the episodes of its run."""
+        self._picks = None
         self.choose_run(address.run_id)
         if address not in self._player.addresses[:1] or len(self._player.panes) > 1:
             self._begin(self._player.open(address, self._title(address.run_id)))
@@ -193,18 +195,38 @@ class ReplayController(Controller):
         self._episodes.fail(run_id, problem.message)
 
     def _read_newest(self) -> None:
+        if self._reading is None:
+            self._pages = 0
+            self._read_newer(None)
+
+    def _read_newer(self, cursor: str | None) -> None:
         run_id = self._episodes.run_id
-        if self.session is not None and run_id and self._reading is None:
-            reply = self.session.api.episodes(run_id)
-            reply.done.connect(
-                lambda page: self._episodes.take(run_id, page.episodes, is_all=False)
-            )
+        if self.session is None or not run_id:
+            return
+        self._pages += 1
+        self._reading = self.session.api.episodes(run_id, NEWEST_EPISODES, cursor)
+        self._reading.done.connect(partial(self._on_newer, run_id))
+        self._reading.failed.connect(self._on_no_newer)
+
+    def _on_newer(self, run_id: str, page: EpisodePage) -> None:
+        """Take a page of the newest episodes, and read on until one of them is known."""
+        self._reading = None
+        meets = self._episodes.knows_any(page.episodes)
+        self._episodes.take(run_id, page.episodes, is_all=False)
+        if page.next_cursor and page.episodes and not meets and self._pages < MOST_PAGES:
+            self._read_newer(page.next_cursor)
+        else:
+            self._take_pick()
+
+    def _on_no_newer(self, _problem: ApiProblem) -> None:
+        """The list keeps what it has; the timer asks again."""
+        self._reading = None
 
     def _take_pick(self) -> None:
+        """Open the episode that was asked for; a run that has none yet may have it later."""
         if self._picks is None or self._episodes.is_reading:
             return
-        which, self._picks = self._picks, None
-        address = self._episodes.pick(which)
+        address = self._episodes.pick(self._picks)
         if address is not None:
             self.open(address)
 

@@ -95,6 +95,10 @@ class EpisodesModel(QAbstractTableModel):
         if self._known != before or was_reading:
             self._fill()
 
+    def knows_any(self, rows: Iterable[EpisodeRow]) -> bool:
+        """Whether one of these rows is here already."""
+        return any(_key(row) in self._known for row in rows)
+
     def take_run(self, run: RunView) -> None:
         """Take a newer record of the run: an episode that is open may be cut off now."""
         if run.run_id == self.run_id:
