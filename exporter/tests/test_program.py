@@ -62,7 +62,7 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[st
             "MOSAIC_TOKEN_FILE": str(token),
         }
         server.shutdown()
-        thread.join(5)
+        thread.join(30)
 
 
 def command(*words: str) -> list[str]:
@@ -104,5 +104,5 @@ def test_a_cancelled_export_leaves_nothing(
     with subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True) as program:
         assert Stack.waits.wait(20)
         program.send_signal(number)
-        assert program.wait(5) == 130
+        assert program.wait(30) == 130
     assert list(folder.iterdir()) == []

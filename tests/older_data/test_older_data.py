@@ -61,5 +61,12 @@ def test_an_older_run_can_be_repeated(stack: StackUnderTest) -> None:
 
 
 def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Fields that an older version gave and that are gone or have another value; new ones may come."""
-    return [key for key, value in before.items() if now.get(key, "gone") != value]
+    """Fields that an older version gave and that are gone or have another value; new ones may come, inside too."""
+    found = []
+    for key, value in before.items():
+        other = now.get(key, "gone")
+        if isinstance(value, dict) and isinstance(other, dict):
+            found += [f"{key}.{inner}" for inner in differences(value, other)]
+        elif value != other:
+            found.append(key)
+    return found

@@ -15,6 +15,7 @@ from tests.run_events import of_type
 from tests.scripts.rooms import add_rooms
 
 from mosaic_contracts.worker import Environment
+from mosaic_gymkit.families import is_chained
 from mosaic_worker_cleanrl.algorithm import SCRIPTS
 from mosaic_worker_cleanrl.description import describe_worker
 from mosaic_worker_cleanrl.environment import extras as extras_module
@@ -256,5 +257,5 @@ def test_a_bundles_environment_trains_and_can_be_rebuilt(
     assert any(m["name"].startswith("losses/") for m in of_type(finished.events, "metric"))
     assert of_type(finished.events, "checkpoint")[-1]["step"] == 512
     ways = {start["reset"]["way"] for start in of_type(finished.events, "episode_start")}
-    assert ways == ({"seed", "chain"} if "Walker" in environment else {"seed", "generator"})
+    assert ways == ({"seed", "chain"} if is_chained(environment) else {"seed", "generator"})
     assert compare_rebuilt(finished.events, environment) == 512
