@@ -10,7 +10,7 @@ from tests.script_worker import SPEC, script_worker
 from tests.stack import Stack
 
 from mosaic_contracts.problems import ProblemCode, ProblemError
-from mosaic_contracts.services import PlayOrder
+from mosaic_contracts.services import PlayOrder, RunRequest
 from mosaic_contracts.spec import RunKind
 from mosaic_contracts.states import RunState
 from mosaic_scheduler.errors import InputUnusable
@@ -41,9 +41,9 @@ pathlib.Path("manifest.json").write_text(json.dumps({"v": 1, "artifacts": entrie
 """
 
 
-async def trained(stack: Stack, *, play: bool = True, **fields: Any) -> str:
+async def trained(stack: Stack, *, play: bool = True, resumes: bool = True, **fields: Any) -> str:
     """The id of a run that has ended with two checkpoints."""
-    algorithm = {"parameters": SCHEMA, "play": play}
+    algorithm = {"parameters": SCHEMA, "play": play, "resumes": resumes}
     answer = {"ok": True, "findings": []}
     script_worker(
         stack, "saves", answer, SAVES_AND_READS, algorithm, modes=["train", "play", "evaluate"]
@@ -160,3 +160,14 @@ def test_a_fifo_is_no_file_and_blocks_nobody(tmp_path: Path) -> None:
     for text in ("{}", "[]", '{"artifacts": [{"kind": "checkpoint"}]}', "\xff"):
         (tmp_path / "manifest.json").write_text(text, encoding="latin-1")
         assert listed_checkpoints(tmp_path) == []
+
+
+@pytest.mark.broker
+async def test_a_checkpoint_that_is_only_a_start_resumes_nothing(stack: Stack) -> None:
+    """An algorithm whose counters begin new plays its checkpoints and begins with them; `resume` is refused in words."""
+    first = await trained(stack, resumes=False)
+    with pytest.raises(ProblemError, match="saves a cannot go on from a checkpoint"):
+        await stack.ask("resume", RunRequest(run_id=first))
+    run = await stack.ask("play", PlayOrder(run_id=first, play={}))
+    assert run.spec.parameters["start"] == f"{first}/checkpoints/final.bin"
+    await stack.wait_end(run.run_id)

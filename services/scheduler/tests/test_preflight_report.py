@@ -147,7 +147,7 @@ async def test_where_a_run_goes_on_after_a_shutdown_is_told(stack: Stack) -> Non
         "newest checkpoint" in line(goes_on, "restart").message,
     ) == ("ok", True)
     assert (line(begins, "restart").level, begins.ok) == ("warning", True)
-    assert "takes no checkpoint" in line(begins, "restart").message
+    assert "cannot go on from a checkpoint" in line(begins, "restart").message
     assert "restart" not in {each.id for each in (await preflight(stack)).lines}
 
 

@@ -12,6 +12,7 @@ import torch
 from tests.real_run import (
     episode_lines,
     finish_child,
+    play,
     run,
     run_bare,
     start_child,
@@ -74,6 +75,29 @@ def test_each_script_learns_and_can_be_rebuilt(
     assert state["packages"]["ale-py"] == "0.10.2"
     recorded = [log["message"] for log in of_type(finished.events, "log")]
     assert any("two options" in line for line in recorded) == (algorithm == "c51_atari")
+    given = {"checkpoint": str(finished.folder / last["path"])}
+    fields = {"algorithm": algorithm, "environment": environment, "parameters": given}
+    acted = play(tmp_path / "play", make_spec(kind="play", steps=40, seed=9, **fields))
+    assert acted.code == 0, acted.stderr
+    frames = of_type(acted.events, "step")
+    assert len(frames) >= 39 * FRAMES_A_STEP
+    assert compare_rebuilt(acted.events, environment) == len(frames)
+
+
+def test_an_evaluation_plays_whole_games(tmp_path: Path, make_spec: Any) -> None:
+    """A game has five lives: each seeded game is one episode, with the game's own score, neither clipped nor cut."""
+    fields = {"algorithm": "ppo_atari_lstm", "environment": BREAKOUT}
+    trained = run(tmp_path / "run", make_spec(**fields, steps=64, parameters=ON_POLICY))
+    path = trained.folder / of_type(trained.events, "checkpoint")[-1]["path"]
+    given = {"checkpoint": str(path), "sampled": True}
+    spec = make_spec(**fields, kind="evaluate", episodes=2, seed=4, parameters=given)
+    acted = play(tmp_path / "play", spec)
+    assert acted.code == 0, acted.stderr
+    (result,) = of_type(acted.events, "evaluation.result")
+    episodes = of_type(acted.events, "episode")
+    assert result["data"]["returns"] == [each["episode_return"] for each in episodes]
+    assert [start["reset"]["seed"] for start in of_type(acted.events, "episode_start")] == [4, 5]
+    assert compare_rebuilt(acted.events, BREAKOUT) == sum(result["data"]["lengths"])
 
 
 def test_whole_games_are_episodes_and_recording_changes_nothing(

@@ -53,6 +53,7 @@ def _describe_script(script: Script) -> Algorithm:
         steps_parameter=STEPS,
         seed_parameter=SEED,
         environment_parameter=ENVIRONMENT,
+        warm_start=True,
         resumes=False,
         play=True,
     )

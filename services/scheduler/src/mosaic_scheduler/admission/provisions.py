@@ -134,8 +134,8 @@ def check_restart(context: Context) -> list[Check]:
         return []
     if start_parameter(spec, context.description) is None:
         message = (
-            f"It would start again from the beginning: {spec.worker} {spec.algorithm} takes "
-            "no checkpoint."
+            f"It would start again from the beginning: {spec.worker} {spec.algorithm} cannot go on "
+            "from a checkpoint."
         )
         return [warned("restart", message, AS_IT_IS)]
     return [passed("restart", "It would continue from its newest checkpoint, as another attempt.")]

@@ -1,6 +1,5 @@
 """A policy acts in episode after episode, each with a seed of its own."""
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,10 @@ from mosaic_worker_cleanrl.acting.policy import build_policy, load_module
 from mosaic_worker_cleanrl.acting.rebuilt import (
     EpisodeTotals,
     force_whole_reset,
-    restore_statistics,
+    freeze_normalizer,
     script_environment,
 )
 from mosaic_worker_cleanrl.environment.wrapping import wrapped
-from mosaic_worker_cleanrl.errors import CheckpointRefused
 from mosaic_worker_cleanrl.launch.checkpoint import load_state
 from mosaic_worker_cleanrl.plan import ScriptPlan
 from mosaic_workerkit.entry import TrainContext
@@ -62,8 +60,8 @@ class SeededEpisodes:
             plan.saved.arguments,
             lambda _name: wrapped(self._totals),
         )
-        state = _loaded(Path(plan.checkpoint))
-        restore_statistics(self._env, plan.saved, state)
+        state = load_state(Path(plan.checkpoint))
+        freeze_normalizer(self._env, state["normalizers"])
         self._policy = build_policy(plan.script, module, self._env, state, sampled=plan.sampled)
 
     def play(self) -> None:
@@ -98,12 +96,3 @@ class SeededEpisodes:
             if self._totals.ended > before:
                 return True
         return False
-
-
-def _loaded(path: Path) -> dict[str, Any]:
-    try:
-        return load_state(path)
-    except (OSError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
-        raise CheckpointRefused(
-            f"{path.name} was altered after it was written: torch cannot read it ({error}). Take another checkpoint."
-        ) from error

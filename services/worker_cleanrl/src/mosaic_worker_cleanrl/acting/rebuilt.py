@@ -1,16 +1,16 @@
 """The environment of a script with its own wrappers, around an environment of the run that acts."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, SupportsFloat
 
 import gymnasium
-import numpy as np
 
 from mosaic_worker_cleanrl.errors import CheckpointRefused
-from mosaic_worker_cleanrl.saved import OBSERVATIONS, SavedState
+from mosaic_worker_cleanrl.launch.normalizers import layers, merged_moments
+from mosaic_worker_cleanrl.saved import OBSERVATIONS
 
 _Make = Callable[[str], gymnasium.Env[Any, Any]]
 
@@ -98,13 +98,6 @@ def script_environment(
     return env
 
 
-def layers(env: Any) -> Iterator[Any]:
-    """The wrappers of an environment from the outside in, and the environment itself."""
-    while env is not None:
-        yield env
-        env = vars(env).get("env")
-
-
 @dataclass
 class FrozenStatistics:
     """Mean and variance of observations as the training left them; acting does not change them."""
@@ -117,30 +110,17 @@ class FrozenStatistics:
         """Learn nothing."""
 
 
-def merged_statistics(parts: Iterable[Mapping[str, Any]]) -> FrozenStatistics:
-    """Statistics of all observations of several sub-environments (Chan et al., 1983)."""
-    count, mean, squares = 0.0, np.zeros(()), np.zeros(())
-    for part in parts:
-        n, part_mean = float(part["count"]), part["mean"].numpy()
-        difference = part_mean - mean
-        total = count + n
-        squares = squares + part["var"].numpy() * n + difference**2 * (count * n / total)
-        mean = mean + difference * (n / total)
-        count = total
-    return FrozenStatistics(mean, squares / count, count)
+def freeze_normalizer(env: gymnasium.Env[Any, Any], saved: Mapping[str, Any]) -> None:
+    """Give the observation normaliser of an environment the statistics of the training, for good.
 
-
-def restore_statistics(
-    env: gymnasium.Env[Any, Any], saved: SavedState, state: Mapping[str, Any]
-) -> None:
-    """Give the observation normaliser of an environment the statistics of the training, for good."""
-    names = [name for name in saved.normalizers if name.rpartition(".")[2] == OBSERVATIONS]
-    if not names:
-        return
-    statistics = merged_statistics(state["normalizers"][name] for name in names)
+    Args:
+        env: the script's environment.
+        saved: `normalizers` of the checkpoint.
+    """
+    moments = merged_moments(saved, OBSERVATIONS)
     for layer in layers(env):
-        if OBSERVATIONS in vars(layer):
-            setattr(layer, OBSERVATIONS, statistics)
+        if moments is not None and OBSERVATIONS in vars(layer):
+            setattr(layer, OBSERVATIONS, FrozenStatistics(*moments))
 
 
 def force_whole_reset(env: gymnasium.Env[Any, Any]) -> None:

@@ -4,21 +4,22 @@ Loading never runs code: tensors, containers and plain values only.
 """
 
 import io
+import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import gymnasium
 import numpy as np
 import torch
 
 from mosaic_contracts.spec import RunSpec
+from mosaic_worker_cleanrl.errors import CheckpointRefused
+from mosaic_worker_cleanrl.launch.normalizers import normalizer_state
 from mosaic_worker_cleanrl.packages import installed_packages
-from mosaic_worker_cleanrl.saved import FORMAT, FORMAT_VERSION, OBSERVATIONS, RETURNS
+from mosaic_worker_cleanrl.saved import FORMAT, FORMAT_VERSION
 from mosaic_workerkit.spaces import Space
 
 _T = TypeVar("_T")
-_NORMALIZERS = (OBSERVATIONS, RETURNS)
 
 
 def has_networks(variables: Mapping[str, Any]) -> bool:
@@ -59,7 +60,7 @@ def collect_state(
         "tensors": tensors,
         "counters": dict(_counters(variables)),
         "arguments": _plain(vars(arguments)) if hasattr(arguments, "__dict__") else {},
-        "normalizers": _normalizers(variables),
+        "normalizers": normalizer_state(variables),
         "wrappers": list(wrappers),
         "spaces": None if spaces is None else dict(spaces),
         "packages": installed_packages(),
@@ -82,9 +83,14 @@ def load_state(path: Path) -> dict[str, Any]:
     """Read a state; no code in the file is run.
 
     Raises:
-        pickle.UnpicklingError: the file holds more than tensors and plain values.
+        CheckpointRefused: the file cannot be read, or holds more than tensors and plain values.
     """
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
+        raise CheckpointRefused(
+            f"{path.name} was altered after it was written: torch cannot read it ({error}). Take another checkpoint."
+        ) from error
     return state
 
 
@@ -114,24 +120,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return value
-
-
-def _normalizers(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Statistics of normalizing wrappers, by `variable.index.name`: without them a good policy plays badly."""
-    found: dict[str, Any] = {}
-    for variable, value in variables.items():
-        if not isinstance(value, gymnasium.vector.SyncVectorEnv):
-            continue
-        for index, env in enumerate(value.envs):
-            layer: Any = env
-            while layer is not None:
-                for name in _NORMALIZERS:
-                    statistics = vars(layer).get(name)
-                    if statistics is not None:
-                        found[f"{variable}.{index}.{name}"] = {
-                            "mean": torch.from_numpy(np.array(statistics.mean, dtype=np.float64)),
-                            "var": torch.from_numpy(np.array(statistics.var, dtype=np.float64)),
-                            "count": float(statistics.count),
-                        }
-                layer = vars(layer).get("env")
-    return found

@@ -1,6 +1,6 @@
 """One execution of a script: counts its steps, knows its safe points, and saves and stops there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,14 @@ from mosaic_contracts.spec import RunSpec
 from mosaic_gymkit.clips import ClipRecorder
 from mosaic_gymkit.live import LiveView
 from mosaic_gymkit.recording import StepBatch, is_watchable
-from mosaic_worker_cleanrl.launch.checkpoint import collect_state, has_networks, save_state
+from mosaic_worker_cleanrl.launch.checkpoint import (
+    collect_state,
+    has_networks,
+    load_state,
+    save_state,
+)
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
+from mosaic_worker_cleanrl.launch.warm_start import begin_with
 from mosaic_worker_cleanrl.plan import ScriptPlan
 from mosaic_workerkit.control import StopFlag
 from mosaic_workerkit.telemetry import NO_EPISODE, Telemetry
@@ -32,7 +38,7 @@ class ScriptSession:
         plan: ScriptPlan,
         telemetry: Telemetry,
         stop: StopFlag,
-        variables: Mapping[str, Any],
+        variables: MutableMapping[str, Any],
     ) -> None:
         self.spec = spec
         self.plan = plan
@@ -85,7 +91,20 @@ class ScriptSession:
         self.safe_point()
         if self._training is None:
             self._training = envs
+            self._begin_with_checkpoint()
             self.telemetry.lifecycle("training")
+
+    def _begin_with_checkpoint(self) -> None:
+        """Warm start, where the run names a checkpoint: the networks are there, and nothing has been trained."""
+        if not self.plan.checkpoint:
+            return
+        taken = begin_with(load_state(Path(self.plan.checkpoint)), self.variables)
+        self.telemetry.log(
+            "info",
+            f"Warm start from a checkpoint of {taken['steps']:,} steps: weights, optimizers and normalisers are taken "
+            "over. Counters and schedules begin new; the run's own arguments hold.",
+            taken,
+        )
 
     def before_step(self, envs: Any) -> None:
         """Safe point before every step of a vector environment: all networks are between updates."""

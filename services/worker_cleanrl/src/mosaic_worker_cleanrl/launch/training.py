@@ -11,12 +11,13 @@ from typing import Any
 from mosaic_contracts.spec import RunSpec
 from mosaic_gymkit.drawing import MUJOCO_GL
 from mosaic_worker_cleanrl.algorithm import Script
-from mosaic_worker_cleanrl.errors import HookSilent
+from mosaic_worker_cleanrl.errors import CheckpointRefused, HookSilent
 from mosaic_worker_cleanrl.launch.script import LoadedScript
 from mosaic_worker_cleanrl.launch.stop import GracefulStop
 from mosaic_worker_cleanrl.oldgym import OLD_GYM_PATH
 from mosaic_worker_cleanrl.packages import installed_packages
 from mosaic_worker_cleanrl.plan import ScriptPlan, make_plan
+from mosaic_worker_cleanrl.plan.start import warm_start_facts
 from mosaic_worker_cleanrl.plan.video import CAPTURE
 from mosaic_worker_cleanrl.schema.document import TENSORBOARD
 from mosaic_workerkit.control import StopFlag, StopForced
@@ -44,7 +45,10 @@ def train_run(telemetry: Telemetry, stop: StopFlag) -> None:
         telemetry.progress(0, plan.total_steps)
         for finding in plan.findings:
             telemetry.log(finding.level, finding.message, {"where": finding.where})
-        _run_script(spec, plan, plan.script, telemetry, stop, folder)
+        try:
+            _run_script(spec, plan, plan.script, telemetry, stop, folder)
+        except CheckpointRefused as error:
+            raise RunRefused(str(error)) from error
         telemetry.lifecycle("done")  # also when a stop was asked for too late to change anything
 
 
@@ -147,6 +151,7 @@ def _config(spec: RunSpec, plan: ScriptPlan, tensorboard: Path | None) -> dict[s
         "total_steps": plan.total_steps,
         "checkpoint_every_steps": plan.checkpoint_every_steps,
         "threads": spec.cpus,
+        **warm_start_facts(plan),
     }
 
 

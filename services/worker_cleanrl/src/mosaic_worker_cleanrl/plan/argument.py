@@ -21,8 +21,7 @@ _OWNED = {
     ENVIRONMENT: "The environment is a field of the run (`environment`), not a parameter.",
 }
 _OF_PLAYS = {
-    name: f"{name} is for runs of kind play or evaluate: `./mosaic play RUN`, `./mosaic evaluate RUN`."
-    for name in (CHECKPOINT, SAMPLED)
+    SAMPLED: "sampled is for runs of kind play or evaluate: `./mosaic play RUN`, `./mosaic evaluate RUN`."
 }
 _OWN = frozenset({TENSORBOARD, CHECKPOINT, SAMPLED})
 _REFUSED_SWITCHES = {

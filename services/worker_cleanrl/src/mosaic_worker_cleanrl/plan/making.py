@@ -19,7 +19,9 @@ from mosaic_worker_cleanrl.plan.request import (
     pick_environment,
     pick_script,
 )
+from mosaic_worker_cleanrl.plan.start import check_warm_start, warm_start_facts
 from mosaic_worker_cleanrl.plan.video import check_clips, check_video
+from mosaic_worker_cleanrl.schema.document import CHECKPOINT
 
 
 def check_run(spec: RunSpec) -> CheckReport:
@@ -51,6 +53,7 @@ def check_run(spec: RunSpec) -> CheckReport:
             "gym_shim": plan.script.imports("gym"),
             "gl": plan.gl,
             "packages": installed_packages(),
+            **warm_start_facts(plan),
         }
     return plan.report(shown)
 
@@ -83,4 +86,5 @@ def make_plan(spec: RunSpec) -> ScriptPlan:
         check_memory(spec, plan.script, plan)
         check_video(plan)
         check_clips(spec, plan)
+        check_warm_start(given.get(CHECKPOINT), spec, plan.script, plan)
     return plan
