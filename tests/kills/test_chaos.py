@@ -13,7 +13,7 @@ from mosaic_contracts.states import EndCause, RunState
 
 pytestmark = [pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(600)]
 
-RATE = 20_000
+RATE = 60_000
 SECONDS = 25.0
 VICTIMS = ("shipper", "recorder", "broker", "broker and its store", "gateway", "scheduler")
 
