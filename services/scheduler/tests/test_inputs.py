@@ -164,7 +164,7 @@ def test_a_fifo_is_no_file_and_blocks_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.broker
 async def test_a_checkpoint_that_is_only_a_start_resumes_nothing(stack: Stack) -> None:
-    """An algorithm whose counters begin new plays its checkpoints and begins with them; `resume` is refused in words."""
+    """An algorithm whose counters begin new plays its checkpoints and begins with them; `resume` is refused."""
     first = await trained(stack, resumes=False)
     with pytest.raises(ProblemError, match="saves a cannot go on from a checkpoint"):
         await stack.ask("resume", RunRequest(run_id=first))

@@ -70,9 +70,11 @@ def start_child(
     return child
 
 
-def finish_child(child: ForkServerProcess, folder: Path) -> FinishedTraining:
+def finish_child(
+    child: ForkServerProcess, folder: Path, timeout_s: float = TIMEOUT_S
+) -> FinishedTraining:
     """Wait for its end and read what it wrote."""
-    child.join(TIMEOUT_S)
+    child.join(timeout_s)
     if child.exitcode is None:
         child.kill()
         child.join()

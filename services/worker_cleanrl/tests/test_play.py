@@ -201,6 +201,15 @@ def test_foreign_and_newer_files_are_refused(tmp_path: Path, ppo_checkpoint: Pat
     assert "holds no network agent" in refusal(changed_state(ppo_checkpoint, path, networks={}))
 
 
+def test_a_policy_without_its_normaliser_is_refused(tmp_path: Path) -> None:
+    """A file of a script that normalises lacks the statistics: `check` says so, and nothing acts on other numbers."""
+    case = CASES["ppo_continuous_action"]
+    checkpoint = trained(tmp_path / "run", case)
+    changed = changed_state(checkpoint, tmp_path / "bare.pt", normalizers={})
+    fields = {"algorithm": case.algorithm, "environment": case.environment}
+    assert "lacks the statistics" in refusal(changed, **fields)
+
+
 def test_a_network_of_another_shape_is_refused_when_it_is_loaded(
     tmp_path: Path, ppo_checkpoint: Path, make_spec: Any
 ) -> None:

@@ -1,0 +1,70 @@
+"""A finished CleanRL run acts again through the real system: played, evaluated, replayed, trained on."""
+
+import json
+
+import pytest
+from stack_under_test import StackUnderTest
+
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import RunState
+
+
+@pytest.fixture(scope="module")
+def trained(stack: StackUnderTest) -> RunView:
+    """One finished PPO run."""
+    view = stack.submit("cleanrl", "ppo", "CartPole-v1", steps=2_048, record="metrics", seed=3)
+    view = stack.wait_final(view.run_id, within_s=180)
+    assert view.state is RunState.SUCCEEDED, view.end
+    return view
+
+
+def test_a_play_is_a_run_with_every_step(stack: StackUnderTest, trained: RunView) -> None:
+    """`play` without a checkpoint takes the newest; the play has its parent, its episodes, and each can be rebuilt."""
+    done = stack.cli("play", trained.run_id, "--episodes", "2", "--json", timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    with stack.client() as client:
+        play = client.run(json.loads(done.stdout)["run_id"])
+        rows = list(client.each_episode(play.run_id))
+    assert (play.spec.kind, play.spec.parent) == ("play", trained.run_id)
+    assert [row.recorded_steps for row in rows] == [row.length for row in rows]
+    assert len(rows) == 2
+    verified = stack.cli("replay", play.run_id, "--episode", "1", "--verify", timeout_s=180)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+def test_an_evaluation_prints_its_result(stack: StackUnderTest, trained: RunView) -> None:
+    """Mean, standard error and every return, of a checkpoint named by its step; the same seeds, the same returns."""
+    words = ("evaluate", trained.run_id, "1664", "-n", "3", "--seed", "5")
+    done = stack.cli(*words, "--json", timeout_s=180)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["trained_steps"] == 1664
+    assert (result["greedy"], result["seeds"]) == (True, [5, 6, 7])
+    assert result["mean"] == pytest.approx(sum(result["returns"]) / 3)
+    again = stack.cli(*words, timeout_s=180)
+    assert f"seed 5: {result['returns'][0]:,.0f}" in again.stdout
+    assert "±" in again.stdout
+
+
+def test_what_does_not_fit_is_refused_at_submit(stack: StackUnderTest, trained: RunView) -> None:
+    """`check` on the stack looks into the file: another environment is named before anything is queued."""
+    done = stack.cli(
+        *("check", "cleanrl", "ppo", "Acrobot-v1", "--set", "kind=play", "-p", f"checkpoint={trained.run_id}")
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout
+    assert "trained in CartPole-v1" in done.stdout + done.stderr
+
+
+def test_a_training_begins_with_it_and_is_no_resumption(
+    stack: StackUnderTest, trained: RunView
+) -> None:
+    """A clone with `checkpoint` trains on; `resume` is refused, for counters and schedules would begin new."""
+    view = stack.submit(
+        "cleanrl", "ppo", "CartPole-v1", steps=512, parameters={"checkpoint": trained.run_id}
+    )
+    view = stack.wait_final(view.run_id, within_s=180)
+    assert view.state is RunState.SUCCEEDED, view.end
+    assert view.spec.parent == trained.run_id
+    refused = stack.cli("resume", trained.run_id)
+    assert refused.returncode == 2
+    assert "cannot go on from a checkpoint" in refused.stderr
