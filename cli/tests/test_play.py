@@ -81,6 +81,8 @@ def test_evaluate_prints_mean_error_and_every_return(
     assert strict(out)["returns"] == [400.0]
     overrides = {"kind": "evaluate", "episodes": 3, "seed": 7, "parameters": {"sampled": True}}
     assert answers.last("POST").body["overrides"] == overrides
+    evaluated |= {"greedy": None, "seeds": [], "asked": 1}
+    assert "450 (its plans decided, 1 episode; ppo" in mosaic("evaluate", "last")[1]
 
 
 def test_an_evaluation_without_a_result_says_how_it_ended(

@@ -125,6 +125,8 @@ def test_evaluation_decides_and_tells_every_step(
     assert {plan["plan"] for plan in deciding} <= {"sure", "unsure"}
     assert all(0 < plan["confidence"] <= 1 for plan in deciding)
     assert [e["episode_return"] for e in done.of_type("episode")] == [1.0] * 10
+    (result,) = done.data("evaluation.result")
+    assert (result["returns"], result["mean"], result["greedy"]) == ([1.0] * 10, 1.0, None)
     assert done.counts["checkpoint"] == 0
 
 

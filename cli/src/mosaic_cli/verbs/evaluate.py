@@ -97,7 +97,7 @@ def _read_result(client: "Client", run: "RunView") -> "EvaluationResult":
 
 def print_evaluation(result: "EvaluationResult") -> None:
     """Print the mean with its standard error, how the policy acted, and every return."""
-    acted = "greedy" if result.greedy else "sampled"
+    acted = {True: "greedy", False: "sampled", None: "its plans decided"}[result.greedy]
     steps = "" if result.trained_steps is None else f" after {result.trained_steps:,} steps"
     if result.mean is None:
         out.print(f"{result.algorithm}, {result.environment}{steps}: no episode was complete.")
@@ -108,5 +108,7 @@ def print_evaluation(result: "EvaluationResult") -> None:
     out.print(
         Text(line, "bold"), f"({acted}, {count}; {result.algorithm}, {result.environment}{steps})"
     )
-    rows = zip(result.seeds, result.returns, strict=True)
-    out.print("  ".join(f"seed {seed}: {number(value)}" for seed, value in rows), soft_wrap=True)
+    rows = [number(value) for value in result.returns]
+    if result.seeds:
+        rows = [f"seed {seed}: {row}" for seed, row in zip(result.seeds, rows, strict=True)]
+    out.print("  ".join(rows), soft_wrap=True)

@@ -19,14 +19,15 @@ class EvaluationResult(PeerModel):
     environment: str
     trained_steps: int | None = None
     """Environment steps of the training when the checkpoint was saved."""
-    greedy: bool
-    """True: every action was the policy's most likely or best one. False: actions were sampled as in the training."""
+    greedy: bool | None
+    """True: every action was the policy's most likely or best one. False: actions were sampled as in the training.
+    None: something else decided, e.g. an agent's plans."""
     normalized: bool = False
     """Whether observations were normalised with the statistics of the training."""
     asked: int | None = None
     """Number of episodes that were asked for; None: as many as the run's steps permit."""
     seeds: list[int]
-    """Seed of each complete episode, in order."""
+    """Seed of each complete episode, in order; empty where one generator serves all episodes."""
     returns: list[float]
     """Return of each complete episode: the sum of the environment's own rewards, neither clipped nor scaled."""
     lengths: list[int]

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mosaic_contracts.spec import RunSpec
+from mosaic_contracts.spec import RunKind, RunSpec
 from mosaic_gymkit.table_view import TableView
 from mosaic_worker_spade.learning.learner import Learner
 from mosaic_workerkit.control import StopFlag
@@ -54,6 +54,9 @@ class LearningRecorder:
         self._view = view
         self._total_reward = 0.0
         self._stop = stop
+        self._is_evaluation = spec.kind is RunKind.EVALUATE
+        self.evaluated: list[tuple[float, int]] = []
+        """Return and length of each episode of an evaluation."""
         self._has_episodes = spec.record.has_episodes
         self._has_steps = spec.record.has_steps
         self._has_observations = spec.record.has_observations
@@ -147,6 +150,8 @@ class LearningRecorder:
         steps = self._done = learner.counts.steps - self._first_step
         if self._total is not None:
             self._telemetry.progress(steps, self._total)
+        if self._is_evaluation:
+            self.evaluated.append((total, length))
         if not self._has_episodes:
             return
         episode = learner.counts.episodes - 1 - self._first_episode

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from mosaic_contracts.evaluations import EVALUATION_RESULT, EvaluationResult, mean_and_error
+from mosaic_contracts.spec import RunKind
 from mosaic_gymkit.table_view import TableView
 from mosaic_worker_spade.environment.world import TableWorld
 from mosaic_worker_spade.errors import EXIT_REFUSED
@@ -142,6 +144,8 @@ class LearningSession:
         self.view.close()
         self.recorder.finish()
         self.record_values()
+        if self.context.spec.kind is RunKind.EVALUATE:
+            self._record_result()
         if self.plays:
             counts = self.learner.counts
             if counts.episodes:
@@ -150,6 +154,25 @@ class LearningSession:
         else:
             reason = "stop" if self.context.stop.requested and self.left > 0 else "final"
             self.save(f"checkpoints/{reason}.npz", reason)
+
+    def _record_result(self) -> None:
+        spec, draft = self.context.spec, self.draft
+        returns = [episode_return for episode_return, _ in self.recorder.evaluated]
+        mean, error = mean_and_error(returns)
+        result = EvaluationResult(
+            checkpoint=str(draft.parameters.checkpoint),
+            algorithm=spec.algorithm,
+            environment=self.world.id,
+            trained_steps=None if draft.checkpoint is None else draft.checkpoint.facts.steps,
+            greedy=None if draft.plan is not None else True,
+            asked=draft.episodes,
+            seeds=[],
+            returns=returns,
+            lengths=[length for _, length in self.recorder.evaluated],
+            mean=mean,
+            standard_error=error,
+        )
+        self.context.telemetry.extra(EVALUATION_RESULT, result.model_dump(mode="json"))
 
     def save(self, path: str, reason: str) -> None:
         """Write and announce a checkpoint."""

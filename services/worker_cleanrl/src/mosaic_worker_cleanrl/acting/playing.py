@@ -91,6 +91,6 @@ def _record_result(
         mean=mean,
         standard_error=error,
     )
-    values = [(MEAN, mean), (STANDARD_ERROR, error), (GREEDY, float(result.greedy))]
+    values = [(MEAN, mean), (STANDARD_ERROR, error), (GREEDY, float(not plan.sampled))]
     context.telemetry.metrics(step, [(name, value) for name, value in values if value is not None])
     context.telemetry.extra(EVALUATION_RESULT, result.model_dump(mode="json"))
