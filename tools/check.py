@@ -23,7 +23,16 @@ SDK = ("base", "contracts", "client", "workerkit", "gymkit")
 """What users import: it runs on Python 3.10 to 3.14."""
 OLDEST_PYTHON = "3.10"
 CACHE = ROOT / "var" / "cache"
-WITH_NUMPY = ("store", "workerkit", "gui", "gateway", "recorder", "worker_cleanrl", "worker_spade")
+WITH_NUMPY = (
+    "store",
+    "workerkit",
+    "gui",
+    "gateway",
+    "recorder",
+    "worker_cleanrl",
+    "worker_play",
+    "worker_spade",
+)
 """Components whose types are checked in a row of their own: numpy's stubs are most of the work."""
 LANES = min(8, max(3, 2 * (os.cpu_count() or 1)))
 """Suites run at once: a suite alone waits for a third of its time, tests-containers for nearly all of it."""
@@ -38,6 +47,7 @@ LONGEST_FIRST = (
     "tests-e2e",
     "cli",
     "worker_spade",
+    "worker_play",
     "tests",
     "gateway",
     "recorder",

@@ -21,6 +21,7 @@ FORBIDDEN = {
     "exporter": {"nats-py", "fastapi", "docker", "torch"},
     "recorder": {"fastapi", "docker", "gymnasium", "tensorboard"},
     "worker_cleanrl": {"docker", "fastapi", "gym"},
+    "worker_play": {"docker", "fastapi", "structlog", "gym"},
     "worker_spade": {"docker", "fastapi", "structlog"},
 }
 

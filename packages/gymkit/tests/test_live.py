@@ -51,7 +51,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 def watched(run: EnvironmentRun, run_dir: Path, wish: str) -> Viewer:
     """Watch a run, from now on."""
-    (source,) = run._live._sources.values()
+    (source,) = run.live._sources.values()
     viewer = Viewer(run_dir)
     viewer.watch(wish)
     until(lambda: source._wanted is not None)
@@ -108,7 +108,7 @@ def test_nobody_is_drawn_for(tmp_path: Path) -> None:
     with telemetry, EnvironmentRun(context) as run:
         env = run.make("CartPole-v1")
         telemetry.config({"environment": "CartPole-v1", "spaces": {}})
-        (source,) = run._live._sources.values()
+        (source,) = run.live._sources.values()
         recorded: Any = source._env
         assert recorded.step == recorded.counter.step
         viewer = watched(run, tmp_path / "run", ALL)
@@ -138,7 +138,7 @@ def test_drawing_takes_its_share_and_no_more(tmp_path: Path) -> None:
         telemetry.config({"environment": "Slow-v0", "spaces": {}})
         viewer = watched(run, tmp_path / "run", '{"op": "watch", "envs": [{"env": 0, "fps": 30}]}')
         env.reset(seed=1)
-        (source,) = run._live._sources.values()
+        (source,) = run.live._sources.values()
         end = time.monotonic() + 2
         while time.monotonic() < end:
             env.step(0)

@@ -11,6 +11,7 @@ import pytest
 
 from mosaic_contracts.frames import EnvironmentFrame, WatchedEnv, decode_frame, encode_frame
 from mosaic_contracts.launch import FRAMES_SOCKET
+from mosaic_contracts.play import PlayCommand, PlayInput
 from mosaic_workerkit.frame_channel import FrameChannel
 from mosaic_workerkit.shipper.frames import FrameRelay, NoFrames
 
@@ -144,3 +145,52 @@ async def test_a_new_worker_is_found_behind_a_dead_connection(tmp_path: Path) ->
         await relay.watch([WatchedEnv(env=3, fps=1)], 60)
         await heard_by(second, [3])
         relay.close()
+
+
+async def test_inputs_of_a_person_are_taken_in_order_and_answered(tmp_path: Path) -> None:
+    """Each reaches the worker once; what it refuses is named, also while frames come and others watch."""
+    taken: list[PlayInput] = []
+
+    def take(given: PlayInput) -> str:
+        taken.append(given)
+        return "not now" if given.number % 3 == 0 else ""
+
+    wishes = Wishes()
+    with FrameChannel(tmp_path, wishes.hear, take) as channel:
+        relay = FrameRelay(tmp_path)
+        watching = asyncio.create_task(relay.watch([WatchedEnv(env=0, fps=30)], 60))
+        first = await relay.act([PlayInput(number=n, keys=["a"], player="p") for n in (1, 2, 3)])
+        await watching
+        assert channel.send(frame(1))
+        both = await asyncio.gather(
+            *(relay.act([PlayInput(number=n, do=PlayCommand.PAUSE)]) for n in (4, 6))
+        )
+        assert [one.number for one in taken] == [1, 2, 3, 4, 6]
+        assert (taken[0].keys, taken[0].player, taken[3].do) == (["a"], "p", PlayCommand.PAUSE)
+        said = [[(one.number, one.why) for one in answer.refused] for answer in (first, *both)]
+        assert said == [[(3, "not now")], [], [(6, "not now")]]
+        relay.close()
+        await heard_by(wishes, [])
+
+
+async def test_a_worker_that_takes_no_inputs_says_so(tmp_path: Path) -> None:
+    """A trainer's channel refuses them in words; one that goes away, or is none, is an error."""
+    relay = FrameRelay(tmp_path)
+    with FrameChannel(tmp_path, Wishes().hear):
+        answer = await relay.act([PlayInput(number=1)])
+        assert "takes no inputs" in answer.refused[0].why
+    with pytest.raises(NoFrames):
+        await relay.act([PlayInput(number=2)])
+    relay.close()
+
+
+async def test_keys_that_nobody_repeats_are_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a viewer the shipper leaves after the lease, and the worker hears that nobody is there."""
+    monkeypatch.setattr("mosaic_workerkit.shipper.frames.LEASE_S", 0.1)
+    wishes = Wishes()
+    with FrameChannel(tmp_path, wishes.hear, lambda _: ""):
+        relay = FrameRelay(tmp_path)
+        await relay.act([PlayInput(number=1, keys=["left"])])
+        await heard_by(wishes, [])

@@ -376,7 +376,7 @@ async def test_what_is_watched_is_bounded(gateway: Any, peers: Any, record: Any)
         '{"op": "dance"}',
         '{"op": "watch", "run_id": "x"}',
         json.dumps({"op": "watch", "run_id": OTHER, "fps": 0}),
-        json.dumps({"op": "watch", "run_id": OTHER, "fps": 31}),
+        json.dumps({"op": "watch", "run_id": OTHER, "fps": 121}),
         json.dumps({"op": "watch", "run_id": OTHER, "env": -1}),
         json.dumps({"op": "watch", "run_id": OTHER, "more": 1}),
         '{"op": "watch", "run_id": "x", "fps": NaN}',

@@ -43,7 +43,7 @@ from mosaic_client.stack_clock import StackClock
 from mosaic_client.stack_connection import headers_of
 from mosaic_client.table import Table
 from mosaic_contracts.compat import Self, Unpack
-from mosaic_contracts.frames import MAX_FPS, EnvironmentFrame, WatchFrames
+from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.replays import ReplayResult
@@ -52,6 +52,7 @@ from mosaic_contracts.runs import EpisodeRow
 if TYPE_CHECKING:
     from mosaic_client.export.writing import Format, Progress
     from mosaic_client.frame_stream import OnProblem
+    from mosaic_client.play_session import AsyncPlaySession
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -350,6 +351,16 @@ class AsyncClient:
 
         request = WatchFrames(run_id=run_id, env=env, fps=fps, smooth=smooth)
         return frame_stream.watch_async(self.location, request, patience_s, on_problem)
+
+    def act(self, run_id: str, env: int = 0, fps: float = FASTEST_FPS) -> AsyncPlaySession:
+        """Act in a run that a person plays: `async with client.act(run_id) as session: ...`.
+
+        Arguments, results and errors as for `Client.act`.
+        """
+        from mosaic_client import play_session  # for few programs
+
+        request = WatchFrames(run_id=run_id, env=env, fps=fps, smooth=True)
+        return play_session.AsyncPlaySession(self.location, request)
 
     async def series(self, run_id: str, name: str, last: int = MOST_POINTS) -> Series:
         """Fetch the newest points of a metric as arrays.

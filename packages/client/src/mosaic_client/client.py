@@ -37,7 +37,7 @@ from mosaic_client.run_view import Run
 from mosaic_client.stack_connection import StackConnection, headers_of
 from mosaic_client.table import Table
 from mosaic_contracts.compat import Unpack
-from mosaic_contracts.frames import MAX_FPS, EnvironmentFrame, WatchFrames
+from mosaic_contracts.frames import FASTEST_FPS, MAX_FPS, EnvironmentFrame, WatchFrames
 from mosaic_contracts.http_api import PREFIX
 from mosaic_contracts.live import Events
 from mosaic_contracts.replays import ReplayResult
@@ -46,6 +46,7 @@ from mosaic_contracts.runs import EpisodeRow
 if TYPE_CHECKING:
     from mosaic_client.export.writing import Format, Progress
     from mosaic_client.frame_stream import OnProblem
+    from mosaic_client.play_session import PlaySession
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -424,7 +425,7 @@ class Client(StackConnection):
         Args:
             run_id: id of the run.
             env: index of the environment among parallel ones, from 0.
-            fps: most frames per second, up to 30.
+            fps: most frames per second, up to 120.
             smooth: whether drawing may slow the run down. False: it takes at most a fortieth of the run's time, so
                 fewer frames come of an environment that draws slowly.
             on_problem: called with a problem while frames do not come, for example because the run waits in the queue.
@@ -442,6 +443,27 @@ class Client(StackConnection):
 
         request = WatchFrames(run_id=run_id, env=env, fps=fps, smooth=smooth)
         return frame_stream.watch(self.location, request, patience_s, on_problem)
+
+    def act(self, run_id: str, env: int = 0, fps: float = FASTEST_FPS) -> PlaySession:
+        """Act in a run that a person plays: `with client.act(run_id) as session: session.hold("left")`.
+
+        The session sends keys and receives frames. When it ends, all keys are released.
+
+        Args:
+            run_id: id of a run whose algorithm is for a person, e.g. of the worker `play`.
+            env: index of the environment.
+            fps: most frames per second, up to 120.
+
+        Returns:
+            The session, which is a context manager.
+
+        Raises:
+            ValueError: `env` or `fps` is out of range.
+        """
+        from mosaic_client import play_session  # for few programs
+
+        request = WatchFrames(run_id=run_id, env=env, fps=fps, smooth=True)
+        return play_session.PlaySession(self.location, request)
 
     def series(self, run_id: str, name: str, last: int = MOST_POINTS) -> Series:
         """Fetch the newest points of a metric as arrays.

@@ -27,7 +27,8 @@ class FrameStream:
 
     def __init__(self, request: WatchFrames, on_problem: OnProblem | None) -> None:
         self.request = request.model_dump_json()
-        self.has_ended = False
+        self.ended: Problem | None = None
+        """Why no frame comes any more; None: the run goes on."""
         self._run_id = request.run_id
         self._env = request.env
         self._on_problem = on_problem or (lambda _: None)
@@ -50,7 +51,7 @@ class FrameStream:
 
     def _take_problem(self, problem: Problem) -> None:
         if problem.code is ProblemCode.RUN_ENDED:
-            self.has_ended = True
+            self.ended = problem
         elif problem.code in (ProblemCode.RUN_UNKNOWN, ProblemCode.REQUEST_INVALID):
             raise problem_error(problem)
         else:  # the gateway goes on trying
@@ -62,11 +63,11 @@ def watch(
 ) -> Iterator[EnvironmentFrame]:
     """Yield live frames until the run has ended; see `Client.watch_frames`."""
     stream, backoff = FrameStream(request, on_problem), BoundedBackoff(patience_s)
-    while not stream.has_ended:
+    while stream.ended is None:
         try:
             with connect(location.frames_url, **_options(location)) as socket:
                 socket.send(stream.request)
-                while not stream.has_ended:
+                while stream.ended is None:
                     frame = stream.take(socket.recv())
                     backoff.reset()
                     if frame is not None:
@@ -80,11 +81,11 @@ async def watch_async(
 ) -> AsyncIterator[EnvironmentFrame]:
     """Yield live frames until the run has ended; see `Client.watch_frames`."""
     stream, backoff = FrameStream(request, on_problem), BoundedBackoff(patience_s)
-    while not stream.has_ended:
+    while stream.ended is None:
         try:
             async with connect_async(location.frames_url, **_options(location)) as socket:
                 await socket.send(stream.request)
-                while not stream.has_ended:
+                while stream.ended is None:
                     frame = stream.take(await socket.recv())
                     backoff.reset()
                     if frame is not None:

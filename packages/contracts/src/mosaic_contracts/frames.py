@@ -11,6 +11,7 @@ from pydantic import Field
 
 from mosaic_contracts.ids import RunIdField
 from mosaic_contracts.models import PeerModel, UserModel
+from mosaic_contracts.play import Act
 from mosaic_contracts.problems import Problem
 
 CHANNEL = "frames"
@@ -20,6 +21,9 @@ MAX_FRAME_BYTES = 160 * 1024
 MAX_PAGE_FRAMES = 64
 MAX_PAGE_BYTES = 4 * 2**20
 MAX_FPS = 30.0
+"""Frames per second of a client that names no rate."""
+FASTEST_FPS = 120.0
+"""Maximum frames per second, for a client that plays."""
 LEASE_S = 5.0
 """Seconds that one request for live frames holds. The gateway repeats it while somebody watches."""
 
@@ -71,6 +75,7 @@ class EnvironmentFrame(msgspec.Struct, omit_defaults=True):
         problem: why there is no picture, in words; empty: there is one.
         state: number of the state, of an environment with a discrete observation.
         values: the observation, of an environment without a picture whose observation is a short vector.
+        input: number of the newest input of a person that this step knew; 0: none.
         is_exact: False in a replay from the first step on that differs from the recorded one.
     """
 
@@ -96,6 +101,7 @@ class EnvironmentFrame(msgspec.Struct, omit_defaults=True):
     state: int | None = None
     values: list[float] | None = None
     is_exact: bool = True
+    input: int = 0
 
 
 class EpisodeFrames(msgspec.Struct):
@@ -180,7 +186,7 @@ class WatchFrames(UserModel):
     op: Literal["watch"] = "watch"
     run_id: RunIdField
     env: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    fps: Annotated[float, Field(gt=0, le=MAX_FPS, allow_inf_nan=False)] = MAX_FPS
+    fps: Annotated[float, Field(gt=0, le=FASTEST_FPS, allow_inf_nan=False)] = MAX_FPS
     """Maximum frames per second."""
     smooth: bool = False
     """Whether drawing may slow the run down. False: it takes at most a fortieth of the trainer's time, so fewer
@@ -194,7 +200,7 @@ class UnwatchFrames(UserModel):
     run_id: RunIdField
 
 
-FramesRequest = Annotated[WatchFrames | UnwatchFrames, Field(discriminator="op")]
+FramesRequest = Annotated[WatchFrames | UnwatchFrames | Act, Field(discriminator="op")]
 
 
 class FramesProblem(PeerModel):

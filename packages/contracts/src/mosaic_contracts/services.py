@@ -272,6 +272,6 @@ class ControlRequest(PeerModel):
 
     op: str
     """`watch` (ttl_s: publish every 20 ms instead of 100 ms), `frames` (data: `FramesWanted`, for ttl_s), `show` (data:
-    `StepRange`), `stop`, `ping`."""
+    `StepRange`), `act` (data: `PlayInputs`), `stop`, `ping`."""
     ttl_s: float | None = None
     data: dict[str, Any] = Field(default_factory=dict)

@@ -76,6 +76,8 @@ class Algorithm(PeerModel):
     schedules. False: its checkpoint parameter is not used by `resume` and `restart: on_interrupt`."""
     play: bool = False
     """Whether its checkpoints can act in runs of kind play and evaluate."""
+    human: bool = False
+    """Whether a person acts in its runs, by the inputs of `mosaic_contracts.play`."""
 
 
 class Environment(PeerModel):
@@ -112,6 +114,8 @@ class WorkerDescription(PeerModel):
     needs_consent: bool = False
     """Whether some plans need the user's consent (`CheckReport.needs`), so that `check` is called before each
     submit."""
+    own_environments: bool = False
+    """Whether it also takes environments of the user's own, as `module:Id`."""
     tracking: list[str] = Field(default_factory=list)
     """Trackers outside the stack that its runs can write to, e.g. `wandb`; parameters say by `x-tracking` what they
     are to one (`mosaic_contracts.tracking`). Empty: none, whatever its parameters are called."""

@@ -21,7 +21,7 @@ from mosaic_gymkit.recording import (
     StepResult,
     is_watchable,
 )
-from mosaic_workerkit.frame_channel import FrameChannel
+from mosaic_workerkit.frame_channel import FrameChannel, TakeInput
 from mosaic_workerkit.plain import act_value
 
 DRAWING_SHARE = 1 / 40
@@ -82,14 +82,19 @@ class LiveView:
     Args:
         run_dir: the run's folder.
         run_id: the run.
+        on_act: takes the inputs of a person, in the channel's thread. None: nobody acts. A run in which a person acts
+            sends a frame of each step, however long drawing takes.
     """
 
-    def __init__(self, run_dir: Path, run_id: str) -> None:
+    def __init__(self, run_dir: Path, run_id: str, on_act: TakeInput | None = None) -> None:
         self._run_id = run_id
+        self._is_played = on_act is not None
         self._sources: dict[int, FrameSource] = {}
         self._wanted: dict[int, WatchedEnv] = {}
         self._lock = threading.Lock()
-        self.channel = FrameChannel(run_dir, self._on_watch)
+        self.watch_count = 0
+        """Grows each time that somebody says what is watched, also when nothing changes."""
+        self.channel = FrameChannel(run_dir, self._on_watch, on_act)
 
     def add(self, env: gymnasium.Env[Any, Any]) -> None:
         """Let an environment be watched.
@@ -99,9 +104,36 @@ class LiveView:
         """
         if is_watchable(env):
             with self._lock:
-                source = FrameSource(env, self._run_id, self.channel)
+                source = FrameSource(env, self._run_id, self.channel, shows_all=self._is_played)
                 self._sources[env.index] = source
                 source.want(self._wanted.get(env.index))
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody watches."""
+        return bool(self._wanted)
+
+    def show(self, env: int, observation: Any) -> None:
+        """Send a frame of an environment as it is after a reset.
+
+        Args:
+            env: number of the environment.
+            observation: what the reset returned.
+        """
+        self._sources[env].show_reset(observation)
+
+    def show_again(self, env: int) -> None:
+        """Send a frame of the last step or reset once more, for somebody who has begun to watch."""
+        self._sources[env].show_again()
+
+    def note_input(self, env: int, number: int) -> None:
+        """Let the frames of an environment say that they know this input.
+
+        Args:
+            env: number of the environment.
+            number: of the input.
+        """
+        self._sources[env].input = number
 
     def close(self) -> None:
         """Show nothing more."""
@@ -120,6 +152,7 @@ class LiveView:
             self._wanted = {each.env: each for each in wanted}
             for index, source in self._sources.items():
                 source.want(self._wanted.get(index))
+        self.watch_count += 1
 
 
 class FrameSource:
@@ -129,9 +162,12 @@ class FrameSource:
         env: the recorded environment.
         run_id: the run.
         channel: where frames go.
+        shows_all: whether each step has its frame, however long drawing takes.
     """
 
-    def __init__(self, env: Watchable, run_id: str, channel: FrameChannel) -> None:
+    def __init__(
+        self, env: Watchable, run_id: str, channel: FrameChannel, *, shows_all: bool = False
+    ) -> None:
         self._env = env
         self._counter = env.counter
         self._run_id = run_id
@@ -142,6 +178,12 @@ class FrameSource:
         self._budget = DrawingBudget()
         self._number = 0
         self._black = 0
+        self._shows_all = shows_all
+        self._last: tuple[Any, StepResult] | None = None
+        self.input = 0
+        """Number of the newest input that the environment's next step knows."""
+        if shows_all:
+            env.taps.add(self._see)
 
     def want(self, wanted: WatchedEnv | None) -> None:
         """Begin or end to watch. May be called in any thread: the next step takes the other way."""
@@ -149,13 +191,27 @@ class FrameSource:
             self._drawer = Drawer(self._env)  # here, for finding an OpenGL takes seconds
         self._wanted = wanted
         if wanted is None:
-            self._env.taps.remove(self._see)
+            if not self._shows_all:
+                self._env.taps.remove(self._see)
         else:
             self._env.taps.add(self._see)
 
+    def show_reset(self, observation: Any) -> None:
+        """Send a frame of the moment after a reset."""
+        self._last = None, (observation, 0.0, False, False, {})
+        self.show_again()
+
+    def show_again(self) -> None:
+        """Send a frame of the last step or reset once more."""
+        if self._wanted is not None and self._last is not None:
+            self._show(*self._last)
+
     def _see(self, action: Any, result: StepResult) -> None:
         wanted = self._wanted
-        if wanted is not None and self._budget.is_due():
+        if self._shows_all:
+            self._last = action, result
+            self.show_again()
+        elif wanted is not None and self._budget.is_due():
             has_picture = self._show(action, result)
             self._budget.drawn(wanted, 0.0 if has_picture else _REPORT_S)
 
@@ -175,6 +231,8 @@ class FrameSource:
             reward=float(reward),
             episode_return=counter.total,
             flags=(1 if terminated else 0) | (2 if truncated else 0),
+            actor=counter.actor,
+            input=self.input,
         )
         has_picture = self._draw(frame, observation)
         self._channel.send(encode_frame(frame))

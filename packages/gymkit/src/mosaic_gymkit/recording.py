@@ -93,6 +93,7 @@ class EpisodeCounter:
         "_index",
         "_inner",
         "_run",
+        "actor",
         "episode",
         "is_open",
         "length",
@@ -105,6 +106,8 @@ class EpisodeCounter:
         self._index = index
         self._run = run
         self._began = 0.0
+        self.actor: int = 0
+        """Source of the actions from now on (`mosaic_contracts.wire.Actor`)."""
         self.episode = -1
         self.is_open = False
         """A caller that steps on after the end adds nothing to the episode."""
@@ -185,7 +188,8 @@ class StepRecorder(EpisodeCounter):
         if self.records:
             done = int(action) if self._is_discrete else encode_value(self._action_form, action)
             batch = self._batch
-            if type(observation) is np.ndarray and observation.dtype is self._dtype:
+            is_plain = type(observation) is np.ndarray and observation.dtype is self._dtype
+            if is_plain and not self.actor:
                 # Its bytes now: an environment may use the array again.
                 seen = observation.tobytes()
                 batch.add((self._index, self.episode, length, done, reward, flags, seen))
@@ -195,7 +199,17 @@ class StepRecorder(EpisodeCounter):
                 batch.write()
                 digest = step_hash(observation, reward, flags)
                 shown = self.shown(observation)
-                self._step(self._index, self.episode, length, done, reward, flags, digest, 0, shown)
+                self._step(
+                    self._index,
+                    self.episode,
+                    length,
+                    done,
+                    reward,
+                    flags,
+                    digest,
+                    self.actor,
+                    shown,
+                )
         if flags:
             self._end(flags)
         return result

@@ -5,13 +5,21 @@ from typing import Any
 import gymnasium
 
 from mosaic_contracts.compat import Self
+from mosaic_contracts.wire import Actor
 from mosaic_gymkit.clips import ClipRecorder
 from mosaic_gymkit.grids import grid_of
 from mosaic_gymkit.live import LiveView
-from mosaic_gymkit.recording import StepBatch, StepResult, is_watchable, recorded
+from mosaic_gymkit.recording import (
+    EpisodeCounter,
+    StepBatch,
+    StepResult,
+    is_watchable,
+    recorded,
+)
 from mosaic_gymkit.specs import EnvironmentSpec
 from mosaic_workerkit.entry import TrainContext
 from mosaic_workerkit.episode_recorder import LENGTH_METRIC, RETURN_METRIC
+from mosaic_workerkit.frame_channel import TakeInput
 from mosaic_workerkit.spaces import space_of
 from mosaic_workerkit.worker import package_versions
 
@@ -27,9 +35,16 @@ class EnvironmentRun:
     Args:
         context: of the worker's `train` or `play`.
         total_steps: environment steps of the whole run, for the progress bar; None: unknown.
+        on_act: takes the inputs of a person who acts, as for `LiveView`.
     """
 
-    def __init__(self, context: TrainContext, *, total_steps: int | None = None) -> None:
+    def __init__(
+        self,
+        context: TrainContext,
+        *,
+        total_steps: int | None = None,
+        on_act: TakeInput | None = None,
+    ) -> None:
         self.telemetry = context.telemetry
         record = self.telemetry.spec.record
         self.batch = StepBatch(self.telemetry, has_observations=record.has_observations)
@@ -37,7 +52,8 @@ class EnvironmentRun:
         """Environment steps begun, over all environments."""
         self._context = context
         self._total_steps = total_steps
-        self._live = LiveView(context.run_dir, context.telemetry.run_id)
+        self.live = LiveView(context.run_dir, context.telemetry.run_id, on_act)
+        self._counters: list[EpisodeCounter] = []
         self._clips: ClipRecorder | None = None
         self._made = 0
         self._arguments: dict[str, Any] = {}
@@ -58,7 +74,9 @@ class EnvironmentRun:
         self._arguments = arguments
         env = recorded(EnvironmentSpec(environment, arguments).make(), self._made, self)
         self._made += 1
-        self._live.add(env)
+        if is_watchable(env):
+            self._counters.append(env.counter)
+        self.live.add(env)
         every = self.telemetry.spec.clip_every
         if every is not None and not self._made - 1 and is_watchable(env):
             self._clips = ClipRecorder(env, self.telemetry, every)
@@ -95,6 +113,11 @@ class EnvironmentRun:
             },
         )
 
+    def set_actor(self, actor: Actor) -> None:
+        """Record from now on that this one chooses the actions."""
+        for counter in self._counters:
+            counter.actor = int(actor)
+
     def episode_ended(self, length: int, episode_return: float) -> None:
         """Record the curves of an episode that has ended."""
         values = [(RETURN_METRIC, episode_return), (LENGTH_METRIC, float(length))]
@@ -109,7 +132,7 @@ class EnvironmentRun:
         """Complete the clips, and show the environments no more."""
         if self._clips is not None:
             self._clips.close()
-        self._live.close()
+        self.live.close()
 
     def __enter__(self) -> Self:
         return self

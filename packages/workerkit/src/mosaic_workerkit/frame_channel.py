@@ -11,11 +11,15 @@ from queue import Empty, Queue
 from mosaic_contracts.compat import Self
 from mosaic_contracts.frames import MAX_FRAME_BYTES, MAX_PAGE_FRAMES, WatchedEnv
 from mosaic_contracts.launch import FRAMES_SOCKET
+from mosaic_contracts.play import PlayInput, RefusedInput
 from mosaic_workerkit.control import short_name
 
 MAX_REQUEST_BYTES = 64 * 1024
 _BUFFER_BYTES = 4 * MAX_FRAME_BYTES
 """Asked for; the kernel gives what its limit permits, at the least one frame."""
+
+
+NO_INPUTS = "This run takes no inputs of a person."
 
 
 class ShowRequest:
@@ -35,17 +39,28 @@ class ShowRequest:
         self.every = every
 
 
+TakeInput = Callable[[PlayInput], str]
+"""Called with an input of a person; returns why it is refused, in words; empty: it is taken."""
+
+
 class FrameChannel:
-    """Listens for the run's shipper, which connects while somebody watches.
+    """Listens for the run's shipper, which connects while somebody watches or acts.
 
     Args:
         run_dir: the run's folder.
         on_watch: called in the channel's thread with what is to be watched from now on; empty: nothing, also when
             the connection ends.
+        on_act: called in the channel's thread with each input of a person, in order; None: this worker takes none.
     """
 
-    def __init__(self, run_dir: Path, on_watch: Callable[[Sequence[WatchedEnv]], None]) -> None:
+    def __init__(
+        self,
+        run_dir: Path,
+        on_watch: Callable[[Sequence[WatchedEnv]], None],
+        on_act: TakeInput | None = None,
+    ) -> None:
         self._on_watch = on_watch
+        self._on_act = on_act
         self.requests: Queue[ShowRequest] = Queue(maxsize=MAX_PAGE_FRAMES)
         """Requests for drawn steps, in order."""
         self._path = run_dir / FRAMES_SOCKET
@@ -160,6 +175,20 @@ class FrameChannel:
             listed = request["envs"]
             if isinstance(listed, list):
                 self._on_watch([WatchedEnv.model_validate(each) for each in listed])
+        elif request["op"] == "act":
+            self._take_inputs(request)
         elif request["op"] == "show":
             numbers = [request[name] for name in ("id", "first", "last", "every")]
             self.requests.put(ShowRequest(*(int(str(number)) for number in numbers)))
+
+    def _take_inputs(self, request: dict[str, object]) -> None:
+        """Take the inputs of one packet, and answer it."""
+        listed = request["inputs"]
+        refused = []
+        for each in listed if isinstance(listed, list) else []:
+            given = PlayInput.model_validate(each)
+            why = NO_INPUTS if self._on_act is None else self._on_act(given)
+            if why:
+                refused.append(RefusedInput(number=given.number, why=why).model_dump())
+        said = {"op": "acted", "id": request["id"], "refused": refused}
+        self.send(json.dumps(said).encode(), wait=True)

@@ -102,8 +102,8 @@ def _levels_fault(description: WorkerDescription) -> str | None:
     strange = [level for level in description.record_levels if level not in known]
     if strange or not description.record_levels:
         return f"record_levels are {description.record_levels}, known are {known}"
-    if "train" not in description.modes:
-        return f"modes are {description.modes}, without train"
+    if not {"train", "play"} & set(description.modes):
+        return f"modes are {description.modes}, with neither train nor play"
     plays = [algorithm.id for algorithm in description.algorithms if algorithm.play]
     if bool(plays) != ("play" in description.modes):
         return (
@@ -123,7 +123,7 @@ def _fields_fault(algorithm: Algorithm, description: WorkerDescription) -> str |
         name = getattr(algorithm, field)
         if name is not None and name not in properties:
             return f"{field} is {name!r}, which is no property of its schema"
-    if algorithm.play and checkpoint_parameter(algorithm) is None:
+    if algorithm.play and not algorithm.human and checkpoint_parameter(algorithm) is None:
         return (
             f"it declares play, but no property has {CHECKPOINT_MARK!r}, so there is nothing to "
             "play"

@@ -7,6 +7,7 @@ import time
 from pydantic import ValidationError
 
 from mosaic_contracts.frames import LEASE_S, FramesWanted, StepRange, encode_page
+from mosaic_contracts.play import PlayInputs
 from mosaic_contracts.problems import Problem, ProblemCode
 from mosaic_contracts.services import ControlRequest, Reply
 from mosaic_workerkit.control import ask_trainer
@@ -19,7 +20,7 @@ _LONGEST_WATCH_S = 300.0
 
 
 async def answer(delivery: DeliveryState, data: bytes) -> Reply | bytes:
-    """Answer a control request: `watch`, `frames`, `show`, `stop` or `ping`. Bytes are an `EpisodeFrames`."""
+    """Answer a control request: `watch`, `frames`, `show`, `act`, `stop` or `ping`. Bytes are an `EpisodeFrames`."""
     try:
         request = ControlRequest.model_validate_json(data)
     except ValidationError as error:
@@ -38,6 +39,8 @@ async def answer(delivery: DeliveryState, data: bytes) -> Reply | bytes:
             return _refused(ProblemCode.REQUEST_INVALID, "not a request for frames", str(error))
         except NoFrames as error:
             return _refused(ProblemCode.FRAMES_UNAVAILABLE, "The run sends no frames", str(error))
+    if request.op == "act":
+        return await _act(delivery, request)
     if request.op == "stop":
         try:
             reply = await asyncio.to_thread(ask_trainer, delivery.run_dir, {"op": "stop"})
@@ -47,7 +50,7 @@ async def answer(delivery: DeliveryState, data: bytes) -> Reply | bytes:
     return _refused(
         ProblemCode.REQUEST_INVALID,
         "unknown op",
-        f"{request.op!r} is none of watch, frames, show, stop, ping",
+        f"{request.op!r} is none of watch, frames, show, act, stop, ping",
     )
 
 
@@ -58,6 +61,17 @@ async def _frames(delivery: DeliveryState, request: ControlRequest) -> Reply | b
         return Reply(result={"ok": True})
     steps = StepRange.model_validate(request.data)
     return encode_page(await delivery.frames.show(steps.first, steps.last, steps.every))
+
+
+async def _act(delivery: DeliveryState, request: ControlRequest) -> Reply:
+    try:
+        inputs = PlayInputs.model_validate(request.data).inputs
+        taken = await delivery.frames.act(inputs)
+    except ValidationError as error:
+        return _refused(ProblemCode.REQUEST_INVALID, "not inputs of a person", str(error))
+    except NoFrames as error:
+        return _refused(ProblemCode.FRAMES_UNAVAILABLE, "The run took no input", str(error))
+    return Reply(result=taken.model_dump(mode="json"))
 
 
 def _refused(code: ProblemCode, title: str, detail: str) -> Reply:

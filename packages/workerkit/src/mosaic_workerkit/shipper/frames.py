@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mosaic_contracts.frames import (
+    LEASE_S,
     MAX_FRAME_BYTES,
     MAX_PAGE_BYTES,
     EpisodeFrames,
@@ -15,11 +16,14 @@ from mosaic_contracts.frames import (
     decode_head,
 )
 from mosaic_contracts.launch import FRAMES_SOCKET
+from mosaic_contracts.play import InputsTaken, PlayInput
 from mosaic_workerkit.control import short_name
 from mosaic_workerkit.shipper.log import log_event
 
 SHOW_S = 15.0
 """Seconds that a page of frames may take."""
+ACT_S = 1.5
+"""Seconds in which the worker takes an input."""
 _PACKET_BYTES = MAX_FRAME_BYTES + 1024
 _Publish = Callable[[bytes], Awaitable[None]]
 
@@ -42,10 +46,14 @@ class FrameRelay:
         self._peer: socket.socket | None = None
         self._reading: asyncio.Task[None] | None = None
         self._lease: asyncio.TimerHandle | None = None
+        self._send_lock = asyncio.Lock()
+        """One request at a time may connect."""
         self._show_lock = asyncio.Lock()
         self._shown: list[bytes] = []
         self._answer: asyncio.Future[dict[str, object]] | None = None
         self._number = 0
+        self._acts: dict[int, asyncio.Future[InputsTaken]] = {}
+        self._act_number = 0
 
     def publish_with(self, publish: _Publish | None) -> None:
         """Send live frames by `publish` from now on."""
@@ -91,13 +99,35 @@ class FrameRelay:
             last_step if isinstance(last_step, int) else 0,
         )
 
+    async def act(self, inputs: Sequence[PlayInput]) -> InputsTaken:
+        """Give the inputs of a person to the worker; return which of them it refused.
+
+        Raises:
+            NoFrames: the worker does not listen, or did not answer in time.
+        """
+        self._act_number = number = self._act_number + 1
+        answer: asyncio.Future[InputsTaken] = asyncio.get_running_loop().create_future()
+        self._acts[number] = answer
+        listed = [each.model_dump(mode="json", exclude_defaults=True) for each in inputs]
+        try:
+            await self._send({"op": "act", "id": number, "inputs": listed})
+            if self._lease is None:  # nobody watches: keys that nobody repeats are released
+                self._lease = asyncio.get_running_loop().call_later(LEASE_S, self._leave)
+            return await asyncio.wait_for(answer, ACT_S)
+        except (asyncio.TimeoutError, TimeoutError) as error:
+            raise NoFrames(f"it took no input within {ACT_S:g} s") from error
+        finally:
+            del self._acts[number]
+
     def close(self) -> None:
         """Leave the worker."""
-        if self._lease is not None:
-            self._lease.cancel()
         self._leave()
 
     async def _send(self, request: dict[str, object]) -> None:
+        async with self._send_lock:
+            await self._send_alone(request)
+
+    async def _send_alone(self, request: dict[str, object]) -> None:
         peer = self._peer or await self._connect()
         try:
             await asyncio.get_running_loop().sock_sendall(peer, json.dumps(request).encode())
@@ -127,6 +157,9 @@ class FrameRelay:
         return peer
 
     def _leave(self) -> None:
+        if self._lease is not None:
+            self._lease.cancel()
+            self._lease = None
         peer, self._peer = self._peer, None
         reading, self._reading = self._reading, None
         if reading is not None:
@@ -135,6 +168,9 @@ class FrameRelay:
             peer.close()
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(NoFrames("it went away"))
+        for answer in self._acts.values():
+            if not answer.done():
+                answer.set_exception(NoFrames("it went away"))
 
     async def _read(self, peer: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -144,12 +180,26 @@ class FrameRelay:
                 packets += _waiting(peer)
             except OSError:
                 packets = [b""]
+            packets = [packet for packet in packets if not self._take_acted(packet)]
             if not self._take_shown(packets):
                 await self._pass_on(packets)
-            if not packets[-1]:
+            if packets and not packets[-1]:
                 self._reading = None
                 self._leave()
                 return
+
+    def _take_acted(self, packet: bytes) -> bool:
+        """Take a packet that answers inputs. Returns whether it is one."""
+        if packet[:1] != b"{":
+            return False
+        with suppress(ValueError, KeyError, TypeError):
+            said = json.loads(packet)
+            if said["op"] == "acted":
+                answer = self._acts.get(said["id"])
+                if answer is not None and not answer.done():
+                    answer.set_result(InputsTaken.model_validate(said))
+                return True
+        return False
 
     def _take_shown(self, packets: Sequence[bytes]) -> bool:
         """Keep the packets that answer a request for drawn steps. Returns whether one is under way."""

@@ -7,6 +7,7 @@ one frame for each sub-environment that it watches, and nobody's time.
 import asyncio
 from collections import OrderedDict, deque
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Protocol
 
 from pydantic import TypeAdapter, ValidationError
@@ -14,6 +15,7 @@ from starlette.websockets import WebSocket
 
 from mosaic_contracts.frames import FramesProblem, FramesRequest, UnwatchFrames, WatchFrames
 from mosaic_contracts.models import PeerModel
+from mosaic_contracts.play import Act, ActRefused
 from mosaic_contracts.problems import Problem, ProblemError
 from mosaic_gateway.live.socket_client import SocketClient
 from mosaic_gateway.live.wire_format import Payload
@@ -21,7 +23,7 @@ from mosaic_gateway.meters import FRAMES
 from mosaic_gateway.problem_reply import request_invalid, validation_problem
 from mosaic_gateway.strict_json import JsonInvalid, read_json, write_json
 
-NOTES = 64
+NOTES = 512
 """Messages that wait (problems, promises); of more the oldest goes."""
 
 _requests: TypeAdapter[FramesRequest] = TypeAdapter(FramesRequest)
@@ -36,6 +38,10 @@ class FrameRegistry(Protocol):
 
     def unwatch(self, client: "FrameClient", run_id: str) -> None:
         """Send no more frames of this run to `client`."""
+        ...
+
+    def act(self, client: "FrameClient", act: Act) -> None:
+        """Send an input of the person at `client` to a run. Raises ProblemError: too many wait."""
         ...
 
 
@@ -125,6 +131,8 @@ class FrameClient(SocketClient):
     def __init__(self, socket: WebSocket, source: FrameRegistry) -> None:
         super().__init__(socket)
         self._source = source
+        self.player = token_hex(8)
+        """Names this connection to runs in which its person acts."""
         self.mailbox = FrameMailbox()
 
     def tell(self, problem: Problem, run_id: str | None = None) -> None:
@@ -149,11 +157,25 @@ class FrameClient(SocketClient):
         else:
             self._act(request)
 
-    def _act(self, request: WatchFrames | UnwatchFrames) -> None:
+    def _act(self, request: WatchFrames | UnwatchFrames | Act) -> None:
         try:
-            if isinstance(request, WatchFrames):
+            if isinstance(request, Act):
+                self._source.act(self, request)
+            elif isinstance(request, WatchFrames):
                 self._source.watch(self, request)
             else:
                 self._source.unwatch(self, request.run_id)
         except ProblemError as error:
-            self.tell(error.problem, request.run_id)
+            if isinstance(request, Act):
+                number = request.number
+                self.mailbox.note(
+                    ActRefused(
+                        run_id=request.run_id,
+                        env=request.env,
+                        first=number,
+                        number=number,
+                        problem=error.problem,
+                    )
+                )
+            else:
+                self.tell(error.problem, request.run_id)

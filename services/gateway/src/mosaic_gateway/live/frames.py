@@ -1,7 +1,11 @@
 """Live frames of environments: who watches what, over all clients."""
 
+import asyncio
+
 from mosaic_contracts.frames import MAX_WATCHED_ENVS, WatchFrames
+from mosaic_contracts.play import Act
 from mosaic_contracts.runs import RunRecord
+from mosaic_gateway.live.acting import InputSender
 from mosaic_gateway.live.frame_client import FrameClient
 from mosaic_gateway.live.frame_lease import FrameLease
 from mosaic_gateway.live.socket_client import OpenClients
@@ -22,6 +26,7 @@ class FrameHub:
         self._scheduler = scheduler
         self._clients = OpenClients[FrameClient]()
         self._leases: dict[str, FrameLease] = {}
+        self._senders: dict[FrameClient, dict[str, InputSender]] = {}
 
     @property
     def client_count(self) -> int:
@@ -35,6 +40,8 @@ class FrameHub:
         finally:
             for lease in list(self._leases.values()):
                 lease.leave(client)
+            senders = self._senders.pop(client, {})
+            await asyncio.gather(*(sender.release() for sender in senders.values()))
 
     async def close(self) -> None:
         """Tell all clients that the gateway ends, and all runs that nobody watches any more."""
@@ -65,6 +72,18 @@ class FrameHub:
         lease = self._leases.get(run_id)
         if lease is not None:
             lease.leave(client)
+
+    def act(self, client: FrameClient, act: Act) -> None:
+        """Send an input of the person at `client` to a run. Raises ProblemError: too many wait."""
+        senders = self._senders.setdefault(client, {})
+        sender = senders.get(act.run_id)
+        if sender is None:
+            if len(senders) >= MAX_WATCHED_ENVS:
+                raise request_invalid(f"One connection acts in at most {MAX_WATCHED_ENVS} runs.")
+            tell = client.mailbox.note
+            sender = InputSender(client.player, act.run_id, self._bus, self._scheduler, tell)
+            senders[act.run_id] = sender
+        sender.add(act)
 
     def see(self, record: RunRecord) -> None:
         """Take a record that the scheduler announced: a run that starts or ends is asked at once."""

@@ -101,7 +101,8 @@ def parse_spec(data: dict[str, Any]) -> tuple[RunSpec | None, list[Check]]:
 def lists_environment(spec: RunSpec, description: WorkerDescription) -> bool:
     """Whether the worker describes this environment. One that describes none takes what its libraries can make."""
     known = [environment.id for environment in description.environments]
-    return not known or spec.environment in known
+    is_own = description.own_environments and ":" in spec.environment
+    return not known or is_own or spec.environment in known
 
 
 class ContextSource:

@@ -1,0 +1,134 @@
+"""Inputs of a person who plays: from a client's keys to the worker that steps the environment (ADR 0016).
+
+Each input carries all keys that are held, so that one that is lost or repeated is put right by the next.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from mosaic_contracts.compat import Self, StrEnum
+from mosaic_contracts.ids import RunIdField
+from mosaic_contracts.models import PeerModel, UserModel
+from mosaic_contracts.problems import Problem
+
+MAX_KEYS = 32
+"""Maximum number of keys in one input."""
+MAX_INPUTS = 64
+"""Maximum number of inputs in one request to a run."""
+MAX_RATE = 1000.0
+"""Maximum steps per second."""
+
+KeyName = Annotated[str, StringConstraints(min_length=1, max_length=24, pattern=r"^[^\s+]+$")]
+"""Name of a key in lower case: `a`, `7`, `left`, `space`, `enter`, `tab`, `escape`, `shift`, `ctrl`."""
+
+
+class PlayCommand(StrEnum):
+    """What a person asks for besides keys."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    STEP = "step"
+    """One step with the keys that are held, also while the play is paused."""
+    RESET = "reset"
+    RATE = "rate"
+    TAKE = "take"
+    """The person acts from now on."""
+    GIVE = "give"
+    """The policy acts from now on."""
+
+
+class Act(UserModel):
+    """Message of a client on the WebSocket for frames: the keys that are held now. Answered by `Acted` or
+    `ActRefused`."""
+
+    op: Literal["act"] = "act"
+    run_id: RunIdField
+    env: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    number: Annotated[int, Field(ge=1, lt=2**53)]
+    """Counts the inputs of this connection to this run. One that is not above the last is ignored."""
+    keys: Annotated[list[KeyName], Field(max_length=MAX_KEYS)] = []
+    """All keys that are held, in the order in which they were pressed. Empty: none, for example when the window
+    lost the focus."""
+    do: PlayCommand | None = None
+    rate: Annotated[float, Field(gt=0, le=MAX_RATE, allow_inf_nan=False)] | None = None
+    """Steps per second, of the command `rate`."""
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] | None = None
+    """Seed of the command `reset`; None: the environment goes on with its generator."""
+
+    @model_validator(mode="after")
+    def _check_command(self) -> Self:
+        if (self.do is PlayCommand.RATE) != (self.rate is not None):
+            raise ValueError("the command `rate` needs a rate, and no other command takes one")
+        if self.seed is not None and self.do is not PlayCommand.RESET:
+            raise ValueError("only the command `reset` takes a seed")
+        return self
+
+
+class Acted(PeerModel):
+    """Text message of the gateway: the run's worker has all inputs up to this number, but for those that it refused."""
+
+    op: Literal["acted"] = "acted"
+    run_id: str
+    env: int
+    number: int
+
+
+class ActRefused(PeerModel):
+    """Text message of the gateway: these inputs did not reach the run's worker, or the worker refused them."""
+
+    op: Literal["refused"] = "refused"
+    run_id: str
+    env: int
+    first: int
+    """Number of the first of them."""
+    number: int
+    """Number of the last of them."""
+    problem: Problem
+
+
+class PlayInput(PeerModel):
+    """One input on its way to a worker."""
+
+    player: str = ""
+    """The connection that it came from. Each counts its inputs for itself."""
+    env: int = 0
+    number: int
+    keys: list[str] = []
+    do: PlayCommand | None = None
+    rate: float | None = None
+    seed: int | None = None
+
+
+class PlayInputs(PeerModel):
+    """Data of the request `act` to a run's shipper: inputs of one connection, in order."""
+
+    inputs: list[PlayInput]
+
+
+class RefusedInput(PeerModel):
+    """An input that the worker refused, and why in words."""
+
+    number: int
+    why: str
+
+
+class InputsTaken(PeerModel):
+    """Answer to the request `act`. Inputs that are not named were taken."""
+
+    refused: list[RefusedInput] = []
+
+
+class PlayControls(PeerModel):
+    """Key `play` of a config event: how a person acts in this run."""
+
+    timing: Literal["turns", "real_time"]
+    """`turns`: each press of a key is one step. `real_time`: the environment goes on by itself."""
+    rate: float
+    """Steps per second in real time."""
+    keys: dict[str, Any]
+    """The key map: an action by a key, or by keys joined with `+`."""
+    idle: Any = None
+    """Action without keys, in plain values; None: the last action is repeated."""
+    meanings: dict[str, str] = {}
+    """What each entry of the key map does, in a word, where that is known."""

@@ -1,0 +1,140 @@
+"""Inputs of the person who plays: what is held, what was pressed since the last step, and what was asked for."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mosaic_contracts.play import PlayCommand, PlayInput
+from mosaic_worker_play.keymap import KeyMap
+
+MAX_PRESSES = 64
+"""Presses that wait for their step; a further one is refused."""
+MAX_COMMANDS = 64
+NO_POLICY = "There is no policy in this run: the person alone acts."
+
+
+@dataclass(frozen=True)
+class KeyPress:
+    """Keys that went down together, and all that were held then, in the order in which they were pressed."""
+
+    number: int
+    """Number of the input that said so."""
+    new: tuple[str, ...]
+    held: tuple[str, ...]
+
+
+class PersonInputs:
+    """Takes inputs in the channel's thread, and gives them to the thread that steps the environment.
+
+    Args:
+        keymap: of the play; keys that it does not have are ignored.
+    """
+
+    def __init__(self, keymap: KeyMap) -> None:
+        self._keymap = keymap
+        self._changed = threading.Condition()
+        self._numbers: dict[str, int] = {}
+        self._held: dict[str, tuple[str, ...]] = {}
+        self._player = ""
+        self._presses: deque[KeyPress] = deque()
+        self._commands: deque[PlayInput] = deque()
+        self._is_taken = True
+        self._newest = 0
+        self.known = 0
+        """Number of the newest input that the last step knew."""
+        self.newest_at = float("-inf")
+        """When it came, on the monotonic clock."""
+
+    def take(self, given: PlayInput) -> str:
+        """Take an input; return why it is refused, in words; empty: it is taken, or it was before."""
+        if given.env != 0:
+            return f"There is no environment {given.env} in this run: a person plays one."
+        if given.do is PlayCommand.GIVE:
+            return NO_POLICY
+        with self._changed:
+            self.newest_at = time.monotonic()
+            if given.number <= self._numbers.get(given.player, 0):
+                return ""
+            keys = tuple(key for key in map(str.lower, given.keys) if key in self._keymap.keys)
+            before = self._held.get(given.player, ())
+            new = tuple(key for key in keys if key not in before)
+            why = self._refusal(given, new)
+            if why:
+                return why
+            self._numbers[given.player] = self._newest = given.number
+            self._held[given.player], self._player = keys, given.player
+            if new:
+                self._presses.append(KeyPress(given.number, new, keys))
+            if given.do is not None and given.do is not PlayCommand.TAKE:
+                self._commands.append(given)
+            self._is_taken = False
+            self._changed.notify_all()
+        return ""
+
+    def _refusal(self, given: PlayInput, new: Sequence[str]) -> str:
+        if new and len(self._presses) >= MAX_PRESSES:
+            return f"{MAX_PRESSES} presses wait for their step already."
+        if given.do is not None and len(self._commands) >= MAX_COMMANDS:
+            return f"{MAX_COMMANDS} commands wait already."
+        return ""
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait until something was taken in, at most this long."""
+        with self._changed:
+            if self._is_taken and timeout_s > 0:
+                self._changed.wait(timeout_s)
+            self._is_taken = True
+
+    def next_command(self) -> PlayInput | None:
+        """Return the next thing that was asked for; None: nothing."""
+        with self._changed:
+            return self._commands.popleft() if self._commands else None
+
+    @property
+    def has_press(self) -> bool:
+        """Whether a key was pressed that had no step yet."""
+        return bool(self._presses)
+
+    def forget_presses(self) -> None:
+        """Let presses that had no step have none."""
+        with self._changed:
+            self._presses.clear()
+            self.known = self._newest
+
+    def release(self) -> None:
+        """Let all keys go: nobody is there."""
+        with self._changed:
+            self._held.clear()
+            self._presses.clear()
+
+    def keys_of_turn(self) -> tuple[str, ...]:
+        """Return the keys of the next press, in a play by turns."""
+        with self._changed:
+            if not self._presses:
+                self.known = self._newest
+                return self._held_now()
+            press = self._presses.popleft()
+            self.known = press.number
+            return press.held
+
+    def keys_of_step(self) -> tuple[str, ...]:
+        """Return the keys of this step, in real time: those that are held, and those that were pressed since the last
+        step, also if they were released. Presses that are opposites of each other have a step each."""
+        with self._changed:
+            pressed: list[str] = []
+            while self._presses:
+                new = self._presses[0].new
+                if pressed and self._keymap.conflict(new, pressed):
+                    break
+                pressed += [key for key in new if key not in pressed]
+                self._presses.popleft()
+            self.known = self._presses[0].number - 1 if self._presses else self._newest
+            held = [key for key in self._held_now() if key not in pressed]
+            if not self._keymap.conflict(pressed, pressed):
+                held = [key for key in held if not self._keymap.conflict([key], pressed)]
+            return (*held, *pressed)
+
+    def _held_now(self) -> tuple[str, ...]:
+        return self._held.get(self._player, ())

@@ -1,0 +1,248 @@
+"""The worker as its entry point knows it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import gymnasium
+
+from mosaic_contracts.play import PlayControls
+from mosaic_contracts.problems import ProblemCode
+from mosaic_contracts.spec import RecordLevel, RunSpec
+from mosaic_contracts.worker import Algorithm, WorkerDescription
+from mosaic_gymkit import EnvironmentRun, EnvironmentSpec, replay_run
+from mosaic_gymkit.drawing import Drawer
+from mosaic_gymkit.families import is_atari
+from mosaic_worker_play import VERSION
+from mosaic_worker_play.catalog import install_hint, list_environments
+from mosaic_worker_play.game import HumanGame
+from mosaic_worker_play.inputs import PersonInputs
+from mosaic_worker_play.keymap import KeyMap, KeyMapInvalid
+from mosaic_worker_play.known_keys import has_turns, meanings
+from mosaic_workerkit.entry import TrainContext
+from mosaic_workerkit.errors import EnvironmentUnusable, RunRefused
+from mosaic_workerkit.findings import Findings
+from mosaic_workerkit.parameters import parameter, parameter_schema
+from mosaic_workerkit.worker import BaseWorker
+
+_FRAMES_PER_S = 60
+"""Frames per second of an Atari console."""
+_MAKE, _KEYS, _CLOCK = "environment", "keys", "time"
+
+
+@dataclass(frozen=True)
+class HumanParameters:
+    """What a person may set."""
+
+    timing: Literal["auto", "turns", "real_time"] = parameter(
+        "auto",
+        "turns: each press of a key is one step. real_time: the environment goes on by itself. auto: turns where "
+        "nothing happens by itself (toy text, MiniGrid).",
+        x_group=_CLOCK,
+    )
+    rate: float = parameter(
+        0.0,
+        "Steps per second in real time. 0: the environment's own rate.",
+        minimum=0,
+        maximum=1000,
+        x_group=_CLOCK,
+    )
+    wait_for_key: bool = parameter(
+        True, "Whether an episode begins with the first key.", x_group=_CLOCK
+    )
+    leave_s: float = parameter(
+        60.0,
+        "Seconds without anybody who watches or acts after which the play ends.",
+        minimum=1,
+        maximum=86400,
+        x_unit="s",
+        x_group=_CLOCK,
+    )
+    keys: str = parameter(
+        "",
+        'Key map as JSON: an action by a key, or by keys joined with +, e.g. {"left": 0, "right": 1}. Empty: the '
+        "environment's own map, else arrows and WASD.",
+        x_group=_KEYS,
+    )
+    idle: str = parameter(
+        "",
+        "Action without keys, as JSON. Empty: what the key map says, else the last action again.",
+        x_group=_KEYS,
+    )
+    ramp_s: float = parameter(
+        0.15,
+        "Seconds from the middle of a continuous action to its end while a key is held. 0: at once.",
+        minimum=0,
+        maximum=10,
+        x_unit="s",
+        x_group=_KEYS,
+    )
+    options: str = parameter(
+        "",
+        'Arguments of gymnasium.make as JSON, e.g. {"is_slippery": false}.',
+        x_group=_MAKE,
+    )
+    reset_options: str = parameter(
+        "", "Options of each reset as JSON, where the environment takes some.", x_group=_MAKE
+    )
+
+
+HUMAN = Algorithm(
+    id="human",
+    title="A person",
+    summary="A person acts by keys; each episode is recorded and can be replayed.",
+    documentation=(
+        "The environment is shown while you play it. Arrows and WASD act in most environments; the key map is part "
+        "of the run's configuration and can be changed. Opposite keys cancel each other."
+    ),
+    parameters=parameter_schema(HumanParameters),
+    action_spaces=["discrete", "multi_discrete", "box"],
+    default_environment="CartPole-v1",
+    tells=["play"],
+    play=True,
+    human=True,
+)
+
+
+@dataclass(frozen=True)
+class _Play:
+    """A play that can begin."""
+
+    keymap: KeyMap
+    timing: Literal["turns", "real_time"]
+    rate: float
+
+
+class HumanWorker(BaseWorker):
+    """A person acts."""
+
+    id, version, title = "play", VERSION, "Human play"
+    summary = "A person plays Gymnasium environments; each play is a run like any other."
+    algorithms, packages = [HUMAN], ("gymnasium", "numpy", "ale-py", "Box2D", "mujoco", "minigrid")
+
+    def __init__(self) -> None:
+        self.environments = list_environments()
+
+    def describe(self) -> WorkerDescription:
+        """Return what a client needs to build its lists and forms."""
+        described = super().describe()
+        return described.model_copy(
+            update={
+                "own_environments": True,
+                "record_levels": [
+                    level.value for level in RecordLevel if level is not RecordLevel.METRICS
+                ],
+            }
+        )
+
+    def train(self, context: TrainContext) -> None:
+        """Refuse: a person plays, and nothing is trained."""
+        raise RunRefused("A person plays in runs of kind play; there is nothing to train.")
+
+    def play(self, context: TrainContext) -> None:
+        """Let a person act until the run is stopped, its episodes have ended, or nobody is there."""
+        given = self.arguments(context.spec, HumanParameters)
+        inputs: PersonInputs | None = None
+        with EnvironmentRun(
+            context,
+            on_act=lambda one: (
+                "The play has not begun yet." if inputs is None else inputs.take(one)
+            ),
+        ) as run:
+            env = run.make(context.spec.environment, **_read_object(given.options, "options"))
+            play = _prepare(env, given, context.spec.pace)
+            inputs = PersonInputs(play.keymap)
+            controls = PlayControls(
+                timing=play.timing,
+                rate=play.rate,
+                keys=play.keymap.named,
+                idle=play.keymap.idle,
+                meanings=meanings(env, play.keymap.named),
+            )
+            run.record_config(given, env, play=controls.model_dump(mode="json"))
+            game = HumanGame(
+                run,
+                env,
+                play.keymap,
+                inputs,
+                context.stop,
+                rate=None if play.timing == "turns" else play.rate,
+                waits=given.wait_for_key,
+                leave_s=given.leave_s,
+            )
+            options = _read_object(given.reset_options, "reset_options") or None
+            game.play(context.spec.seed, context.spec.episodes, options)
+            env.close()
+
+    def replay(self, context: TrainContext) -> None:
+        """Rebuild the recorded episode that the run's spec names."""
+        replay_run(context)
+
+    def check_more(self, spec: RunSpec, arguments: Mapping[str, Any], findings: Findings) -> None:
+        """Make the environment once, and read the key map."""
+        if not spec.record.has_episodes:
+            words = (
+                "A play is recorded at level episodes at the least: its frames belong to episodes."
+            )
+            findings.block("record", words, ProblemCode.SPEC_INVALID)
+            return
+        given = HumanParameters(**arguments)
+        try:
+            options = _read_object(given.options, "options")
+            _read_object(given.reset_options, "reset_options")
+            env = EnvironmentSpec(spec.environment, options).make()
+            _prepare(env, given, spec.pace)
+            env.close()
+        except KeyMapInvalid as error:
+            findings.block("parameters.keys", f"{error}.", ProblemCode.PARAMETER_INVALID)
+        except _ObjectInvalid as error:
+            findings.block("parameters.options", f"{error}.", ProblemCode.PARAMETER_INVALID)
+        except EnvironmentUnusable as error:
+            words = f"{error} {install_hint(spec.environment)}".strip()
+            findings.block("environment", words, ProblemCode.ENVIRONMENT_UNKNOWN, error.nearest)
+
+    def _check_environment(self, spec: RunSpec, findings: Findings) -> None:
+        if ":" not in spec.environment:
+            super()._check_environment(spec, findings)
+
+    def _modes(self) -> list[str]:
+        return ["play", "replay", "human"]
+
+
+class _ObjectInvalid(ValueError):
+    """A parameter is no JSON object; the message names it."""
+
+
+def _read_object(text: str, name: str) -> dict[str, Any]:
+    if not text.strip():
+        return {}
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _ObjectInvalid(f"{name} is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise _ObjectInvalid(f"{name} must be a JSON object")
+    if "render_mode" in found:
+        raise _ObjectInvalid(f"{name} may not name render_mode: frames are drawn anyway")
+    return found
+
+
+def _prepare(env: gymnasium.Env[Any, Any], given: HumanParameters, pace: float | None) -> _Play:
+    """Read the key map and the clock. Raises KeyMapInvalid or EnvironmentUnusable."""
+    timing = given.timing
+    if timing == "auto":
+        timing = "turns" if has_turns(env) else "real_time"
+    rate = given.rate or _own_rate(env)
+    if pace is not None:
+        rate = min(rate, pace)
+    ramp = 0.0 if timing == "turns" else given.ramp_s * rate
+    return _Play(KeyMap(env, given.keys, given.idle, ramp), timing, rate)
+
+
+def _own_rate(env: gymnasium.Env[Any, Any]) -> float:
+    """Steps per second at which the environment is meant to be seen."""
+    if is_atari(env.spec):
+        skipped = getattr(env.unwrapped, "_frameskip", 1)
+        return _FRAMES_PER_S / (skipped if isinstance(skipped, int) else 4)
+    return Drawer(env).fps

@@ -1,0 +1,117 @@
+"""A person plays through the real system: keys over gateway and broker, frames back, and a run that replays."""
+
+import time
+from contextlib import suppress
+
+import pytest
+from stack_under_test import StackUnderTest, until
+
+from mosaic_client import AsyncClient, ClientError, RunEnded
+from mosaic_client.play_session import PlaySession
+from mosaic_contracts.frames import EnvironmentFrame
+from mosaic_contracts.runs import RunView
+from mosaic_contracts.states import RunState
+
+
+def play(stack: StackUnderTest, environment: str, **parameters: object) -> RunView:
+    """A play that was started."""
+    return stack.submit("play", "human", environment, kind="play", parameters=parameters)
+
+
+def played_on(session: PlaySession) -> int:
+    """The last step that was seen before the session failed."""
+    step = 0
+    with suppress(ClientError):
+        while True:
+            step = session.frame(timeout_s=40).step
+    return step
+
+
+def test_frozen_lake_is_played_to_the_goal(stack: StackUnderTest) -> None:
+    """Each press is a step with its frame; the run is stored, says who acted, and verifies."""
+    lake = play(stack, "FrozenLake-v1", options='{"is_slippery": false}')
+    with stack.client() as client:
+        with client.act(lake.run_id) as session:
+            assert session.frame().step == 0
+            for key in ("right", "d", "down", "s", "down"):
+                frame = session.frame(after=session.tap(key))
+            number = session.tap("right")
+            session.wait_acted(number)
+            frame = session.frame(after=number)
+            assert (frame.step, frame.state, frame.reward, frame.actor) == (6, 15, 1.0, 1)
+        client.stop(lake.run_id)
+        assert stack.wait_final(lake.run_id).state is RunState.CANCELLED
+        events = list(client.each_event(lake.run_id, types=["step"]))
+        assert [(event["action"], event["actor"]) for event in events] == [
+            (action, 1) for action in (2, 2, 1, 1, 1, 2)
+        ]
+        replay = client.replay(lake.run_id, 0)
+        assert client.replay_result(replay.run_id, timeout_s=60).is_verified
+        drawn = list(client.frames(replay.run_id))
+        assert [one.actor for one in drawn] == [0, *[1] * 6]
+        client.stop(replay.run_id)
+        stack.wait_final(replay.run_id)
+    until(lambda: not stack.processes_of(replay.run_id), "no process of it is left", 20)
+
+
+async def test_cart_pole_goes_on_by_itself(stack: StackUnderTest) -> None:
+    """From the first key on, at the rate, until the pole falls; then the next episode waits for a key."""
+    pole = play(stack, "CartPole-v1", rate=60.0)
+    with stack.client() as client:
+        location = client.location
+    async with AsyncClient(location) as client:
+        async with client.act(pole.run_id) as session:
+            await session.frame()
+            await session.hold("left")
+            frames: list[EnvironmentFrame] = []
+            while not frames or not frames[-1].flags:
+                frames.append(await session.frame())
+            assert {one.action for one in frames} == {0}
+            number = await session.release()
+            await session.wait_acted(number)
+            number = await session.reset(seed=0)
+            frame = await session.frame(after=number)
+            assert (frame.episode, frame.step) == (1, 0)
+            await session.hold("right")
+            assert (await session.frame()).action == 1
+        await client.stop(pole.run_id)
+        stack.wait_final(pole.run_id)
+        replay = await client.replay(pole.run_id, 1, draws=False)
+        assert (await client.replay_result(replay.run_id, timeout_s=60)).is_verified
+
+
+@pytest.mark.kill
+def test_a_killed_worker_leaves_its_steps_and_nothing_else(stack: StackUnderTest) -> None:
+    """The session gets an error that says that the run has ended; the episode is there up to its last step."""
+    car = play(stack, "MountainCar-v0", rate=60.0)
+    with stack.client() as client, client.act(car.run_id) as session:
+        session.frame()
+        session.hold("right")
+        while (frame := session.frame()).step < 30:
+            pass
+        stack.kill_run_part(car.run_id, "worker")
+        last = played_on(session)
+        assert stack.wait_final(car.run_id).state is RunState.CRASHED
+        steps = list(client.each_event(car.run_id, types=["step"]))
+        assert [one["step"] for one in steps] == list(range(1, len(steps) + 1))
+        assert len(steps) >= max(last, frame.step)
+        with pytest.raises(RunEnded), client.act(car.run_id) as late:
+            late.frame()
+    until(lambda: not stack.processes_of(car.run_id), "no process of it is left", 20)
+
+
+@pytest.mark.kill
+def test_a_play_ends_when_its_gateway_dies_and_nobody_comes_back(stack: StackUnderTest) -> None:
+    """Keys are let go after the lease, nothing steps, and the run ends by itself."""
+    car = play(stack, "MountainCar-v0", rate=30.0, leave_s=2.0)
+    with stack.client() as client, client.act(car.run_id) as session:
+        session.frame()
+        session.hold("right")
+        session.frame()
+        stack.kill_service("gateway")
+        killed_at = time.monotonic()
+        played_on(session)
+    view = stack.wait_final(car.run_id, within_s=60)
+    assert view.state is RunState.SUCCEEDED, view.end
+    assert time.monotonic() - killed_at < 40
+    until(lambda: not stack.processes_of(car.run_id), "no process of it is left", 20)
