@@ -426,7 +426,7 @@ class Client(StackConnection):
             run_id: id of the run.
             env: index of the environment among parallel ones, from 0.
             fps: most frames per second, up to 120.
-            smooth: whether drawing may slow the run down. False: it takes at most a fortieth of the run's time, so
+            smooth: whether drawing may slow the run down. False: it takes at most a sixtieth of the run's time, so
                 fewer frames come of an environment that draws slowly.
             on_problem: called with a problem while frames do not come, for example because the run waits in the queue.
             patience_s: seconds in which a lost connection must come back.

@@ -189,7 +189,7 @@ class WatchFrames(UserModel):
     fps: Annotated[float, Field(gt=0, le=FASTEST_FPS, allow_inf_nan=False)] = MAX_FPS
     """Maximum frames per second."""
     smooth: bool = False
-    """Whether drawing may slow the run down. False: it takes at most a fortieth of the trainer's time, so fewer
+    """Whether drawing may slow the run down. False: it takes at most a sixtieth of the trainer's time, so fewer
     frames come of an environment that draws slowly."""
 
 

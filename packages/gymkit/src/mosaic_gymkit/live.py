@@ -24,7 +24,7 @@ from mosaic_gymkit.recording import (
 from mosaic_workerkit.frame_channel import FrameChannel, TakeInput
 from mosaic_workerkit.plain import act_value
 
-DRAWING_SHARE = 1 / 40
+DRAWING_SHARE = 1 / 60
 """Largest share of the trainer's time that drawing takes, where the viewer did not ask for more."""
 BLACK_FRAMES = 60
 """Black pictures in a row after which a frame says so."""
